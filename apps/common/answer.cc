@@ -1,0 +1,91 @@
+#include "tessera/apps/common/answer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/interrupt.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/peak_memory.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+absl::Status CheckPrompt(const std::vector<TokenId>& prompt, int context) {
+  if (prompt.empty()) return absl::InvalidArgumentError("prompt: found no tokens, expected at least 1");
+  if (prompt.size() <= static_cast<size_t>(context)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("prompt: found ", prompt.size(), " tokens, expected at most ", context,
+                                                   ", the context (--context)"));
+}
+
+double PerSecond(int64_t tokens, double seconds) { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
+
+}  // namespace
+
+absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
+  ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
+  ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
+  return Answerer(engine, sampler, std::move(stop), std::move(session));
+}
+
+absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
+  const absl::Span<const TokenId> held = session_->tokens();
+  // The last token is always computed: it is what gives logits.
+  const size_t most = std::min(held.size(), prompt.size() - 1);
+  const size_t common = std::mismatch(held.begin(), held.begin() + most, prompt.begin()).first - held.begin();
+  session_->Truncate(static_cast<int>(common));
+  const size_t at_once = engine_->forward().row_capacity();  // A pass each, so that Ctrl-C need not wait for the whole prompt.
+  for (size_t begin = common; begin < prompt.size() && !CancelRequested(); begin += at_once) {
+    const absl::Span<const TokenId> part = absl::MakeConstSpan(prompt).subspan(begin, at_once);
+    RETURN_IF_ERROR(session_->Append(part));
+    totals_.prompt_tokens += part.size();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  RETURN_IF_ERROR(CheckPrompt(prompt, engine_->context()));
+  const double begin = SecondsSinceStart();
+  RETURN_IF_ERROR(AppendPrompt(prompt));
+  const double prompt_end = SecondsSinceStart();
+  totals_.prompt_seconds += prompt_end - begin;
+  if (CancelRequested()) return Generation{.reason = FinishReason::kCancelled};
+  GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = stop_, .starts_text = options.starts_text};
+  generate.cancel = &CancelRequested();
+  generate.on_text = [&](absl::string_view text) {
+    if (totals_.first_token_seconds < 0) totals_.first_token_seconds = SecondsSinceStart();
+    if (options.on_text) options.on_text(text);
+  };
+  ASSIGN_OR_RETURN(Generation result, Generate(*engine_, *session_, sampler_, generate));
+  totals_.generation_seconds += SecondsSinceStart() - prompt_end;
+  totals_.output_tokens += result.tokens.size();
+  return result;
+}
+
+std::string SummaryLine(const Timings& timings) {
+  std::string line = absl::StrFormat("prompt %d tokens, %.1f tokens/s | generation %d tokens, %.1f tokens/s", timings.prompt_tokens,
+                                     PerSecond(timings.prompt_tokens, timings.prompt_seconds), timings.output_tokens,
+                                     PerSecond(timings.output_tokens, timings.generation_seconds));
+  if (timings.first_token_seconds >= 0) absl::StrAppendFormat(&line, " | first token after %.2f s", timings.first_token_seconds);
+  return absl::StrCat(line, " | peak memory ", FormatByteSize(PeakMemoryBytes()));
+}
+
+void WriteTimings(JsonWriter& json, const Timings& timings) {
+  json.BeginObject();
+  json.Key("prompt_tokens").Int(timings.prompt_tokens);
+  json.Key("prompt_seconds").Double(timings.prompt_seconds, 6);
+  json.Key("prompt_tokens_per_second").Double(PerSecond(timings.prompt_tokens, timings.prompt_seconds), 6);
+  json.Key("output_tokens").Int(timings.output_tokens);
+  json.Key("generation_seconds").Double(timings.generation_seconds, 6);
+  json.Key("generation_tokens_per_second").Double(PerSecond(timings.output_tokens, timings.generation_seconds), 6);
+  json.Key("first_token_seconds");
+  if (timings.first_token_seconds < 0) json.Null(); else json.Double(timings.first_token_seconds, 6);
+  json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
+  json.EndObject();
+}
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+// One answer to a prompt, timed: keeps what of the prompt the session holds already, computes the rest, generates.
+//
+//   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine));
+//   ASSIGN_OR_RETURN(Answer answer, answerer.Run(tokens, {.on_text = [](absl::string_view text) { ... }}));
+//   WriteError(SummaryLine(answerer.totals()));
+//
+// Threads: one at a time; a signal may cancel (interrupt.h), which ends the prompt or the answer early and is no error.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/model/sampler.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+struct Timings {
+  int64_t prompt_tokens = 0;        // Computed: those the session held already are not counted.
+  double prompt_seconds = 0;
+  int64_t output_tokens = 0;
+  double generation_seconds = 0;
+  double first_token_seconds = -1;  // From the program's start to the first text of the first answer; below 0: there was none.
+};
+
+struct AnswerOptions {
+  int max_tokens = 0;               // 0: until the context is full.
+  bool starts_text = true;          // False where the answer goes on with a raw prompt.
+  std::function<void(absl::string_view text)> on_text;
+};
+
+class Answerer {
+ public:
+  // Sampling and stop strings as the flags say.
+  static absl::StatusOr<Answerer> FromFlags(Engine& engine);
+
+  // ResourceExhausted (found, expected, --context) if the prompt leaves no room, InvalidArgument if it has no tokens.
+  absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
+
+  // Forgets the session: the next prompt is computed whole.
+  void Reset() { session_->Truncate(0); }
+  const Timings& totals() const { return totals_; }  // Of all answers.
+
+ private:
+  Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session)
+      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)) {}
+
+  absl::Status AppendPrompt(const std::vector<TokenId>& prompt);
+
+  Engine* engine_;
+  Sampler sampler_;
+  std::vector<std::string> stop_;
+  std::unique_ptr<Session> session_;
+  Timings totals_;
+};
+
+// "prompt 35 tokens, 412 tokens/s | generation ... | first token after 0.31 s | peak memory 312 MiB".
+std::string SummaryLine(const Timings& timings);
+
+// The same as an object.
+void WriteTimings(JsonWriter& json, const Timings& timings);
+
+}  // namespace tessera

@@ -1,0 +1,105 @@
+#include "tessera/apps/common/engine_flags.h"
+
+#include <cstdlib>
+#include <limits>
+
+#include <sys/stat.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/flags.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/json.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/trace_writer.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
+
+// A generation of 1000 tokens by 30 layers has some 65,000 events of 32 bytes each.
+constexpr int64_t kTraceEvents = 1 << 20;
+
+std::string CacheFolder() {
+  const char* cache = std::getenv("TESSERA_CACHE");
+  if (cache != nullptr && *cache != '\0') return cache;
+  const char* home = std::getenv("HOME");
+  return absl::StrCat(home == nullptr ? "" : home, "/.cache/tessera");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ModelPath() {
+  if (!FLAGS_model.empty()) return FLAGS_model;
+  const std::string path = absl::StrCat(CacheFolder(), "/", kDefaultModel);
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0) return path;
+  return absl::InvalidArgumentError(absl::StrCat("--model: found none, and the default model is not at ", path,
+                                                 "; expected --model=FILE, or run scripts/fetch_model.sh"));
+}
+
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
+  EngineOptions options;
+  RETURN_IF_ERROR(CheckFlagRange("threads", FLAGS_threads, 0, ThreadPool::kMaxThreads));
+  RETURN_IF_ERROR(CheckFlagRange("context", FLAGS_context, 0, std::numeric_limits<int32_t>::max()));
+  const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
+  RETURN_IF_ERROR(ForFlag("path", path.status()));
+  RETURN_IF_ERROR(ForFlag("kernels", KernelPathFromName(FLAGS_kernels).status()));
+  ASSIGN_OR_RETURN(options.model_path, ModelPath());
+  options.threads = FLAGS_threads;
+  options.context = FLAGS_context;
+  options.path = *path;
+  options.kernels = FLAGS_kernels;
+  options.timeline = timeline;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(Timeline* timeline) {
+  ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(timeline));
+  return Engine::Load(options);
+}
+
+absl::StatusOr<Sampler> SamplerOfFlags() {
+  return Sampler::Create({.temperature = static_cast<float>(FLAGS_temperature),
+                          .top_k = FLAGS_top_k,
+                          .top_p = static_cast<float>(FLAGS_top_p),
+                          .min_p = static_cast<float>(FLAGS_min_p),
+                          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+                          .seed = FLAGS_seed});
+}
+
+absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
+  if (FLAGS_stop.empty()) return std::vector<std::string>();
+  if (!absl::StartsWith(FLAGS_stop, "[\"")) return std::vector<std::string>{FLAGS_stop};
+  const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "--stop");
+  RETURN_IF_ERROR(list.status());
+  return list->AsStrings();
+}
+
+absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found ", value, ", expected ", least, " to ", most));
+}
+
+absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on) {
+  if (!on || !other_on) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found beside --", other, ", expected one of them"));
+}
+
+Trace::Trace() {
+  if (!FLAGS_trace.empty()) timeline_ = std::make_unique<Timeline>(Timeline::Options{.capacity = kTraceEvents});
+}
+
+absl::Status Trace::Finish(const absl::Status& status) const {
+  if (timeline_ == nullptr) return status;
+  if (timeline_->dropped() > 0) {
+    WriteError(absl::StrCat("trace: the first ", kTraceEvents, " events are in the file, ", timeline_->dropped(), " are not\n"));
+  }
+  const absl::Status written = ForFlag("trace", WriteTrace(*timeline_, FLAGS_trace));
+  return status.ok() ? written : status;
+}
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// From flags to what the runtime takes: the model's path, the engine, the sampler, stop strings and the trace.
+//
+//   Trace trace;                                              // --trace
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, LoadEngine(trace.timeline()));
+//   ...
+//   return trace.Finish(status);
+//
+// Errors begin with the flag they are about. Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/base/timeline.h"
+#include "tessera/model/sampler.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+// --model, or the default model in the cache. An error says how to fetch that.
+absl::StatusOr<std::string> ModelPath();
+
+// All flags of ModelFlags(), checked before anything is read.
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
+absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(Timeline* timeline);
+
+absl::StatusOr<Sampler> SamplerOfFlags();
+absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
+
+// InvalidArgument (flag, found, expected) unless least <= value <= most.
+absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most);
+
+// InvalidArgument if two flags that exclude each other are both on.
+absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
+
+// Records a timeline if --trace is given.
+class Trace {
+ public:
+  Trace();
+  Timeline* timeline() { return timeline_.get(); }  // Null without --trace.
+
+  // Writes the trace's file and gives `status` back or, if that is OK, what writing gave. Says on stderr if events were dropped.
+  absl::Status Finish(const absl::Status& status) const;
+
+ private:
+  std::unique_ptr<Timeline> timeline_;
+};
+
+}  // namespace tessera

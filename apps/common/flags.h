@@ -1,0 +1,64 @@
+// Every flag of every program, declared once: the same name means the same thing everywhere.
+//
+//   const AppInfo info = {.name = "tessera_logits", ..., .groups = {ModelFlags(), {"Output", {"jsonl", "top"}}}};
+//   if (FLAGS_top < 1) ...
+//
+// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|what it does".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gflags/gflags_declare.h>
+
+// Model.
+DECLARE_string(model);
+DECLARE_int32(threads);
+DECLARE_int32(context);
+DECLARE_string(path);
+DECLARE_string(kernels);
+DECLARE_string(trace);
+// Sampling.
+DECLARE_uint64(seed);
+DECLARE_double(temperature);
+DECLARE_int32(top_k);
+DECLARE_double(top_p);
+DECLARE_double(min_p);
+DECLARE_double(repetition_penalty);
+DECLARE_string(stop);
+// Text.
+DECLARE_string(prompt);
+DECLARE_string(prompt_file);
+DECLARE_string(system);
+DECLARE_bool(raw);
+DECLARE_bool(chat);
+DECLARE_string(chat_template);
+DECLARE_int32(n_predict);
+// Input and output.
+DECLARE_bool(json);
+DECLARE_bool(jsonl);
+DECLARE_bool(dry_run);
+// Of single programs.
+DECLARE_bool(special);
+DECLARE_int32(top);
+DECLARE_int32(window);
+DECLARE_int32(max_windows);
+DECLARE_bool(graph);
+DECLARE_int32(prompt_tokens);
+DECLARE_int32(generate_tokens);
+DECLARE_int32(depth);
+DECLARE_int32(repetitions);
+DECLARE_bool(overhead);
+
+namespace tessera {
+
+// Flags that belong together, by name without dashes, under a title of the help text.
+struct FlagGroup {
+  std::string title;
+  std::vector<std::string> flags;
+};
+
+FlagGroup ModelFlags();      // --model --threads --context --path --kernels --trace
+FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
+
+}  // namespace tessera

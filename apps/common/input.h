@@ -1,0 +1,39 @@
+// What a program reads: a prompt from a flag, a file or standard input, and lines of standard input.
+//
+//   ASSIGN_OR_RETURN(std::string prompt, ReadPrompt());
+//   LineReader reader;
+//   std::string line;
+//   while (true) {
+//     ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
+//     if (!more) break;
+//   }
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace tessera {
+
+constexpr int64_t kLargestPrompt = int64_t{64} << 20;
+
+// --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
+// dropped. Errors begin with the flag if none or both are given.
+absl::StatusOr<std::string> ReadPrompt();
+bool PromptGiven();  // By a flag.
+
+class LineReader {
+ public:
+  // The next line without its line break; false at the end. Cancelled if a signal came (interrupt.h); ResourceExhausted for a line
+  // longer than kLargestPrompt.
+  absl::StatusOr<bool> Next(std::string* line);
+
+ private:
+  std::string waiting_;   // Read, but not yet given out.
+  bool at_end_ = false;
+};
+
+}  // namespace tessera

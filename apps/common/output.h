@@ -1,0 +1,20 @@
+// Standard output and standard error, unbuffered: what was written is seen at once and is not lost.
+//
+//   RETURN_IF_ERROR(WriteOutput("Hello"));
+//   WriteError("summary: ...\n");
+//
+// Results go to standard output, everything else to standard error. Thread-safe.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+// Cancelled if the reader has gone (the program then ends quietly); Unavailable with the system's words for any other failure.
+absl::Status WriteOutput(absl::string_view text);
+
+// Whether it arrives or not.
+void WriteError(absl::string_view text);
+
+}  // namespace tessera

@@ -1,0 +1,224 @@
+// Continues a prompt, answers it, or holds a dialogue.
+#include <unistd.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/common/answer.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/conversation.h"
+#include "tessera/apps/common/dry_run.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/input.h"
+#include "tessera/apps/common/interrupt.h"
+#include "tessera/apps/common/jsonl.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  FlagGroup sampling = SamplingFlags();
+  sampling.flags.push_back("stop");
+  return {.name = "tessera_generate",
+          .summary = "Writes text with a language model. The text goes to standard output as it comes, everything else to standard "
+                     "error. Ctrl-C ends the answer, twice ends the program.",
+          .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
+                       "tessera_generate --chat --system \"You answer in rhymes.\"",
+                       "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
+                       "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
+                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
+          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
+                     sampling,
+                     ModelFlags(),
+                     {"Output", {"json", "jsonl", "dry_run"}}}};
+}
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
+  RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "jsonl", FLAGS_jsonl));
+  RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "chat", FLAGS_chat));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
+  RETURN_IF_ERROR(Conversation::CheckFlags());
+  RETURN_IF_ERROR(SamplerOfFlags().status());
+  return StopStringsOfFlag().status();
+}
+
+// Streams text to standard output; a failure ends the answer and is kept.
+class Streamer {
+ public:
+  AnswerOptions Options(const Conversation& conversation) {
+    return {.max_tokens = FLAGS_n_predict, .starts_text = !conversation.raw(), .on_text = [this](absl::string_view text) {
+              if (!status_.ok()) return;
+              status_ = WriteOutput(text);
+              if (!status_.ok()) RequestCancel();
+            }};
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+void WriteSummary(const Timings& timings) { WriteError(absl::StrCat(SummaryLine(timings), "\n")); }
+
+absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
+  JsonWriter json;
+  json.BeginObject().Key("text").String(result.text);
+  WriteTokens(json.Key("tokens"), result.tokens);
+  json.Key("finish").String(FinishReasonName(result.reason));
+  WriteTimings(json.Key("timings"), timings);
+  json.EndObject();
+  return WriteOutput(std::move(json).Take() + "\n");
+}
+
+absl::Status AnswerOnce(Engine& engine, Conversation& conversation, const std::string& prompt) {
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  conversation.AddUser(prompt);
+  Streamer streamer;
+  AnswerOptions options = streamer.Options(conversation);
+  if (FLAGS_json) options.on_text = nullptr;
+  ASSIGN_OR_RETURN(const Generation result, answerer.Run(conversation.Tokens(engine.tokenizer()), options));
+  RETURN_IF_ERROR(streamer.status());
+  RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.totals()) : WriteOutput("\n"));
+  if (result.reason == FinishReason::kContextFull) {
+    WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
+  }
+  WriteSummary(answerer.totals());
+  return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
+}
+
+// A dialogue on standard input.
+class Dialogue {
+ public:
+  Dialogue(Engine& engine, Conversation& conversation, Answerer& answerer)
+      : engine_(engine), conversation_(conversation), answerer_(answerer), terminal_(isatty(STDIN_FILENO) == 1) {}
+
+  absl::Status Run(std::string message) {
+    if (terminal_) WriteError("/reset forgets the dialogue, /exit or Ctrl-D ends it, Ctrl-C ends an answer.\n");
+    while (true) {
+      if (!message.empty()) RETURN_IF_ERROR(Reply(message));
+      if (TerminationRequested()) return absl::CancelledError("terminated");
+      ASSIGN_OR_RETURN(const bool more, ReadMessage(&message));
+      if (!more) return absl::OkStatus();
+    }
+  }
+
+ private:
+  // False at the end of the dialogue. An empty message means: nothing to answer.
+  absl::StatusOr<bool> ReadMessage(std::string* message) {
+    if (terminal_) WriteError("> ");
+    const absl::StatusOr<bool> more = reader_.Next(message);
+    if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
+      WriteError("\nCtrl-C again or /exit ends the program.\n");
+      message->clear();
+      // The signal stays pending: another one before the next message ends the program.
+      return WaitForMessage(message);
+    }
+    RETURN_IF_ERROR(more.status());
+    if (!*more && terminal_) WriteError("\n");
+    return *more && !IsCommand(message);
+  }
+
+  absl::StatusOr<bool> WaitForMessage(std::string* message) {
+    if (terminal_) WriteError("> ");
+    ASSIGN_OR_RETURN(const bool more, reader_.Next(message));
+    return more && !IsCommand(message);
+  }
+
+  // True for /exit. /reset is carried out and leaves an empty message.
+  bool IsCommand(std::string* message) {
+    const absl::string_view text = absl::StripAsciiWhitespace(*message);
+    if (text == "/exit") return true;
+    if (text == "/reset") {
+      conversation_.Reset();
+      answerer_.Reset();
+      WriteError("The dialogue is forgotten.\n");
+      message->clear();
+    } else if (text.empty()) {
+      message->clear();
+    }
+    return false;
+  }
+
+  absl::Status Reply(const std::string& message) {
+    ForgetInterrupt();
+    conversation_.AddUser(message);
+    Streamer streamer;
+    const absl::StatusOr<Generation> result =
+        answerer_.Run(conversation_.Tokens(engine_.tokenizer()), streamer.Options(conversation_));
+    RETURN_IF_ERROR(streamer.status());
+    if (absl::IsResourceExhausted(result.status()) && terminal_) {
+      WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
+      conversation_.DropLast();
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(result.status());
+    RETURN_IF_ERROR(WriteOutput("\n"));
+    conversation_.AddAnswer(result->text);
+    if (result->reason == FinishReason::kContextFull) {
+      WriteError(absl::StrCat("The context of ", engine_.context(), " tokens is full; /reset begins a new dialogue.\n"));
+    }
+    ForgetInterrupt();
+    return absl::OkStatus();
+  }
+
+  Engine& engine_;
+  Conversation& conversation_;
+  Answerer& answerer_;
+  const bool terminal_;
+  LineReader reader_;
+};
+
+absl::Status Chat(Engine& engine, Conversation& conversation, const std::string& first) {
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  const absl::Status status = Dialogue(engine, conversation, answerer).Run(first);
+  if (status.ok() || TerminationRequested()) WriteSummary(answerer.totals());
+  return status;
+}
+
+absl::Status AnswerRequests(Engine& engine) {
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine.tokenizer(), engine.config().vocabulary));
+    ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
+    answerer.Reset();
+    ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
+    if (result.reason == FinishReason::kCancelled) return absl::CancelledError("interrupted");
+    JsonWriter answer = BeginAnswer(request);
+    WriteTokens(answer.Key("prompt_tokens"), prompt);
+    WriteTokens(answer.Key("output_tokens"), result.tokens);
+    answer.Key("output_text").String(result.text);
+    return WriteAnswer(std::move(answer));
+  });
+}
+
+absl::Status RunWith(Engine& engine, const std::string& prompt) {
+  if (FLAGS_jsonl) return AnswerRequests(engine);
+  ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  CatchInterrupts();  // Not earlier: while a model loads, Ctrl-C may end the program at once.
+  return FLAGS_chat ? Chat(engine, conversation, prompt) : AnswerOnce(engine, conversation, prompt);
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlags());
+  ASSIGN_OR_RETURN(const EngineOptions planned, EngineOptionsOfFlags(nullptr));
+  if (FLAGS_dry_run) {
+    ASSIGN_OR_RETURN(const LoadPlan plan, PlanLoad(planned));
+    return WriteOutput(FLAGS_json ? PlanJson(plan) : PlanText(plan));
+  }
+  std::string prompt;
+  if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
+    ASSIGN_OR_RETURN(prompt, ReadPrompt());
+  }
+  Trace trace;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, LoadEngine(trace.timeline()));
+  return trace.Finish(RunWith(*engine, prompt));
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }

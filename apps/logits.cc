@@ -1,0 +1,86 @@
+// Writes the largest logits after every token of a text, for comparison with other engines.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/input.h"
+#include "tessera/apps/common/jsonl.h"
+#include "tessera/apps/common/logit_math.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/table.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  return {.name = "tessera_logits",
+          .summary = "Shows what a model thinks comes next, after every token of a text: the largest logits and the logarithm of the "
+                     "sum of all their exponentials. BOS is added where the model asks for it.",
+          .examples = {"tessera_logits --prompt \"The capital of France is\" --top 5",
+                       "tessera_logits --jsonl --top 20 < requests   # {\"id\": \"a\", \"text\": \"Hello\"} or {\"id\": \"b\", \"tokens\": [1, 2]}"},
+          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, ModelFlags(), {"Output", {"top", "jsonl"}}}};
+}
+
+void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
+  json.BeginObject().Key("logsumexp").Double(LogSumExp(logits), 12);
+  json.Key("top").BeginArray();
+  for (TokenId token : LargestLogits(logits, FLAGS_top)) json.BeginArray().Int(token).Double(logits[token], 9).EndArray();
+  json.EndArray().EndObject();
+}
+
+absl::Status AnswerRequests(Engine& engine) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine.tokenizer(), engine.config().vocabulary));
+    JsonWriter answer = BeginAnswer(request);
+    WriteTokens(answer.Key("tokens"), tokens);
+    answer.Key("positions").BeginArray();
+    session->Truncate(0);
+    RETURN_IF_ERROR(session->AppendEach(tokens, [&](int, absl::Span<const float> logits) {
+      WritePosition(answer, logits);
+      return absl::OkStatus();
+    }));
+    answer.EndArray();
+    return WriteAnswer(std::move(answer));
+  });
+}
+
+// A table for a person: each token and what was expected after it.
+absl::Status ShowText(Engine& engine, const std::string& text) {
+  const Tokenizer& tokenizer = engine.tokenizer();
+  const std::vector<TokenId> tokens = tokenizer.Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
+  if (tokens.empty()) return absl::InvalidArgumentError("--prompt: found no tokens, expected at least 1");
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  Table table({{"position", Table::Align::kRight}, {"token", Table::Align::kRight}, {"after"}, {"next", Table::Align::kRight},
+               {"piece"}, {"logit", Table::Align::kRight}, {"probability", Table::Align::kRight}});
+  const auto piece = [&](TokenId token) { return absl::StrCat("\"", tokenizer.Piece(token, true), "\""); };
+  RETURN_IF_ERROR(session->AppendEach(tokens, [&](int index, absl::Span<const float> logits) {
+    const double log_sum = LogSumExp(logits);
+    for (TokenId next : LargestLogits(logits, FLAGS_top)) {
+      table.AddRow({absl::StrCat(index), absl::StrCat(tokens[index]), piece(tokens[index]), absl::StrCat(next), piece(next),
+                    absl::StrFormat("%.4f", logits[next]), absl::StrFormat("%.4f", std::exp(logits[next] - log_sum))});
+    }
+    return absl::OkStatus();
+  }));
+  return WriteOutput(table.ToString());
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlagRange("top", FLAGS_top, 1, 1 << 20));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
+  std::string text;
+  if (!FLAGS_jsonl) {
+    ASSIGN_OR_RETURN(text, ReadPrompt());
+  }
+  Trace trace;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, LoadEngine(trace.timeline()));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(*engine) : ShowText(*engine, text));
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }

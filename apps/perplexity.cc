@@ -1,0 +1,132 @@
+// Measures how well a model predicts a text.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/input.h"
+#include "tessera/apps/common/jsonl.h"
+#include "tessera/apps/common/logit_math.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  return {.name = "tessera_perplexity",
+          .summary = "Measures how well a model predicts a text: exp of the mean of minus the log-probability of each token, given those "
+                     "before it in its window. Windows are whole, begin with BOS where the model asks for it, and are each computed "
+                     "from an empty cache; a window's first token is not scored.",
+          .examples = {"tessera_perplexity --prompt_file article.txt", "tessera_perplexity --window 512 --max_windows 0 < book.txt",
+                       "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}"},
+          .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows"}}, ModelFlags(), {"Output", {"json", "jsonl"}}}};
+}
+
+struct Score {
+  int64_t scored = 0;
+  double nll_sum = 0;  // In nats.
+  double Perplexity() const { return std::exp(nll_sum / static_cast<double>(scored)); }
+};
+
+absl::StatusOr<std::vector<std::vector<TokenId>>> WindowsOf(const Tokenizer& tokenizer, const std::string& text) {
+  const std::vector<TokenId> tokens = tokenizer.Encode(text);
+  const bool add_bos = tokenizer.adds_bos() && tokenizer.bos().has_value();
+  const size_t of_text = FLAGS_window - (add_bos ? 1 : 0);
+  std::vector<std::vector<TokenId>> windows;
+  for (size_t begin = 0; begin + of_text <= tokens.size(); begin += of_text) {
+    if (FLAGS_max_windows > 0 && windows.size() == static_cast<size_t>(FLAGS_max_windows)) break;
+    std::vector<TokenId> window;
+    if (add_bos) window.push_back(*tokenizer.bos());
+    window.insert(window.end(), tokens.begin() + begin, tokens.begin() + begin + of_text);
+    windows.push_back(std::move(window));
+  }
+  if (!windows.empty()) return windows;
+  return absl::InvalidArgumentError(absl::StrCat("text: found ", tokens.size(), " tokens, expected at least ", of_text,
+                                                 ", a window (--window)"));
+}
+
+absl::Status ScoreWindow(Session& session, absl::Span<const TokenId> window, Score& score) {
+  session.Truncate(0);
+  const absl::Span<const TokenId> predicting = window.first(window.size() - 1);
+  return session.AppendEach(predicting, [&](int index, absl::Span<const float> logits) {
+    score.nll_sum += LogSumExp(logits) - logits[window[index + 1]];
+    ++score.scored;
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Score> ScoreText(Engine& engine, Session& session, const std::string& text, const std::string& label) {
+  ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> windows, WindowsOf(engine.tokenizer(), text));
+  Score score;
+  Progress progress(label, static_cast<int64_t>(windows.size()));
+  for (size_t i = 0; i < windows.size(); ++i) {
+    RETURN_IF_ERROR(ScoreWindow(session, windows[i], score));
+    progress.Update(static_cast<int64_t>(i) + 1);
+  }
+  return score;
+}
+
+void WriteScore(JsonWriter& json, const Score& score) {
+  json.Key("scored").Int(score.scored);
+  json.Key("nll_sum").Double(score.nll_sum, 15);
+  json.Key("perplexity").Double(score.Perplexity(), 15);
+}
+
+absl::Status AnswerRequests(Engine& engine, Session& session) {
+  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string text, request.String("text"));
+    ASSIGN_OR_RETURN(const JsonValue id, request.Value("id"));
+    const std::string label = id.is_string() ? *id.AsString() : "windows";
+    ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text, label));
+    JsonWriter answer = BeginAnswer(request);
+    WriteScore(answer, score);
+    return WriteAnswer(std::move(answer));
+  });
+}
+
+absl::Status ShowText(Engine& engine, Session& session, const std::string& text) {
+  ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text, "windows"));
+  if (!FLAGS_json) {
+    return WriteOutput(absl::StrFormat("perplexity %.4f over %d tokens (%.4f nats each)\n", score.Perplexity(), score.scored,
+                                       score.nll_sum / static_cast<double>(score.scored)));
+  }
+  JsonWriter json;
+  json.BeginObject();
+  WriteScore(json, score);
+  json.EndObject();
+  return WriteOutput(std::move(json).Take() + "\n");
+}
+
+absl::Status RunWith(Engine& engine, const std::string& text) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  return FLAGS_jsonl ? AnswerRequests(engine, *session) : ShowText(engine, *session, text);
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlagRange("window", FLAGS_window, 2, 1 << 20));
+  RETURN_IF_ERROR(CheckFlagRange("max_windows", FLAGS_max_windows, 0, 1 << 30));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
+  std::string text;
+  if (!FLAGS_jsonl) {
+    ASSIGN_OR_RETURN(text, ReadPrompt());
+  }
+  Trace trace;
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  if (options.context == 0) options.context = FLAGS_window;  // No more is needed, and the cache stays small.
+  if (options.context < FLAGS_window) {
+    return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
+                                                   ", the context (--context)"));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  return trace.Finish(RunWith(*engine, text));
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }

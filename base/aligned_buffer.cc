@@ -1,0 +1,71 @@
+#include "tessera/base/aligned_buffer.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+// From this size on a buffer begins on a huge page and is whole huge pages long.
+constexpr int64_t PageOf(int64_t bytes) { return bytes >= kHugePage ? kHugePage : AlignedBuffer::kAlignment; }
+
+// A mapping of `length` bytes at a multiple of the huge page: maps one page more and gives both ends back.
+std::byte* MapOnHugePages(int64_t length) {
+  void* mapped = mmap(nullptr, length + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  std::byte* const begin = static_cast<std::byte*>(mapped);
+  const int64_t head = AlignUp(reinterpret_cast<intptr_t>(begin), kHugePage) - reinterpret_cast<intptr_t>(begin);
+  if (head > 0) munmap(begin, head);
+  munmap(begin + head + length, kHugePage - head);          // head < kHugePage, so there is always a tail.
+  madvise(begin + head, length, MADV_HUGEPAGE);             // Advice: a system without huge pages refuses, and that is fine.
+  return begin + head;
+}
+
+std::byte* MapOnSmallPages(int64_t length) {
+  void* mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+}  // namespace
+
+absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes) {
+  if (bytes < 0) return absl::InvalidArgumentError(absl::StrCat("buffer size: found ", bytes, ", expected >= 0"));
+  AlignedBuffer buffer;
+  if (bytes == 0) return buffer;
+  ASSIGN_OR_RETURN(const int64_t length, CheckedAlignUp(bytes, PageOf(bytes)));
+  RETURN_IF_ERROR(CheckedAdd(length, kHugePage).status());
+  buffer.data_ = bytes >= kHugePage ? MapOnHugePages(length) : MapOnSmallPages(length);
+  if (buffer.data_ == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes: ", std::strerror(errno)));
+  }
+  buffer.size_ = bytes;
+  return buffer;
+}
+
+AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  // The old memory goes with `taken`, which also makes self-assignment harmless.
+  AlignedBuffer taken(std::move(other));
+  std::swap(data_, taken.data_);
+  std::swap(size_, taken.size_);
+  return *this;
+}
+
+AlignedBuffer::~AlignedBuffer() {
+  if (data_ == nullptr) return;
+  CHECK_EQ(munmap(data_, AlignUp(size_, PageOf(size_))), 0) << std::strerror(errno);
+}
+
+}  // namespace tessera

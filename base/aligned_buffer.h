@@ -1,0 +1,41 @@
+// A block of zeroed memory for weights, activations and caches: cache-line aligned, on 2 MiB pages where it is large.
+//
+//   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
+//   float* values = buffer.as<float>();
+//
+// Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. Thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace tessera {
+
+class AlignedBuffer {  // Move-only; frees its memory when destroyed.
+ public:
+  static constexpr int64_t kAlignment = 4096;  // Also what O_DIRECT reads need.
+
+  // Zeroed memory, physically backed only when touched. ResourceExhausted (with the size) if the system has none to give;
+  // InvalidArgument if bytes < 0. Zero bytes give an empty buffer.
+  static absl::StatusOr<AlignedBuffer> Allocate(int64_t bytes);
+
+  AlignedBuffer() = default;
+  AlignedBuffer(AlignedBuffer&& other) noexcept;
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
+  ~AlignedBuffer();
+
+  std::byte* data() const { return data_; }
+  int64_t size() const { return size_; }
+  absl::Span<std::byte> bytes() const { return {data_, static_cast<size_t>(size_)}; }
+  template <typename T>
+  T* as() const { return reinterpret_cast<T*>(data_); }
+
+ private:
+  std::byte* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// Sizes in bytes as people write them.
+//
+//   ASSIGN_OR_RETURN(int64_t budget, ParseByteSize("1.5GiB"));     // 1610612736
+//   std::string shown = FormatByteSize(budget);                    // "1.50 GiB"
+//
+// KiB, MiB and GiB are powers of 1024, KB, MB and GB powers of 1000. Thread-safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+// A number, with a decimal fraction if a unit above B follows, and B, KB, MB, GB, KiB, MiB, GiB in any case, or nothing: bytes.
+// Spaces may stand around number and unit. Part of a byte is dropped. InvalidArgument (the text, what was expected) for anything
+// else, and for sizes beyond 63 bits.
+absl::StatusOr<int64_t> ParseByteSize(absl::string_view text);
+
+// Three digits or more in the largest binary unit that fits: "0 B", "1023 B", "1.00 KiB", "35.2 MiB", "4.00 GiB".
+std::string FormatByteSize(int64_t bytes);
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// Time as the engine sees it: real on a host, virtual where a modeled device advances it.
+//
+//   const Clock& clock = RealClock();
+//   int64_t start = clock.NowNanos();
+//   VirtualClock virtual_clock;  virtual_clock.Advance(1'500);     // tests and modeled devices
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tessera {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual int64_t NowNanos() const = 0;  // Monotonic; the origin means nothing.
+};
+
+const Clock& RealClock();
+
+class VirtualClock : public Clock {
+ public:
+  int64_t NowNanos() const override { return now_.load(); }
+  void Advance(int64_t nanos) { now_.fetch_add(nanos); }  // REQUIRES: nanos >= 0.
+
+ private:
+  std::atomic<int64_t> now_{0};
+};
+
+}  // namespace tessera

@@ -1,0 +1,193 @@
+#include "tessera/base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+// The status for errno, which must still be that of the failed call.
+absl::Status SystemError(const std::string& path, absl::string_view what) {
+  return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot ", what));
+}
+
+class Descriptor {  // Closes a file descriptor when it goes.
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ~Descriptor() { if (fd_ >= 0) close(fd_); }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::string_view KindOfFile(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+absl::Status CheckRegular(const std::string& path, mode_t mode) {
+  if (S_ISREG(mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": found ", KindOfFile(mode), ", expected a regular file"));
+}
+
+struct OpenFile {
+  Descriptor descriptor;
+  int64_t size;
+};
+
+absl::StatusOr<OpenFile> OpenRegular(const std::string& path) {
+  // Looked at first because opening a device can do something; looked at again once open because it may be another file by then.
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0) return SystemError(path, "open");
+  RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
+  Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // O_NONBLOCK: a FIFO does not hold us up.
+  if (descriptor.get() < 0) return SystemError(path, "open");
+  if (fstat(descriptor.get(), &found) != 0) return SystemError(path, "examine");
+  RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
+  return OpenFile{std::move(descriptor), static_cast<int64_t>(found.st_size)};
+}
+
+// What an atomic write needs to know of its target.
+struct Target {
+  std::string directory, name;
+  mode_t mode = 0666;          // Of the file that is replaced, else what umask leaves of 0666.
+  bool replaces = false;
+};
+
+absl::StatusOr<Target> ResolveTarget(std::string path) {
+  Target target;
+  struct stat found;
+  if (lstat(path.c_str(), &found) == 0) {
+    if (S_ISLNK(found.st_mode)) {  // The file behind a link is replaced, not the link.
+      char* resolved = realpath(path.c_str(), nullptr);
+      if (resolved == nullptr) return SystemError(path, "follow the link");
+      path = resolved;
+      free(resolved);
+      if (stat(path.c_str(), &found) != 0) return SystemError(path, "examine");
+    }
+    RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
+    target.mode = found.st_mode & 0777;
+    target.replaces = true;
+  } else if (errno != ENOENT) {
+    return SystemError(path, "examine");
+  }
+  const size_t slash = path.rfind('/');
+  target.directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  target.name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (target.name.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": found no file name, expected one"));
+  return target;
+}
+
+// A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
+absl::StatusOr<Descriptor> CreateTemporary(const Descriptor& directory, const std::string& path, mode_t mode, std::string* name) {
+  static std::atomic<int64_t> counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    *name = absl::StrCat(".tessera-", getpid(), "-", counter.fetch_add(1), ".tmp");
+    Descriptor file(openat(directory.get(), name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file.get() >= 0) return file;
+    if (errno != EEXIST) break;
+  }
+  return SystemError(path, "create a temporary file beside it");
+}
+
+absl::Status WriteAll(const Descriptor& file, const std::string& path, absl::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t written = write(file.get(), contents.data(), contents.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError(path, "write");
+    contents.remove_prefix(written);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteTemporary(const Descriptor& file, const std::string& path, const Target& target, absl::string_view contents) {
+  RETURN_IF_ERROR(WriteAll(file, path, contents));
+  if (target.replaces && fchmod(file.get(), target.mode) != 0) return SystemError(path, "keep the file's mode");
+  if (fsync(file.get()) != 0) return SystemError(path, "sync");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(const OpenFile file, OpenRegular(path));
+  std::unique_ptr<MappedFile> mapped(new MappedFile);
+  if (file.size == 0) return mapped;  // mmap refuses zero bytes.
+  void* data = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.descriptor.get(), 0);
+  if (data == MAP_FAILED) return SystemError(path, absl::StrCat("map ", file.size, " bytes"));
+  mapped->bytes_ = {static_cast<const std::byte*>(data), static_cast<size_t>(file.size)};
+  return mapped;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::Forget(int64_t begin, int64_t size) const {
+  const int64_t page = sysconf(_SC_PAGESIZE), file_size = static_cast<int64_t>(bytes_.size());
+  begin = std::clamp<int64_t>(begin, 0, file_size);
+  int64_t end = begin + std::clamp<int64_t>(size, 0, file_size - begin);
+  // Only whole pages go: the first and the last may hold bytes of a neighbour. The file's last page has no neighbour.
+  begin = AlignUp(begin, page);
+  if (end < file_size) end = end / page * page;
+  if (begin < end) madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
+absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(const OpenFile file, OpenRegular(path));
+  const auto too_large = [&](absl::string_view found) {
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": file size: found ", found, ", expected at most ", max_bytes, " bytes"));
+  };
+  if (file.size > max_bytes) return too_large(absl::StrCat(file.size, " bytes"));
+  // Read to the end, wherever the size said it was: the file may grow, and files in /proc say 0.
+  std::string contents(file.size + 1, '\0');
+  int64_t filled = 0;
+  while (true) {
+    const ssize_t got = read(file.descriptor.get(), contents.data() + filled, contents.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(path, "read");
+    if (got == 0) break;
+    filled += got;
+    if (filled > max_bytes) return too_large("more");
+    if (filled == static_cast<int64_t>(contents.size())) contents.resize(2 * contents.size() + 4096);
+  }
+  contents.resize(filled);
+  return contents;
+}
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents) {
+  ASSIGN_OR_RETURN(const Target target, ResolveTarget(path));
+  // Opened first: after the rename it could be too late to learn that the directory cannot be synced.
+  const Descriptor directory(open(target.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) return SystemError(path, absl::StrCat("open its directory ", target.directory));
+  std::string temporary;
+  ASSIGN_OR_RETURN(const Descriptor file, CreateTemporary(directory, path, target.mode, &temporary));
+  absl::Status status = WriteTemporary(file, path, target, contents);
+  if (status.ok() && renameat(directory.get(), temporary.c_str(), directory.get(), target.name.c_str()) != 0) {
+    status = SystemError(path, "put the new file in place");
+  }
+  if (!status.ok()) {
+    unlinkat(directory.get(), temporary.c_str(), 0);
+    return status;
+  }
+  if (fsync(directory.get()) != 0 && errno != EINVAL) return SystemError(path, "sync its directory");  // EINVAL: it has no sync.
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

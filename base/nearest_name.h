@@ -1,0 +1,22 @@
+// Finds what a mistyped name was meant to be, for messages such as "unknown flag --tempature: did you mean --temperature?".
+//
+//   std::string meant = NearestName("tempature", {"temperature", "top_k"});    // "temperature"; empty if nothing is near
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+// Edits that make one of the other: a byte put in, left out or changed, or two neighbours swapped (each pair once).
+// Cost: a.size() * b.size() steps.
+int EditDistance(absl::string_view a, absl::string_view b);
+
+// The name with the fewest edits, the first of several; empty if even that needs more than a third of the longer one's length.
+std::string NearestName(absl::string_view name, const std::vector<std::string>& names);
+
+}  // namespace tessera

@@ -1,0 +1,74 @@
+#include "tessera/base/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kRedraw = kSecond / 10;     // As often as an eye can follow.
+constexpr int64_t kLogEvery = 5 * kSecond;
+
+std::string Duration(double seconds) {
+  const int64_t whole = static_cast<int64_t>(std::min(seconds + 0.5, 1e9));
+  if (whole < 60) return absl::StrCat(whole, " s");
+  if (whole < 3600) return absl::StrFormat("%d:%02d min", whole / 60, whole % 60);
+  return absl::StrFormat("%d:%02d h", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::string label, int64_t total) : Progress(std::move(label), total, Options{}) {}
+
+Progress::Progress(std::string label, int64_t total, const Options& options)
+    : label_(std::move(label)), total_(total), clock_(options.clock != nullptr ? options.clock : &RealClock()), write_(options.write),
+      terminal_(options.terminal == Options::kDetect ? isatty(STDERR_FILENO) == 1 : options.terminal == Options::kYes),
+      begin_ns_(clock_->NowNanos()), shown_ns_(begin_ns_) {
+  if (!write_) write_ = [](absl::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+}
+
+void Progress::Update(int64_t done) {
+  if (finished_) return;
+  done_ = done;
+  const int64_t now = clock_->NowNanos();
+  if (now - shown_ns_ >= (terminal_ ? kRedraw : kLogEvery)) Show(now);
+}
+
+void Progress::Finish() {
+  if (finished_) return;
+  const int64_t now = clock_->NowNanos();
+  if (terminal_ || shown_) Show(now);
+  if (terminal_) write_("\n");
+  finished_ = true;
+}
+
+void Progress::Show(int64_t now_ns) {
+  shown_ = true;
+  shown_ns_ = now_ns;
+  // \r goes to the beginning of the line, ESC [K clears what a longer line left behind.
+  write_(terminal_ ? absl::StrCat("\r", Line(now_ns), "\x1b[K") : absl::StrCat(Line(now_ns), "\n"));
+}
+
+std::string Progress::Line(int64_t now_ns) const {
+  const double seconds = static_cast<double>(now_ns - begin_ns_) / kSecond;
+  const double rate = seconds > 0 ? done_ / seconds : 0;
+  std::string line = absl::StrCat(label_, ": ");
+  if (total_ > 0) {
+    absl::StrAppendFormat(&line, "%d %% (%d of %d)", static_cast<int>(100.0 * done_ / total_), done_, total_);
+  } else {
+    absl::StrAppend(&line, done_);
+  }
+  absl::StrAppendFormat(&line, ", %.*f/s", rate < 100 ? 1 : 0, rate);
+  const bool more = total_ > done_ && rate > 0;
+  absl::StrAppend(&line, ", ", more ? Duration((total_ - done_) / rate) : Duration(seconds), more ? " left" : "");
+  return line;
+}
+
+}  // namespace tessera

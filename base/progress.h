@@ -1,0 +1,53 @@
+// Says how far a long job has come: on a terminal one line that is redrawn, otherwise a line every five seconds.
+//
+//   Progress progress("packing", tensors);
+//   for (int64_t done = 0; done < tensors; progress.Update(++done)) Pack(done);
+//   progress.Finish();                            // packing: 100 % (272 of 272), 35.1/s, 7 s
+//
+// Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing.
+// Thread-compatible. Update costs a clock read: call it per item of work, not per byte.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "tessera/base/clock.h"
+
+namespace tessera {
+
+class Progress {
+ public:
+  struct Options {
+    const Clock* clock = nullptr;                          // Null: the real one.
+    std::function<void(absl::string_view)> write;          // Null: to stderr.
+    enum { kDetect, kYes, kNo } terminal = kDetect;        // kDetect: whether stderr is one.
+  };
+
+  Progress(std::string label, int64_t total);              // total 0: unknown; neither percent nor time left are shown.
+  Progress(std::string label, int64_t total, const Options& options);
+  ~Progress() { Finish(); }                                // So that an error message begins on a line of its own.
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Update(int64_t done);
+  void Finish();                                           // The last word; later calls do nothing.
+
+ private:
+  void Show(int64_t now_ns);
+  std::string Line(int64_t now_ns) const;
+
+  const std::string label_;
+  const int64_t total_;
+  const Clock* clock_;
+  std::function<void(absl::string_view)> write_;
+  bool terminal_;
+  bool finished_ = false;
+  bool shown_ = false;
+  int64_t done_ = 0;
+  int64_t begin_ns_;
+  int64_t shown_ns_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,66 @@
+// Random numbers that are a function of where they are used: draw `index` of stream `stream` under `seed`, in any order.
+//
+//   double u = CounterUniform(seed, /*stream=*/sample, /*index=*/token);   // the draw that picks this token of this sample
+//   SeededRandom random(7);                                                // a sequence, for tests
+//   int64_t row = random.Below(rows);
+//
+// Nothing is stored, so sampling does not depend on what else was drawn or on which thread. Each input passes through the
+// SplitMix64 finalizer (Steele, Lea, Flood 2014; Stafford's constants). Not for secrets. The functions are thread-safe,
+// SeededRandom is thread-compatible.
+#pragma once
+
+#include <cstdint>
+
+#include "glog/logging.h"
+
+namespace tessera {
+
+// One SplitMix64 step: a bijection in which every input bit reaches every output bit. 0 does not map to 0.
+constexpr uint64_t MixBits(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio.
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+// 64 random bits. Each input is mixed in on its own, so that (seed, stream) and (stream, seed) are unrelated.
+constexpr uint64_t CounterRandom(uint64_t seed, uint64_t stream, uint64_t index) {
+  return MixBits(MixBits(MixBits(seed) ^ stream) ^ index);
+}
+
+// A multiple of 2^-53 in [0, 1).
+constexpr double CounterUniform(uint64_t seed, uint64_t stream, uint64_t index) {
+  return static_cast<double>(CounterRandom(seed, stream, index) >> 11) * 0x1p-53;
+}
+
+// A reproducible sequence on every machine: Next() number i is CounterRandom(seed, 0, i).
+class SeededRandom {
+ public:
+  explicit SeededRandom(uint64_t seed) : seed_(seed) {}
+
+  uint64_t Next() { return CounterRandom(seed_, 0, index_++); }
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // In [0, 1).
+  float Uniform(float low, float high) { return low + (high - low) * static_cast<float>(Uniform()); }
+
+  // Uniform in [0, n), without bias. REQUIRES: n > 0.
+  int64_t Below(int64_t n) {
+    CHECK_GT(n, 0);
+    const uint64_t range = static_cast<uint64_t>(n), rejected = -range % range;  // 2^64 mod n values would come too often.
+    uint64_t value = Next();
+    while (value < rejected) value = Next();
+    return static_cast<int64_t>(value % range);
+  }
+
+  // Close to a normal variable with mean 0 and variance 1, in (-6, 6): a sum of 12 uniform ones, without any libm.
+  double Gaussian() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += Uniform();
+    return sum;
+  }
+
+ private:
+  uint64_t seed_;
+  uint64_t index_ = 0;
+};
+
+}  // namespace tessera

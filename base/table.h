@@ -1,0 +1,34 @@
+// A text table for a terminal: columns as wide as their widest cell, text to the left, numbers to the right.
+//
+//   Table table({{"model"}, {"tokens/s", Table::Align::kRight}});
+//   table.AddRow({"SmolLM2-135M", "92.4"});
+//   std::cout << table.ToString();
+//
+// Widths count characters, not bytes. Thread-compatible. A row with another number of cells is a CHECK failure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string header;
+    Align align = Align::kLeft;
+  };
+
+  explicit Table(std::vector<Column> columns);  // REQUIRES: at least one column.
+  void AddRow(std::vector<std::string> cells);  // REQUIRES: one cell per column.
+
+  // Header, a rule, the rows; each line ends with a line break and has no spaces before it.
+  std::string ToString() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace tessera

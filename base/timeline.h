@@ -1,0 +1,76 @@
+// A record of what ran when, on which resource: graph runs on the device, leases from storage, sampling on the CPU.
+//
+//   Timeline timeline({.capacity = 1 << 16});
+//   { TimelineScope scope(&timeline, Zone::kGraphRun, /*detail=*/layer); device.Run(...); }   // one event
+//   RETURN_IF_ERROR(WriteTrace(timeline, "trace.json"));                                      // base/trace_writer.h
+//
+// Off is a null pointer: then a scope reads no clock and costs one branch. On, an event costs two clock reads and one store
+// into a bounded ring; events that do not fit are counted, never blocked on. Threads: Record from any thread at once;
+// read the events when nothing records.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "tessera/base/clock.h"
+
+namespace tessera {
+
+// Every traced zone of the engine, in one place so that trace, report and energy account agree (names: ZoneName).
+// The hot loops inside a graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass.
+enum class Zone : uint8_t { kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad };
+enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma };
+
+absl::string_view ZoneName(Zone zone);
+absl::string_view ResourceName(Resource resource);
+
+struct TimelineEvent {
+  Zone zone;
+  Resource resource;
+  int32_t detail;        // What the zone says it is: a layer, a unit, a number of rows.
+  int64_t begin_ns;      // Of the timeline's clock.
+  int64_t end_ns;
+};
+
+class Timeline {
+ public:
+  struct Options {
+    int64_t capacity = 1 << 16;      // Events kept; later ones are counted as dropped. REQUIRES: > 0.
+    const Clock* clock = nullptr;    // Null: the real, monotonic clock. Must outlive the timeline.
+  };
+  explicit Timeline(const Options& options);
+
+  int64_t Now() const;
+  void Record(const TimelineEvent& event);   // Lock-free.
+
+  std::vector<TimelineEvent> Events() const;  // In order of recording.
+  int64_t dropped() const;
+
+ private:
+  const Clock* clock_;
+  std::vector<TimelineEvent> events_;
+  std::atomic<int64_t> next_{0};
+};
+
+// Records one event from construction to destruction. A null timeline records nothing and reads no clock.
+class TimelineScope {
+ public:
+  TimelineScope(Timeline* timeline, Zone zone, int32_t detail, Resource resource = Resource::kCpu)
+      : timeline_(timeline), event_{zone, resource, detail, timeline == nullptr ? 0 : timeline->Now(), 0} {}
+  ~TimelineScope() {
+    if (timeline_ == nullptr) return;
+    event_.end_ns = timeline_->Now();
+    timeline_->Record(event_);
+  }
+  TimelineScope(const TimelineScope&) = delete;
+  TimelineScope& operator=(const TimelineScope&) = delete;
+
+ private:
+  Timeline* timeline_;
+  TimelineEvent event_;
+};
+
+}  // namespace tessera

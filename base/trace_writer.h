@@ -1,0 +1,20 @@
+// Writes a timeline as Chrome trace-event JSON, which trace viewers such as Perfetto open.
+//
+//   RETURN_IF_ERROR(WriteTrace(timeline, "trace.json"));
+//
+// One track per resource, and a further one wherever events of a resource overlap without one holding the other (viewers cannot
+// draw that). Times are microseconds since the first event began; an event's detail is in its arguments, the number of dropped
+// events in otherData. Threads: call when nothing records. Errors: those of WriteFileAtomically.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tessera/base/timeline.h"
+
+namespace tessera {
+
+absl::Status WriteTrace(const Timeline& timeline, const std::string& path);
+std::string TraceJson(const Timeline& timeline);
+
+}  // namespace tessera

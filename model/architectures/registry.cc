@@ -1,0 +1,32 @@
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/architectures/architecture.h"
+
+namespace tessera {
+namespace {
+
+const Architecture* const kArchitectures[] = {&kLlama, &kQwen2, &kQwen3, &kGemma3};
+
+}  // namespace
+
+absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name) {
+  for (const Architecture* architecture : kArchitectures) {
+    if (name == architecture->name) return architecture;
+  }
+  const auto append_name = [](std::string* out, const Architecture* a) { absl::StrAppend(out, a->name); };
+  return absl::NotFoundError(
+      absl::StrCat("found \"", name, "\", expected one of ", absl::StrJoin(kArchitectures, ", ", append_name)));
+}
+
+absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {
+  ASSIGN_OR_RETURN(const absl::string_view name, file.String("general.architecture"));
+  const absl::StatusOr<const Architecture*> architecture = FindArchitecture(name);
+  if (!architecture.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path(), ": general.architecture: ", architecture.status().message()));
+  }
+  return (*architecture)->configure(file);
+}
+
+}  // namespace tessera

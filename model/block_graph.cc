@@ -1,0 +1,192 @@
+#include "tessera/model/block_graph.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/model/lora.h"
+#include "tessera/model/tensor_names.h"
+
+namespace tessera {
+namespace {
+
+constexpr int Placeholder(LoraTarget target) { return static_cast<int>(target); }
+
+// Adds the operators of one decoder layer, part by part.
+class LayerBuilder {
+ public:
+  LayerBuilder(const ModelConfig& config, const WeightLayout& layout, int layer)
+      : config_(config), layout_(layout), layer_(layer), queries_(int64_t{config.heads} * config.head_size),
+        keys_(int64_t{config.kv_heads} * config.head_size) {}
+
+  BlockGraph Build() {
+    block_.graph.adapters = kLoraTargets;
+    const BufferId hidden = block_.graph.AddInput("hidden", config_.width);
+    const BufferId attended = AddAttention(hidden);
+    const BufferId after_attention = block_.graph.AddScratch("after_attention", config_.width);
+    block_.graph.Add(Add{.a = hidden, .b = attended, .y = after_attention});
+    const BufferId fed = AddFeedForward(after_attention);
+    block_.graph.Add(Add{.a = after_attention, .b = fed, .y = block_.graph.AddOutput("hidden", config_.width)});
+    return std::move(block_);
+  }
+
+ private:
+  BufferId AddAttention(BufferId hidden) {
+    const LayerConfig& layer = config_.layers[layer_];
+    const BufferId normed = Norm(hidden, "attn_norm.weight", "attn_normed");
+    BufferId query = Scratch("query", queries_), key = Scratch("key", keys_), value = Scratch("value", keys_);
+    MatMul project{.x = normed};
+    AddProducts(project, "attn_q.weight", query, LoraTarget::kQuery);
+    AddProducts(project, "attn_k.weight", key, LoraTarget::kKey);
+    AddProducts(project, "attn_v.weight", value, LoraTarget::kValue);
+    block_.graph.Add(std::move(project));
+    if (config_.qkv_bias) {
+      query = Bias(query, "attn_q.bias", "query_biased");
+      key = Bias(key, "attn_k.bias", "key_biased");
+      value = Bias(value, "attn_v.bias", "value_biased");
+    }
+    if (config_.query_key_norm) {
+      query = Norm(query, "attn_q_norm.weight", "query_normed", config_.heads);
+      key = Norm(key, "attn_k_norm.weight", "key_normed", config_.kv_heads);
+    }
+    query = Rotate(query, config_.heads, "query_rotated");
+    key = Rotate(key, config_.kv_heads, "key_rotated");
+    block_.graph.Add(StoreKeyValue{.key = key, .value = value, .layer = 0});
+    const BufferId mixed = Scratch("mixed", queries_);
+    block_.graph.Add(Attention{.query = query, .y = mixed, .layer = 0, .heads = config_.heads, .scale = config_.attention_scale,
+                               .window = layer.window});
+    const BufferId out = Multiply(mixed, "attn_output.weight", "attention", config_.width, LoraTarget::kOutput);
+    return config_.post_norms ? Norm(out, "post_attention_norm.weight", "attention_normed") : out;
+  }
+
+  BufferId AddFeedForward(BufferId hidden) {
+    const BufferId normed = Norm(hidden, "ffn_norm.weight", "ffn_normed");
+    const BufferId gate = Scratch("gate", config_.feed_forward), up = Scratch("up", config_.feed_forward);
+    MatMul widen{.x = normed};
+    AddProducts(widen, "ffn_gate.weight", gate, LoraTarget::kGate);
+    AddProducts(widen, "ffn_up.weight", up, LoraTarget::kUp);
+    block_.graph.Add(std::move(widen));
+    const BufferId gated = Scratch("gated", config_.feed_forward);
+    block_.graph.Add(GatedActivation{.gate = gate, .up = up, .y = gated, .activation = config_.activation});
+    const BufferId down = Multiply(gated, "ffn_down.weight", "feed_forward", config_.width, LoraTarget::kDown);
+    return config_.post_norms ? Norm(down, "post_ffw_norm.weight", "feed_forward_normed") : down;
+  }
+
+  BufferId Scratch(const char* name, int64_t columns) { return block_.graph.AddScratch(name, columns); }
+  int64_t Columns(BufferId buffer) const { return block_.graph.buffers[buffer].columns; }
+  absl::Span<const TensorPart> PartsOf(const char* label) const {
+    return layout_.Parts(absl::StrCat("blk.", layer_, ".", label));
+  }
+
+  WeightId Vector(const char* label) {
+    const TensorPart& part = PartsOf(label)[0];
+    block_.parts.push_back(part);
+    return block_.graph.AddVector(label, part.weight.spec.in_features);
+  }
+  BufferId Norm(BufferId x, const char* weight, const char* name, int groups = 1) {
+    const BufferId y = Scratch(name, Columns(x));
+    block_.graph.Add(RmsNorm{.x = x, .weight = Vector(weight), .y = y, .epsilon = config_.norm_epsilon, .groups = groups});
+    return y;
+  }
+  BufferId Bias(BufferId x, const char* weight, const char* name) {
+    const BufferId y = Scratch(name, Columns(x));
+    block_.graph.Add(AddBias{.x = x, .weight = Vector(weight), .y = y});
+    return y;
+  }
+  BufferId Rotate(BufferId x, int heads, const char* name) {
+    const int table = config_.layers[layer_].rope;
+    const BufferId y = Scratch(name, Columns(x));
+    block_.graph.Add(Rope{.x = x, .y = y, .heads = heads, .dimensions = config_.ropes[table].dimensions, .table = table,
+                          .pairs = config_.rope_pairs});
+    return y;
+  }
+  // A tensor in several parts gives several products, each with its range of columns; an adapter needs the tensor whole.
+  void AddProducts(MatMul& product, const char* label, BufferId y, LoraTarget target) {
+    const absl::Span<const TensorPart> parts = PartsOf(label);
+    for (const TensorPart& part : parts) {
+      block_.parts.push_back(part);
+      const int adapter = parts.size() == 1 ? Placeholder(target) : kNone;
+      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, adapter});
+    }
+  }
+  BufferId Multiply(BufferId x, const char* weight, const char* name, int64_t columns, LoraTarget target) {
+    const BufferId y = Scratch(name, columns);
+    MatMul product{.x = x};
+    AddProducts(product, weight, y, target);
+    block_.graph.Add(std::move(product));
+    return y;
+  }
+
+  const ModelConfig& config_;
+  const WeightLayout& layout_;
+  const int layer_;
+  const int64_t queries_;
+  const int64_t keys_;
+  BlockGraph block_;
+};
+
+std::string BufferText(const GraphBuffer& buffer) {
+  static constexpr const char* kKinds[] = {"input", "scratch", "output"};
+  return absl::StrCat(kKinds[static_cast<int>(buffer.kind)], " ", buffer.name, " [rows, ", buffer.columns, "]");
+}
+
+std::string WeightText(const GraphWeight& weight) {
+  const MatrixSpec& spec = weight.spec;
+  if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.in_features, "]");
+  return absl::StrCat("matrix ", spec.name, " ", InfoOf(spec.format).name, " [", spec.out_features, ", ", spec.in_features, "]");
+}
+
+}  // namespace
+
+BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer) {
+  return LayerBuilder(config, layout, layer).Build();
+}
+
+std::vector<BlockGraph> BuildEmbeddingGraphs(const ModelConfig& config, const WeightLayout& layout) {
+  std::vector<BlockGraph> blocks;
+  for (const TensorPart& part : layout.Parts(EmbeddingNeed(config).name)) {
+    BlockGraph block;
+    const BufferId hidden = block.graph.AddOutput("hidden", config.width);
+    block.graph.Add(Embedding{.table = block.graph.AddMatrix(part.weight.spec), .y = hidden, .first_token = part.first_row,
+                              .scale = config.embedding_scale});
+    block.parts.push_back(part);
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& layout) {
+  BlockGraph block;
+  const TensorPart& part = layout.Parts(OutputNormNeed(config).name)[0];
+  const BufferId hidden = block.graph.AddInput("hidden", config.width), normed = block.graph.AddOutput("normed", config.width);
+  const WeightId weight = block.graph.AddVector(part.weight.spec.name, config.width);
+  block.graph.Add(RmsNorm{.x = hidden, .weight = weight, .y = normed, .epsilon = config.norm_epsilon});
+  block.parts.push_back(part);
+  return block;
+}
+
+std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightLayout& layout) {
+  std::vector<BlockGraph> blocks;
+  const std::string name = config.tied_head ? EmbeddingNeed(config).name : HeadNeed(config).name;
+  for (const TensorPart& part : layout.Parts(name)) {
+    BlockGraph block;
+    const BufferId normed = block.graph.AddInput("normed", config.width);
+    const BufferId logits = block.graph.AddOutput("logits", part.weight.spec.out_features);
+    block.graph.Add(MatMul{.x = normed, .products = {{block.graph.AddMatrix(part.weight.spec), logits, 0, kNone}}});
+    block.parts.push_back(part);
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+std::string GraphText(const Graph& graph) {
+  std::string text;
+  for (const GraphBuffer& buffer : graph.buffers) absl::StrAppend(&text, BufferText(buffer), "\n");
+  for (const GraphWeight& weight : graph.weights) absl::StrAppend(&text, WeightText(weight), "\n");
+  for (const Operator& op : graph.operators) {
+    const Access access = AccessOf(op);
+    absl::StrAppend(&text, OperatorName(op), "(", absl::StrJoin(access.reads, ","), ";", absl::StrJoin(access.weights, ","), ") -> ",
+                    absl::StrJoin(access.writes, ","), " ", OperatorDetails(op), "\n");
+  }
+  return text;
+}
+
+}  // namespace tessera

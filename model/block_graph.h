@@ -1,0 +1,41 @@
+// Builds the static graphs of a decoder model: embedding, one block per layer, final norm and head.
+//
+//   ASSIGN_OR_RETURN(BlockGraph block, BuildLayerGraph(config, layout, /*layer=*/0));
+//   ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(block.graph, {.row_capacity = 512}));
+//   for (const TensorPart& part : block.parts) Lease(part.unit);           // one part per graph weight, in order
+//
+// Graphs hold no layer number: layers that are alike give equal graphs, and a device loads each once. Every layer offers LoRA
+// placeholders at its seven products, in the order of LoraTarget. Thread-safe (pure functions).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/config.h"
+#include "tessera/model/weights.h"
+#include "tessera/npu/graph.h"
+
+namespace tessera {
+
+struct BlockGraph {
+  Graph graph;
+  std::vector<TensorPart> parts;   // parts[w] holds graph weight w.
+};
+
+// Input "hidden" [width], output "hidden" [width]. Attention and stores use layer 0 of the KvView given to Run.
+BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
+
+// One per part of the embedding table. No input; output "hidden" [width], written for rows whose token lies in the part.
+std::vector<BlockGraph> BuildEmbeddingGraphs(const ModelConfig& config, const WeightLayout& layout);
+
+// Input "hidden" [width], output "normed" [width].
+BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& layout);
+
+// One per part of the head. Input "normed" [width], output "logits" [rows of the part].
+std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightLayout& layout);
+
+// One line per operator, buffer and weight: equal texts mean equal graphs. For comparing and for people.
+std::string GraphText(const Graph& graph);
+
+}  // namespace tessera

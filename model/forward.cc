@@ -1,0 +1,220 @@
+#include "tessera/model/forward.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kHeadRows = 64;  // Rows whose logits are computed at once: the head is read once for them.
+
+int PathLength(SlotPath path) {
+  int length = 0;
+  for (const SlotRange& range : path) length += range.count;
+  return length;
+}
+
+absl::Status RowError(size_t row, absl::string_view what, int64_t found, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
+                                                         Device& device, const Options& options) {
+  auto forward = std::unique_ptr<Forward>(new Forward(config, source, device, options));
+  RETURN_IF_ERROR(forward->BuildBlocks(layout));
+  for (const RopeConfig& rope : config.ropes) {
+    ASSIGN_OR_RETURN(RopeTable table, RopeTable::Create(rope));
+    forward->ropes_.push_back(std::move(table));
+    forward->rope_values_.emplace_back(static_cast<size_t>(options.row_capacity) * rope.dimensions);
+    forward->rope_pointers_.push_back(forward->rope_values_.back().data());
+  }
+  const int64_t row_bytes = RowStride(config.width) * static_cast<int64_t>(sizeof(float));
+  for (AlignedBuffer& hidden : forward->hidden_) {
+    ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(row_bytes * options.row_capacity));
+  }
+  ASSIGN_OR_RETURN(forward->chosen_, AlignedBuffer::Allocate(2 * kHeadRows * row_bytes));
+  return forward;
+}
+
+absl::Status Forward::BuildBlocks(const WeightLayout& layout) {
+  for (BlockGraph& block : BuildEmbeddingGraphs(config_, layout)) {
+    ASSIGN_OR_RETURN(Block loaded, LoadBlock(std::move(block), options_.row_capacity));
+    embedding_.push_back(std::move(loaded));
+  }
+  for (int layer = 0; layer < static_cast<int>(config_.layers.size()); ++layer) {
+    ASSIGN_OR_RETURN(Block loaded, LoadBlock(BuildLayerGraph(config_, layout, layer), options_.row_capacity));
+    layers_.push_back(std::move(loaded));
+  }
+  ASSIGN_OR_RETURN(output_norm_, LoadBlock(BuildOutputNormGraph(config_, layout), kHeadRows));
+  for (BlockGraph& block : BuildHeadGraphs(config_, layout)) {
+    ASSIGN_OR_RETURN(Block loaded, LoadBlock(std::move(block), kHeadRows));
+    head_.push_back(std::move(loaded));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Forward::Block> Forward::LoadBlock(BlockGraph block, int row_capacity) {
+  Block loaded;
+  loaded.parts = std::move(block.parts);
+  loaded.first_row = loaded.parts[0].first_row;
+  loaded.last_row = loaded.first_row + loaded.parts[0].weight.spec.out_features;
+  for (const TensorPart& part : loaded.parts) loaded.units.push_back(part.unit);
+  std::sort(loaded.units.begin(), loaded.units.end());
+  loaded.units.erase(std::unique(loaded.units.begin(), loaded.units.end()), loaded.units.end());
+  const std::string key = absl::StrCat(GraphText(block.graph), row_capacity);
+  const auto known = loaded_.find(key);
+  if (known != loaded_.end()) {
+    loaded.handle = known->second;
+    return loaded;
+  }
+  ASSIGN_OR_RETURN(const CompiledGraph compiled, Compile(std::move(block.graph), {.row_capacity = row_capacity}));
+  ASSIGN_OR_RETURN(loaded.handle, device_.Load(compiled));
+  loaded_[key] = loaded.handle;
+  return loaded;
+}
+
+absl::Status Forward::RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments) {
+  leases_.clear();
+  for (int unit : block.units) {
+    TimelineScope scope(options_.timeline, Zone::kLease, unit, Resource::kFlash);
+    ASSIGN_OR_RETURN(WeightLease lease, source_.Acquire(unit));
+    leases_.push_back(std::move(lease));
+  }
+  weights_.clear();
+  for (const TensorPart& part : block.parts) {
+    const auto lease = std::lower_bound(leases_.begin(), leases_.end(), part.unit,
+                                        [](const WeightLease& l, int unit) { return l.unit() < unit; });
+    weights_.push_back(lease->bytes().subspan(part.offset, part.bytes));
+  }
+  arguments.weights = weights_;
+  TimelineScope scope(options_.timeline, zone, detail, Resource::kNpu);
+  const absl::Status status = device_.Run(block.handle, arguments);
+  leases_.clear();  // The block's weights are given back before the next block's are asked for.
+  return status;
+}
+
+absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows) const {
+  if (rows.size() > static_cast<size_t>(options_.row_capacity)) {
+    return absl::InvalidArgumentError(absl::StrCat("rows of a pass: found ", rows.size(), ", expected at most ", options_.row_capacity));
+  }
+  for (size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].token < 0 || rows[r].token >= config_.vocabulary) {
+      return RowError(r, "token", rows[r].token, absl::StrCat("0 to ", config_.vocabulary - 1));
+    }
+    if (rows[r].path.empty()) return RowError(r, "path length", 0, "at least 1");
+    const SlotRange& last = rows[r].path.back();
+    if (last.begin + last.count - 1 != rows[r].slot) {
+      return RowError(r, "last slot of the path", last.begin + last.count - 1, absl::StrCat("the row's own slot ", rows[r].slot));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Forward::FillRowData(absl::Span<const ForwardRow> rows) {
+  tokens_.clear();
+  slots_.clear();
+  paths_.clear();
+  for (const ForwardRow& row : rows) {
+    tokens_.push_back(row.token);
+    slots_.push_back(row.slot);
+    paths_.push_back(row.path);
+  }
+  for (size_t t = 0; t < ropes_.size(); ++t) {
+    const int dimensions = ropes_[t].dimensions();
+    for (size_t r = 0; r < rows.size(); ++r) {
+      ropes_[t].Fill(PathLength(rows[r].path) - 1, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
+    }
+  }
+}
+
+// Stays empty where no row has an adapter: then nothing is looked at per product.
+void Forward::FillAdapters(absl::Span<const ForwardRow> rows, int layer) {
+  adapters_.clear();
+  const bool any = std::any_of(rows.begin(), rows.end(), [](const ForwardRow& row) { return row.adapter != nullptr; });
+  if (!any) return;
+  for (const ForwardRow& row : rows) adapters_.push_back(row.adapter == nullptr ? nullptr : row.adapter->Layer(layer).data());
+}
+
+absl::Status Forward::Embed(int rows) {
+  for (const Block& part : embedding_) {
+    const bool needed = std::any_of(tokens_.begin(), tokens_.end(), [&](TokenId t) { return t >= part.first_row && t < part.last_row; });
+    if (!needed) continue;
+    RunArguments arguments;
+    arguments.rows = rows;
+    arguments.buffers = {Hidden(0)};
+    arguments.tokens = tokens_;
+    RETURN_IF_ERROR(RunBlock(part, Zone::kGraphRun, -1, arguments));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
+  RunArguments arguments;
+  arguments.rows = static_cast<int>(rows.size());
+  arguments.slots = slots_;
+  arguments.paths = paths_;
+  arguments.rope_tables = rope_pointers_;
+  for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) {
+    FillAdapters(rows, layer);
+    arguments.adapters = adapters_;
+    arguments.buffers = {Hidden(current_), Hidden(1 - current_)};
+    arguments.kv = cache.View(layer);
+    RETURN_IF_ERROR(RunBlock(layers_[layer], Zone::kGraphRun, layer, arguments));
+    current_ = 1 - current_;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cache) {
+  RETURN_IF_ERROR(CheckRows(rows));
+  TimelineScope scope(options_.timeline, Zone::kPass, static_cast<int>(rows.size()));
+  rows_ = 0;  // Until the pass is whole there is nothing to take logits of.
+  current_ = 0;
+  if (rows.empty()) return absl::OkStatus();
+  FillRowData(rows);
+  RETURN_IF_ERROR(Embed(static_cast<int>(rows.size())));
+  RETURN_IF_ERROR(RunLayers(rows, cache));
+  rows_ = static_cast<int>(rows.size());
+  return absl::OkStatus();
+}
+
+absl::Status Forward::Logits(absl::Span<const int> chosen, TensorView<float> logits) {
+  if (logits.rows() != static_cast<int64_t>(chosen.size()) || logits.columns() != config_.vocabulary) {
+    return absl::InvalidArgumentError(absl::StrCat("logits: found [", logits.rows(), ", ", logits.columns(), "], expected [",
+                                                   chosen.size(), ", ", config_.vocabulary, "]"));
+  }
+  for (int row : chosen) {
+    if (row < 0 || row >= rows_) return RowError(row, "row of the last pass", row, absl::StrCat("0 to ", rows_ - 1));
+  }
+  TimelineScope scope(options_.timeline, Zone::kHead, static_cast<int>(chosen.size()));
+  for (size_t begin = 0; begin < chosen.size(); begin += kHeadRows) {
+    const absl::Span<const int> some = chosen.subspan(begin, kHeadRows);
+    RETURN_IF_ERROR(LogitsOf(some, logits.Rows(begin, some.size())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Forward::LogitsOf(absl::Span<const int> chosen, TensorView<float> logits) {
+  const int64_t stride = RowStride(config_.width);
+  float* const picked = chosen_.as<float>();
+  float* const normed = picked + kHeadRows * stride;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    std::memcpy(picked + i * stride, Hidden(current_).data + chosen[i] * stride, config_.width * sizeof(float));
+  }
+  RunArguments arguments;
+  arguments.rows = static_cast<int>(chosen.size());
+  arguments.buffers = {{picked, stride}, {normed, stride}};
+  RETURN_IF_ERROR(RunBlock(output_norm_, Zone::kGraphRun, static_cast<int>(layers_.size()), arguments));
+  for (const Block& part : head_) {
+    arguments.buffers = {{normed, stride}, {logits.data() + part.first_row, logits.row_stride()}};
+    RETURN_IF_ERROR(RunBlock(part, Zone::kGraphRun, static_cast<int>(layers_.size()), arguments));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

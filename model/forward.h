@@ -1,0 +1,114 @@
+// A pass of rows through a model: embedding, every layer, and logits for the rows that are asked for.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Forward> forward, Forward::Create(config, layout, source, device, {.row_capacity = 512}));
+//   RETURN_IF_ERROR(cache->Extend(sequence, tokens.size(), &slots));
+//   RETURN_IF_ERROR(forward->Run(rows, *cache));                        // one ForwardRow per token
+//   RETURN_IF_ERROR(forward->Logits({last_row}, logits));               // logits: [1, vocabulary]
+//
+// A row is a token, its slot, and the path of slots it may attend to, its own last; its position is the path's length - 1.
+// Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
+// beside it (DESIGN idea 5). Weights are leased block by block from the source and given back before the next block's.
+// Threads: one pass at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on,
+// and leaves only the slots of this pass unusable.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/timeline.h"
+#include "tessera/model/block_graph.h"
+#include "tessera/model/kv_cache.h"
+#include "tessera/model/lora.h"
+#include "tessera/model/rope.h"
+#include "tessera/model/token.h"
+#include "tessera/npu/device.h"
+#include "tessera/storage/weight_source.h"
+#include "tessera/tensor/tensor_view.h"
+
+namespace tessera {
+
+struct ForwardRow {
+  TokenId token = 0;
+  int32_t slot = 0;                       // Where its key and value go.
+  SlotPath path;                          // Must outlive the pass.
+  const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
+};
+
+class Forward {
+ public:
+  struct Options {
+    int row_capacity = 512;               // Most rows of a pass.
+    Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
+  };
+  // The source and the device must outlive the Forward. InvalidArgument if the model's graphs do not compile.
+  static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
+                                                         Device& device, const Options& options);
+
+  // Computes the hidden state of every row, and stores its key and value. No rows: does nothing.
+  absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache);
+
+  // Logits of chosen rows of the last Run, in the order given. logits: [chosen.size(), vocabulary].
+  absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits);
+
+  int row_capacity() const { return options_.row_capacity; }
+  int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
+
+ private:
+  // A graph as loaded, with the place of each of its weights.
+  struct Block {
+    GraphHandle handle;
+    std::vector<TensorPart> parts;
+    std::vector<int> units;              // Distinct, ascending.
+    int64_t first_row;                   // Of the table or head that this is a part of.
+    int64_t last_row;
+  };
+
+  Forward(const ModelConfig& config, WeightSource& source, Device& device, const Options& options)
+      : config_(config), source_(source), device_(device), options_(options) {}
+
+  absl::Status BuildBlocks(const WeightLayout& layout);
+  absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
+  absl::Status RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments);
+  absl::Status CheckRows(absl::Span<const ForwardRow> rows) const;
+  void FillRowData(absl::Span<const ForwardRow> rows);
+  void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
+  absl::Status Embed(int rows);
+  absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
+  absl::Status LogitsOf(absl::Span<const int> chosen, TensorView<float> logits);
+  BoundBuffer Hidden(int which) { return {hidden_[which].as<float>(), RowStride(config_.width)}; }
+
+  const ModelConfig config_;
+  WeightSource& source_;
+  Device& device_;
+  const Options options_;
+
+  absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
+  std::vector<Block> embedding_;
+  std::vector<Block> layers_;
+  Block output_norm_;
+  std::vector<Block> head_;
+  std::vector<RopeTable> ropes_;
+
+  AlignedBuffer hidden_[2];      // Layers read one and write the other.
+  int current_ = 0;              // Which holds the last pass's hidden states.
+  int rows_ = 0;                 // Of the last pass.
+  AlignedBuffer chosen_;         // Two times kHeadRows rows: those that get logits, and their norms.
+
+  // Per row of the pass at hand.
+  std::vector<int32_t> tokens_;
+  std::vector<int32_t> slots_;
+  std::vector<SlotPath> paths_;
+  std::vector<const AdapterProduct*> adapters_;
+  std::vector<std::vector<float>> rope_values_;
+  std::vector<const float*> rope_pointers_;
+  // Kept between blocks to spare allocations.
+  std::vector<WeightLease> leases_;
+  std::vector<absl::Span<const std::byte>> weights_;
+};
+
+}  // namespace tessera

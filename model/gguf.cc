@@ -1,0 +1,183 @@
+#include "tessera/model/gguf.h"
+
+#include <cstring>
+#include <limits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/internal/gguf_cursor.h"
+
+namespace tessera {
+namespace {
+
+// Element `index` of the value, which lies in the file at any address.
+template <typename T>
+T At(const GgufValue& value, uint64_t index = 0) {
+  T element;
+  std::memcpy(&element, value.bytes.data() + index * sizeof(T), sizeof(T));
+  return element;
+}
+
+bool IsUnsigned(GgufType type) {
+  return type == GgufType::kUint8 || type == GgufType::kUint16 || type == GgufType::kUint32 || type == GgufType::kUint64;
+}
+
+bool IsSigned(GgufType type) {
+  return type == GgufType::kInt8 || type == GgufType::kInt16 || type == GgufType::kInt32 || type == GgufType::kInt64;
+}
+
+// REQUIRES: IsUnsigned(value.element_type).
+uint64_t UnsignedAt(const GgufValue& value, uint64_t index) {
+  switch (value.element_type) {
+    case GgufType::kUint8: return At<uint8_t>(value, index);
+    case GgufType::kUint16: return At<uint16_t>(value, index);
+    case GgufType::kUint32: return At<uint32_t>(value, index);
+    default: return At<uint64_t>(value, index);
+  }
+}
+
+// REQUIRES: IsSigned(value.element_type).
+int64_t SignedAt(const GgufValue& value, uint64_t index) {
+  switch (value.element_type) {
+    case GgufType::kInt8: return At<int8_t>(value, index);
+    case GgufType::kInt16: return At<int16_t>(value, index);
+    case GgufType::kInt32: return At<int32_t>(value, index);
+    default: return At<int64_t>(value, index);
+  }
+}
+
+// Type and value, for messages: `INT32 -3`, `STRING "llama"`, `an array of 12 FLOAT32`.
+std::string Describe(const GgufValue& value) {
+  const absl::string_view type = GgufTypeName(value.element_type);
+  if (value.type == GgufType::kArray) return absl::StrCat("an array of ", value.count, " ", type);
+  if (IsUnsigned(value.type)) return absl::StrCat(type, " ", UnsignedAt(value, 0));
+  if (IsSigned(value.type)) return absl::StrCat(type, " ", SignedAt(value, 0));
+  switch (value.type) {
+    case GgufType::kFloat32: return absl::StrCat(type, " ", At<float>(value));
+    case GgufType::kFloat64: return absl::StrCat(type, " ", At<double>(value));
+    case GgufType::kBool: return absl::StrCat(type, At<uint8_t>(value) != 0 ? " true" : " false");
+    default: return absl::StrCat(type, " ", Quoted(value.strings[0]));
+  }
+}
+
+absl::Status WrongValue(const GgufFile& file, absl::string_view key, const GgufValue& value, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ", value.offset,
+                                                 ": found ", Describe(value), ", expected ", expected));
+}
+
+absl::StatusOr<const GgufValue*> FindOrError(const GgufFile& file, absl::string_view key) {
+  const GgufValue* value = file.Find(key);
+  if (value != nullptr) return value;
+  return absl::NotFoundError(absl::StrCat(file.path(), ": metadata ", Quoted(key), ": found no such key"));
+}
+
+bool IsArrayOf(const GgufValue& value, GgufType type) { return value.type == GgufType::kArray && value.element_type == type; }
+
+}  // namespace
+
+absl::string_view GgufTypeName(GgufType type) {
+  switch (type) {
+    case GgufType::kUint8: return "UINT8";
+    case GgufType::kInt8: return "INT8";
+    case GgufType::kUint16: return "UINT16";
+    case GgufType::kInt16: return "INT16";
+    case GgufType::kUint32: return "UINT32";
+    case GgufType::kInt32: return "INT32";
+    case GgufType::kFloat32: return "FLOAT32";
+    case GgufType::kBool: return "BOOL";
+    case GgufType::kString: return "STRING";
+    case GgufType::kArray: return "ARRAY";
+    case GgufType::kUint64: return "UINT64";
+    case GgufType::kInt64: return "INT64";
+    case GgufType::kFloat64: return "FLOAT64";
+  }
+  return "unknown";
+}
+
+const GgufValue* GgufFile::Find(absl::string_view key) const {
+  const auto found = key_index_.find(key);
+  return found == key_index_.end() ? nullptr : &metadata_[found->second].second;
+}
+
+const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
+  const auto found = tensor_index_.find(name);
+  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
+}
+
+void GgufFile::Forget(const GgufTensor& tensor) const {
+  if (file_ != nullptr) file_->Forget(tensor.offset, static_cast<int64_t>(tensor.bytes.size()));
+}
+
+absl::StatusOr<absl::string_view> GgufFile::String(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (value->type != GgufType::kString) return WrongValue(*this, key, *value, "STRING");
+  return value->strings[0];
+}
+
+absl::StatusOr<uint64_t> GgufFile::Uint(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (IsUnsigned(value->type)) return UnsignedAt(*value, 0);
+  if (IsSigned(value->type) && SignedAt(*value, 0) >= 0) return static_cast<uint64_t>(SignedAt(*value, 0));
+  return WrongValue(*this, key, *value, "an integer of 0 or more");
+}
+
+absl::StatusOr<double> GgufFile::Float(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (value->type == GgufType::kFloat32) return double{At<float>(*value)};
+  if (value->type == GgufType::kFloat64) return At<double>(*value);
+  return WrongValue(*this, key, *value, "FLOAT32 or FLOAT64");
+}
+
+absl::StatusOr<bool> GgufFile::Bool(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (value->type != GgufType::kBool) return WrongValue(*this, key, *value, "BOOL");
+  return At<uint8_t>(*value) != 0;
+}
+
+absl::StatusOr<absl::Span<const absl::string_view>> GgufFile::Strings(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (!IsArrayOf(*value, GgufType::kString)) return WrongValue(*this, key, *value, "an array of STRING");
+  return absl::MakeConstSpan(value->strings);
+}
+
+absl::StatusOr<std::vector<float>> GgufFile::Floats(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (!IsArrayOf(*value, GgufType::kFloat32)) return WrongValue(*this, key, *value, "an array of FLOAT32");
+  std::vector<float> numbers(value->count);
+  if (!numbers.empty()) std::memcpy(numbers.data(), value->bytes.data(), value->bytes.size());
+  return numbers;
+}
+
+absl::StatusOr<std::vector<int32_t>> GgufFile::Ints(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  const bool is_unsigned = IsArrayOf(*value, GgufType::kUint32);
+  if (!is_unsigned && !IsArrayOf(*value, GgufType::kInt32)) return WrongValue(*this, key, *value, "an array of INT32 or UINT32");
+  std::vector<int32_t> numbers(value->count);
+  for (uint64_t i = 0; i < value->count; ++i) {
+    numbers[i] = At<int32_t>(*value, i);
+    if (!is_unsigned || numbers[i] >= 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": metadata ", Quoted(key), " value[", i, "] at byte ", value->offset + static_cast<int64_t>(4 * i),
+                     ": found ", At<uint32_t>(*value, i), ", expected at most ", std::numeric_limits<int32_t>::max()));
+  }
+  return numbers;
+}
+
+absl::StatusOr<absl::string_view> GgufFile::StringOr(absl::string_view key, absl::string_view otherwise) const {
+  return Find(key) == nullptr ? otherwise : String(key);
+}
+
+absl::StatusOr<uint64_t> GgufFile::UintOr(absl::string_view key, uint64_t otherwise) const {
+  return Find(key) == nullptr ? otherwise : Uint(key);
+}
+
+absl::StatusOr<double> GgufFile::FloatOr(absl::string_view key, double otherwise) const {
+  return Find(key) == nullptr ? otherwise : Float(key);
+}
+
+absl::StatusOr<bool> GgufFile::BoolOr(absl::string_view key, bool otherwise) const {
+  return Find(key) == nullptr ? otherwise : Bool(key);
+}
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// The slots of a KV cache that hold nothing, as runs, and the rule by which they are given out.
+//
+//   FreeSlots free(/*slots=*/1024, /*scatter_seed=*/0);
+//   std::vector<SlotRange> taken = free.Take({.position = 0, .count = 20, .after = -1});   // {{0, 20}}
+//   taken = free.Take({.position = 20, .count = 1, .after = 19});                          // {{20, 1}}
+//   free.Give({0, 21});
+//
+// The rule: go on at the slot right after the sequence's last one while it is free; else begin in the largest free run, at its
+// first slot that lies in its block of 16 as the position lies in its own. Attention reads such runs as whole vectors, and the
+// sequence that owns the slots before keeps up to 15 to grow into, so siblings do not cut each other into single slots.
+// Take and Give cost the runs they touch, times log(runs). Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tessera/tensor/kv_view.h"
+
+namespace tessera {
+
+class FreeSlots {
+ public:
+  // With a scatter_seed other than 0 the rule is off, and each slot given out is any of the free ones (for tests).
+  FreeSlots(int slots, uint64_t scatter_seed);
+
+  struct Request {
+    int position;  // Of the first of the `count` positions.
+    int count;
+    int after;     // The slot of position - 1, or -1.
+  };
+  // Slots for the positions in order; not all neighbours are merged. REQUIRES: 0 <= count <= this->count().
+  std::vector<SlotRange> Take(Request request);
+
+  // REQUIRES: every slot of the range is taken.
+  void Give(SlotRange range);
+
+  int count() const { return count_; }
+
+ private:
+  SlotRange TakeRun(const Request& request);
+  SlotRange TakeAny();
+  void Insert(SlotRange run);
+  void Erase(SlotRange run);
+
+  const uint64_t scatter_seed_;
+  uint64_t draws_ = 0;
+  int count_ = 0;
+  std::vector<int32_t> scattered_;                  // Scattering only: every free slot.
+  std::map<int32_t, int32_t> runs_;                 // Else: begin -> count of each free run; no two touch.
+  std::set<std::pair<int32_t, int32_t>> by_size_;   // The same runs as (-count, begin): the largest first.
+};
+
+}  // namespace tessera

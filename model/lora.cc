@@ -1,0 +1,87 @@
+#include "tessera/model/lora.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+absl::Status CheckWithin(absl::string_view field, int64_t found, int64_t least, int64_t most) {
+  if (found >= least && found <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, ": found ", found, ", expected ", least, " to ", most));
+}
+
+absl::Status CheckPositive(const std::string& place, absl::string_view field, int64_t found) {
+  if (found >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", found, ", expected 1 or more"));
+}
+
+absl::Status CheckNumbers(const std::string& place, absl::string_view field, const std::vector<float>& numbers, int64_t rank,
+                          int64_t columns) {
+  ASSIGN_OR_RETURN(const int64_t expected, CheckedMul(rank, columns));
+  if (static_cast<int64_t>(numbers.size()) != expected) {
+    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, ": found ", numbers.size(), " numbers, expected ", expected,
+                                                   " (rank ", rank, " x ", columns, ")"));
+  }
+  for (int64_t i = 0; i < expected; ++i) {
+    if (std::isfinite(numbers[i])) continue;
+    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, "[", i / columns, ", ", i % columns, "]: found ", numbers[i],
+                                                   ", expected a finite number"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMatrices(const std::string& place, const LoraMatrices& matrices) {
+  RETURN_IF_ERROR(CheckPositive(place, "rank", matrices.rank));
+  RETURN_IF_ERROR(CheckPositive(place, "in", matrices.in));
+  RETURN_IF_ERROR(CheckPositive(place, "out", matrices.out));
+  if (!std::isfinite(matrices.scale)) {
+    return absl::InvalidArgumentError(absl::StrCat(place, " scale: found ", matrices.scale, ", expected a finite number"));
+  }
+  RETURN_IF_ERROR(CheckNumbers(place, "A", matrices.a, matrices.rank, matrices.in));
+  return CheckNumbers(place, "B", matrices.b, matrices.rank, matrices.out);
+}
+
+}  // namespace
+
+absl::string_view LoraTargetName(LoraTarget target) {
+  static constexpr absl::string_view kNames[kLoraTargets] = {"attn_q",   "attn_k", "attn_v",  "attn_output",
+                                                             "ffn_gate", "ffn_up", "ffn_down"};
+  const int index = static_cast<int>(target);
+  CHECK(index >= 0 && index < kLoraTargets) << index;
+  return kNames[index];
+}
+
+absl::StatusOr<LoraAdapter> LoraAdapter::Create(int layers, int placeholders) {
+  RETURN_IF_ERROR(CheckWithin("adapter layers", layers, 1, kMostPlaces));
+  RETURN_IF_ERROR(CheckWithin("adapter placeholders", placeholders, 1, kMostPlaces));
+  RETURN_IF_ERROR(CheckWithin("adapter layers x placeholders", int64_t{layers} * placeholders, 1, kMostPlaces));
+  return LoraAdapter(layers, placeholders);
+}
+
+absl::Status LoraAdapter::Set(int layer, int placeholder, LoraMatrices matrices) {
+  RETURN_IF_ERROR(CheckWithin("adapter layer", layer, 0, layers() - 1));
+  RETURN_IF_ERROR(CheckWithin(absl::StrCat("adapter layer ", layer, " placeholder"), placeholder, 0, placeholders_ - 1));
+  const std::string place = absl::StrCat("adapter layer ", layer, " placeholder ", placeholder);
+  RETURN_IF_ERROR(CheckMatrices(place, matrices));
+  AdapterProduct& product = products_[layer * placeholders_ + placeholder];
+  if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(place, ": found a second A and B, expected one"));
+  product = {.a = matrices.a.data(), .b = matrices.b.data(), .rank = matrices.rank, .scale = matrices.scale};
+  bytes_ += (matrices.a.size() + matrices.b.size()) * sizeof(float);
+  numbers_.push_back(std::move(matrices.a));  // Moving a vector leaves its numbers in place.
+  numbers_.push_back(std::move(matrices.b));
+  return absl::OkStatus();
+}
+
+absl::Span<const AdapterProduct> LoraAdapter::Layer(int layer) const {
+  CHECK(layer >= 0 && layer < layers()) << "layer " << layer << " of " << layers();
+  return absl::MakeConstSpan(products_).subspan(layer * placeholders_, placeholders_);
+}
+
+}  // namespace tessera

@@ -1,0 +1,157 @@
+#include "tessera/model/weights.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/tensor_names.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kRowsPerPanel = 32;
+
+absl::Status CheckShape(const GgufFile& file, const GgufTensor& tensor, const TensorNeed& need) {
+  const std::vector<int64_t> expected =
+      need.vector ? std::vector<int64_t>{need.columns} : std::vector<int64_t>{need.columns, need.rows};
+  if (tensor.shape == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor ", need.name, ": shape: found [",
+                                                 absl::StrJoin(tensor.shape, ", "), "], expected [", absl::StrJoin(expected, ", "),
+                                                 "]"));
+}
+
+}  // namespace
+
+// Gives tensors their places, one after another.
+class LayoutPlanner {
+ public:
+  LayoutPlanner(const GgufFile& file, WeightEncoding encoding, int64_t largest_unit)
+      : file_(file), largest_unit_(largest_unit) {
+    layout_.encoding_ = encoding;
+  }
+
+  // The next tensor begins a new unit: a layer's units hold nothing of another layer.
+  void BeginUnit() { begin_unit_ = true; }
+
+  absl::Status Place(const TensorNeed& need) {
+    const GgufTensor* tensor = file_.FindTensor(need.name);
+    if (tensor == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": tensor ", need.name, ": missing, expected ", need.rows, " x ",
+                                                     need.columns));
+    }
+    RETURN_IF_ERROR(CheckShape(file_, *tensor, need));
+    GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
+    ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
+    if (need.vector || bytes <= largest_unit_) {
+      Append(need.name, weight, 0, bytes);
+      return absl::OkStatus();
+    }
+    return PlaceInParts(need, weight, bytes);
+  }
+
+  WeightLayout Take() { return std::move(layout_); }
+
+ private:
+  // Equal ranges of rows, each at most a unit.
+  absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight, int64_t bytes) {
+    const int64_t panels = CeilDiv(need.rows, kRowsPerPanel);
+    const int64_t cuts = std::min(CeilDiv(bytes, largest_unit_), panels);
+    const int64_t rows_per_part = CeilDiv(panels, cuts) * kRowsPerPanel;
+    for (int64_t row = 0; row < need.rows; row += rows_per_part) {
+      weight.spec.out_features = std::min(rows_per_part, need.rows - row);
+      ASSIGN_OR_RETURN(const int64_t part_bytes, WeightBytes(weight, layout_.encoding_));
+      Append(need.name, weight, row, part_bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  void Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
+    std::vector<int64_t>& units = layout_.unit_bytes_;
+    if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + bytes > largest_unit_)) units.push_back(0);
+    begin_unit_ = false;
+    layout_.parts_[name].push_back({static_cast<int>(units.size()) - 1, units.back(), bytes, first_row, weight});
+    units.back() += AlignUp(bytes, 64);
+  }
+
+  const GgufFile& file_;
+  const int64_t largest_unit_;
+  bool begin_unit_ = false;
+  WeightLayout layout_;
+};
+
+absl::StatusOr<WeightLayout> WeightLayout::Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
+                                                int64_t largest_unit) {
+  LayoutPlanner planner(file, encoding, largest_unit);
+  if (!config.tied_head) RETURN_IF_ERROR(planner.Place(EmbeddingNeed(config)));
+  for (int layer = 0; layer < static_cast<int>(config.layers.size()); ++layer) {
+    planner.BeginUnit();
+    for (const TensorNeed& need : LayerNeeds(config, layer)) RETURN_IF_ERROR(planner.Place(need));
+  }
+  planner.BeginUnit();
+  RETURN_IF_ERROR(planner.Place(OutputNormNeed(config)));
+  RETURN_IF_ERROR(planner.Place(config.tied_head ? EmbeddingNeed(config) : HeadNeed(config)));
+  return planner.Take();
+}
+
+int64_t WeightLayout::TotalBytes() const { return std::accumulate(unit_bytes_.begin(), unit_bytes_.end(), int64_t{0}); }
+
+absl::Span<const TensorPart> WeightLayout::Parts(absl::string_view tensor) const {
+  const auto found = parts_.find(tensor);
+  if (found == parts_.end()) return {};
+  return found->second;
+}
+
+std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {
+  std::vector<Placed> placed;
+  for (const auto& [tensor, parts] : parts_) {
+    for (const TensorPart& part : parts) {
+      if (part.unit == unit) placed.push_back({&tensor, &part});
+    }
+  }
+  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.part->offset < b.part->offset; });
+  return placed;
+}
+
+absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out) {
+  for (const WeightLayout::Placed& placed : layout.PartsOfUnit(unit)) {
+    const TensorPart& part = *placed.part;
+    const GgufTensor* tensor = file.FindTensor(*placed.tensor);
+    const MatrixSpec& spec = part.weight.spec;
+    const int64_t values = spec.out_features * spec.in_features;
+    ASSIGN_OR_RETURN(const int64_t skipped, BytesOfRows(tensor->format->format, part.first_row, spec.in_features));
+    const absl::Span<std::byte> target = out.subspan(part.offset, part.bytes);
+    if (part.weight.vector || layout.encoding() == WeightEncoding::kFloat32) {
+      tensor->format->dequantize(tensor->bytes.data() + skipped, values, reinterpret_cast<float*>(target.data()));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const int64_t source_bytes, BytesOfRows(spec.format, spec.out_features, spec.in_features));
+    RETURN_IF_ERROR(PackedMatrix::Pack(spec, tensor->bytes.subspan(skipped, source_bytes), target));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
+  std::vector<AlignedBuffer> units(layout.units());
+  for (int unit = 0; unit < layout.units(); ++unit) {
+    ASSIGN_OR_RETURN(units[unit], AlignedBuffer::Allocate(layout.UnitBytes(unit)));
+  }
+  std::vector<int> order(layout.units());  // Largest first, so that no thread is left with a large unit at the end.
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return layout.UnitBytes(a) > layout.UnitBytes(b); });
+  std::vector<absl::Status> statuses(layout.units());
+  std::atomic<int> next = 0;
+  pool.Run([&](int) {
+    for (int i = next++; i < layout.units(); i = next++) {
+      statuses[order[i]] = FillUnit(file, layout, order[i], units[order[i]].bytes());
+    }
+  });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  for (const GgufTensor& tensor : file.tensors()) file.Forget(tensor);  // The packed copy is what is read from now on.
+  return std::make_unique<ResidentSource>(std::move(units));
+}
+
+}  // namespace tessera

@@ -1,0 +1,67 @@
+// Where each tensor of a model lies in the units that storage leases, and the one function that fills a unit from a GGUF file.
+//
+//   ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, device.weight_encoding()));
+//   for (const TensorPart& part : layout.Parts("blk.0.ffn_up.weight")) Use(part.unit, part.offset);
+//   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
+//
+// Units follow the order of a pass: layer by layer, then the output norm and the head. A tensor larger than a unit is cut into
+// ranges of rows, a multiple of 32 each. The embedding table comes last where it is the head, else first.
+// Errors name file, tensor, what was found and what expected. Thread-safe once planned.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/model/config.h"
+#include "tessera/model/gguf.h"
+#include "tessera/npu/device.h"
+#include "tessera/storage/resident_source.h"
+
+namespace tessera {
+
+// A tensor, or some of its rows, in a unit.
+struct TensorPart {
+  int unit = 0;
+  int64_t offset = 0;        // In the unit; a multiple of 64.
+  int64_t bytes = 0;         // As the encoding has it.
+  int64_t first_row = 0;     // Of the tensor.
+  GraphWeight weight;        // spec.out_features: the rows of this part.
+};
+
+class WeightLayout {
+ public:
+  // Checks that every tensor the configuration asks for is there with the right shape, and gives each its place.
+  // largest_unit: REQUIRES > 0; a part of 32 rows that is larger still becomes a unit of its own.
+  static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
+                                           int64_t largest_unit = kLargestUnitBytes);
+
+  int units() const { return static_cast<int>(unit_bytes_.size()); }
+  int64_t UnitBytes(int unit) const { return unit_bytes_[unit]; }
+  int64_t TotalBytes() const;
+  WeightEncoding encoding() const { return encoding_; }
+  // In order of rows. Empty if the model has no such tensor.
+  absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
+  // What lies in a unit: the tensor's name and the part.
+  struct Placed { const std::string* tensor; const TensorPart* part; };
+  std::vector<Placed> PartsOfUnit(int unit) const;
+
+ private:
+  friend class LayoutPlanner;
+  WeightEncoding encoding_ = WeightEncoding::kPacked;
+  std::vector<int64_t> unit_bytes_;
+  absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
+};
+
+// Writes unit `unit` into `out`: matrices packed or widened as the layout's encoding says, vectors widened to FP32.
+// REQUIRES: out.size() == layout.UnitBytes(unit), zeroed; `layout` was planned from `file`.
+absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out);
+
+// All units, filled by all threads of the pool. ResourceExhausted (with the bytes) if they do not fit in memory.
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool);
+
+}  // namespace tessera

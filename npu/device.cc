@@ -1,0 +1,164 @@
+#include "tessera/npu/device.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kWeightAlignment = 64;
+
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("arguments: ", parts...));
+}
+
+absl::Status CheckCount(const char* what, size_t found, size_t expected) {
+  if (found == expected) return absl::OkStatus();
+  return Invalid(what, ": found ", found, ", expected ", expected);
+}
+
+absl::Status CheckBuffers(const CompiledGraph& graph, const RunArguments& arguments) {
+  const std::vector<BufferId>& external = graph.needs.external;
+  RETURN_IF_ERROR(CheckCount("buffers", arguments.buffers.size(), external.size()));
+  for (size_t i = 0; i < external.size(); ++i) {
+    const GraphBuffer& buffer = graph.graph.buffers[external[i]];
+    const BoundBuffer& bound = arguments.buffers[i];
+    if (bound.data == nullptr && arguments.rows > 0) return Invalid("buffer ", i, " \"", buffer.name, "\": found null, expected memory");
+    if (bound.row_stride < buffer.columns) {
+      return Invalid("buffer ", i, " \"", buffer.name, "\": row_stride: found ", bound.row_stride, ", expected >= ", buffer.columns);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWeights(const CompiledGraph& graph, WeightEncoding encoding, const RunArguments& arguments) {
+  const std::vector<int64_t>& expected = encoding == WeightEncoding::kPacked ? graph.needs.packed_bytes : graph.needs.float_bytes;
+  RETURN_IF_ERROR(CheckCount("weights", arguments.weights.size(), expected.size()));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const absl::Span<const std::byte> bytes = arguments.weights[i];
+    const std::string& name = graph.graph.weights[i].spec.name;
+    if (static_cast<int64_t>(bytes.size()) != expected[i]) {
+      return Invalid("weight ", i, " \"", name, "\": bytes: found ", bytes.size(), ", expected ", expected[i]);
+    }
+    const uintptr_t misaligned = reinterpret_cast<uintptr_t>(bytes.data()) % kWeightAlignment;
+    if (misaligned != 0) return Invalid("weight ", i, " \"", name, "\": address modulo 64: found ", misaligned, ", expected 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTokens(const RunArguments& arguments) {
+  RETURN_IF_ERROR(CheckCount("tokens", arguments.tokens.size(), arguments.rows));
+  for (int row = 0; row < arguments.rows; ++row) {
+    if (arguments.tokens[row] < 0) return Invalid("token of row ", row, ": found ", arguments.tokens[row], ", expected >= 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRopeTables(const CompiledGraph& graph, const RunArguments& arguments) {
+  const int needed = graph.needs.rope_tables, found = static_cast<int>(arguments.rope_tables.size());
+  if (found < needed) return Invalid("rope_tables: found ", found, ", expected ", needed);
+  for (int i = 0; i < needed && arguments.rows > 0; ++i) {
+    if (arguments.rope_tables[i] == nullptr) return Invalid("rope table ", i, ": found null, expected memory");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAdapters(const CompiledGraph& graph, const RunArguments& arguments) {
+  if (arguments.adapters.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckCount("adapters", arguments.adapters.size(), arguments.rows));
+  const AdapterProduct* checked = nullptr;  // Rows of one task stand side by side and share theirs.
+  for (int row = 0; row < arguments.rows; ++row) {
+    const AdapterProduct* products = arguments.adapters[row];
+    if (products == checked) continue;
+    for (int i = 0; products != nullptr && i < graph.graph.adapters; ++i) {
+      const AdapterProduct& product = products[i];
+      if (product.a == nullptr) continue;
+      if (product.b == nullptr) return Invalid("adapter ", i, " of row ", row, ": b: found null, expected memory");
+      if (product.rank < 1) return Invalid("adapter ", i, " of row ", row, ": rank: found ", product.rank, ", expected >= 1");
+      if (!std::isfinite(product.scale)) {
+        return Invalid("adapter ", i, " of row ", row, ": scale: found ", product.scale, ", expected a finite number");
+      }
+    }
+    checked = products;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKvShape(const ArgumentNeeds& needs, const KvView& kv) {
+  if (kv.slots() < 1 || kv.slots() % KvView::kSlotsPerBlock != 0) {
+    return Invalid("kv: slots: found ", kv.slots(), ", expected a positive multiple of ", KvView::kSlotsPerBlock);
+  }
+  if (kv.Keys<std::byte>(0, 0) == nullptr || kv.Values<std::byte>(0, 0) == nullptr) return Invalid("kv: found null, expected memory");
+  if (kv.heads() < 1) return Invalid("kv: heads: found ", kv.heads(), ", expected >= 1");
+  if (kv.head_size() < 1) return Invalid("kv: head_size: found ", kv.head_size(), ", expected >= 1");
+  const int64_t columns = static_cast<int64_t>(kv.heads()) * kv.head_size();
+  if (needs.key_columns != 0 && columns != needs.key_columns) {
+    return Invalid("kv: heads x head_size: found ", columns, ", expected ", needs.key_columns);
+  }
+  if (needs.head_size == 0) return absl::OkStatus();
+  if (kv.head_size() != needs.head_size) return Invalid("kv: head_size: found ", kv.head_size(), ", expected ", needs.head_size);
+  if (needs.query_heads % kv.heads() != 0) {
+    return Invalid("kv: heads: found ", kv.heads(), ", expected a divisor of the query heads ", needs.query_heads);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSlots(const RunArguments& arguments) {
+  RETURN_IF_ERROR(CheckCount("slots", arguments.slots.size(), arguments.rows));
+  for (int row = 0; row < arguments.rows; ++row) {
+    const int32_t slot = arguments.slots[row];
+    if (slot < 0 || slot >= arguments.kv.slots()) {
+      return Invalid("slot of row ", row, ": found ", slot, ", expected 0 to ", arguments.kv.slots() - 1);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPath(SlotPath path, int row, int slots) {
+  int64_t length = 0;
+  for (const SlotRange& range : path) {
+    if (range.begin < 0 || range.count < 1 || range.count > slots || range.begin > slots - range.count) {
+      return Invalid("path of row ", row, ": found ", range.count, " slots from ", range.begin, ", expected at least one, within 0 to ",
+                     slots - 1);
+    }
+    length += range.count;
+  }
+  if (length >= 1 && length <= slots) return absl::OkStatus();
+  return Invalid("path of row ", row, ": length: found ", length, ", expected 1 to ", slots);
+}
+
+absl::Status CheckKv(const ArgumentNeeds& needs, const RunArguments& arguments) {
+  if (needs.key_columns == 0 && needs.head_size == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckKvShape(needs, arguments.kv));
+  if (needs.key_columns != 0) RETURN_IF_ERROR(CheckSlots(arguments));
+  if (needs.head_size == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckCount("paths", arguments.paths.size(), arguments.rows));
+  for (int row = 0; row < arguments.rows; ++row) RETURN_IF_ERROR(CheckPath(arguments.paths[row], row, arguments.kv.slots()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding encoding) {
+  if (encoding == WeightEncoding::kPacked && !weight.vector) return PackedMatrix::BytesFor(weight.spec);
+  ASSIGN_OR_RETURN(const int64_t values, CheckedMul(weight.spec.out_features, weight.spec.in_features));
+  return CheckedMul(values, sizeof(float));
+}
+
+absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, const RunArguments& arguments) {
+  if (arguments.rows < 0 || arguments.rows > graph.row_capacity) {
+    return Invalid("rows: found ", arguments.rows, ", expected 0 to ", graph.row_capacity);
+  }
+  RETURN_IF_ERROR(CheckBuffers(graph, arguments));
+  RETURN_IF_ERROR(CheckWeights(graph, encoding, arguments));
+  if (graph.needs.tokens) RETURN_IF_ERROR(CheckTokens(arguments));
+  RETURN_IF_ERROR(CheckRopeTables(graph, arguments));
+  RETURN_IF_ERROR(CheckAdapters(graph, arguments));
+  return arguments.rows == 0 ? absl::OkStatus() : CheckKv(graph.needs, arguments);
+}
+
+}  // namespace tessera

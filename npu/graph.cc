@@ -1,0 +1,94 @@
+#include "tessera/npu/graph.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tessera {
+namespace {
+
+BufferId AddBuffer(Graph& graph, std::string name, BufferKind kind, int64_t columns) {
+  graph.buffers.push_back({std::move(name), kind, columns});
+  return static_cast<BufferId>(graph.buffers.size()) - 1;
+}
+
+WeightId AddWeight(Graph& graph, GraphWeight weight) {
+  graph.weights.push_back(std::move(weight));
+  return static_cast<WeightId>(graph.weights.size()) - 1;
+}
+
+struct AccessVisitor {
+  Access operator()(const RmsNorm& op) const { return {{op.x}, {op.y}, {op.weight}}; }
+  Access operator()(const MatMul& op) const {
+    Access access = {{op.x}, {}, {}};
+    for (const Product& product : op.products) {
+      access.weights.push_back(product.weight);
+      if (std::find(access.writes.begin(), access.writes.end(), product.y) == access.writes.end()) access.writes.push_back(product.y);
+    }
+    return access;
+  }
+  Access operator()(const AddBias& op) const { return {{op.x}, {op.y}, {op.weight}}; }
+  Access operator()(const Add& op) const { return {{op.a, op.b}, {op.y}, {}}; }
+  Access operator()(const GatedActivation& op) const { return {{op.gate, op.up}, {op.y}, {}}; }
+  Access operator()(const Rope& op) const { return {{op.x}, {op.y}, {}}; }
+  Access operator()(const StoreKeyValue& op) const { return {{op.key, op.value}, {}, {}}; }
+  Access operator()(const Attention& op) const { return {{op.query}, {op.y}, {}}; }
+  Access operator()(const Embedding& op) const { return {{}, {op.y}, {op.table}}; }
+};
+
+struct NameVisitor {
+  const char* operator()(const RmsNorm&) const { return "RmsNorm"; }
+  const char* operator()(const MatMul&) const { return "MatMul"; }
+  const char* operator()(const AddBias&) const { return "AddBias"; }
+  const char* operator()(const Add&) const { return "Add"; }
+  const char* operator()(const GatedActivation&) const { return "GatedActivation"; }
+  const char* operator()(const Rope&) const { return "Rope"; }
+  const char* operator()(const StoreKeyValue&) const { return "StoreKeyValue"; }
+  const char* operator()(const Attention&) const { return "Attention"; }
+  const char* operator()(const Embedding&) const { return "Embedding"; }
+};
+
+struct DetailsVisitor {
+  std::string operator()(const RmsNorm& op) const { return absl::StrCat("epsilon=", op.epsilon, " groups=", op.groups); }
+  std::string operator()(const MatMul& op) const {
+    const auto column = [](std::string* out, const Product& product) { absl::StrAppend(out, product.first_column); };
+    const auto adapter = [](std::string* out, const Product& product) {
+      absl::StrAppend(out, product.adapter == kNone ? "none" : absl::StrCat(product.adapter));
+    };
+    return absl::StrCat("first_columns=", absl::StrJoin(op.products, ",", column),
+                        " adapters=", absl::StrJoin(op.products, ",", adapter));
+  }
+  std::string operator()(const AddBias&) const { return ""; }
+  std::string operator()(const Add&) const { return ""; }
+  std::string operator()(const GatedActivation& op) const {
+    return op.activation == Activation::kSilu ? "activation=silu" : "activation=gelu_tanh";
+  }
+  std::string operator()(const Rope& op) const {
+    return absl::StrCat("heads=", op.heads, " dimensions=", op.dimensions, " table=", op.table,
+                        op.pairs == RopePairs::kAdjacent ? " pairs=adjacent" : " pairs=halves");
+  }
+  std::string operator()(const StoreKeyValue& op) const { return absl::StrCat("layer=", op.layer); }
+  std::string operator()(const Attention& op) const {
+    return absl::StrCat("layer=", op.layer, " heads=", op.heads, " scale=", op.scale, " window=", op.window);
+  }
+  std::string operator()(const Embedding& op) const { return absl::StrCat("first_token=", op.first_token, " scale=", op.scale); }
+};
+
+}  // namespace
+
+BufferId Graph::AddInput(std::string name, int64_t columns) { return AddBuffer(*this, std::move(name), BufferKind::kInput, columns); }
+BufferId Graph::AddScratch(std::string name, int64_t columns) { return AddBuffer(*this, std::move(name), BufferKind::kScratch, columns); }
+BufferId Graph::AddOutput(std::string name, int64_t columns) { return AddBuffer(*this, std::move(name), BufferKind::kOutput, columns); }
+
+// A vector is one FP32 number for each output and nothing to sum over.
+WeightId Graph::AddVector(std::string name, int64_t size) {
+  return AddWeight(*this, {{std::move(name), BlockFormat::kF32, size, 1}, /*vector=*/true});
+}
+WeightId Graph::AddMatrix(MatrixSpec spec) { return AddWeight(*this, {std::move(spec), /*vector=*/false}); }
+
+Access AccessOf(const Operator& op) { return std::visit(AccessVisitor(), op); }
+std::string OperatorName(const Operator& op) { return std::visit(NameVisitor(), op); }
+std::string OperatorDetails(const Operator& op) { return std::visit(DetailsVisitor(), op); }
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+#include "tessera/npu/host/host_device.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/npu/host/internal/worker.h"
+#include "tessera/quant/matmul_kernels.h"
+
+namespace tessera {
+namespace {
+
+absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
+  if (buffer.size() >= bytes) return absl::OkStatus();
+  ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(bytes));
+  return absl::OkStatus();
+}
+
+int LongestPath(const RunArguments& arguments) {
+  int longest = 0;
+  for (const SlotPath& path : arguments.paths) {
+    int length = 0;
+    for (const SlotRange& range : path) length += range.count;
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+}  // namespace
+
+struct HostDevice::LoadedGraph {
+  HostGraph host;
+};
+
+HostDevice::HostDevice(ThreadPool& pool) : HostDevice(pool, Options()) {}
+
+HostDevice::HostDevice(ThreadPool& pool, const Options& options)
+    : pool_(pool), options_(options), matmul_(options.matmul != nullptr ? *options.matmul : MatMulKernelsFor(options.path)) {}
+
+HostDevice::~HostDevice() = default;
+
+absl::StatusOr<GraphHandle> HostDevice::Load(const CompiledGraph& graph) {
+  auto loaded = std::make_unique<LoadedGraph>();
+  loaded->host = PrepareForHost(graph);
+  RETURN_IF_ERROR(GrowTo(arena_, graph.arena_bytes));
+  RETURN_IF_ERROR(GrowTo(rounded_, QuantizedRows::BytesFor(graph.row_capacity, loaded->host.widest_input)));
+  graphs_.push_back(std::move(loaded));
+  return static_cast<GraphHandle>(graphs_.size()) - 1;
+}
+
+absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) {
+  if (handle < 0 || handle >= static_cast<GraphHandle>(graphs_.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("graph handle: found ", handle, ", expected below ", graphs_.size()));
+  }
+  const HostGraph& graph = graphs_[handle]->host;
+  RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), arguments));
+  if (arguments.rows == 0) return absl::OkStatus();
+  const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
+  const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
+  RETURN_IF_ERROR(GrowTo(private_, scratch_bytes * pool_.threads()));
+  const HostRun run = {graph, arguments, matmul_, RowKernelsFor(options_.path), pool_, arena_.data(), rounded_.data(),
+                       private_.data(), scratch_bytes, longest};
+  pool_.Run([&run](int index) { Worker(run, index).Run(); });
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+// Runs static graphs on this CPU: packed weights, 8-bit activations, FP16 keys and values, as many threads as the pool has.
+//
+//   ThreadPool pool(2);
+//   HostDevice device(pool);
+//   ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
+//   RETURN_IF_ERROR(device.Run(handle, arguments));
+//
+// Promise: the bits of a row's outputs depend on the row's own inputs, path and adapter and on the weights, never on the other
+// rows, the number of threads, cache slots or the kernel path (docs/numerics.md). Costs what its active rows cost.
+// How it runs: all workers walk the operators together and meet only after products, stores and attention. A single row is not
+// worth meeting for between those, so every worker computes the row's norms and activations for itself (about 0.3 us each, against
+// 0.4 us for a meeting). Threads: one Run at a time; the pool is used exclusively during a Run.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/npu/device.h"
+
+namespace tessera {
+
+struct MatMulKernels;
+
+class HostDevice : public Device {
+ public:
+  struct Options {
+    KernelPath path = BestKernelPath();
+    const MatMulKernels* matmul = nullptr;   // Null: the path's own. Tests plant a wrong one. Must outlive the device.
+  };
+  // The pool must outlive the device. REQUIRES: this CPU supports options.path.
+  explicit HostDevice(ThreadPool& pool, const Options& options);
+  explicit HostDevice(ThreadPool& pool);
+  ~HostDevice() override;
+
+  WeightEncoding weight_encoding() const override { return WeightEncoding::kPacked; }
+  KvFormat kv_format() const override { return KvFormat::kHalf; }
+  absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) override;
+  absl::Status Run(GraphHandle handle, const RunArguments& arguments) override;
+
+ private:
+  struct LoadedGraph;
+
+  ThreadPool& pool_;
+  const Options options_;
+  const MatMulKernels& matmul_;
+  std::vector<std::unique_ptr<LoadedGraph>> graphs_;
+  AlignedBuffer arena_;      // Scratch buffers, shared by all graphs: only one runs at a time.
+  AlignedBuffer rounded_;    // A pass's rows rounded to 8 bits for the product at hand.
+  AlignedBuffer private_;    // Per worker: a single row's scratch, its rounded copy, attention scores.
+};
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// A graph as HostDevice keeps it: what can be decided once, before any row is seen.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/npu/compiler.h"
+
+namespace tessera {
+
+// How a weight's bytes are to be read, worked out from its spec.
+struct WeightShape {
+  BlockFormat format;
+  bool float_activations;
+  int64_t in_features;
+  int64_t out_features;
+  int64_t panels;
+  int64_t panel_bytes;
+};
+
+struct HostGraph {
+  CompiledGraph compiled;
+  std::vector<WeightShape> weights;          // Per graph weight; vectors have no panels.
+  std::vector<int> external;                 // Per buffer: its index in RunArguments::buffers, or -1.
+  // Per buffer: does a worker keep its own copy when there is a single row? True where a row operator writes it.
+  std::vector<bool> row_written;
+  std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
+  std::vector<bool> meet_before;             // Per operator, with several rows: its inputs may be another worker's rows.
+  int64_t private_bytes = 0;
+  int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.
+  int64_t widest_head = 0;                   // Largest head of any Attention.
+};
+
+HostGraph PrepareForHost(const CompiledGraph& compiled);
+
+}  // namespace tessera

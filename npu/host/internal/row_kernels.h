@@ -1,0 +1,56 @@
+// The host device's loops over one row, and over one tile of queries, one table per instruction set with the same bits in each.
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/base/cpu_features.h"
+#include "tessera/npu/device.h"
+#include "tessera/npu/graph.h"
+
+namespace tessera {
+
+// Query vectors of one key/value head that walk the cache together: each key is loaded once for all of them. Six accumulators of
+// four vectors each leave eight of 32 registers for keys, values and probabilities.
+struct AttentionTile {
+  static constexpr int kMost = 6;
+
+  int count = 0;
+  const float* query[kMost];
+  float* y[kMost];
+  SlotPath path[kMost];
+  int begin[kMost];                 // Positions [begin, end) of the path are attended to.
+  int end[kMost];
+  const uint16_t* keys = nullptr;   // Of the key/value head, as KvView lays them out.
+  const uint16_t* values = nullptr;
+  int head_size = 0;
+  float scale = 0;
+  float* scratch = nullptr;         // AttentionScratch(longest, head_size) floats.
+};
+
+// Floats one tile needs: scores of `longest` positions and sums of values, for each query.
+constexpr int64_t ScoreStride(int64_t longest) { return (longest + 47) / 16 * 16; }
+constexpr int64_t AttentionScratch(int64_t longest, int64_t head_size) {
+  return AttentionTile::kMost * (ScoreStride(longest) + KvView::ValueStride(static_cast<int>(head_size)));
+}
+
+struct RopeShape { int heads; int head_size; int dimensions; RopePairs pairs; };
+
+// y[begin..end) += scale * (B (A x))[begin..end), in FP32 and fixed order. rank <= kLargestRank.
+struct AdapterJob { const float* x; int64_t in_features; int64_t out_features; AdapterProduct adapter; int64_t begin; int64_t end; float* y; };
+constexpr int kLargestRank = 1024;
+
+struct RowKernels {
+  void (*rms_norm)(const float* x, const float* weight, int64_t columns, float epsilon, float* y);
+  void (*add)(const float* a, const float* b, int64_t columns, float* y);
+  void (*gated)(const float* gate, const float* up, int64_t columns, Activation activation, float* y);
+  void (*rope)(const float* x, const float* cos_sin, RopeShape shape, float* y);
+  void (*to_half)(const float* x, int64_t columns, uint16_t* y);
+  void (*attend)(const AttentionTile& tile);
+  void (*adapt)(const AdapterJob& job);
+};
+
+const RowKernels& RowKernelsFor(KernelPath path);
+
+extern const RowKernels kRowPortable, kRowAvx2, kRowAvx512;
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// One worker's walk through a graph: which rows, panels, heads and queries fall to it, and when it meets the others.
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/npu/host/internal/loaded_graph.h"
+#include "tessera/npu/host/internal/row_kernels.h"
+#include "tessera/quant/matmul_kernels.h"
+
+namespace tessera {
+
+// What all workers of a run share.
+struct HostRun {
+  const HostGraph& graph;
+  const RunArguments& arguments;
+  const MatMulKernels& matmul;
+  const RowKernels& rows;
+  ThreadPool& pool;
+  std::byte* arena;
+  std::byte* rounded;          // QuantizedRows of all rows.
+  std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
+  int64_t scratch_bytes;
+  int longest_path;            // Positions of the longest path of any row.
+};
+
+class Worker {
+ public:
+  Worker(const HostRun& run, int index);
+
+  // Runs all operators. Every worker of the pool does the same, at the same time.
+  void Run();
+
+ private:
+  // The bytes of a worker's own scratch, in this order.
+  std::byte* OwnRow() const { return scratch_; }
+  std::byte* OwnRounded() const;
+  float* OwnScores() const;
+
+  void Execute(const RmsNorm& op);
+  void Execute(const MatMul& op);
+  void Execute(const AddBias& op);
+  void Execute(const Add& op);
+  void Execute(const GatedActivation& op);
+  void Execute(const Rope& op);
+  void Execute(const StoreKeyValue& op);
+  void Execute(const Attention& op);
+  void Execute(const Embedding& op);
+
+  struct RowSource { const std::byte* data; int64_t stride; };
+  RowSource RoundRows(const MatMul& op);
+  bool AnyRounded(const MatMul& op) const;
+  void MultiplyShare(const MatMul& op, RowSource rounded);
+  void MultiplyPanels(const MatMul& op, const Product& product, RowSource rounded, Share panels);
+  void AdaptShare(const MatMul& op, const Product& product, Share panels);
+  void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
+  void AttendShare(const Attention& op, int64_t begin, int64_t end);
+  AttentionTile TileOf(const Attention& op, int64_t first, int64_t count) const;
+
+  // Row r of a buffer: the caller's memory, the shared arena, or this worker's own copy of a single row.
+  float* RowOf(BufferId buffer, int64_t r) const;
+  int64_t StrideOf(BufferId buffer) const;
+  int64_t Columns(BufferId buffer) const { return run_.graph.compiled.graph.buffers[buffer].columns; }
+  const float* Vector(WeightId weight) const { return reinterpret_cast<const float*>(run_.arguments.weights[weight].data()); }
+
+  const HostRun& run_;
+  const int index_;
+  const int workers_;
+  const bool single_;      // One row: every worker computes its row operators for itself.
+  const Share mine_;       // The rows whose row operators fall to this worker.
+  std::byte* const scratch_;
+};
+
+// Scratch of one worker for this graph, in bytes.
+int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path);
+
+}  // namespace tessera

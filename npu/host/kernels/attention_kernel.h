@@ -1,0 +1,228 @@
+// Attention of up to six query vectors over one key/value head, in FP32 over an FP16 cache.
+//
+// Numeric contract (docs/numerics.md), for each query alone:
+//   score(p) = scale * sum over dimensions, ascending, one FMA chain         its lane and block do not matter
+//   largest  = max over positions                                            order-free
+//   weight(p) = exp(score(p) - largest); total = 16 partial sums by p mod 16, then Sum's tree
+//   y[d]     = (sum over positions, ascending, one FMA chain) / total
+// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time. So
+// neither slots, nor tile, nor a neighbour's values can reach its bits.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "tessera/npu/host/kernels/row_kernel.h"
+
+namespace tessera {
+
+// Calls f(slot, count, position) for the runs of adjacent slots that hold positions [begin, end) of a path.
+template <typename F>
+inline void ForEachRun(SlotPath path, int begin, int end, F f) {
+  int position = 0;
+  for (const SlotRange& range : path) {
+    const int from = std::max(begin, position), to = std::min(end, position + range.count);
+    if (from < to) f(range.begin + (from - position), to - from, from);
+    position += range.count;
+    if (position >= end) return;
+  }
+}
+
+// Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
+template <typename L, int kQueries>
+void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, float* const* out) {
+  constexpr int kBlock = KvView::kSlotsPerBlock;
+  const typename L::Float scale = L::Set(tile.scale);
+  for (int block = slot / kBlock; block <= (slot + count - 1) / kBlock; ++block) {
+    const uint16_t* keys = tile.keys + static_cast<int64_t>(block) * tile.head_size * kBlock;
+    typename L::Float sums[kQueries];
+    for (auto& sum : sums) sum = L::Zero();
+    for (int d = 0; d < tile.head_size; ++d) {
+      const typename L::Float key = L::LoadHalf(keys + d * kBlock);
+      __builtin_prefetch(keys + d * kBlock + 2048, 0, 3);  // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
+      for (int q = 0; q < kQueries; ++q) sums[q] = L::Fma(key, L::Set(tile.query[first_query + q][d]), sums[q]);
+    }
+    const int from = std::max(slot - block * kBlock, 0), to = std::min(slot + count - block * kBlock, kBlock);
+    for (int q = 0; q < kQueries; ++q) {
+      float* target = out[q] + (block * kBlock + from - slot);
+      if (to - from == kBlock) {
+        L::Store(target, L::Mul(sums[q], scale));
+      } else {
+        float lanes[kBlock];
+        L::Store(lanes, L::Mul(sums[q], scale));
+        std::copy(lanes + from, lanes + to, target);
+      }
+    }
+  }
+}
+
+// sums[q][d] += weight[q][i] * value[slot + i][d] for i ascending, over kVectors vectors of dimensions from `d`.
+template <typename L, int kQueries, int kVectors>
+inline void ValueColumns(const uint16_t* values, int64_t stride, int count, const float* const* weights, float* const* sums, int64_t d) {
+  typename L::Float lanes[kQueries][kVectors];
+  for (int q = 0; q < kQueries; ++q) {
+    for (int v = 0; v < kVectors; ++v) lanes[q][v] = L::Load(sums[q] + d + 16 * v);
+  }
+  for (int i = 0; i < count; ++i) {
+    const uint16_t* row = values + i * stride + d;
+    __builtin_prefetch(row + 8 * stride, 0, 3);
+    for (int v = 0; v < kVectors; ++v) {
+      const typename L::Float value = L::LoadHalf(row + 16 * v);
+      for (int q = 0; q < kQueries; ++q) lanes[q][v] = L::Fma(value, L::Set(weights[q][i]), lanes[q][v]);
+    }
+  }
+  for (int q = 0; q < kQueries; ++q) {
+    for (int v = 0; v < kVectors; ++v) L::Store(sums[q] + d + 16 * v, lanes[q][v]);
+  }
+}
+
+template <typename L, int kQueries>
+void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums) {
+  const int64_t stride = KvView::ValueStride(tile.head_size);
+  const uint16_t* values = tile.values + slot * stride;
+  int64_t d = 0;
+  for (; d + 64 <= stride; d += 64) ValueColumns<L, kQueries, 4>(values, stride, count, weights, sums, d);
+  for (; d < stride; d += 16) ValueColumns<L, kQueries, 1>(values, stride, count, weights, sums, d);
+}
+
+// Length of the longest common prefix of two paths, in positions.
+static inline int CommonPositions(SlotPath a, SlotPath b) {
+  int positions = 0;
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (a[i].begin != b[i].begin) break;
+    positions += std::min(a[i].count, b[i].count);
+    if (a[i].count != b[i].count) break;
+  }
+  return positions;
+}
+
+// Turns the scores of positions [begin, end), stored from position begin / 16 * 16 on, into weights; returns their total.
+template <typename L>
+float SoftmaxRow(float* scores, int begin, int end) {
+  const int base = begin / 16 * 16, length = end - base, padded = (length + 15) / 16 * 16;
+  std::fill(scores, scores + (begin - base), -std::numeric_limits<float>::infinity());
+  std::fill(scores + length, scores + padded, -std::numeric_limits<float>::infinity());
+  typename L::Float largest = L::Load(scores);
+  for (int i = 16; i < padded; i += 16) largest = L::Max(L::Load(scores + i), largest);
+  const typename L::Float shift = L::Set(L::Largest(largest));
+  typename L::Float total = L::Zero();
+  for (int i = 0; i < padded; i += 16) {
+    const typename L::Float weight = ExpLanes<L>(L::Sub(L::Load(scores + i), shift));
+    L::Store(scores + i, weight);
+    total = L::Add(total, weight);
+  }
+  return L::Sum(total);
+}
+
+// One tile's walk: where each query's scores and sums lie, and which positions all of them share.
+template <typename L>
+class TileWalk {
+ public:
+  explicit TileWalk(const AttentionTile& tile) : tile_(tile) {
+    int longest = 0;
+    shared_begin_ = tile.begin[0];
+    shared_end_ = tile.end[0];
+    for (int q = 0; q < tile.count; ++q) {
+      longest = std::max(longest, tile.end[q] - tile.begin[q] / 16 * 16);
+      shared_begin_ = std::max(shared_begin_, tile.begin[q]);
+      shared_end_ = std::min({shared_end_, tile.end[q], CommonPositions(tile.path[0], tile.path[q])});
+    }
+    if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // Nothing shared: each query walks alone.
+    const int64_t stride = KvView::ValueStride(tile.head_size), score_stride = ScoreStride(longest);
+    for (int q = 0; q < tile.count; ++q) {
+      scores_[q] = tile.scratch + q * score_stride;
+      sums_[q] = tile.scratch + AttentionTile::kMost * score_stride + q * stride;
+      std::fill(sums_[q], sums_[q] + stride, 0.0f);
+    }
+  }
+
+  void Score() {
+    for (int q = 0; q < tile_.count; ++q) {
+      ScoreAlone(q, tile_.begin[q], OwnHeadEnd(q));
+      ScoreAlone(q, OwnTailBegin(q), tile_.end[q]);
+    }
+    ForEachRun(tile_.path[0], shared_begin_, shared_end_, [&](int slot, int count, int position) {
+      float* out[AttentionTile::kMost];
+      for (int q = 0; q < tile_.count; ++q) out[q] = At(q, position);
+      Dispatch([&](auto queries) { ScoreRun<L, queries.value>(tile_, 0, slot, count, out); });
+    });
+  }
+
+  void SumValues() {
+    for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
+    for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
+    ForEachRun(tile_.path[0], shared_begin_, shared_end_, [&](int slot, int count, int position) {
+      const float* weights[AttentionTile::kMost];
+      for (int q = 0; q < tile_.count; ++q) weights[q] = At(q, position);
+      Dispatch([&](auto queries) { ValueRun<L, queries.value>(tile_, slot, count, weights, sums_); });
+    });
+    for (int q = 0; q < tile_.count; ++q) SumAlone(q, OwnTailBegin(q), tile_.end[q]);
+  }
+
+  void Finish() {
+    for (int q = 0; q < tile_.count; ++q) {
+      const typename L::Float inverse = L::Set(1.0f / totals_[q]);
+      ForEachStep(tile_.head_size, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+        StoreStep<L>(tile_.y[q] + i, L::Mul(L::Load(sums_[q] + i), inverse), lanes);
+      });
+    }
+  }
+
+ private:
+  template <int n>
+  struct Count { static constexpr int value = n; };
+
+  // Calls f with the tile's number of queries as a constant.
+  template <typename F>
+  void Dispatch(F f) {
+    switch (tile_.count) {
+      case 1: return f(Count<1>());
+      case 2: return f(Count<2>());
+      case 3: return f(Count<3>());
+      case 4: return f(Count<4>());
+      case 5: return f(Count<5>());
+      default: return f(Count<6>());
+    }
+  }
+  bool Shares() const { return shared_begin_ < shared_end_; }
+  int OwnHeadEnd(int q) const { return Shares() ? shared_begin_ : tile_.end[q]; }
+  int OwnTailBegin(int q) const { return Shares() ? shared_end_ : tile_.end[q]; }
+  float* At(int q, int position) const { return scores_[q] + (position - tile_.begin[q] / 16 * 16); }
+
+  void ScoreAlone(int q, int begin, int end) {
+    if (begin >= end) return;
+    ForEachRun(tile_.path[q], begin, end, [&](int slot, int count, int position) {
+      float* out[] = {At(q, position)};
+      ScoreRun<L, 1>(tile_, q, slot, count, out);
+    });
+  }
+  void SumAlone(int q, int begin, int end) {
+    if (begin >= end) return;
+    ForEachRun(tile_.path[q], begin, end, [&](int slot, int count, int position) {
+      const float* weights[] = {At(q, position)};
+      ValueRun<L, 1>(tile_, slot, count, weights, sums_ + q);
+    });
+  }
+
+  const AttentionTile& tile_;
+  int shared_begin_;
+  int shared_end_;
+  float* scores_[AttentionTile::kMost];
+  float* sums_[AttentionTile::kMost];
+  float totals_[AttentionTile::kMost];
+};
+
+template <typename L>
+void AttendTile(const AttentionTile& tile) {
+  TileWalk<L> walk(tile);
+  walk.Score();
+  walk.SumValues();
+  walk.Finish();
+}
+
+template <typename L>
+constexpr RowKernels RowKernelTable() {
+  return {RmsNormRow<L>, AddRows<L>, GatedRow<L>, RopeRow<L>, HalvesOfRow<L>, AttendTile<L>, AdaptRow<L>};
+}
+
+}  // namespace tessera

@@ -1,0 +1,114 @@
+// Norms, sums, activations, rotations and adapters of one row, written once over sixteen lanes (tensor/kernels/lanes_portable.h).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "tessera/npu/host/internal/row_kernels.h"
+#include "tessera/tensor/kernels/elementwise.h"
+
+namespace tessera {
+
+// Calls f(offset, lanes) over [0, columns): lanes is 16 but for a shorter last step.
+template <typename F>
+inline __attribute__((always_inline)) void ForEachStep(int64_t columns, F f) {
+  int64_t i = 0;
+  for (; i + 16 <= columns; i += 16) f(i, 16);
+  if (i < columns) f(i, static_cast<int>(columns - i));
+}
+
+template <typename L>
+inline __attribute__((always_inline)) typename L::Float LoadStep(const float* p, int lanes) {
+  return lanes == 16 ? L::Load(p) : L::LoadPartial(p, lanes);
+}
+
+template <typename L>
+inline __attribute__((always_inline)) void StoreStep(float* p, typename L::Float x, int lanes) {
+  if (lanes == 16) {
+    L::Store(p, x);
+  } else {
+    L::StorePartial(p, x, lanes);
+  }
+}
+
+// Sixteen partial sums by index mod 16, joined by Sum's tree.
+template <typename L>
+inline __attribute__((always_inline)) float DotProduct(const float* a, const float* b, int64_t columns) {
+  typename L::Float sum = L::Zero();
+  ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    sum = L::Fma(LoadStep<L>(a + i, lanes), LoadStep<L>(b + i, lanes), sum);
+  });
+  return L::Sum(sum);
+}
+
+template <typename L>
+void RmsNormRow(const float* x, const float* weight, int64_t columns, float epsilon, float* y) {
+  const float mean = DotProduct<L>(x, x, columns) / static_cast<float>(columns);
+  const typename L::Float scale = L::Set(1.0f / std::sqrt(mean + epsilon));
+  ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    StoreStep<L>(y + i, L::Mul(L::Mul(LoadStep<L>(x + i, lanes), scale), LoadStep<L>(weight + i, lanes)), lanes);
+  });
+}
+
+template <typename L>
+void AddRows(const float* a, const float* b, int64_t columns, float* y) {
+  ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    StoreStep<L>(y + i, L::Add(LoadStep<L>(a + i, lanes), LoadStep<L>(b + i, lanes)), lanes);
+  });
+}
+
+template <typename L>
+void GatedRow(const float* gate, const float* up, int64_t columns, Activation activation, float* y) {
+  const auto step = [&](auto activate) {
+    ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+      StoreStep<L>(y + i, L::Mul(activate(LoadStep<L>(gate + i, lanes)), LoadStep<L>(up + i, lanes)), lanes);
+    });
+  };
+  if (activation == Activation::kSilu) {
+    step([](typename L::Float x) __attribute__((always_inline)) { return SiluLanes<L>(x); });
+  } else {
+    step([](typename L::Float x) __attribute__((always_inline)) { return GeluTanhLanes<L>(x); });
+  }
+}
+
+// (a, b) -> (a cos - b sin, a sin + b cos), the first product fused, the second rounded.
+template <typename L>
+void RopeRow(const float* x, const float* cos_sin, RopeShape shape, float* y) {
+  const int pairs = shape.dimensions / 2;
+  const int step = shape.pairs == RopePairs::kAdjacent ? 2 : 1, apart = shape.pairs == RopePairs::kAdjacent ? 1 : pairs;
+  for (int head = 0; head < shape.heads; ++head, x += shape.head_size, y += shape.head_size) {
+    for (int i = 0; i < pairs; ++i) {
+      const float a = x[step * i], b = x[step * i + apart], cosine = cos_sin[2 * i], sine = cos_sin[2 * i + 1];
+      y[step * i] = __builtin_fmaf(a, cosine, -(b * sine));
+      y[step * i + apart] = __builtin_fmaf(a, sine, b * cosine);
+    }
+    std::memcpy(y + shape.dimensions, x + shape.dimensions, (shape.head_size - shape.dimensions) * sizeof(float));
+  }
+}
+
+template <typename L>
+void HalvesOfRow(const float* x, int64_t columns, uint16_t* y) {
+  ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    uint16_t halves[16];
+    L::StoreHalf(halves, LoadStep<L>(x + i, lanes));
+    std::memcpy(y + i, halves, lanes * sizeof(uint16_t));
+  });
+}
+
+template <typename L>
+void AdaptRow(const AdapterJob& job) {
+  const AdapterProduct& adapter = job.adapter;
+  float inner[kLargestRank];
+  for (int r = 0; r < adapter.rank; ++r) inner[r] = DotProduct<L>(adapter.a + r * job.in_features, job.x, job.in_features);
+  const typename L::Float scale = L::Set(adapter.scale);
+  ForEachStep(job.end - job.begin, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    typename L::Float sum = L::Zero();
+    const float* b = adapter.b + job.begin + i;
+    for (int r = 0; r < adapter.rank; ++r) sum = L::Fma(LoadStep<L>(b + r * job.out_features, lanes), L::Set(inner[r]), sum);
+    float* y = job.y + job.begin + i;
+    StoreStep<L>(y, L::Fma(scale, sum, LoadStep<L>(y, lanes)), lanes);
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,248 @@
+#include "tessera/npu/host/internal/worker.h"
+
+#include <algorithm>
+
+#include "tessera/base/checked_math.h"
+#include "tessera/quant/packed_matrix.h"
+#include "tessera/quant/panels/panel_format.h"
+
+namespace tessera {
+
+int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path) {
+  const int64_t scores = AttentionScratch(longest_path, graph.widest_head) * static_cast<int64_t>(sizeof(float));
+  return AlignUp(graph.private_bytes, 64) + QuantizedRows::BytesFor(1, graph.widest_input) + AlignUp(scores, 64);
+}
+
+Worker::Worker(const HostRun& run, int index)
+    : run_(run), index_(index), workers_(run.pool.threads()), single_(run.arguments.rows == 1),
+      mine_(single_ ? Share{0, 1} : ShareOf(run.arguments.rows, index, workers_)), scratch_(run.scratch + index * run.scratch_bytes) {}
+
+std::byte* Worker::OwnRounded() const { return scratch_ + AlignUp(run_.graph.private_bytes, 64); }
+
+float* Worker::OwnScores() const {
+  return reinterpret_cast<float*>(OwnRounded() + QuantizedRows::BytesFor(1, run_.graph.widest_input));
+}
+
+void Worker::Run() {
+  const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
+  for (size_t i = 0; i < operators.size(); ++i) {
+    if (!single_ && run_.graph.meet_before[i]) run_.pool.Barrier();
+    std::visit([this](const auto& op) { Execute(op); }, operators[i]);
+  }
+}
+
+float* Worker::RowOf(BufferId buffer, int64_t r) const {
+  const HostGraph& graph = run_.graph;
+  const int external = graph.external[buffer];
+  const bool own = single_ && graph.row_written[buffer] && (external < 0 || index_ > 0);  // Worker 0 writes the caller's copy.
+  if (own) return reinterpret_cast<float*>(OwnRow() + graph.private_offsets[buffer]);
+  if (external >= 0) return run_.arguments.buffers[external].data + r * run_.arguments.buffers[external].row_stride;
+  return reinterpret_cast<float*>(run_.arena + graph.compiled.offsets[buffer]) + r * RowStride(Columns(buffer));
+}
+
+int64_t Worker::StrideOf(BufferId buffer) const {
+  const int external = run_.graph.external[buffer];
+  return external >= 0 ? run_.arguments.buffers[external].row_stride : RowStride(Columns(buffer));
+}
+
+void Worker::Execute(const RmsNorm& op) {
+  const int64_t part = Columns(op.x) / op.groups;
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    const float* x = RowOf(op.x, r);
+    float* y = RowOf(op.y, r);
+    for (int g = 0; g < op.groups; ++g) run_.rows.rms_norm(x + g * part, Vector(op.weight), part, op.epsilon, y + g * part);
+  }
+}
+
+void Worker::Execute(const AddBias& op) {
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) run_.rows.add(RowOf(op.x, r), Vector(op.weight), Columns(op.x), RowOf(op.y, r));
+}
+
+void Worker::Execute(const Add& op) {
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) run_.rows.add(RowOf(op.a, r), RowOf(op.b, r), Columns(op.a), RowOf(op.y, r));
+}
+
+void Worker::Execute(const GatedActivation& op) {
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    run_.rows.gated(RowOf(op.gate, r), RowOf(op.up, r), Columns(op.gate), op.activation, RowOf(op.y, r));
+  }
+}
+
+void Worker::Execute(const Rope& op) {
+  const RopeShape shape = {op.heads, static_cast<int>(Columns(op.x) / op.heads), op.dimensions, op.pairs};
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    run_.rows.rope(RowOf(op.x, r), run_.arguments.rope_tables[op.table] + r * op.dimensions, shape, RowOf(op.y, r));
+  }
+}
+
+void Worker::Execute(const Embedding& op) {
+  const GraphWeight& weight = run_.graph.compiled.graph.weights[op.table];
+  const absl::StatusOr<PackedMatrix> table = PackedMatrix::Open(weight.spec, run_.arguments.weights[op.table]);
+  const Share rows = ShareOf(run_.arguments.rows, index_, workers_);
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const int64_t entry = run_.arguments.tokens[r] - op.first_token;
+    if (entry < 0 || entry >= table->out_features()) continue;
+    float* y = RowOf(op.y, r);
+    table->ReadRow(entry, y);
+    for (int64_t i = 0; i < Columns(op.y); ++i) y[i] *= op.scale;
+  }
+}
+
+bool Worker::AnyRounded(const MatMul& op) const {
+  for (const Product& product : op.products) {
+    if (!run_.graph.weights[product.weight].float_activations) return true;
+  }
+  return false;
+}
+
+// Rounds the rows of x. A single row is rounded by every worker for itself; several are shared out, and the workers meet.
+Worker::RowSource Worker::RoundRows(const MatMul& op) {
+  if (!AnyRounded(op)) return {nullptr, 0};
+  const QuantizedRows rows(single_ ? OwnRounded() : run_.rounded, Columns(op.x));
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
+  if (!single_) run_.pool.Barrier();
+  return {reinterpret_cast<const std::byte*>(rows.Row(0)), rows.stride()};
+}
+
+void Worker::Execute(const MatMul& op) {
+  MultiplyShare(op, RoundRows(op));
+  run_.pool.Barrier();
+}
+
+// The panels of all products in a row, cut into equal bytes: worker w takes those that start in its part.
+void Worker::MultiplyShare(const MatMul& op, RowSource rounded) {
+  int64_t total = 0;
+  for (const Product& product : op.products) {
+    const WeightShape& weight = run_.graph.weights[product.weight];
+    total += weight.panels * weight.panel_bytes;
+  }
+  const int64_t begin = total / workers_ * index_, end = index_ + 1 == workers_ ? total : total / workers_ * (index_ + 1);
+  int64_t start = 0;
+  for (const Product& product : op.products) {
+    const WeightShape& weight = run_.graph.weights[product.weight];
+    const auto first_panel = [&](int64_t byte) {
+      return byte <= start ? 0 : std::min(CeilDiv(byte - start, weight.panel_bytes), weight.panels);
+    };
+    const Share panels = {first_panel(begin), first_panel(end)};
+    if (panels.begin < panels.end) {
+      MultiplyPanels(op, product, rounded, panels);
+      if (product.adapter != kNone && !run_.arguments.adapters.empty()) AdaptShare(op, product, panels);
+    }
+    start += weight.panels * weight.panel_bytes;
+  }
+}
+
+void Worker::MultiplyPanels(const MatMul& op, const Product& product, RowSource rounded, Share panels) {
+  const WeightShape& weight = run_.graph.weights[product.weight];
+  const bool floats = weight.float_activations;
+  PanelJob job;
+  job.panels = run_.arguments.weights[product.weight].data();
+  job.panel_begin = panels.begin;
+  job.panel_end = panels.end;
+  job.in_features = weight.in_features;
+  job.out_features = weight.out_features;
+  job.rows = run_.arguments.rows;
+  job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, 0)) : rounded.data;
+  job.x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride;
+  job.y = RowOf(product.y, 0) + product.first_column;
+  job.y_stride = StrideOf(product.y);
+  run_.matmul.panels[static_cast<int>(weight.format)](job);
+}
+
+void Worker::AdaptShare(const MatMul& op, const Product& product, Share panels) {
+  const WeightShape& weight = run_.graph.weights[product.weight];
+  const int64_t begin = panels.begin * PanelFormat::kOutputs;
+  const int64_t end = std::min<int64_t>(panels.end * PanelFormat::kOutputs, weight.out_features);
+  for (int64_t r = 0; r < run_.arguments.rows; ++r) {
+    const AdapterProduct* adapter = run_.arguments.adapters[r];
+    if (adapter == nullptr || adapter[product.adapter].a == nullptr) continue;
+    run_.rows.adapt({RowOf(op.x, r), weight.in_features, weight.out_features, adapter[product.adapter], begin, end,
+                     RowOf(product.y, r) + product.first_column});
+  }
+}
+
+void Worker::Execute(const StoreKeyValue& op) {
+  const int heads = run_.arguments.kv.heads();
+  if (single_) {
+    const Share own = ShareOf(heads, index_, workers_);
+    StoreRow(op, 0, static_cast<int>(own.begin), static_cast<int>(own.end));
+  } else {
+    for (int64_t r = mine_.begin; r < mine_.end; ++r) StoreRow(op, r, 0, heads);
+  }
+  run_.pool.Barrier();
+}
+
+void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head) {
+  const KvView& kv = run_.arguments.kv;
+  const int size = kv.head_size(), slot = run_.arguments.slots[row];
+  for (int head = first_head; head < last_head; ++head) {
+    run_.rows.to_half(RowOf(op.value, row) + head * size, size, kv.Values<uint16_t>(op.layer, head) + kv.ValueIndex(slot, 0));
+    uint16_t* keys = kv.Keys<uint16_t>(op.layer, head) + kv.KeyIndex(slot, 0);
+    const float* key = RowOf(op.key, row) + head * size;
+    for (int d = 0; d < size; d += 16) {
+      uint16_t halves[16];
+      const int lanes = std::min(16, size - d);
+      run_.rows.to_half(key + d, lanes, halves);
+      for (int i = 0; i < lanes; ++i) keys[(d + i) * KvView::kSlotsPerBlock] = halves[i];
+    }
+  }
+}
+
+// The query vectors of all rows, key/value head by key/value head, cut so that each worker walks equally many positions.
+void Worker::Execute(const Attention& op) {
+  const RunArguments& arguments = run_.arguments;
+  const int64_t group = op.heads / arguments.kv.heads(), queries = arguments.rows * group * arguments.kv.heads();
+  const auto cost = [&](int64_t row) {
+    int64_t length = 0;
+    for (const SlotRange& range : arguments.paths[row]) length += range.count;
+    return op.window > 0 ? std::min<int64_t>(length, op.window) : length;
+  };
+  int64_t total = 0;
+  for (int64_t r = 0; r < arguments.rows; ++r) total += cost(r) * group;
+  total *= arguments.kv.heads();
+  int64_t walked = 0, begin = queries, end = queries;
+  const int64_t from = total * index_ / workers_, to = total * (index_ + 1) / workers_;
+  for (int64_t i = 0; i < queries; ++i) {
+    if (begin == queries && walked >= from) begin = i;
+    if (walked >= to && index_ + 1 < workers_) { end = i; break; }
+    walked += cost(i / group % arguments.rows);
+  }
+  AttendShare(op, begin, end);
+  run_.pool.Barrier();
+}
+
+// Query i: head i / (rows x group), row i / group % rows, member i % group of the heads that share the key/value head.
+void Worker::AttendShare(const Attention& op, int64_t begin, int64_t end) {
+  const int64_t per_head = run_.arguments.rows * (op.heads / run_.arguments.kv.heads());
+  for (int64_t i = begin; i < end;) {
+    const int64_t count = std::min({static_cast<int64_t>(AttentionTile::kMost), end - i, per_head - i % per_head});
+    run_.rows.attend(TileOf(op, i, count));
+    i += count;
+  }
+}
+
+AttentionTile Worker::TileOf(const Attention& op, int64_t first, int64_t count) const {
+  const RunArguments& arguments = run_.arguments;
+  const int64_t group = op.heads / arguments.kv.heads();
+  const int head = static_cast<int>(first / (arguments.rows * group));
+  AttentionTile tile;
+  tile.count = static_cast<int>(count);
+  tile.head_size = arguments.kv.head_size();
+  tile.keys = arguments.kv.Keys<uint16_t>(op.layer, head);
+  tile.values = arguments.kv.Values<uint16_t>(op.layer, head);
+  tile.scale = op.scale;
+  tile.scratch = OwnScores();
+  for (int q = 0; q < tile.count; ++q) {
+    const int64_t i = first + q, row = i / group % arguments.rows;
+    const int64_t column = (head * group + i % group) * tile.head_size;
+    tile.query[q] = RowOf(op.query, row) + column;
+    tile.y[q] = RowOf(op.y, row) + column;
+    tile.path[q] = arguments.paths[row];
+    tile.end[q] = 0;
+    for (const SlotRange& range : tile.path[q]) tile.end[q] += range.count;
+    tile.begin[q] = op.window > 0 ? std::max(0, tile.end[q] - op.window) : 0;
+  }
+  return tile;
+}
+
+}  // namespace tessera

@@ -1,0 +1,45 @@
+// The number formats that weights come in: how many values share a block, how many bytes it takes, what the bytes mean.
+//
+//   ASSIGN_OR_RETURN(const BlockFormatInfo* format, BlockFormatByName("Q4_1"));
+//   std::vector<float> values(format->values_per_block);
+//   format->dequantize(block_bytes, format->values_per_block, values.data());
+//
+// Blocks run along a matrix's input dimension, as in GGUF files. A format is one file in quant/formats/ and one line in
+// block_format.cc. Thread-safe (constant data and pure functions).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace tessera {
+
+enum class BlockFormat : uint8_t { kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ8_0, kQ4_K, kQ6_K };
+
+struct BlockFormatInfo {
+  BlockFormat format;
+  const char* name;           // As GGUF tools print it: "Q4_K".
+  uint32_t gguf_type;         // The type's number in a GGUF tensor table.
+  int32_t values_per_block;   // 1 for the plain floats.
+  int32_t bytes_per_block;
+  // Widens `values` numbers to FP32, exactly as the format defines them (one rounding per value).
+  // REQUIRES: values is a multiple of values_per_block; blocks holds values / values_per_block blocks.
+  void (*dequantize)(const std::byte* blocks, int64_t values, float* out);
+  // Rounds to the nearest representable block, the way GGUF tools do; null for formats that need a search (Q4_K, Q6_K).
+  void (*quantize)(const float* in, int64_t values, std::byte* blocks);
+};
+
+const BlockFormatInfo& InfoOf(BlockFormat format);
+absl::Span<const BlockFormatInfo> AllBlockFormats();
+
+// NotFound, with the names or types that are known.
+absl::StatusOr<const BlockFormatInfo*> BlockFormatByName(absl::string_view name);
+absl::StatusOr<const BlockFormatInfo*> BlockFormatByGgufType(uint32_t type);
+
+// Bytes of `rows` rows of `columns` values. InvalidArgument if columns is not a whole number of blocks; OutOfRange if it overflows.
+absl::StatusOr<int64_t> BytesOfRows(BlockFormat format, int64_t rows, int64_t columns);
+
+}  // namespace tessera

@@ -1,0 +1,161 @@
+// The one quantized kernel: R rows times one panel of 32 outputs, a template over lanes (instruction set) and block format.
+//
+// Per group of 32 inputs and (row, tile of 16 outputs) these operations and no others, in this order (docs/numerics.md):
+//   I = start; for j in 0..7: I += w[j] . a[j]         exact in int32, so any order
+//   p = weight_scale * activation_scale                one rounding
+//   acc = fma(float(I), p, acc)                        |I| < 2^24: the conversion is exact
+//   acc = fma(weight_minimum, scaled_sum, acc)         formats with a minimum only
+// A format with two halves (Q6_K) does the first three once per half. Groups ascend. R changes which registers are used, never
+// an operation, so a row's bits are the same alone and among 64 others (DESIGN idea 5; tests/quant/matmul_test.cc).
+//
+// Why R <= 6: R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
+#pragma once
+
+#include <utility>
+
+#include "tessera/quant/matmul_kernels.h"
+
+namespace tessera {
+
+constexpr int kMostRowsPerPass = 6;
+constexpr int kTiles = 2;
+constexpr int64_t kLine = 64;
+// Eight KiB ahead: what one core must have in flight for its share of the memory bandwidth (~85 ns x 40 GB/s = 3.4 KB, twice over).
+constexpr int64_t kPrefetchAhead = 8192;
+
+// What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it.
+struct Prefetch {
+  const std::byte* next;    // The first byte to fetch.
+  int lines_per_group;
+};
+
+template <typename L, int kRows>
+struct PanelSums {
+  typename L::Float lanes[kRows][kTiles];
+};
+
+template <typename L, typename Format, int kRows, int kHalf, int... kQuads>
+inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header, const std::byte* group,
+                                                        const ActivationGroup* const* rows, int64_t g, PanelSums<L, kRows>& sums,
+                                                        std::integer_sequence<int, kQuads...>) {
+  typename L::Int integer[kRows][kTiles];
+  for (int r = 0; r < kRows; ++r) {
+    for (int t = 0; t < kTiles; ++t) integer[r][t] = L::SetInt(Format::Start(rows[r][g], kHalf));
+  }
+  constexpr int kFirst = kHalf * 4;  // Halves are quads 0..3 and 4..7; a format without halves runs all eight.
+  (
+      [&]() __attribute__((always_inline)) {
+        constexpr int j = kFirst + kQuads;
+        const typename L::Bytes w0 = Format::template Quad<L, j>(group);
+        const typename L::Bytes w1 = Format::template Quad<L, j>(group + Format::kTileBytes);
+        for (int r = 0; r < kRows; ++r) {
+          integer[r][0] = L::template Dot<Format::kBits>(integer[r][0], w0, rows[r][g].values + 4 * j);
+          integer[r][1] = L::template Dot<Format::kBits>(integer[r][1], w1, rows[r][g].values + 4 * j);
+        }
+      }(),
+      ...);
+  for (int t = 0; t < kTiles; ++t) {
+    const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
+    for (int r = 0; r < kRows; ++r) {
+      sums.lanes[r][t] = L::Fma(L::ToFloat(integer[r][t]), L::Mul(scale, L::Set(rows[r][g].scale)), sums.lanes[r][t]);
+    }
+  }
+}
+
+template <typename L, typename Format, int kRows>
+inline __attribute__((always_inline)) void AddGroup(const std::byte* header, const std::byte* group,
+                                                    const ActivationGroup* const* rows, int64_t g, PanelSums<L, kRows>& sums) {
+  if constexpr (Format::kHalves == 2) {
+    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums, std::make_integer_sequence<int, 4>());
+    AddGroupHalf<L, Format, kRows, 1>(header, group, rows, g, sums, std::make_integer_sequence<int, 4>());
+  } else {
+    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums, std::make_integer_sequence<int, 8>());
+  }
+  if constexpr (Format::kHasMinimum) {
+    for (int t = 0; t < kTiles; ++t) {
+      const typename L::Float minimum = Format::template Minimum<L>(header, group, t);
+      for (int r = 0; r < kRows; ++r) {
+        sums.lanes[r][t] = L::Fma(minimum, L::Set(rows[r][g].scaled_sum), sums.lanes[r][t]);
+      }
+    }
+  }
+}
+
+template <typename L, int kRows>
+inline void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
+  for (int r = 0; r < kRows; ++r) {
+    for (int t = 0; t < kTiles; ++t) {
+      const int64_t left = outputs - 16 * t;
+      if (left >= 16) {
+        L::Store(y + r * y_stride + 16 * t, sums.lanes[r][t]);
+      } else if (left > 0) {
+        L::StorePartial(y + r * y_stride + 16 * t, sums.lanes[r][t], static_cast<int>(left));
+      }
+    }
+  }
+}
+
+// y[r][0..outputs) for kRows rows of one panel.
+template <typename L, typename Format, int kRows>
+void PanelRows(const std::byte* panel, int64_t groups, const std::byte* x, int64_t x_stride, float* y, int64_t y_stride,
+               int64_t outputs, Prefetch prefetch) {
+  const ActivationGroup* rows[kRows];
+  for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const ActivationGroup*>(x + r * x_stride);
+  PanelSums<L, kRows> sums;
+  for (auto& row : sums.lanes) {
+    for (auto& lanes : row) lanes = L::Zero();
+  }
+  const std::byte* header = panel;
+  for (int64_t g = 0; g < groups; header += Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes) {
+    const std::byte* group = header + Format::kHeaderBytes;
+    for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
+      for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
+      prefetch.next += prefetch.lines_per_group * kLine;
+      AddGroup<L, Format, kRows>(header, group, rows, g, sums);
+    }
+  }
+  StoreSums<L, kRows>(sums, y, y_stride, outputs);
+}
+
+template <typename L, typename Format>
+void RunPass(int rows, const std::byte* panel, int64_t groups, const std::byte* x, int64_t x_stride, float* y, int64_t y_stride,
+             int64_t outputs, Prefetch prefetch) {
+  switch (rows) {
+    case 1: return PanelRows<L, Format, 1>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+    case 2: return PanelRows<L, Format, 2>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+    case 3: return PanelRows<L, Format, 3>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+    case 4: return PanelRows<L, Format, 4>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+    case 5: return PanelRows<L, Format, 5>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+    default: return PanelRows<L, Format, 6>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+  }
+}
+
+// Rows of the next pass when `left` remain: blocks of five, which reach the highest rate, and no pass of one at the end.
+static constexpr int RowsOfPass(int64_t left) {
+  if (left <= kMostRowsPerPass) return static_cast<int>(left);
+  return left < 10 ? static_cast<int>((left + 1) / 2) : 5;
+}
+
+// All rows of the job times its panels: panel by panel, so that each weight is fetched from memory once.
+template <typename L, typename Format>
+void Panels(const PanelJob& job) {
+  const int64_t groups = job.in_features / ActivationGroup::kValues;
+  const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
+  const int64_t passes = job.rows <= kMostRowsPerPass ? 1 : (job.rows + 4) / 5;
+  const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
+  for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
+    const std::byte* panel = job.panels + p * panel_bytes;
+    Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines};
+    const int64_t outputs = job.out_features - 32 * p;
+    for (int64_t row = 0; row < job.rows;) {
+      const int rows = RowsOfPass(job.rows - row);
+      RunPass<L, Format>(rows, panel, groups, job.x + row * job.x_stride, job.x_stride, job.y + row * job.y_stride + 32 * p,
+                         job.y_stride, outputs, prefetch);
+      row += rows;
+      prefetch.next += lines * kLine * groups;
+      if (prefetch.next >= panel + 2 * panel_bytes) prefetch.lines_per_group = 0;
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+// Rounding a row of FP32 to 8 bits in groups of 32 (quant/activation.h), the same on every instruction set.
+#pragma once
+
+#include <cstring>
+#include <limits>
+
+#include "tessera/quant/activation.h"
+
+namespace tessera {
+
+constexpr int32_t kInfinityBits = 0x7f800000;
+constexpr int32_t kSmallestBits = 0x0d800000;  // 2^-100: below it 127 / magnitude would leave FP32's range.
+
+// `x` holds 32 values. Integer sums are exact, so their order is free.
+template <typename L>
+inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t magnitude_bits, ActivationGroup* out) {
+  float magnitude;
+  std::memcpy(&magnitude, &magnitude_bits, sizeof magnitude);
+  const bool zero = magnitude_bits < kSmallestBits;
+  const float inverse = zero ? 0.0f : 127.0f / magnitude;
+  const typename L::Int low = L::RoundToInt(L::Mul(L::Load(x), L::Set(inverse)));
+  const typename L::Int high = L::RoundToInt(L::Mul(L::Load(x + 16), L::Set(inverse)));
+  L::StoreSigned8(out->values, low);
+  L::StoreSigned8(out->values + 16, high);
+  const int32_t sum_low = L::SumInt(low), sum_high = L::SumInt(high), sum = sum_low + sum_high;
+  out->scale = zero ? 0.0f : magnitude / 127.0f;
+  out->scaled_sum = out->scale * static_cast<float>(sum);
+  out->start8 = -8 * sum;
+  out->start16 = -16 * sum;
+  out->start128 = -128 * sum;
+  out->start32[0] = -32 * sum_low;
+  out->start32[1] = -32 * sum_high;
+}
+
+template <typename L>
+void QuantizeRow(const float* x, int64_t in_features, ActivationGroup* out) {
+  const int64_t groups = QuantizedRows::Groups(in_features);
+  bool finite = true;
+  for (int64_t g = 0; g < groups; ++g) {
+    float tail[32];
+    const float* values = x + 32 * g;
+    if (in_features - 32 * g < 32) {
+      std::memset(tail, 0, sizeof tail);
+      std::memcpy(tail, values, (in_features - 32 * g) * sizeof(float));
+      values = tail;
+    }
+    const typename L::Int bits = L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), L::Load(values)), L::Load(values + 16));
+    const int32_t magnitude_bits = L::LargestInt(bits);
+    finite = finite && magnitude_bits < kInfinityBits;
+    QuantizeGroup<L>(values, finite ? magnitude_bits : 0, out + g);
+  }
+  if (finite) return;
+  for (int64_t g = 0; g < groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.
+    out[g] = ActivationGroup{};
+    out[g].scale = out[g].scaled_sum = std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// Multiplies a batch of float rows by a packed, quantized matrix: y[r] = W * x[r].
+//
+//   ASSIGN_OR_RETURN(PackedMatrix w, PackedMatrix::Open(spec, lease.bytes()));
+//   MatMulScratch scratch;
+//   RETURN_IF_ERROR(MatMul(w, x, y, pool, scratch));          // x: [rows, in], y: [rows, out], FP32
+//
+// Promise: the bits of y[r] depend on W and x[r] alone, never on the number of rows, the other rows, the threads or the
+// instruction set. Rows are rounded to 8 bits in groups of 32 for block formats, and used as they are for F32, F16 and BF16.
+// Threads: calls may run at once if y, scratch and pool differ.
+#pragma once
+
+#include "absl/status/status.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/quant/matmul_kernels.h"
+#include "tessera/quant/packed_matrix.h"
+#include "tessera/tensor/tensor_view.h"
+
+namespace tessera {
+
+// Memory for the rounded rows, kept between calls and grown as needed.
+class MatMulScratch {
+ public:
+  // At least `bytes`; contents are lost. ResourceExhausted if the system has none to give.
+  absl::StatusOr<std::byte*> Reserve(int64_t bytes);
+
+ private:
+  AlignedBuffer buffer_;
+};
+
+// InvalidArgument if shapes disagree (matrix, found, expected). No rows: does nothing. REQUIRES: y overlaps neither x nor W.
+// Cost: reads W once, whatever the number of rows.
+absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
+                    const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath()));
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+// The inner loops of a quantized product, one set per instruction set, all with the same bits.
+//
+//   const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath());
+//   kernels.quantize_row(x, in_features, rows.Row(0));
+//   kernels.panels[static_cast<int>(BlockFormat::kQ4_0)](job);
+//
+// Most callers want quant/matmul.h; the host device calls these itself to share one rounding of the rows among several matrices.
+// A table is plain data, so a test can plant a wrong kernel and see it caught. Thread-safe: jobs on different panels may run at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tessera/base/cpu_features.h"
+#include "tessera/quant/activation.h"
+#include "tessera/quant/block_format.h"
+
+namespace tessera {
+
+// Panels [panel_begin, panel_end) of one matrix times all rows: y[r][32 p + o] = sum over k of W[32 p + o][k] * x[r][k].
+struct PanelJob {
+  const std::byte* panels = nullptr;  // The first panel of the matrix (not of the job).
+  int64_t panel_begin = 0;
+  int64_t panel_end = 0;
+  int64_t in_features = 0;
+  int64_t out_features = 0;      // Outputs of the last panel beyond this are not stored.
+  int64_t rows = 0;
+  // Rows of x: QuantizedRows' storage (stride in bytes), or FP32 for formats with float_activations.
+  const std::byte* x = nullptr;
+  int64_t x_stride = 0;          // In bytes.
+  float* y = nullptr;            // Row r at y + r * y_stride.
+  int64_t y_stride = 0;          // In floats.
+};
+
+struct MatMulKernels {
+  static constexpr int kFormats = 9;
+  using PanelsFunction = void (*)(const PanelJob& job);
+
+  KernelPath path;
+  std::array<PanelsFunction, kFormats> panels;  // Indexed by BlockFormat.
+  // Rounds one row of FP32 to groups of 8 bits (quant/activation.h). A tail of in_features % 32 values is filled with zeros.
+  void (*quantize_row)(const float* x, int64_t in_features, ActivationGroup* out);
+};
+
+// REQUIRES: this CPU supports `path`.
+const MatMulKernels& MatMulKernelsFor(KernelPath path);
+
+}  // namespace tessera

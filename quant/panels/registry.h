@@ -1,0 +1,10 @@
+// The panel formats, one object each, defined in the file of the format's name. Only for panel_format.cc.
+#pragma once
+
+#include "tessera/quant/panels/panel_format.h"
+
+namespace tessera::panels {
+
+extern const PanelFormat kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ8_0, kQ4_K, kQ6_K;
+
+}  // namespace tessera::panels

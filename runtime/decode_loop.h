@@ -1,0 +1,47 @@
+// Writes text: one token after another from a session, until an end token, a stop string, a limit, or the caller says stop.
+//
+//   GenerateOptions options = {.max_tokens = 128, .stop = {"\n\n"}, .on_text = [](absl::string_view text) { Print(text); }};
+//   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, options));
+//
+// The prompt is in the session already. The same session, sampler and stream give the same tokens on every machine. Threads: as
+// Session; `cancel` may be set from anywhere, a signal handler included.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/model/sampler.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+enum class FinishReason { kEndToken, kStopString, kLength, kContextFull, kCancelled };
+
+// "end of text", "stop string", "length", "context full", "cancelled".
+absl::string_view FinishReasonName(FinishReason reason);
+
+struct GenerateOptions {
+  int max_tokens = 0;                                    // 0: until the context is full.
+  std::vector<std::string> stop;                         // Never shown; may span tokens.
+  uint64_t stream = 0;                                   // Of the sampler's draws: parallel samples differ in it.
+  bool starts_text = false;                              // See TextStreamOptions.
+  bool ignore_end = false;                               // Go on after end tokens (benchmarks).
+  std::function<void(absl::string_view text)> on_text;   // Whole characters, as they become certain.
+  const std::atomic<bool>* cancel = nullptr;             // Looked at before each token.
+};
+
+struct Generation {
+  std::vector<TokenId> tokens;      // As chosen, an end token included.
+  std::string text;                 // What on_text was given in all.
+  FinishReason reason = FinishReason::kLength;
+};
+
+// The session afterwards holds the prompt and every token of the result but the last chosen, which has not been computed on.
+// FailedPrecondition if the session is empty; otherwise the first error of a pass.
+absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Sampler& sampler, const GenerateOptions& options);
+
+}  // namespace tessera

@@ -1,0 +1,134 @@
+// A loaded model, ready to run: file, tokenizer, weights, device, cache and threads, put together from a few options.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load({.model_path = "model.gguf", .threads = 2}));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine->NewSession());
+//   RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
+//   absl::Span<const float> next = session->logits();             // after the last token
+//
+// Threads: an engine and its sessions are used from one thread at a time; the pool behind them is theirs alone. Sessions must end
+// before their engine. Errors name the file or option, the value found and the value expected.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/base/timeline.h"
+#include "tessera/model/config.h"
+#include "tessera/model/forward.h"
+#include "tessera/model/gguf.h"
+#include "tessera/model/kv_cache.h"
+#include "tessera/model/tokenizer.h"
+#include "tessera/model/weights.h"
+#include "tessera/npu/device.h"
+
+namespace tessera {
+
+// How numbers are computed. kFast: packed weights and 8-bit activations on this CPU's best kernels. kReference: FP32 throughout,
+// slow and plain, the yardstick for the fast path.
+enum class ComputePath { kFast, kReference };
+
+// "fast" or "reference"; InvalidArgument (flag, found, expected) for anything else.
+absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
+
+struct EngineOptions {
+  std::string model_path;
+  int threads = 0;                   // 0: as many as there are cores.
+  int context = 0;                   // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
+  ComputePath path = ComputePath::kFast;
+  std::string kernels = "auto";      // See KernelPathFromName.
+  int row_capacity = 512;            // Most rows of a pass: a longer prompt is cut, which changes no bit.
+  Timeline* timeline = nullptr;      // Null: nothing is recorded.
+};
+constexpr int kDefaultContext = 8192;
+
+class Session;
+
+class Engine {
+ public:
+  static absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options);
+
+  const EngineOptions& options() const { return options_; }
+  const GgufFile& file() const { return *file_; }
+  const ModelConfig& config() const { return config_; }
+  const WeightLayout& layout() const { return layout_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  int context() const { return context_; }
+  int threads() const { return pool_->threads(); }
+  int64_t cache_bytes() const { return cache_->bytes(); }
+  Timeline* timeline() const { return options_.timeline; }
+
+  // An empty sequence.
+  absl::StatusOr<std::unique_ptr<Session>> NewSession();
+
+  // For tools that lay out rows themselves (tests, benchmarks).
+  Forward& forward() { return *forward_; }
+  KvCache& cache() { return *cache_; }
+
+ private:
+  Engine() = default;
+  absl::Status Open(const EngineOptions& options);
+  absl::Status Build();
+
+  EngineOptions options_;
+  int context_ = 0;
+  std::unique_ptr<GgufFile> file_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  ModelConfig config_;
+  WeightLayout layout_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<WeightSource> source_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Forward> forward_;
+};
+
+// One sequence of tokens and what the model thinks comes next.
+class Session {
+ public:
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Tokens of the sequence so far.
+  int length() const { return static_cast<int>(tokens_.size()); }
+  absl::Span<const TokenId> tokens() const { return tokens_; }
+
+  // Appends tokens and computes the logits after the last. ResourceExhausted (found, context) if they do not fit, InvalidArgument
+  // for a token outside the vocabulary; the sequence is then as it was.
+  absl::Status Append(absl::Span<const TokenId> tokens);
+
+  // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call.
+  using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
+  absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
+
+  // After the last token appended: [vocabulary], valid until the next Append. Empty for an empty or truncated sequence.
+  absl::Span<const float> logits() const { return has_logits_ ? logits_ : absl::Span<const float>(); }
+
+  // Forgets all but the first `length` tokens. REQUIRES: 0 <= length <= length().
+  void Truncate(int length);
+
+ private:
+  friend class Engine;
+  Session(Engine& engine, KvCache::SequenceId sequence);
+  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence.
+  absl::Status Pass(absl::Span<const TokenId> tokens);
+  absl::Status CheckRoom(size_t tokens) const;
+
+  Engine& engine_;
+  const KvCache::SequenceId sequence_;
+  std::vector<TokenId> tokens_;
+  std::vector<float> logits_buffer_;
+  absl::Span<const float> logits_;
+  bool has_logits_ = false;
+  // Kept between passes to spare allocations.
+  std::vector<int32_t> slots_;
+  std::vector<KvCache::Path> paths_;
+  std::vector<ForwardRow> rows_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds Tessera (Release): all targets, or those named.
+#
+#   scripts/build.sh [--build-dir build] [TARGET...]
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+build=$root/build
+targets=()
+while (($# > 0)); do
+  case $1 in
+    --build-dir) build=${2:?--build-dir needs a folder}; shift 2 ;;
+    --build-dir=*) build=${1#*=}; shift ;;
+    -*) die "unknown flag $1; usage: scripts/build.sh [--build-dir DIR] [TARGET...]" ;;
+    *) targets+=("$1"); shift ;;
+  esac
+done
+
+mkdir -p "$build"
+# Once configured, ninja itself runs cmake again when a CMakeLists.txt or the list of sources changes.
+if [[ ! -f $build/build.ninja ]]; then
+  run_logged "configuring" "$build/configure.log" \
+    cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release || die "cmake could not configure $build"
+fi
+run_logged "building" "$build/build.log" ninja -C "$build" "${targets[@]}" || die "the build stopped at an error"
+say "build: up to date in $build"

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that the build and the tests need. Does nothing (in a few milliseconds) if all are there.
+#
+#   scripts/install_packages.sh
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+packages=(
+  g++ cmake ninja-build pkg-config                  # build
+  libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
+  libpcre2-dev nlohmann-json3-dev libeigen3-dev     # tokenizers, JSON, reference operators
+  libgtest-dev                                      # tests
+  python3 python3-pip ca-certificates               # checks, fetching models
+)
+
+missing_packages() {
+  local -A installed=()
+  local name state
+  while read -r name state; do
+    if [[ $state == installed ]]; then installed[$name]=1; fi
+  done < <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null)
+  for name in "${packages[@]}"; do
+    if [[ -z ${installed[$name]:-} ]]; then echo "$name"; fi
+  done
+}
+
+command -v dpkg-query >/dev/null || die "this is not a Debian system; install the counterparts of: ${packages[*]}"
+mapfile -t missing < <(missing_packages)
+if ((${#missing[@]} == 0)); then
+  say "packages: all there"
+  exit 0
+fi
+((EUID == 0)) || die "packages are missing and only root can install them: apt-get install ${missing[*]}"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+apt=(apt-get -y -o DPkg::Lock::Timeout=300)
+# An update that fails in part (one source of many) may still do; the install tells.
+run_logged "updating the package lists" "$log" "${apt[@]}" update || true
+run_logged "installing ${#missing[@]} packages" "$log" "${apt[@]}" install --no-install-recommends "${missing[@]}" ||
+  die "apt-get could not install ${missing[*]}; its messages stand above"
+say "packages: installed ${missing[*]}"

@@ -1,0 +1,74 @@
+# Sourced by the other scripts: where things are, progress with elapsed time, stages, errors. Needs bash 5.
+#
+#   source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+#   run_logged "building" "$root/build/build.log" ninja -C "$root/build"
+#
+# Everything said here goes to stderr; stdout belongs to the caller.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${TESSERA_CACHE:-${HOME:?HOME is not set, set TESSERA_CACHE to the folder for models}/.cache/tessera}
+export TESSERA_CACHE=$cache
+
+# Scripts that call each other count from the first one's start.
+export TESSERA_START=${TESSERA_START:-$EPOCHREALTIME}
+
+# Seconds since START (a value of EPOCHREALTIME), with one decimal. No process is started: this runs several times a second.
+seconds_since() {
+  local start=${1//[.,]/} now=${EPOCHREALTIME//[.,]/}
+  printf '%d.%d' $(((now - start) / 1000000)) $(((now - start) / 100000 % 10))
+}
+
+say() { printf '[%6s s] %s\n' "$(seconds_since "$TESSERA_START")" "$*" >&2; }
+
+die() {
+  say "failed: $*"
+  exit 1
+}
+
+# Shows "WHAT: last line of LOG" while the caller works: on a terminal in place, else a line every five seconds.
+# Ends by itself when the caller is gone. A script may define progress_detail to show something better than the log.
+show_progress() {
+  local what=$1 log=$2 caller=$3 ticks=0 detail never
+  exec {never}<> <(:)  # Reading it waits for the timeout; unlike `sleep`, no process outlives us.
+  while kill -0 "$caller" 2>/dev/null; do
+    read -rt 0.2 -u "$never" || true
+    ticks=$((ticks + 1))
+    [[ -t 2 ]] || ((ticks % 25 == 0)) || continue
+    if declare -F progress_detail >/dev/null; then detail=$(progress_detail); else detail=$(tail -n 1 "$log" 2>/dev/null); fi
+    detail=${detail//[$'\r\t']/ }
+    if [[ -t 2 ]]; then printf '\r\e[K[%6s s] %s: %.80s' "$(seconds_since "$TESSERA_START")" "$what" "$detail" >&2
+    else say "$what: ${detail:0:80}"; fi
+  done
+}
+
+# Runs COMMAND with its output in LOG and a progress line. If it fails: the end of LOG, and COMMAND's status.
+run_logged() {
+  local what=$1 log=$2 status=0 ticker
+  shift 2
+  : >"$log"
+  show_progress "$what" "$log" $$ >/dev/null &
+  ticker=$!
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
+  if ((status != 0)); then
+    tail -n 60 "$log" >&2
+    say "$what went wrong (exit code $status); the end of $log stands above"
+  fi
+  return "$status"
+}
+
+# Runs COMMAND as a stage: says how long it took and keeps that for stage_table.
+stage_times=()
+stage() {
+  local name=$1 start=$EPOCHREALTIME status=0 result=done
+  shift
+  "$@" || status=$?
+  ((status == 0)) || result=FAILED
+  stage_times+=("$(printf '%-16s %8s s  %s' "$name" "$(seconds_since "$start")" "$result")")
+  say "$name: $result in $(seconds_since "$start") s"
+  return "$status"
+}
+
+stage_table() { printf '%s\n' "${stage_times[@]}"; }

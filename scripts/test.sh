@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test and check; the last line is "N passed, N failed".
+#
+#   scripts/test.sh [--quick]
+#
+# --quick leaves out the app tests, the check that each header compiles alone and the one that every test file ran, and says so.
+# Results lie in build/test_results.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+quick=false
+for argument in "$@"; do
+  case $argument in
+    --quick) quick=true ;;
+    *) die "unknown argument $argument; usage: scripts/test.sh [--quick]" ;;
+  esac
+done
+build=$root/build
+results=$build/test_results
+rm -rf "$results"
+mkdir -p "$results"
+
+# Keeps the outcome of a step that is no GoogleTest, to be counted at the end.
+record() { printf '%s\t%s\n' "$1" "$2" >>"$results/steps.tsv"; }
+
+# Prints what every run must end with, however it goes: times, failures by name, and the count alone on the last line.
+finish() {
+  local passed failed skipped
+  echo
+  stage_table
+  read -r passed failed skipped < <(python3 "$root/scripts/count_tests.py" "$results")
+  if ((skipped > 0)); then echo "$skipped skipped, named above"; fi
+  if ((passed + failed == 0)); then echo "no test ran"; fi
+  echo "$passed passed, $failed failed"
+  if ((failed > 0 || passed == 0)); then exit 1; fi
+  exit 0
+}
+
+# A step without which nothing that follows makes sense.
+need() {
+  local name=$1
+  shift
+  if ! stage "$name" "$@"; then
+    record fail "$name"
+    say "failed: the stage \"$name\" did not succeed, so the tests after it were not run"
+    finish
+  fi
+}
+
+fetch_models() {
+  local name
+  for name in smollm2 gemma3; do "$root/scripts/fetch_model.sh" "$name" >/dev/null || return 1; done
+}
+
+check() {
+  local name=$1 outcome=pass
+  shift
+  "$root/scripts/$name" "$@" >&2 || outcome=fail
+  record "$outcome" "$name"
+  [[ $outcome == pass ]]
+}
+
+all_checks() {
+  local status=0 name flags=()
+  if $quick; then flags=(--no-compile); fi
+  for name in check_layers check_sizes check_readme check_clean; do check "$name" || status=1; done
+  check check_headers "${flags[@]}" || status=1
+  return "$status"
+}
+
+# The tests of the scripts themselves: one line "name (...) ... ok" a test.
+script_tests() {
+  local file log status=0
+  for file in "$root"/tests/*_test.py; do
+    log=$results/$(basename "$file").log
+    if run_logged "$(basename "$file")" "$log" python3 "$file" -v; then :; else
+      status=1
+      grep -qE '\.\.\. (FAIL|ERROR)$' "$log" || record fail "$(basename "$file")"
+    fi
+    sed -nE 's/^(\w+) .*\.\.\. ok$/pass\t\1/p; s/^(\w+) .*\.\.\. (FAIL|ERROR)$/fail\t\1/p' "$log" >>"$results/steps.tsv"
+  done
+  return "$status"
+}
+
+# Runs the test programs that ctest's FLAGS select. GoogleTest writes one JSON file a program, ctest one JUnit file a stage.
+run_tests() {
+  local name=$1
+  shift
+  GTEST_OUTPUT=json:$results/ run_logged "$name" "$results/$name.log" \
+    ctest --test-dir "$build" --output-on-failure --output-junit "$results/$name.xml" --timeout 1200 -j "$(nproc)" "$@"
+}
+
+need packages "$root/scripts/install_packages.sh"
+need build "$root/scripts/build.sh"
+need models fetch_models
+stage checks all_checks || true
+stage "script tests" script_tests || true
+stage "unit tests" run_tests unit_tests -LE '^apps$' || true
+if $quick; then
+  stage_times+=("left out by --quick: app tests, each header compiling alone, every test file having run")
+else
+  stage "app tests" run_tests app_tests -L '^apps$' || true
+  stage "all tests ran" check check_tests_ran --results "$results" || true
+fi
+finish

@@ -1,0 +1,68 @@
+// Hands out a model's weights one unit at a time; where they come from (memory, a file being streamed) is nobody else's business.
+//
+//   ASSIGN_OR_RETURN(WeightLease lease, source.Acquire(unit));
+//   RETURN_IF_ERROR(Use(lease.bytes()));
+//                                            // the lease ends here: the bytes may move or vanish
+//
+// A unit is at most 16 MiB: whole tensors, or a range of rows of one, in the order in which a pass reads them. The next lease of
+// the same unit may lie at another address, so nothing may be kept from one lease to the next.
+// Threads: one thread acquires; leases may end on any thread. A source must outlive its leases.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace tessera {
+
+constexpr int64_t kLargestUnitBytes = int64_t{16} << 20;
+
+class WeightSource;
+
+class WeightLease {  // Move-only; ending it never blocks.
+ public:
+  WeightLease() = default;
+  WeightLease(WeightSource* source, int unit, absl::Span<const std::byte> bytes, bool pinned)
+      : source_(source), unit_(unit), bytes_(bytes), pinned_(pinned) {}
+  WeightLease(WeightLease&& other) noexcept { Swap(other); }
+  WeightLease& operator=(WeightLease&& other) noexcept { Swap(other); return *this; }
+  ~WeightLease();
+
+  int unit() const { return unit_; }
+  absl::Span<const std::byte> bytes() const { return bytes_; }  // 4096-byte aligned, unchanged until the lease ends.
+  bool pinned() const { return pinned_; }                       // For reports; correct code does not ask.
+
+ private:
+  void Swap(WeightLease& other) {
+    std::swap(source_, other.source_);
+    std::swap(unit_, other.unit_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(pinned_, other.pinned_);
+  }
+
+  WeightSource* source_ = nullptr;
+  int unit_ = -1;
+  absl::Span<const std::byte> bytes_;
+  bool pinned_ = false;
+};
+
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  virtual int units() const = 0;
+  // Waits until `unit` is whole. An error fails this call only; the next may succeed. REQUIRES: 0 <= unit < units().
+  virtual absl::StatusOr<WeightLease> Acquire(int unit) = 0;
+
+ protected:
+  friend class WeightLease;
+  virtual void Release(int unit, absl::Span<const std::byte> bytes) = 0;  // Called once per lease; must not block.
+};
+
+inline WeightLease::~WeightLease() {
+  if (source_ != nullptr) source_->Release(unit_, bytes_);
+}
+
+}  // namespace tessera

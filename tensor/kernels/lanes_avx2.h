@@ -1,0 +1,155 @@
+// Sixteen lanes in two AVX2 registers. See lanes_portable.h, whose bits these are. Include only from *_avx2.cc files.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define TESSERA_INLINE static inline __attribute__((always_inline))
+
+namespace tessera {
+
+struct LanesAvx2 {
+  struct Float { __m256 low, high; };
+  struct Int { __m256i low, high; };
+  struct Bytes { __m256i low, high; };
+
+  TESSERA_INLINE Float Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+  TESSERA_INLINE Float Set(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+  TESSERA_INLINE Float Load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+  TESSERA_INLINE Float LoadPartial(const float* p, int n) {
+    return {_mm256_maskload_ps(p, Mask(n)), n > 8 ? _mm256_maskload_ps(p + 8, Mask(n - 8)) : _mm256_setzero_ps()};
+  }
+  TESSERA_INLINE Float LoadHalf(const uint16_t* p) { return {_mm256_cvtph_ps(Load128(p)), _mm256_cvtph_ps(Load128(p + 8))}; }
+  TESSERA_INLINE Float LoadBFloat16(const uint16_t* p) {
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p)), 16)),
+            _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p + 8)), 16))};
+  }
+  TESSERA_INLINE Float LoadUnsigned8(const uint8_t* p) {
+    const __m128i bytes = Load128(p);
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+  TESSERA_INLINE Float LoadSigned8(const int8_t* p) {
+    const __m128i bytes = Load128(p);
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+  TESSERA_INLINE void Store(float* p, Float x) { _mm256_storeu_ps(p, x.low); _mm256_storeu_ps(p + 8, x.high); }
+  TESSERA_INLINE void StorePartial(float* p, Float x, int n) {
+    _mm256_maskstore_ps(p, Mask(n), x.low);
+    if (n > 8) _mm256_maskstore_ps(p + 8, Mask(n - 8), x.high);
+  }
+  TESSERA_INLINE void StoreHalf(uint16_t* p, Float x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x.low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 8), _mm256_cvtps_ph(x.high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+
+  TESSERA_INLINE Float Add(Float a, Float b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
+  TESSERA_INLINE Float Sub(Float a, Float b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
+  TESSERA_INLINE Float Mul(Float a, Float b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
+  TESSERA_INLINE Float Div(Float a, Float b) { return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)}; }
+  TESSERA_INLINE Float Fma(Float a, Float b, Float c) {
+    return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+  }
+  TESSERA_INLINE Float Max(Float a, Float b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
+  TESSERA_INLINE Float Min(Float a, Float b) { return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)}; }
+  TESSERA_INLINE Float Negate(Float a) {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return {_mm256_xor_ps(a.low, sign), _mm256_xor_ps(a.high, sign)};
+  }
+  TESSERA_INLINE Float ZeroBelow(Float x, Float limit, Float result) {
+    return {_mm256_and_ps(result.low, _mm256_cmp_ps(limit.low, x.low, _CMP_LE_OQ)),
+            _mm256_and_ps(result.high, _mm256_cmp_ps(limit.high, x.high, _CMP_LE_OQ))};
+  }
+  TESSERA_INLINE Float Round(Float a) {
+    return {_mm256_round_ps(a.low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+            _mm256_round_ps(a.high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+  }
+  TESSERA_INLINE Float ScaleByPowerOfTwo(Float x, Float n) { return {Scale(x.low, n.low), Scale(x.high, n.high)}; }
+  TESSERA_INLINE float Sum(Float a) {
+    const __m256 eight = _mm256_add_ps(a.low, a.high);
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+  TESSERA_INLINE float Largest(Float a) {
+    const __m256 eight = _mm256_max_ps(a.low, a.high);
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+  }
+  TESSERA_INLINE Int MaxMagnitudeBits(Int bits, Float a) {
+    const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
+    return {_mm256_max_epi32(bits.low, _mm256_and_si256(_mm256_castps_si256(a.low), magnitude)),
+            _mm256_max_epi32(bits.high, _mm256_and_si256(_mm256_castps_si256(a.high), magnitude))};
+  }
+  TESSERA_INLINE int32_t LargestInt(Int a) {
+    const __m256i eight = _mm256_max_epi32(a.low, a.high);
+    __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+  }
+  TESSERA_INLINE Int RoundToInt(Float a) { return {_mm256_cvtps_epi32(a.low), _mm256_cvtps_epi32(a.high)}; }
+  TESSERA_INLINE void StoreSigned8(int8_t* p, Int a) {
+    const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a.low, a.high), 0xd8);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+  }
+  TESSERA_INLINE int32_t SumInt(Int a) {
+    const __m256i eight = _mm256_add_epi32(a.low, a.high);
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+  }
+  TESSERA_INLINE Int AddInt(Int a, Int b) { return {_mm256_add_epi32(a.low, b.low), _mm256_add_epi32(a.high, b.high)}; }
+
+  TESSERA_INLINE Int SetInt(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
+  TESSERA_INLINE Float ToFloat(Int a) { return {_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}; }
+
+  TESSERA_INLINE Bytes LoadBytes(const std::byte* p) {
+    return {_mm256_load_si256(reinterpret_cast<const __m256i*>(p)), _mm256_load_si256(reinterpret_cast<const __m256i*>(p + 32))};
+  }
+  TESSERA_INLINE Bytes LowNibbles(Bytes a) { return And(a, 15); }
+  TESSERA_INLINE Bytes HighNibbles(Bytes a) { return And({_mm256_srli_epi16(a.low, 4), _mm256_srli_epi16(a.high, 4)}, 15); }
+  template <int kShift, int kMask, int kTo>
+  TESSERA_INLINE Bytes Field(Bytes a) {
+    constexpr int kRight = kShift >= kTo ? kShift - kTo : 0, kLeft = kShift < kTo ? kTo - kShift : 0;
+    const Bytes moved = kShift >= kTo ? Bytes{_mm256_srli_epi16(a.low, kRight), _mm256_srli_epi16(a.high, kRight)}
+                                      : Bytes{_mm256_slli_epi16(a.low, kLeft), _mm256_slli_epi16(a.high, kLeft)};
+    return And(moved, static_cast<char>(kMask << kTo));
+  }
+  TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)}; }
+
+  // vpmaddubsw adds two products in 16 bits, saturating. Up to 7 bits that is exact (127 * 127 * 2 < 2^15); an 8-bit weight is
+  // split into its top bit and the rest, each exact (128 * 127 * 2 < 2^15).
+  template <int kBits>
+  TESSERA_INLINE Int Dot(Int sum, Bytes w, const int8_t* q) {
+    int32_t quad;
+    std::memcpy(&quad, q, sizeof quad);
+    const __m256i activation = _mm256_set1_epi32(quad);
+    if constexpr (kBits <= 7) {
+      return {_mm256_add_epi32(sum.low, Products(w.low, activation)), _mm256_add_epi32(sum.high, Products(w.high, activation))};
+    } else {
+      return Dot<7>(Dot<7>(sum, And(w, 0x7f), q), And(w, static_cast<char>(0x80)), q);
+    }
+  }
+
+ private:
+  TESSERA_INLINE __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+  TESSERA_INLINE __m256i Mask(int n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  TESSERA_INLINE __m256 Scale(__m256 x, __m256 n) {
+    return _mm256_mul_ps(x, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23)));
+  }
+  TESSERA_INLINE Bytes And(Bytes a, char mask) {
+    return {_mm256_and_si256(a.low, _mm256_set1_epi8(mask)), _mm256_and_si256(a.high, _mm256_set1_epi8(mask))};
+  }
+  TESSERA_INLINE __m256i Products(__m256i w, __m256i q) {
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(w, q), _mm256_set1_epi16(1));
+  }
+};
+
+}  // namespace tessera
+
+#undef TESSERA_INLINE

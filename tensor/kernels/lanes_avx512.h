@@ -1,0 +1,105 @@
+// Sixteen lanes in one AVX-512 register. See lanes_portable.h, whose bits these are. Include only from *_avx512.cc files.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define TESSERA_INLINE static inline __attribute__((always_inline))
+
+namespace tessera {
+
+struct LanesAvx512 {
+  using Float = __m512;
+  using Int = __m512i;
+  using Bytes = __m512i;
+
+  TESSERA_INLINE Float Zero() { return _mm512_setzero_ps(); }
+  TESSERA_INLINE Float Set(float x) { return _mm512_set1_ps(x); }
+  TESSERA_INLINE Float Load(const float* p) { return _mm512_loadu_ps(p); }
+  TESSERA_INLINE Float LoadPartial(const float* p, int n) { return _mm512_maskz_loadu_ps(Mask(n), p); }
+  TESSERA_INLINE Float LoadHalf(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  TESSERA_INLINE Float LoadBFloat16(const uint16_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+  }
+  TESSERA_INLINE Float LoadUnsigned8(const uint8_t* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  TESSERA_INLINE Float LoadSigned8(const int8_t* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  TESSERA_INLINE void Store(float* p, Float x) { _mm512_storeu_ps(p, x); }
+  TESSERA_INLINE void StorePartial(float* p, Float x, int n) { _mm512_mask_storeu_ps(p, Mask(n), x); }
+  TESSERA_INLINE void StoreHalf(uint16_t* p, Float x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+
+  TESSERA_INLINE Float Add(Float a, Float b) { return _mm512_add_ps(a, b); }
+  TESSERA_INLINE Float Sub(Float a, Float b) { return _mm512_sub_ps(a, b); }
+  TESSERA_INLINE Float Mul(Float a, Float b) { return _mm512_mul_ps(a, b); }
+  TESSERA_INLINE Float Div(Float a, Float b) { return _mm512_div_ps(a, b); }
+  TESSERA_INLINE Float Fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
+  TESSERA_INLINE Float Max(Float a, Float b) { return _mm512_max_ps(a, b); }
+  TESSERA_INLINE Float Min(Float a, Float b) { return _mm512_min_ps(a, b); }
+  TESSERA_INLINE Float Negate(Float a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); }
+  TESSERA_INLINE Float ZeroBelow(Float x, Float limit, Float result) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(limit, x, _CMP_LE_OQ), result);
+  }
+  TESSERA_INLINE Float Round(Float a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  TESSERA_INLINE Float ScaleByPowerOfTwo(Float x, Float n) {
+    const __m512i bits = _mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23);
+    return _mm512_mul_ps(x, _mm512_castsi512_ps(bits));
+  }
+  TESSERA_INLINE float Sum(Float a) {
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+  TESSERA_INLINE float Largest(Float a) {
+    const __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+  }
+  TESSERA_INLINE Int MaxMagnitudeBits(Int bits, Float a) {
+    return _mm512_max_epi32(bits, _mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7fffffff)));
+  }
+  TESSERA_INLINE int32_t LargestInt(Int a) { return _mm512_reduce_max_epi32(a); }
+  TESSERA_INLINE Int RoundToInt(Float a) { return _mm512_cvtps_epi32(a); }
+  TESSERA_INLINE void StoreSigned8(int8_t* p, Int a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
+  }
+  TESSERA_INLINE int32_t SumInt(Int a) { return _mm512_reduce_add_epi32(a); }
+  TESSERA_INLINE Int AddInt(Int a, Int b) { return _mm512_add_epi32(a, b); }
+
+  TESSERA_INLINE Int SetInt(int32_t x) { return _mm512_set1_epi32(x); }
+  TESSERA_INLINE Float ToFloat(Int a) { return _mm512_cvtepi32_ps(a); }
+
+  TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
+  TESSERA_INLINE Bytes LowNibbles(Bytes a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
+  TESSERA_INLINE Bytes HighNibbles(Bytes a) { return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15)); }
+  template <int kShift, int kMask, int kTo>
+  TESSERA_INLINE Bytes Field(Bytes a) {
+    const Bytes moved = kShift >= kTo ? _mm512_srli_epi16(a, kShift >= kTo ? kShift - kTo : 0)
+                                      : _mm512_slli_epi16(a, kShift < kTo ? kTo - kShift : 0);
+    return _mm512_and_si512(moved, _mm512_set1_epi8(static_cast<char>(kMask << kTo)));
+  }
+  TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
+
+  template <int kBits>
+  TESSERA_INLINE Int Dot(Int sum, Bytes w, const int8_t* q) {
+    int32_t quad;
+    std::memcpy(&quad, q, sizeof quad);
+    return _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(quad));
+  }
+
+ private:
+  TESSERA_INLINE __mmask16 Mask(int n) { return static_cast<__mmask16>((1u << n) - 1); }
+};
+
+}  // namespace tessera
+
+#undef TESSERA_INLINE

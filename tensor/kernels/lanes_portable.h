@@ -1,0 +1,119 @@
+// Sixteen lanes in plain C++: the definition that every vector version must match to the bit.
+//
+//   using L = LanesPortable;
+//   L::Float sum = L::Fma(L::Load(a), L::Load(b), L::Zero());
+//   float total = L::Sum(sum);                       // a fixed tree: lane i with i+8, then +4, +2, +1
+//
+// A kernel is a template over one of LanesPortable, LanesAvx2, LanesAvx512, written once and compiled per instruction set.
+// Sixteen is part of the numeric contract: reductions keep 16 partial sums (index mod 16) and join them by one tree, whatever
+// the width of the CPU's registers. Everything here is exact or rounded once, so the three agree (tests/tensor/lanes_test.cc).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "tessera/base/half.h"
+
+namespace tessera {
+
+struct LanesPortable {
+  struct Float { float v[16]; };
+  struct Int { int32_t v[16]; };
+  struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
+
+  template <typename F>
+  static Float Each(F f) { Float r; for (int i = 0; i < 16; ++i) r.v[i] = f(i); return r; }
+
+  static Float Zero() { return Set(0.0f); }
+  static Float Set(float x) { return Each([&](int) { return x; }); }
+  static Float Load(const float* p) { Float r; std::memcpy(r.v, p, sizeof r.v); return r; }
+  static Float LoadPartial(const float* p, int n) { return Each([&](int i) { return i < n ? p[i] : 0.0f; }); }
+  static Float LoadHalf(const uint16_t* p) { return Each([&](int i) { return HalfToFloat(p[i]); }); }
+  static Float LoadBFloat16(const uint16_t* p) { return Each([&](int i) { return BFloat16ToFloat(p[i]); }); }
+  static Float LoadUnsigned8(const uint8_t* p) { return Each([&](int i) { return static_cast<float>(p[i]); }); }
+  static Float LoadSigned8(const int8_t* p) { return Each([&](int i) { return static_cast<float>(p[i]); }); }
+  static void Store(float* p, Float x) { std::memcpy(p, x.v, sizeof x.v); }
+  static void StorePartial(float* p, Float x, int n) { std::memcpy(p, x.v, n * sizeof(float)); }
+  static void StoreHalf(uint16_t* p, Float x) { for (int i = 0; i < 16; ++i) p[i] = FloatToHalf(x.v[i]); }
+
+  static Float Add(Float a, Float b) { return Each([&](int i) { return a.v[i] + b.v[i]; }); }
+  static Float Sub(Float a, Float b) { return Each([&](int i) { return a.v[i] - b.v[i]; }); }
+  static Float Mul(Float a, Float b) { return Each([&](int i) { return a.v[i] * b.v[i]; }); }
+  static Float Div(Float a, Float b) { return Each([&](int i) { return a.v[i] / b.v[i]; }); }
+  static Float Fma(Float a, Float b, Float c) { return Each([&](int i) { return std::fmaf(a.v[i], b.v[i], c.v[i]); }); }
+  // a if a > b, else b: what x86's max does, so a NaN in `a` gives b.
+  static Float Max(Float a, Float b) { return Each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
+  static Float Min(Float a, Float b) { return Each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
+  static Float Negate(Float a) { return Each([&](int i) { return -a.v[i]; }); }
+  // x where limit <= x, else 0.
+  static Float ZeroBelow(Float x, Float limit, Float result) {
+    return Each([&](int i) { return limit.v[i] <= x.v[i] ? result.v[i] : 0.0f; });
+  }
+  static Float Round(Float a) { return Each([&](int i) { return std::nearbyintf(a.v[i]); }); }  // To nearest even.
+  // x * 2^n for whole n in [-126, 127].
+  static Float ScaleByPowerOfTwo(Float x, Float n) {
+    return Each([&](int i) {
+      const uint32_t bits = static_cast<uint32_t>(static_cast<int32_t>(n.v[i]) + 127) << 23;
+      float power;
+      std::memcpy(&power, &bits, sizeof power);
+      return x.v[i] * power;
+    });
+  }
+  static float Sum(Float a) {
+    for (int half = 8; half >= 1; half /= 2) {
+      for (int i = 0; i < half; ++i) a.v[i] = a.v[i] + a.v[i + half];
+    }
+    return a.v[0];
+  }
+  static float Largest(Float a) {
+    for (int half = 8; half >= 1; half /= 2) {
+      for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];
+    }
+    return a.v[0];
+  }
+  // The larger bit pattern of |a| and the running `bits`, as integers: infinities and NaN are the largest of all.
+  static Int MaxMagnitudeBits(Int bits, Float a) {
+    for (int i = 0; i < 16; ++i) {
+      int32_t magnitude;
+      std::memcpy(&magnitude, &a.v[i], 4);
+      magnitude &= 0x7fffffff;
+      if (magnitude > bits.v[i]) bits.v[i] = magnitude;
+    }
+    return bits;
+  }
+  static int32_t LargestInt(Int a) {
+    int32_t largest = a.v[0];
+    for (int i = 1; i < 16; ++i) largest = a.v[i] > largest ? a.v[i] : largest;
+    return largest;
+  }
+  static Int RoundToInt(Float a) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = static_cast<int32_t>(std::nearbyintf(a.v[i])); return r; }
+  static void StoreSigned8(int8_t* p, Int a) { for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]); }
+  static int32_t SumInt(Int a) { int32_t sum = 0; for (int32_t x : a.v) sum += x; return sum; }
+  static Int AddInt(Int a, Int b) { for (int i = 0; i < 16; ++i) a.v[i] += b.v[i]; return a; }
+
+  static Int SetInt(int32_t x) { Int r; for (int32_t& lane : r.v) lane = x; return r; }
+  static Float ToFloat(Int a) { return Each([&](int i) { return static_cast<float>(a.v[i]); }); }
+
+  static Bytes LoadBytes(const std::byte* p) { Bytes r; std::memcpy(r.v, p, 64); return r; }
+  static Bytes LowNibbles(Bytes a) { for (uint8_t& x : a.v) x &= 15; return a; }
+  static Bytes HighNibbles(Bytes a) { for (uint8_t& x : a.v) x >>= 4; return a; }
+  // (a >> kShift) & mask, left in place or moved up to bit kTo.
+  template <int kShift, int kMask, int kTo>
+  static Bytes Field(Bytes a) {
+    for (uint8_t& x : a.v) x = static_cast<uint8_t>(((x >> kShift) & kMask) << kTo);
+    return a;
+  }
+  static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
+
+  // sum[lane] += w[4 lane + i] * q[i], i = 0..3: exact whatever the weights are. kBits: how many bits of a weight are used.
+  template <int kBits>
+  static Int Dot(Int sum, Bytes w, const int8_t* q) {
+    for (int lane = 0; lane < 16; ++lane) {
+      for (int i = 0; i < 4; ++i) sum.v[lane] += w.v[4 * lane + i] * q[i];
+    }
+    return sum;
+  }
+};
+
+}  // namespace tessera

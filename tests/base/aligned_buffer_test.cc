@@ -1,0 +1,72 @@
+#include "tessera/base/aligned_buffer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+absl::Status Example(int64_t bytes) {
+  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
+  float* values = buffer.as<float>();
+  values[0] = 1.5f;
+  return absl::OkStatus();
+}
+
+TEST(AlignedBuffer, HeaderExample) { EXPECT_TRUE(Example(64).ok()); }
+
+TEST(AlignedBuffer, IsZeroedAndAlignedAtEverySizeAroundAPage) {
+  for (int64_t bytes : {int64_t{1}, int64_t{4095}, int64_t{4096}, int64_t{4097}, 2 * kMiB - 1, 2 * kMiB, 2 * kMiB + 1, 5 * kMiB}) {
+    const absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes);
+    ASSERT_TRUE(buffer.ok()) << buffer.status();
+    EXPECT_EQ(buffer->size(), bytes);
+    EXPECT_EQ(buffer->bytes().size(), static_cast<size_t>(bytes));
+    const int64_t alignment = bytes >= 2 * kMiB ? 2 * kMiB : AlignedBuffer::kAlignment;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % alignment, 0u) << bytes;
+    EXPECT_TRUE(std::all_of(buffer->bytes().begin(), buffer->bytes().end(), [](std::byte b) { return b == std::byte{0}; }));
+    std::fill(buffer->bytes().begin(), buffer->bytes().end(), std::byte{0xFF});  // Every byte can be written.
+  }
+}
+
+TEST(AlignedBuffer, ZeroBytesGiveAnEmptyBuffer) {
+  const absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(0);
+  ASSERT_TRUE(buffer.ok());
+  EXPECT_EQ(buffer->data(), nullptr);
+  EXPECT_TRUE(buffer->bytes().empty());
+}
+
+TEST(AlignedBuffer, ImpossibleSizesAreErrorsThatNameThem) {
+  const absl::Status negative = AlignedBuffer::Allocate(-5).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(negative));
+  EXPECT_NE(negative.ToString().find("-5"), std::string::npos);
+  const absl::Status huge = AlignedBuffer::Allocate(int64_t{1} << 60).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(huge)) << huge;
+  EXPECT_NE(huge.ToString().find("1152921504606846976"), std::string::npos) << huge;
+  EXPECT_FALSE(AlignedBuffer::Allocate(std::numeric_limits<int64_t>::max()).ok());
+}
+
+TEST(AlignedBuffer, MovingHandsTheMemoryOnAndLeavesAnEmptyBuffer) {
+  AlignedBuffer a = *AlignedBuffer::Allocate(100), b = *AlignedBuffer::Allocate(3 * kMiB);
+  std::byte* const data = a.data();
+  data[99] = std::byte{7};
+  b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(b.size(), 100);
+  EXPECT_EQ(a.data(), nullptr);
+  EXPECT_EQ(a.size(), 0);
+  AlignedBuffer& same = b;
+  b = std::move(same);
+  EXPECT_EQ(b.data(), data);
+  const AlignedBuffer c(std::move(b));
+  EXPECT_EQ(c.data()[99], std::byte{7});
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,94 @@
+#include "tessera/base/progress.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+struct Recorded {
+  VirtualClock clock;
+  std::vector<std::string> writes;
+
+  Progress::Options Options(bool terminal) {
+    return {.clock = &clock,
+            .write = [this](absl::string_view text) { writes.emplace_back(text); },
+            .terminal = terminal ? Progress::Options::kYes : Progress::Options::kNo};
+  }
+};
+
+void Pack(int64_t) {}
+
+TEST(Progress, HeaderExample) {
+  const int64_t tensors = 3;
+  testing::internal::CaptureStderr();
+  {
+    Progress progress("packing", tensors);
+    for (int64_t done = 0; done < tensors; progress.Update(++done)) Pack(done);
+    progress.Finish();
+  }
+  const std::string written = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(written, "");  // Captured, so no terminal, and done within five seconds.
+}
+
+TEST(Progress, WithoutATerminalALineComesEveryFiveSeconds) {
+  Recorded recorded;
+  Progress progress("packing", 100, recorded.Options(/*terminal=*/false));
+  for (int second = 1; second <= 12; ++second) {
+    recorded.clock.Advance(kSecond);
+    progress.Update(2 * second);
+  }
+  progress.Finish();
+  EXPECT_EQ(recorded.writes, (std::vector<std::string>{"packing: 10 % (10 of 100), 2.0/s, 45 s left\n",
+                                                       "packing: 20 % (20 of 100), 2.0/s, 40 s left\n",
+                                                       "packing: 24 % (24 of 100), 2.0/s, 38 s left\n"}));
+}
+
+TEST(Progress, OnATerminalOneLineIsRedrawnTenTimesASecondAtMost) {
+  Recorded recorded;
+  {
+    Progress progress("load", 1000, recorded.Options(/*terminal=*/true));
+    for (int i = 1; i <= 1000; ++i) {
+      recorded.clock.Advance(kSecond / 1000);
+      progress.Update(i);
+    }
+  }  // The destructor finishes it.
+  ASSERT_EQ(recorded.writes.size(), 12u);  // Ten redraws, the last word, the line break.
+  EXPECT_EQ(recorded.writes[0], "\rload: 10 % (100 of 1000), 1000/s, 1 s left\x1b[K");
+  EXPECT_EQ(recorded.writes[10], "\rload: 100 % (1000 of 1000), 1000/s, 1 s\x1b[K");
+  EXPECT_EQ(recorded.writes[11], "\n");
+}
+
+TEST(Progress, FinishIsSaidOnce) {
+  Recorded recorded;
+  Progress progress("x", 5, recorded.Options(/*terminal=*/true));
+  progress.Finish();
+  const size_t writes = recorded.writes.size();
+  progress.Finish();
+  recorded.clock.Advance(kSecond);
+  progress.Update(3);
+  EXPECT_EQ(recorded.writes.size(), writes);
+}
+
+TEST(Progress, AnUnknownTotalShowsNeitherPercentNorTimeLeft) {
+  Recorded recorded;
+  Progress progress("reading", 0, recorded.Options(/*terminal=*/false));
+  recorded.clock.Advance(100 * kSecond);
+  progress.Update(50);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"reading: 50, 0.5/s, 1:40 min\n"});
+}
+
+TEST(Progress, LongTimesAreShownInMinutesAndHours) {
+  Recorded recorded;
+  Progress progress("long", 7201, recorded.Options(/*terminal=*/false));
+  recorded.clock.Advance(10 * kSecond);
+  progress.Update(1);
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"long: 0 % (1 of 7201), 0.1/s, 20:00 h left\n"});
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,128 @@
+#include "tessera/base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kThreadCounts[] = {1, 2, 3, 8};
+
+TEST(ThreadPool, HeaderExample) {
+  std::vector<int> input(2), sums(2);
+  const auto Half = [](std::vector<int>& values, int worker) { values[worker] = worker + 1; };
+  const auto OtherHalf = [&](std::vector<int>& values, int worker) { sums[worker] = values[1 - worker]; };
+  ThreadPool pool(2);
+  pool.Run([&](int worker) {
+    Half(input, worker);
+    pool.Barrier();
+    OtherHalf(input, worker);
+  });
+  EXPECT_EQ(sums, (std::vector<int>{2, 1}));
+}
+
+TEST(ThreadPool, EachRunVisitsEachWorkerOnceAndTheCallerIsWorkerZero) {
+  for (int threads : kThreadCounts) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    std::vector<int> visits(threads);  // Plain ints: a missing join would be a data race, which ThreadSanitizer sees.
+    const int runs = threads <= 2 ? 5000 : 500;
+    for (int run = 1; run <= runs; ++run) {
+      std::thread::id worker_zero;
+      pool.Run([&](int worker) {
+        ++visits[worker];
+        if (worker == 0) worker_zero = std::this_thread::get_id();
+      });
+      ASSERT_EQ(worker_zero, std::this_thread::get_id());
+      ASSERT_EQ(visits, std::vector<int>(threads, run));
+    }
+  }
+}
+
+// In each round a worker reads what its neighbour wrote in the round before: one barrier missed gives another sum.
+TEST(ThreadPool, NothingPassesABarrierEarly) {
+  for (int threads : kThreadCounts) {
+    ThreadPool pool(threads);
+    const int rounds = threads <= 2 ? 2000 : 200;
+    std::vector<int64_t> left(threads), right(threads);
+    for (int run = 0; run < 3; ++run) {
+      std::fill(left.begin(), left.end(), 0);
+      pool.Run([&](int worker) {
+        for (int round = 0; round < rounds; ++round) {
+          right[worker] = left[(worker + 1) % threads] + 1;
+          pool.Barrier();
+          left[worker] = right[(worker + 1) % threads] + 1;
+          pool.Barrier();
+        }
+      });
+      ASSERT_EQ(left, std::vector<int64_t>(threads, 2 * rounds)) << threads;
+    }
+  }
+}
+
+TEST(ThreadPool, WorkersThatWentToSleepWakeUp) {
+  for (int threads : {2, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<int> visits{0};
+    for (int run = 0; run < 20; ++run) {
+      // Shorter and longer than the spinning, so that some Runs meet workers just going to sleep.
+      std::this_thread::sleep_for(std::chrono::microseconds(run * 20));
+      pool.Run([&](int) { visits.fetch_add(1); });
+    }
+    EXPECT_EQ(visits.load(), 20 * threads);
+  }
+}
+
+TEST(ThreadPool, APoolThatNeverRanOrSleepsCanBeDestroyed) {
+  for (int threads : kThreadCounts) {
+    ThreadPool unused(threads);
+    ThreadPool asleep(threads);
+    std::atomic<int> visits{0};
+    asleep.Run([&](int) { visits.fetch_add(1); });
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    EXPECT_EQ(visits.load(), threads);
+  }
+}
+
+TEST(ThreadPool, TheCallerWaitsForTheSlowestWorker) {
+  ThreadPool pool(3);
+  bool written = false;
+  pool.Run([&](int worker) {
+    if (worker != 2) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    written = true;
+  });
+  EXPECT_TRUE(written);
+}
+
+TEST(ThreadPool, MisuseIsACheckFailure) {
+  EXPECT_DEATH(ThreadPool(0), "threads: found 0");
+  EXPECT_DEATH(ThreadPool(ThreadPool::kMaxThreads + 1), "threads: found 257");
+  EXPECT_DEATH({ ThreadPool pool(1); pool.Run([&](int) { pool.Run([](int) {}); }); }, "Run inside a Run");
+  EXPECT_DEATH({ ThreadPool pool(2); pool.Run([&](int worker) { if (worker == 1) pool.Run([](int) {}); }); }, "Run inside a Run");
+}
+
+TEST(ShareOf, SharesCoverAllItemsInOrderAndDifferByAtMostOne) {
+  for (int workers : {1, 2, 3, 8}) {
+    for (long items : {0L, 1L, 7L, 8L, 1000L}) {
+      long next = 0;
+      for (int worker = 0; worker < workers; ++worker) {
+        const Share share = ShareOf(items, worker, workers);
+        EXPECT_EQ(share.begin, next);
+        EXPECT_GE(share.end - share.begin, items / workers);
+        EXPECT_LE(share.end - share.begin, items / workers + 1);
+        next = share.end;
+      }
+      EXPECT_EQ(next, items);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,28 @@
+// Where the two real models lie that some tests need. A test that needs one and does not find it fails and says what to do:
+//
+//   const std::string path = RealModelPath("smollm2");     // or "gemma3"
+//   if (path.empty()) FAIL() << RealModelMissing("smollm2");
+//
+// The folder is $TESSERA_CACHE, by default ~/.cache/tessera.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace tessera {
+
+// Empty if the file is not there.
+inline std::string RealModelPath(const std::string& name) {
+  const char* cache = std::getenv("TESSERA_CACHE");
+  const char* home = std::getenv("HOME");
+  std::string folder = cache != nullptr && *cache != '\0' ? cache : std::string(home != nullptr ? home : "") + "/.cache/tessera";
+  const std::string path = folder + (name == "smollm2" ? "/SmolLM2-135M-Instruct.Q4_1.gguf" : "/gemma-3-270m-q4_k_m.gguf");
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 ? path : "";
+}
+
+inline std::string RealModelMissing(const std::string& name) { return "run scripts/fetch_model.sh " + name; }
+
+}  // namespace tessera

@@ -1,0 +1,185 @@
+// Runs every operation of a lanes type (tensor/kernels/lanes_*.h) on one input and hands back the bits, so that a test compiled
+// for any CPU can compare instruction sets.
+//
+//   LanesResults results;
+//   ProbeLanesPortable(input, results);          // the other two only on a CPU that has the instructions
+//
+// One file per instruction set holds the instantiation. Everything here is a template over the lanes or plain data: an ordinary
+// inline function compiled for AVX-512 could be the copy that the linker keeps for everybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tessera/tensor/kernels/elementwise.h"
+
+namespace tessera {
+
+struct LanesInput {
+  alignas(64) float a[16];
+  alignas(64) float b[16];
+  alignas(64) float c[16];
+  alignas(64) std::byte bytes[64];  // Also read as 16-bit and 8-bit numbers.
+  alignas(64) std::byte more_bytes[64];
+  int8_t quad[4];
+  int count;                        // For partial loads and stores: 0 to 16.
+};
+
+struct LanesResult {
+  const char* operation;
+  bool is_float;
+  uint32_t bits[16];
+};
+
+struct LanesResults {
+  static constexpr int kMost = 80;
+  LanesResult results[kMost];
+  int count;
+};
+
+void ProbeLanesPortable(const LanesInput& input, LanesResults& results);
+void ProbeLanesAvx2(const LanesInput& input, LanesResults& results);
+void ProbeLanesAvx512(const LanesInput& input, LanesResults& results);
+
+template <typename L>
+class LanesProbe {
+ public:
+  using Float = typename L::Float;
+  using Int = typename L::Int;
+  using Bytes = typename L::Bytes;
+
+  LanesProbe(const LanesInput& input, LanesResults& results) : input_(input), results_(results) { results_.count = 0; }
+
+  void Run() {
+    Loads();
+    Stores();
+    Arithmetic();
+    Reductions();
+    Integers();
+    ByteFields();
+    Dots();
+    Functions();
+  }
+
+ private:
+  void Loads() {
+    const uint16_t* halves = reinterpret_cast<const uint16_t*>(input_.bytes);
+    Put("Zero", L::Zero());
+    Put("Set", L::Set(input_.a[3]));
+    Put("Load", L::Load(input_.a));
+    Put("LoadPartial", L::LoadPartial(input_.a, input_.count));
+    Put("LoadHalf", L::LoadHalf(halves));
+    Put("LoadBFloat16", L::LoadBFloat16(halves));
+    Put("LoadUnsigned8", L::LoadUnsigned8(reinterpret_cast<const uint8_t*>(input_.bytes)));
+    Put("LoadSigned8", L::LoadSigned8(reinterpret_cast<const int8_t*>(input_.bytes)));
+  }
+
+  void Stores() {
+    float partial[16];
+    std::memcpy(partial, input_.b, sizeof partial);
+    L::StorePartial(partial, L::Load(input_.a), input_.count);
+    PutBits("StorePartial", /*is_float=*/true, partial, sizeof partial);
+    uint16_t halves[16];
+    L::StoreHalf(halves, L::Load(input_.a));
+    PutBits("StoreHalf", /*is_float=*/false, halves, sizeof halves);
+    int8_t bytes[16];
+    L::StoreSigned8(bytes, L::RoundToInt(Clamp(L::Load(input_.a), -127.0f, 127.0f)));
+    PutBits("StoreSigned8", /*is_float=*/false, bytes, sizeof bytes);
+  }
+
+  void Arithmetic() {
+    const Float a = L::Load(input_.a), b = L::Load(input_.b), c = L::Load(input_.c);
+    Put("Add", L::Add(a, b));
+    Put("Sub", L::Sub(a, b));
+    Put("Mul", L::Mul(a, b));
+    Put("Div", L::Div(a, b));
+    Put("Fma", L::Fma(a, b, c));
+    Put("Max", L::Max(a, b));
+    Put("Min", L::Min(a, b));
+    Put("Negate", L::Negate(a));
+    Put("ZeroBelow", L::ZeroBelow(a, b, c));
+    Put("Round", L::Round(a));
+    Put("ScaleByPowerOfTwo", L::ScaleByPowerOfTwo(a, L::Round(Clamp(b, -126.0f, 127.0f))));
+  }
+
+  void Reductions() {
+    const Float a = L::Load(input_.a), b = L::Load(input_.b);
+    const float sum = L::Sum(a), largest = L::Largest(a);
+    PutBits("Sum", /*is_float=*/true, &sum, sizeof sum);
+    PutBits("Largest", /*is_float=*/true, &largest, sizeof largest);
+    const Int magnitudes = L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), a), b);
+    PutInts("MaxMagnitudeBits", magnitudes);
+    PutInt("LargestInt", L::LargestInt(magnitudes));
+  }
+
+  void Integers() {
+    const Int a = L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f)), b = L::RoundToInt(Clamp(L::Load(input_.b), -1e6f, 1e6f));
+    PutInts("RoundToInt", a);
+    PutInts("AddInt", L::AddInt(a, b));
+    PutInt("SumInt", L::SumInt(a));
+    PutInt("LargestInt of signed", L::LargestInt(a));
+    PutInts("SetInt", L::SetInt(-input_.count));
+    Put("ToFloat", L::ToFloat(L::AddInt(a, L::SetInt(1 << 30))));
+  }
+
+  void ByteFields() {
+    const Bytes w = L::LoadBytes(input_.bytes);
+    PutBytes("LoadBytes", w);
+    PutBytes("LowNibbles", L::LowNibbles(w));
+    PutBytes("HighNibbles", L::HighNibbles(w));
+    PutBytes("Or", L::Or(w, L::LoadBytes(input_.more_bytes)));
+    PutBytes("Field<0, 1, 4>", L::template Field<0, 1, 4>(w));
+    PutBytes("Field<3, 1, 4>", L::template Field<3, 1, 4>(w));
+    PutBytes("Field<7, 1, 4>", L::template Field<7, 1, 4>(w));
+    PutBytes("Field<0, 3, 4>", L::template Field<0, 3, 4>(w));
+    PutBytes("Field<2, 3, 4>", L::template Field<2, 3, 4>(w));
+    PutBytes("Field<4, 3, 4>", L::template Field<4, 3, 4>(w));
+    PutBytes("Field<6, 3, 4>", L::template Field<6, 3, 4>(w));
+  }
+
+  // The weights a panel format passes in have kBits bits; from a few bits up to all eight, nothing may saturate.
+  void Dots() {
+    const Bytes w = L::LoadBytes(input_.bytes);
+    const Int start = L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f));
+    PutInts("Dot<4>", L::template Dot<4>(start, L::LowNibbles(w), input_.quad));
+    PutInts("Dot<5>", L::template Dot<5>(start, L::Or(L::LowNibbles(w), L::template Field<3, 1, 4>(w)), input_.quad));
+    PutInts("Dot<6>", L::template Dot<6>(start, L::Or(L::LowNibbles(w), L::template Field<2, 3, 4>(w)), input_.quad));
+    PutInts("Dot<8>", L::template Dot<8>(start, w, input_.quad));
+  }
+
+  void Functions() {
+    const Float a = L::Load(input_.a);
+    Put("ExpLanes", ExpLanes<L>(a));
+    Put("SiluLanes", SiluLanes<L>(a));
+    Put("GeluTanhLanes", GeluTanhLanes<L>(a));
+  }
+
+  static Float Clamp(Float x, float least, float most) { return L::Min(L::Max(x, L::Set(least)), L::Set(most)); }
+
+  void Put(const char* operation, Float x) {
+    float values[16];
+    L::Store(values, x);
+    PutBits(operation, /*is_float=*/true, values, sizeof values);
+  }
+  void PutInts(const char* operation, Int x) {
+    static_assert(sizeof(Int) == 64);
+    PutBits(operation, /*is_float=*/false, &x, sizeof x);
+  }
+  void PutInt(const char* operation, int32_t x) { PutBits(operation, /*is_float=*/false, &x, sizeof x); }
+  void PutBytes(const char* operation, Bytes x) {
+    static_assert(sizeof(Bytes) == 64);
+    PutBits(operation, /*is_float=*/false, &x, sizeof x);
+  }
+  void PutBits(const char* operation, bool is_float, const void* from, size_t bytes) {
+    if (results_.count == LanesResults::kMost) __builtin_trap();
+    LanesResult& result = results_.results[results_.count++];
+    result = {operation, is_float, {}};
+    std::memcpy(result.bits, from, bytes);
+  }
+
+  const LanesInput& input_;
+  LanesResults& results_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,129 @@
+#include "tessera/model/lora.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "gtest/gtest.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+// [2, 3] and [2, 5], with numbers that tell where they belong.
+LoraMatrices Small(float first) {
+  return {.in = 3, .out = 5, .rank = 2, .scale = 0.5f, .a = std::vector<float>(6, first), .b = std::vector<float>(10, first + 1)};
+}
+
+LoraAdapter Empty(int layers, int placeholders) {
+  absl::StatusOr<LoraAdapter> adapter = LoraAdapter::Create(layers, placeholders);
+  EXPECT_TRUE(adapter.ok()) << adapter.status();
+  return *std::move(adapter);
+}
+
+TEST(LoraAdapter, HeaderExample) {
+  const auto run = [](int layer, const std::vector<float>& a, const std::vector<float>& b) -> absl::StatusOr<float> {
+    ASSIGN_OR_RETURN(LoraAdapter adapter, LoraAdapter::Create(/*layers=*/30, kLoraTargets));
+    RETURN_IF_ERROR(adapter.Set(layer, LoraTarget::kQuery, {.in = 576, .out = 576, .rank = 8, .scale = 2, .a = a, .b = b}));
+    const AdapterProduct* of_row = adapter.Layer(layer).data();
+    return of_row[static_cast<int>(LoraTarget::kQuery)].b[8 * 576 - 1];
+  };
+  std::vector<float> b(8 * 576, 1.0f);
+  b.back() = 7;
+  const absl::StatusOr<float> last = run(29, std::vector<float>(8 * 576, 1.0f), b);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(*last, 7);
+}
+
+TEST(LoraAdapter, LayersLieOneBehindTheOther) {
+  LoraAdapter adapter = Empty(3, 4);
+  ASSERT_TRUE(adapter.Set(0, 3, Small(10)).ok());
+  ASSERT_TRUE(adapter.Set(1, 0, Small(20)).ok());
+  ASSERT_TRUE(adapter.Set(2, 2, Small(30)).ok());
+  const AdapterProduct* entries = adapter.Layer(0).data();
+  for (int layer = 0; layer < 3; ++layer) {
+    EXPECT_EQ(adapter.Layer(layer).size(), 4u);
+    EXPECT_EQ(adapter.Layer(layer).data(), entries + 4 * layer);
+  }
+  for (int i = 0; i < 12; ++i) {
+    const float expected = i == 3 ? 10 : i == 4 ? 20 : i == 10 ? 30 : 0;
+    if (expected == 0) {
+      EXPECT_EQ(entries[i].a, nullptr) << i;
+      continue;
+    }
+    ASSERT_NE(entries[i].a, nullptr) << i;
+    EXPECT_EQ(entries[i].a[5], expected);
+    EXPECT_EQ(entries[i].b[9], expected + 1);
+    EXPECT_EQ(entries[i].rank, 2);
+    EXPECT_EQ(entries[i].scale, 0.5f);
+  }
+  EXPECT_EQ(adapter.bytes(), 3 * (6 + 10) * 4);
+}
+
+TEST(LoraAdapter, MovingLeavesTheNumbersInPlace) {
+  LoraAdapter adapter = Empty(2, 2);
+  ASSERT_TRUE(adapter.Set(1, 1, Small(4)).ok());
+  const AdapterProduct* entry = &adapter.Layer(1)[1];
+  const float* a = entry->a;
+  const LoraAdapter moved = std::move(adapter);
+  EXPECT_EQ(&moved.Layer(1)[1], entry);
+  EXPECT_EQ(moved.Layer(1)[1].a, a);
+  EXPECT_EQ(a[0], 4);
+  static_assert(!std::is_copy_constructible_v<LoraAdapter>, "a copy's entries would point at the numbers of the original");
+}
+
+TEST(LoraAdapter, EveryWrongFieldIsNamedAndChangesNothing) {
+  LoraAdapter adapter = Empty(2, 7);
+  const auto message = [&](int layer, int placeholder, auto&& spoil) {
+    LoraMatrices matrices = Small(1);
+    spoil(matrices);
+    const absl::Status status = adapter.Set(layer, placeholder, std::move(matrices));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  const auto nothing = [](LoraMatrices&) {};
+  EXPECT_EQ(message(2, 0, nothing), "adapter layer: found 2, expected 0 to 1");
+  EXPECT_EQ(message(-1, 0, nothing), "adapter layer: found -1, expected 0 to 1");
+  EXPECT_EQ(message(1, 7, nothing), "adapter layer 1 placeholder: found 7, expected 0 to 6");
+  const std::string place = "adapter layer 1 placeholder 3 ";
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.rank = 0; }), place + "rank: found 0, expected 1 or more");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.in = 0; }), place + "in: found 0, expected 1 or more");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.out = -5; }), place + "out: found -5, expected 1 or more");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.in = 4; }), place + "A: found 6 numbers, expected 8 (rank 2 x 4)");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.b.pop_back(); }), place + "B: found 9 numbers, expected 10 (rank 2 x 5)");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.b[7] = NAN; }), place + "B[1, 2]: found nan, expected a finite number");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.scale = INFINITY; }), place + "scale: found inf, expected a finite number");
+  EXPECT_EQ(adapter.Layer(1)[3].a, nullptr);
+  EXPECT_EQ(adapter.bytes(), 0);
+}
+
+TEST(LoraAdapter, ShapesThatOverflowAreErrors) {
+  LoraAdapter adapter = Empty(1, 1);
+  LoraMatrices matrices = Small(1);
+  matrices.in = std::numeric_limits<int64_t>::max() / 2 + 4;  // Times the rank of 2: 6, if it wrapped.
+  EXPECT_EQ(adapter.Set(0, 0, std::move(matrices)).code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST(LoraAdapter, APlaceTakesOnePair) {
+  LoraAdapter adapter = Empty(1, 2);
+  ASSERT_TRUE(adapter.Set(0, 1, Small(1)).ok());
+  EXPECT_EQ(adapter.Set(0, 1, Small(2)).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(adapter.Layer(0)[1].a[0], 1);
+}
+
+TEST(LoraAdapter, ImpossibleCountsAreErrors) {
+  for (const auto& [layers, placeholders] : {std::pair{0, 7}, {30, 0}, {-1, 7}, {1 << 16, 1 << 16}, {1, (1 << 20) + 1}}) {
+    EXPECT_EQ(LoraAdapter::Create(layers, placeholders).status().code(), absl::StatusCode::kInvalidArgument) << layers;
+  }
+}
+
+TEST(LoraTarget, NamesFollowTheOrderOfTheGraph) {
+  const absl::string_view names[] = {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"};
+  ASSERT_EQ(std::size(names), static_cast<size_t>(kLoraTargets));
+  for (int i = 0; i < kLoraTargets; ++i) EXPECT_EQ(LoraTargetName(static_cast<LoraTarget>(i)), names[i]);
+  EXPECT_EQ(LoraTargetName(LoraTarget::kDown), "ffn_down");
+}
+
+}  // namespace
+}  // namespace tessera

