@@ -79,10 +79,8 @@ void WriteScore(JsonWriter& json, const Score& score) {
 absl::Status AnswerRequests(Engine& engine, Session& session) {
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string text, request.String("text"));
-    ASSIGN_OR_RETURN(const JsonValue id, request.Value("id"));
-    const std::string label = id.is_string() ? *id.AsString() : "windows";
-    ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text, label));
     JsonWriter answer = BeginAnswer(request);
+    ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text, absl::StrCat(answer.text(), "} windows")));
     WriteScore(answer, score);
     return WriteAnswer(std::move(answer));
   });

@@ -2,7 +2,7 @@
 //
 //   Progress progress("packing", tensors);
 //   for (int64_t done = 0; done < tensors; progress.Update(++done)) Pack(done);
-//   progress.Finish();                            // packing: 100 % (272 of 272), 35.1/s, 7 s
+//   progress.Finish();                            // packing: 100 % (272 of 272), 34.0/s, 8 s
 //
 // Writes to stderr, since stdout belongs to results. A job without a terminal that ends within five seconds writes nothing.
 // Thread-compatible. Update costs a clock read: call it per item of work, not per byte.

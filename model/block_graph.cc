@@ -8,6 +8,10 @@
 namespace tessera {
 namespace {
 
+// Rounding the input of two products costs the logits more than all others: of the head, and of attention's values. They are few rows
+// (one of a prompt) and few outputs (a thirtieth of a layer), so they get 15 bits (docs/numerics.md has the measurements).
+constexpr int kFineTerms = 2;
+
 constexpr int Placeholder(LoraTarget target) { return static_cast<int>(target); }
 
 // Adds the operators of one decoder layer, part by part.
@@ -33,10 +37,10 @@ class LayerBuilder {
     const LayerConfig& layer = config_.layers[layer_];
     const BufferId normed = Norm(hidden, "attn_norm.weight", "attn_normed");
     BufferId query = Scratch("query", queries_), key = Scratch("key", keys_), value = Scratch("value", keys_);
-    MatMul project{.x = normed};
+    Linear project{.x = normed};
     AddProducts(project, "attn_q.weight", query, LoraTarget::kQuery);
     AddProducts(project, "attn_k.weight", key, LoraTarget::kKey);
-    AddProducts(project, "attn_v.weight", value, LoraTarget::kValue);
+    AddProducts(project, "attn_v.weight", value, LoraTarget::kValue, kFineTerms);
     block_.graph.Add(std::move(project));
     if (config_.qkv_bias) {
       query = Bias(query, "attn_q.bias", "query_biased");
@@ -60,7 +64,7 @@ class LayerBuilder {
   BufferId AddFeedForward(BufferId hidden) {
     const BufferId normed = Norm(hidden, "ffn_norm.weight", "ffn_normed");
     const BufferId gate = Scratch("gate", config_.feed_forward), up = Scratch("up", config_.feed_forward);
-    MatMul widen{.x = normed};
+    Linear widen{.x = normed};
     AddProducts(widen, "ffn_gate.weight", gate, LoraTarget::kGate);
     AddProducts(widen, "ffn_up.weight", up, LoraTarget::kUp);
     block_.graph.Add(std::move(widen));
@@ -99,17 +103,17 @@ class LayerBuilder {
     return y;
   }
   // A tensor in several parts gives several products, each with its range of columns; an adapter needs the tensor whole.
-  void AddProducts(MatMul& product, const char* label, BufferId y, LoraTarget target) {
+  void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, int terms = 1) {
     const absl::Span<const TensorPart> parts = PartsOf(label);
     for (const TensorPart& part : parts) {
       block_.parts.push_back(part);
       const int adapter = parts.size() == 1 ? Placeholder(target) : kNone;
-      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, adapter});
+      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, adapter, terms});
     }
   }
   BufferId Multiply(BufferId x, const char* weight, const char* name, int64_t columns, LoraTarget target) {
     const BufferId y = Scratch(name, columns);
-    MatMul product{.x = x};
+    Linear product{.x = x};
     AddProducts(product, weight, y, target);
     block_.graph.Add(std::move(product));
     return y;
@@ -170,7 +174,7 @@ std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightL
     BlockGraph block;
     const BufferId normed = block.graph.AddInput("normed", config.width);
     const BufferId logits = block.graph.AddOutput("logits", part.weight.spec.out_features);
-    block.graph.Add(MatMul{.x = normed, .products = {{block.graph.AddMatrix(part.weight.spec), logits, 0, kNone}}});
+    block.graph.Add(Linear{.x = normed, .products = {{block.graph.AddMatrix(part.weight.spec), logits, 0, kNone, kFineTerms}}});
     block.parts.push_back(part);
     blocks.push_back(std::move(block));
   }

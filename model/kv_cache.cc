@@ -88,7 +88,8 @@ KvView KvCache::View(int first_layer) const {
   CHECK(first_layer >= 0 && first_layer < options_.layers) << "layer " << first_layer << " of " << options_.layers;
   const auto& [layers, heads, head_size, unrounded, format, seed] = options_;
   return KvView(keys_.data() + first_layer * KvView::KeyBytes(format, heads, head_size, slots_),
-                values_.data() + first_layer * KvView::ValueBytes(format, heads, head_size, slots_), format, heads, head_size, slots_);
+                values_.data() + first_layer * KvView::ValueBytes(format, heads, head_size, slots_), format, heads, head_size,
+                slots_);
 }
 
 KvCache::SequenceId KvCache::NewSequence() { return Attach(kRoot); }

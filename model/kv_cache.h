@@ -47,9 +47,9 @@ class KvCache {
     uint64_t scatter_seed = 0;  // Other than 0: slots come in a random order, to test that nobody relies on neighbours.
   };
 
-  // Memory is zeroed, and physically backed only once written. InvalidArgument names the option that is not positive (or the slots
-  // that are too many to number), found and expected; OutOfRange if the bytes do not fit in 63 bits; ResourceExhausted, with the
-  // bytes, if the system has none to give.
+  // Memory is zeroed, and physically backed only once written. InvalidArgument names the option that is not positive (or the
+  // slots that are too many to number), found and expected; OutOfRange if the bytes do not fit in 63 bits; ResourceExhausted,
+  // with the bytes, if the system has none to give.
   static absl::StatusOr<std::unique_ptr<KvCache>> Create(const Options& options);
   ~KvCache();
 
@@ -66,8 +66,8 @@ class KvCache {
   // 0 <= length <= Length(sequence).
   absl::StatusOr<SequenceId> Fork(SequenceId sequence, int length);
 
-  // Makes the sequence `count` positions longer and appends their slots, in order, to *slots. ResourceExhausted (slots wanted, free
-  // and in all) changes nothing. REQUIRES: count >= 0.
+  // Makes the sequence `count` positions longer and appends their slots, in order, to *slots. ResourceExhausted (slots wanted,
+  // free and in all) changes nothing. REQUIRES: count >= 0.
   absl::Status Extend(SequenceId sequence, int count, std::vector<int32_t>* slots);
 
   // Drops the positions from `length` on. REQUIRES: 0 <= length <= Length(sequence).

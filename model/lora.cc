@@ -31,8 +31,8 @@ absl::Status CheckNumbers(const std::string& place, absl::string_view field, con
   }
   for (int64_t i = 0; i < expected; ++i) {
     if (std::isfinite(numbers[i])) continue;
-    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, "[", i / columns, ", ", i % columns, "]: found ", numbers[i],
-                                                   ", expected a finite number"));
+    return absl::InvalidArgumentError(absl::StrCat(place, " ", field, "[", i / columns, ", ", i % columns, "]: found ",
+                                                   numbers[i], ", expected a finite number"));
   }
   return absl::OkStatus();
 }

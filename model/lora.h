@@ -5,7 +5,7 @@
 //   const AdapterProduct* of_row = adapter.Layer(layer).data();       // an entry of RunArguments::adapters
 //
 // A row that has the adapter gets y += scale * B (A x) wherever the adapter changes a matrix; other matrices, and rows without
-// adapter, keep their bits. Adapters are inputs of a graph, not part of it, so each row of each pass has the one its caller gives it.
+// adapter, keep their bits. Adapters are inputs of a graph, not part of it: each row of each pass has the one it is given.
 // Threads: Set from one thread, before the adapter is used; from then on nothing changes, and any thread may read. Moving an
 // adapter leaves its numbers where they are; the pointers in Layer() stay valid while the adapter lives, wherever it is moved.
 #pragma once
@@ -53,7 +53,9 @@ class LoraAdapter {  // Move-only.
   // InvalidArgument (layer, placeholder, field, found, expected) if a number is out of range or not finite, or a or b is not of
   // the size its shape gives; AlreadyExists if the place was set before. An error changes nothing.
   absl::Status Set(int layer, int placeholder, LoraMatrices matrices);
-  absl::Status Set(int layer, LoraTarget target, LoraMatrices matrices) { return Set(layer, static_cast<int>(target), std::move(matrices)); }
+  absl::Status Set(int layer, LoraTarget target, LoraMatrices matrices) {
+    return Set(layer, static_cast<int>(target), std::move(matrices));
+  }
 
   // The placeholders() entries of a layer; those never set have a null `a`. The entries of the next layers follow behind, so
   // for a graph of n layers Layer(first).data() points at all n * placeholders() it takes. REQUIRES: 0 <= layer < layers().

@@ -44,7 +44,7 @@ constexpr int64_t RowStride(int64_t columns) { return (columns + 15) / 16 * 16; 
 
 // InvalidArgument names the operator (index and kind), the buffer or weight, and what is wrong with it: a buffer read before it is
 // written or written twice, a shape that does not fit, an attribute out of range. Several Embeddings may fill one buffer, and the
-// products of one MatMul may fill different columns of one buffer, together all of them. OutOfRange if a size overflows.
+// products of one Linear may fill different columns of one buffer, together all of them. OutOfRange if a size overflows.
 absl::StatusOr<CompiledGraph> Compile(Graph graph, const CompileOptions& options);
 
 }  // namespace tessera

@@ -27,9 +27,12 @@ absl::Status CheckBuffers(const CompiledGraph& graph, const RunArguments& argume
   for (size_t i = 0; i < external.size(); ++i) {
     const GraphBuffer& buffer = graph.graph.buffers[external[i]];
     const BoundBuffer& bound = arguments.buffers[i];
-    if (bound.data == nullptr && arguments.rows > 0) return Invalid("buffer ", i, " \"", buffer.name, "\": found null, expected memory");
+    if (bound.data == nullptr && arguments.rows > 0) {
+      return Invalid("buffer ", i, " \"", buffer.name, "\": found null, expected memory");
+    }
     if (bound.row_stride < buffer.columns) {
-      return Invalid("buffer ", i, " \"", buffer.name, "\": row_stride: found ", bound.row_stride, ", expected >= ", buffer.columns);
+      return Invalid("buffer ", i, " \"", buffer.name, "\": row_stride: found ", bound.row_stride,
+                     ", expected >= ", buffer.columns);
     }
   }
   return absl::OkStatus();
@@ -92,7 +95,9 @@ absl::Status CheckKvShape(const ArgumentNeeds& needs, const KvView& kv) {
   if (kv.slots() < 1 || kv.slots() % KvView::kSlotsPerBlock != 0) {
     return Invalid("kv: slots: found ", kv.slots(), ", expected a positive multiple of ", KvView::kSlotsPerBlock);
   }
-  if (kv.Keys<std::byte>(0, 0) == nullptr || kv.Values<std::byte>(0, 0) == nullptr) return Invalid("kv: found null, expected memory");
+  if (kv.Keys<std::byte>(0, 0) == nullptr || kv.Values<std::byte>(0, 0) == nullptr) {
+    return Invalid("kv: found null, expected memory");
+  }
   if (kv.heads() < 1) return Invalid("kv: heads: found ", kv.heads(), ", expected >= 1");
   if (kv.head_size() < 1) return Invalid("kv: head_size: found ", kv.head_size(), ", expected >= 1");
   const int64_t columns = static_cast<int64_t>(kv.heads()) * kv.head_size();
@@ -122,8 +127,8 @@ absl::Status CheckPath(SlotPath path, int row, int slots) {
   int64_t length = 0;
   for (const SlotRange& range : path) {
     if (range.begin < 0 || range.count < 1 || range.count > slots || range.begin > slots - range.count) {
-      return Invalid("path of row ", row, ": found ", range.count, " slots from ", range.begin, ", expected at least one, within 0 to ",
-                     slots - 1);
+      return Invalid("path of row ", row, ": found ", range.count, " slots from ", range.begin,
+                     ", expected at least one, within 0 to ", slots - 1);
     }
     length += range.count;
   }

@@ -20,11 +20,13 @@ WeightId AddWeight(Graph& graph, GraphWeight weight) {
 
 struct AccessVisitor {
   Access operator()(const RmsNorm& op) const { return {{op.x}, {op.y}, {op.weight}}; }
-  Access operator()(const MatMul& op) const {
+  Access operator()(const Linear& op) const {
     Access access = {{op.x}, {}, {}};
     for (const Product& product : op.products) {
       access.weights.push_back(product.weight);
-      if (std::find(access.writes.begin(), access.writes.end(), product.y) == access.writes.end()) access.writes.push_back(product.y);
+      if (std::find(access.writes.begin(), access.writes.end(), product.y) == access.writes.end()) {
+        access.writes.push_back(product.y);
+      }
     }
     return access;
   }
@@ -39,7 +41,7 @@ struct AccessVisitor {
 
 struct NameVisitor {
   const char* operator()(const RmsNorm&) const { return "RmsNorm"; }
-  const char* operator()(const MatMul&) const { return "MatMul"; }
+  const char* operator()(const Linear&) const { return "Linear"; }
   const char* operator()(const AddBias&) const { return "AddBias"; }
   const char* operator()(const Add&) const { return "Add"; }
   const char* operator()(const GatedActivation&) const { return "GatedActivation"; }
@@ -51,13 +53,15 @@ struct NameVisitor {
 
 struct DetailsVisitor {
   std::string operator()(const RmsNorm& op) const { return absl::StrCat("epsilon=", op.epsilon, " groups=", op.groups); }
-  std::string operator()(const MatMul& op) const {
+  std::string operator()(const Linear& op) const {
     const auto column = [](std::string* out, const Product& product) { absl::StrAppend(out, product.first_column); };
     const auto adapter = [](std::string* out, const Product& product) {
       absl::StrAppend(out, product.adapter == kNone ? "none" : absl::StrCat(product.adapter));
     };
+    const auto terms = [](std::string* out, const Product& p) { absl::StrAppend(out, p.terms); };
     return absl::StrCat("first_columns=", absl::StrJoin(op.products, ",", column),
-                        " adapters=", absl::StrJoin(op.products, ",", adapter));
+                        " adapters=", absl::StrJoin(op.products, ",", adapter), " terms=",
+                        absl::StrJoin(op.products, ",", terms));
   }
   std::string operator()(const AddBias&) const { return ""; }
   std::string operator()(const Add&) const { return ""; }
@@ -77,9 +81,15 @@ struct DetailsVisitor {
 
 }  // namespace
 
-BufferId Graph::AddInput(std::string name, int64_t columns) { return AddBuffer(*this, std::move(name), BufferKind::kInput, columns); }
-BufferId Graph::AddScratch(std::string name, int64_t columns) { return AddBuffer(*this, std::move(name), BufferKind::kScratch, columns); }
-BufferId Graph::AddOutput(std::string name, int64_t columns) { return AddBuffer(*this, std::move(name), BufferKind::kOutput, columns); }
+BufferId Graph::AddInput(std::string name, int64_t columns) {
+  return AddBuffer(*this, std::move(name), BufferKind::kInput, columns);
+}
+BufferId Graph::AddScratch(std::string name, int64_t columns) {
+  return AddBuffer(*this, std::move(name), BufferKind::kScratch, columns);
+}
+BufferId Graph::AddOutput(std::string name, int64_t columns) {
+  return AddBuffer(*this, std::move(name), BufferKind::kOutput, columns);
+}
 
 // A vector is one FP32 number for each output and nothing to sum over.
 WeightId Graph::AddVector(std::string name, int64_t size) {

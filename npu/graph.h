@@ -6,7 +6,7 @@
 //   WeightId up = graph.AddMatrix({"ffn_up.weight", BlockFormat::kQ4_1, 1536, 576});
 //   BufferId normed = graph.AddScratch("normed", 576), y = graph.AddOutput("up", 1536);
 //   graph.Add(RmsNorm{.x = x, .weight = norm, .y = normed, .epsilon = 1e-5f});
-//   graph.Add(MatMul{.x = normed, .products = {{.weight = up, .y = y}}});
+//   graph.Add(Linear{.x = normed, .products = {{.weight = up, .y = y}}});
 //
 // Every buffer is FP32 [rows, columns] and is written by exactly one operator, before it is read. Operators name no model: an
 // architecture is only the order in which model/architectures adds them. Operators act on each row alone, but for Attention,
@@ -31,9 +31,10 @@ struct RmsNorm { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 
 // y[first_column ..] = W x for each product; all share x, which is rounded once. Where `adapter` is not kNone, a row whose adapter
 // binds that placeholder gets y += scale * B (A x), with A, B and scale from the row (multi-LoRA paper, section 3: LoRA as
-// graph inputs); other rows cost nothing and keep their bits.
-struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; };
-struct MatMul { BufferId x = kNone; std::vector<Product> products; };
+// graph inputs); other rows cost nothing and keep their bits. terms: how finely a device that rounds x does so for this product, 1
+// (8 bits) or 2 (about 15); others ignore it.
+struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; int terms = 1; };
+struct Linear { BufferId x = kNone; std::vector<Product> products; };
 
 // y = x + weight, the same for each row.
 struct AddBias { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone; };
@@ -60,7 +61,7 @@ struct Attention { BufferId query = kNone; BufferId y = kNone; int layer = 0; in
 // y = scale * table[token - first_token], for rows whose token lies in the table; other rows of y are left as they are.
 struct Embedding { WeightId table = kNone; BufferId y = kNone; int64_t first_token = 0; float scale = 1; };
 
-using Operator = std::variant<RmsNorm, MatMul, AddBias, Add, GatedActivation, Rope, StoreKeyValue, Attention, Embedding>;
+using Operator = std::variant<RmsNorm, Linear, AddBias, Add, GatedActivation, Rope, StoreKeyValue, Attention, Embedding>;
 
 enum class BufferKind : uint8_t { kInput, kScratch, kOutput };
 struct GraphBuffer { std::string name; BufferKind kind; int64_t columns; };
@@ -85,7 +86,7 @@ struct Graph {
 // What an operator reads and writes, for planners and checks.
 struct Access { std::vector<BufferId> reads; std::vector<BufferId> writes; std::vector<WeightId> weights; };
 Access AccessOf(const Operator& op);
-std::string OperatorName(const Operator& op);       // "MatMul".
+std::string OperatorName(const Operator& op);       // "Linear".
 std::string OperatorDetails(const Operator& op);    // "epsilon=1e-05 groups=9", for people.
 
 }  // namespace tessera

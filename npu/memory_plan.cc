@@ -34,8 +34,8 @@ absl::Status CheckLives(absl::Span<const BufferLife> lives) {
   for (size_t i = 0; i < lives.size(); ++i) {
     const BufferLife& life = lives[i];
     if (life.bytes >= 0 && life.first <= life.last) continue;
-    return absl::InvalidArgumentError(absl::StrCat("buffer ", i, ": found ", life.bytes, " bytes from operator ", life.first, " to ",
-                                                   life.last, ", expected bytes >= 0 and first <= last"));
+    return absl::InvalidArgumentError(absl::StrCat("buffer ", i, ": found ", life.bytes, " bytes from operator ", life.first,
+                                                   " to ", life.last, ", expected bytes >= 0 and first <= last"));
   }
   return absl::OkStatus();
 }
@@ -66,7 +66,7 @@ absl::StatusOr<Placed> FirstFit(const std::vector<Placed>& placed, absl::Span<co
 }  // namespace
 
 bool IsMeetingOperator(const Operator& op) {
-  return std::holds_alternative<MatMul>(op) || std::holds_alternative<StoreKeyValue>(op) || std::holds_alternative<Attention>(op);
+  return std::holds_alternative<Linear>(op) || std::holds_alternative<StoreKeyValue>(op) || std::holds_alternative<Attention>(op);
 }
 
 absl::StatusOr<std::vector<BufferLife>> LivesOf(const Graph& graph, int row_capacity) {

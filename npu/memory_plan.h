@@ -31,7 +31,7 @@ struct MemoryPlan {
 };
 
 // One life per buffer of the graph; inputs and outputs get bytes 0. A buffer lives from its first writer to the meeting operator
-// at or after its last use, or to the end of the graph. Meeting operators (MatMul, StoreKeyValue, Attention) are those before and
+// at or after its last use, or to the end of the graph. Meeting operators (Linear, StoreKeyValue, Attention) are those before and
 // after which a device's threads wait for each other; between two of them one thread may still read what another is done with.
 // OutOfRange if a size does not fit in 63 bits. REQUIRES: every BufferId of the graph is in range.
 absl::StatusOr<std::vector<BufferLife>> LivesOf(const Graph& graph, int row_capacity);

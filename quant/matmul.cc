@@ -26,7 +26,7 @@ absl::StatusOr<std::byte*> MatMulScratch::Reserve(int64_t bytes) {
 }
 
 absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
-                    const MatMulKernels& kernels) {
+                    const MatMulKernels& kernels, int terms) {
   RETURN_IF_ERROR(CheckShapes(w, x, y));
   const bool rounds = !PanelFormatOf(w.format()).float_activations;
   std::byte* storage = nullptr;
@@ -37,12 +37,12 @@ absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView
   pool.Run([&](int worker) {
     if (rounds) {
       const Share rows = ShareOf(x.rows(), worker, pool.threads());
-      for (int64_t r = rows.begin; r < rows.end; ++r) kernels.quantize_row(x.row(r), x.columns(), rounded.Row(r));
+      for (int64_t r = rows.begin; r < rows.end; ++r) kernels.quantize_row(x.row(r), x.columns(), terms, rounded.Row(r));
       pool.Barrier();
     }
     const Share panels = ShareOf(w.panels(), worker, pool.threads());
     PanelJob job = {.panels = w.data(), .panel_begin = panels.begin, .panel_end = panels.end, .in_features = w.in_features(),
-                    .out_features = w.out_features(), .rows = x.rows(), .y = y.data(), .y_stride = y.row_stride()};
+                    .out_features = w.out_features(), .rows = x.rows(), .terms = terms, .y = y.data(), .y_stride = y.row_stride()};
     job.x = rounds ? storage : reinterpret_cast<const std::byte*>(x.data());
     job.x_stride = rounds ? rounded.stride() : x.row_stride() * static_cast<int64_t>(sizeof(float));
     kernels.panels[static_cast<int>(w.format())](job);

@@ -6,6 +6,7 @@
 //
 // Promise: the bits of y[r] depend on W and x[r] alone, never on the number of rows, the other rows, the threads or the
 // instruction set. Rows are rounded to 8 bits in groups of 32 for block formats, and used as they are for F32, F16 and BF16.
+// With two terms a row keeps about 15 bits instead of 8, for twice the arithmetic and the same bytes of W (quant/activation.h).
 // Threads: calls may run at once if y, scratch and pool differ.
 #pragma once
 
@@ -28,9 +29,10 @@ class MatMulScratch {
   AlignedBuffer buffer_;
 };
 
-// InvalidArgument if shapes disagree (matrix, found, expected). No rows: does nothing. REQUIRES: y overlaps neither x nor W.
+// InvalidArgument if shapes disagree (matrix, found, expected). No rows: does nothing. REQUIRES: y overlaps neither x nor W; terms is
+// 1 or 2.
 // Cost: reads W once, whatever the number of rows.
 absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
-                    const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath()));
+                    const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath()), int terms = 1);
 
 }  // namespace tessera

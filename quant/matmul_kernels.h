@@ -1,7 +1,7 @@
 // The inner loops of a quantized product, one set per instruction set, all with the same bits.
 //
 //   const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath());
-//   kernels.quantize_row(x, in_features, rows.Row(0));
+//   kernels.quantize_row(x, in_features, /*terms=*/1, rows.Row(0));
 //   kernels.panels[static_cast<int>(BlockFormat::kQ4_0)](job);
 //
 // Most callers want quant/matmul.h; the host device calls these itself to share one rounding of the rows among several matrices.
@@ -29,6 +29,7 @@ struct PanelJob {
   // Rows of x: QuantizedRows' storage (stride in bytes), or FP32 for formats with float_activations.
   const std::byte* x = nullptr;
   int64_t x_stride = 0;          // In bytes.
+  int terms = 1;                 // Of each rounded row: 1 or 2 (quant/activation.h).
   float* y = nullptr;            // Row r at y + r * y_stride.
   int64_t y_stride = 0;          // In floats.
 };
@@ -39,8 +40,9 @@ struct MatMulKernels {
 
   KernelPath path;
   std::array<PanelsFunction, kFormats> panels;  // Indexed by BlockFormat.
-  // Rounds one row of FP32 to groups of 8 bits (quant/activation.h). A tail of in_features % 32 values is filled with zeros.
-  void (*quantize_row)(const float* x, int64_t in_features, ActivationGroup* out);
+  // Rounds one row of FP32 to groups of 8 bits, in one term or two (quant/activation.h). A tail of in_features % 32 values is
+  // filled with zeros. out: terms * QuantizedRows::Groups(in_features) groups.
+  void (*quantize_row)(const float* x, int64_t in_features, int terms, ActivationGroup* out);
 };
 
 // REQUIRES: this CPU supports `path`.

@@ -40,18 +40,21 @@ fetch_source() {
   tar -xzf "$peer/$archive" -C "$peer/source" --strip-components=3 "llama_cpp_python-$version/vendor/llama.cpp"
 }
 
+# The file built_for is written once configured; an interrupted build goes on from there.
 build_peer() {
-  if [[ -x $peer/build/bin/llama-bench && -x $peer/build/bin/llama-simple && $(cat "$peer/built_for" 2>/dev/null) == "$built_for" ]]; then
+  if [[ $(cat "$peer/built_for" 2>/dev/null) != "$built_for" ]]; then
+    fetch_source
+    rm -rf "$peer/build" "$peer/built_for"
+    run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$peer/source" -B "$peer/build" -G Ninja \
+      -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
+      -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF || die "cmake could not configure llama.cpp"
+    echo "$built_for" >"$peer/built_for"
+  fi
+  if [[ -x $peer/build/bin/llama-bench && -x $peer/build/bin/llama-simple ]]; then
     say "peer: llama.cpp is there"
     return
   fi
-  fetch_source
-  rm -rf "$peer/build" "$peer/built_for"
-  run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$peer/source" -B "$peer/build" -G Ninja \
-    -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
-    -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF || die "cmake could not configure llama.cpp"
   run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" llama-bench llama-simple || die "llama.cpp could not be built"
-  echo "$built_for" >"$peer/built_for"
 }
 
 "$root/scripts/install_packages.sh" || die "the packages are not all there"

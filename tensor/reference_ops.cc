@@ -42,7 +42,8 @@ void RotateHead(const float* x, const float* cos_sin, int64_t pairs, int64_t ste
   }
 }
 
-void Rope(TensorView<const float> x, int heads, TensorView<const float> cos_sin, int64_t step, int64_t distance, TensorView<float> y) {
+void Rope(TensorView<const float> x, int heads, TensorView<const float> cos_sin, int64_t step, int64_t distance,
+          TensorView<float> y) {
   const int64_t head_size = x.columns() / heads, dimensions = cos_sin.columns();
   for (int64_t r = 0; r < x.rows(); ++r) {
     for (int64_t begin = 0; begin < x.columns(); begin += head_size) {
@@ -63,7 +64,8 @@ void MatMul(TensorView<const float> w, TensorView<const float> x, TensorView<flo
   }
 }
 
-void AddLowRank(TensorView<const float> a, TensorView<const float> b, float scale, absl::Span<const float> x, absl::Span<float> y) {
+void AddLowRank(TensorView<const float> a, TensorView<const float> b, float scale, absl::Span<const float> x,
+                absl::Span<float> y) {
   const Eigen::VectorXf low = MatrixOf(a) * VectorOf(x.data(), a.columns());
   VectorOf(y.data(), b.columns()).noalias() += scale * (MatrixOf(b).transpose() * low);
 }
@@ -74,7 +76,8 @@ void RmsNorm(TensorView<const float> x, absl::Span<const float> weight, float ep
     for (int64_t begin = 0; begin < x.columns(); begin += size) {
       const auto group = VectorOf(x.row(r) + begin, size).cast<double>();
       const double factor = 1 / std::sqrt(group.squaredNorm() / static_cast<double>(size) + epsilon);
-      VectorOf(y.row(r) + begin, size) = (group * factor).cwiseProduct(VectorOf(weight.data(), size).cast<double>()).cast<float>();
+      VectorOf(y.row(r) + begin, size) =
+          (group * factor).cwiseProduct(VectorOf(weight.data(), size).cast<double>()).cast<float>();
     }
   }
 }

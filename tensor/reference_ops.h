@@ -21,7 +21,8 @@ namespace tessera::reference {
 void MatMul(TensorView<const float> w, TensorView<const float> x, TensorView<float> y);
 
 // y += scale * B (A x) for one row x [in], y [out], with A [rank, in] and B stored transposed, [rank, out].
-void AddLowRank(TensorView<const float> a, TensorView<const float> b, float scale, absl::Span<const float> x, absl::Span<float> y);
+void AddLowRank(TensorView<const float> a, TensorView<const float> b, float scale, absl::Span<const float> x,
+                absl::Span<float> y);
 
 // y = x / sqrt(mean(x^2) + epsilon) * weight, for each of `groups` equal parts of a row alone. weight: [columns / groups].
 void RmsNorm(TensorView<const float> x, absl::Span<const float> weight, float epsilon, int groups, TensorView<float> y);
@@ -38,8 +39,8 @@ void GatedGeluTanh(TensorView<const float> gate, TensorView<const float> up, Ten
 void RopeAdjacent(TensorView<const float> x, int heads, TensorView<const float> cos_sin, TensorView<float> y);
 void RopeHalves(TensorView<const float> x, int heads, TensorView<const float> cos_sin, TensorView<float> y);
 
-// y[q] = softmax(scale * queries[q] . keys) values, with queries and y [queries, head_size], keys and values [positions, head_size].
-// REQUIRES: positions >= 1.
+// y[q] = softmax(scale * queries[q] . keys) values, with queries and y [queries, head_size], keys and values [positions,
+// head_size]. REQUIRES: positions >= 1.
 void Attend(TensorView<const float> queries, TensorView<const float> keys, TensorView<const float> values, float scale,
             TensorView<float> y);
 

@@ -132,7 +132,7 @@ std::string Wrapped(absl::string_view text, size_t indent) {
 }
 
 std::string HelpLine(const std::string& left, absl::string_view text) {
-  std::string line = "  " + left;
+  std::string line = absl::StrCat("  ", left);
   if (line.size() + 2 > kTextColumn) {
     line += "\n" + std::string(kTextColumn, ' ');
   } else {
@@ -144,8 +144,8 @@ std::string HelpLine(const std::string& left, absl::string_view text) {
 std::string FlagHelp(const std::string& name) {
   const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
   const size_t bar = flag.description.rfind('|');
-  std::string left = "--" + name, text = flag.description.substr(bar + 1);
-  if (bar > 0) left += "=" + flag.description.substr(0, bar);
+  const std::string left = absl::StrCat("--", name, bar > 0 ? "=" : "", flag.description.substr(0, bar));
+  std::string text = flag.description.substr(bar + 1);
   if (flag.type != "bool" && !flag.default_value.empty()) absl::StrAppend(&text, " Default: ", flag.default_value, ".");
   return HelpLine(left, text);
 }
@@ -160,9 +160,9 @@ absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<con
 
 std::string HelpText(const AppInfo& info) {
   std::string help = Wrapped(absl::StrCat(info.name, ": ", info.summary), 0) + "\n\nExamples:\n";
-  for (const std::string& example : info.examples) help += "  " + example + "\n";
+  for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
   for (const FlagGroup& group : info.groups) {
-    help += "\n" + group.title + ":\n";
+    absl::StrAppend(&help, "\n", group.title, ":\n");
     for (const std::string& name : group.flags) help += FlagHelp(name);
   }
   help += "\nGeneral:\n";

@@ -55,6 +55,9 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   }
   const HostGraph& graph = graphs_[handle]->host;
   RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), arguments));
+  if (graph.widest_head > 0 && arguments.kv.format() != kv_format()) {
+    return absl::InvalidArgumentError("kv: found a cache of FP32, expected FP16 (Device::kv_format)");
+  }
   if (arguments.rows == 0) return absl::OkStatus();
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);

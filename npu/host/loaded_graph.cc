@@ -17,18 +17,18 @@ WeightShape ShapeOf(const GraphWeight& weight) {
 }
 
 // Operators that all workers share out by something other than rows; all others act on each row alone.
-bool SharesWork(const Operator& op) { return std::holds_alternative<MatMul>(op) || std::holds_alternative<Attention>(op); }
+bool SharesWork(const Operator& op) { return std::holds_alternative<Linear>(op) || std::holds_alternative<Attention>(op); }
 
 // A product that rounds its rows lets each worker round its own and then meets anyway; the others read all rows at once.
 bool ReadsRowsOfOthers(const Operator& op, const std::vector<WeightShape>& weights) {
-  const auto* product = std::get_if<MatMul>(&op);
+  const auto* product = std::get_if<Linear>(&op);
   if (product == nullptr) return std::holds_alternative<Attention>(op);
   return std::all_of(product->products.begin(), product->products.end(),
                      [&](const Product& p) { return weights[p.weight].float_activations; });
 }
 
 void NoteWidths(const Operator& op, HostGraph& graph) {
-  if (const auto* product = std::get_if<MatMul>(&op)) {
+  if (const auto* product = std::get_if<Linear>(&op)) {
     graph.widest_input = std::max(graph.widest_input, graph.compiled.graph.buffers[product->x].columns);
   } else if (const auto* attention = std::get_if<Attention>(&op)) {
     graph.widest_head = std::max(graph.widest_head, graph.compiled.graph.buffers[attention->query].columns / attention->heads);

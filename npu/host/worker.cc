@@ -88,7 +88,7 @@ void Worker::Execute(const Embedding& op) {
   }
 }
 
-bool Worker::AnyRounded(const MatMul& op) const {
+bool Worker::AnyRounded(const Linear& op) const {
   for (const Product& product : op.products) {
     if (!run_.graph.weights[product.weight].float_activations) return true;
   }
@@ -96,21 +96,25 @@ bool Worker::AnyRounded(const MatMul& op) const {
 }
 
 // Rounds the rows of x. A single row is rounded by every worker for itself; several are shared out, and the workers meet.
-Worker::RowSource Worker::RoundRows(const MatMul& op) {
+Worker::RowSource Worker::RoundRows(const Linear& op) {
   if (!AnyRounded(op)) return {nullptr, 0};
+  int terms = 1;
+  for (const Product& product : op.products) terms = std::max(terms, product.terms);
   const QuantizedRows rows(single_ ? OwnRounded() : run_.rounded, Columns(op.x));
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), terms, rows.Row(r));
+  }
   if (!single_) run_.pool.Barrier();
   return {reinterpret_cast<const std::byte*>(rows.Row(0)), rows.stride()};
 }
 
-void Worker::Execute(const MatMul& op) {
+void Worker::Execute(const Linear& op) {
   MultiplyShare(op, RoundRows(op));
   run_.pool.Barrier();
 }
 
 // The panels of all products in a row, cut into equal bytes: worker w takes those that start in its part.
-void Worker::MultiplyShare(const MatMul& op, RowSource rounded) {
+void Worker::MultiplyShare(const Linear& op, RowSource rounded) {
   int64_t total = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
@@ -132,7 +136,7 @@ void Worker::MultiplyShare(const MatMul& op, RowSource rounded) {
   }
 }
 
-void Worker::MultiplyPanels(const MatMul& op, const Product& product, RowSource rounded, Share panels) {
+void Worker::MultiplyPanels(const Linear& op, const Product& product, RowSource rounded, Share panels) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const bool floats = weight.float_activations;
   PanelJob job;
@@ -142,6 +146,7 @@ void Worker::MultiplyPanels(const MatMul& op, const Product& product, RowSource 
   job.in_features = weight.in_features;
   job.out_features = weight.out_features;
   job.rows = run_.arguments.rows;
+  job.terms = product.terms;
   job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, 0)) : rounded.data;
   job.x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride;
   job.y = RowOf(product.y, 0) + product.first_column;
@@ -149,7 +154,7 @@ void Worker::MultiplyPanels(const MatMul& op, const Product& product, RowSource 
   run_.matmul.panels[static_cast<int>(weight.format)](job);
 }
 
-void Worker::AdaptShare(const MatMul& op, const Product& product, Share panels) {
+void Worker::AdaptShare(const Linear& op, const Product& product, Share panels) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const int64_t begin = panels.begin * PanelFormat::kOutputs;
   const int64_t end = std::min<int64_t>(panels.end * PanelFormat::kOutputs, weight.out_features);

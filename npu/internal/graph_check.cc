@@ -50,7 +50,7 @@ class GraphChecker {
 
   // One for each kind of operator. Their errors lack the operator's name: Check puts it before them.
   absl::Status operator()(const RmsNorm& op);
-  absl::Status operator()(const MatMul& op);
+  absl::Status operator()(const Linear& op);
   absl::Status operator()(const AddBias& op);
   absl::Status operator()(const Add& op);
   absl::Status operator()(const GatedActivation& op);
@@ -77,12 +77,14 @@ class GraphChecker {
   absl::Status HasVector(const char* role, WeightId id, int64_t size) const;
   absl::Status CheckProduct(const Product& product, int64_t x_columns);
   absl::Status CheckAdapter(const Product& product);
-  absl::Status CheckCovered(const MatMul& op) const;
+  absl::Status CheckCovered(const Linear& op) const;
   absl::Status CheckHeads() const;
 
   int64_t columns(BufferId id) const { return graph_.buffers[id].columns; }
   const MatrixSpec& spec(WeightId id) const { return graph_.weights[id].spec; }
-  std::string Named(const char* role, BufferId id) const { return absl::StrCat(role, ": buffer \"", graph_.buffers[id].name, "\""); }
+  std::string Named(const char* role, BufferId id) const {
+    return absl::StrCat(role, ": buffer \"", graph_.buffers[id].name, "\"");
+  }
 
   const Graph& graph_;
   std::vector<int> writer_;
@@ -110,7 +112,9 @@ absl::Status GraphChecker::Check() {
 absl::Status GraphChecker::CheckBuffers() {
   for (size_t i = 0; i < graph_.buffers.size(); ++i) {
     const GraphBuffer& buffer = graph_.buffers[i];
-    if (buffer.columns < 1) return Invalid("buffer ", i, " \"", buffer.name, "\": columns: found ", buffer.columns, ", expected >= 1");
+    if (buffer.columns < 1) {
+      return Invalid("buffer ", i, " \"", buffer.name, "\": columns: found ", buffer.columns, ", expected >= 1");
+    }
     if (buffer.kind == BufferKind::kInput) writer_[i] = kFromCaller;
   }
   return absl::OkStatus();
@@ -177,7 +181,8 @@ absl::Status GraphChecker::HasWeight(const char* role, WeightId id, bool vector)
   const int count = static_cast<int>(graph_.weights.size());
   if (id < 0 || id >= count) return Invalid(role, ": found weight ", id, ", but the graph has ", count);
   if (graph_.weights[id].vector == vector) return absl::OkStatus();
-  return Invalid(role, ": weight \"", spec(id).name, "\": found a ", vector ? "matrix, expected a vector" : "vector, expected a matrix");
+  return Invalid(role, ": weight \"", spec(id).name, "\": found a ",
+                 vector ? "matrix, expected a vector" : "vector, expected a matrix");
 }
 
 absl::Status GraphChecker::HasVector(const char* role, WeightId id, int64_t size) const {
@@ -188,13 +193,15 @@ absl::Status GraphChecker::HasVector(const char* role, WeightId id, int64_t size
 
 absl::Status GraphChecker::operator()(const RmsNorm& op) {
   RETURN_IF_ERROR(Reads("x", op.x));
-  if (!(op.epsilon > 0) || !std::isfinite(op.epsilon)) return Invalid("epsilon: found ", op.epsilon, ", expected a finite number > 0");
+  if (!(op.epsilon > 0) || !std::isfinite(op.epsilon)) {
+    return Invalid("epsilon: found ", op.epsilon, ", expected a finite number > 0");
+  }
   RETURN_IF_ERROR(CheckParts("groups", op.groups, columns(op.x)));
   RETURN_IF_ERROR(HasVector("weight", op.weight, columns(op.x) / op.groups));
   return Writes("y", op.y, columns(op.x));
 }
 
-absl::Status GraphChecker::operator()(const MatMul& op) {
+absl::Status GraphChecker::operator()(const Linear& op) {
   RETURN_IF_ERROR(Reads("x", op.x));
   if (op.products.empty()) return Invalid("products: found none, expected at least one");
   for (size_t i = 0; i < op.products.size(); ++i) {
@@ -208,8 +215,10 @@ absl::Status GraphChecker::CheckProduct(const Product& product, int64_t x_column
   RETURN_IF_ERROR(HasWeight("weight", product.weight, /*vector=*/false));
   const MatrixSpec& matrix = spec(product.weight);
   if (matrix.in_features != x_columns) {
-    return Invalid("weight \"", matrix.name, "\": in_features: found ", matrix.in_features, ", expected the ", x_columns, " columns of x");
+    return Invalid("weight \"", matrix.name, "\": in_features: found ", matrix.in_features, ", expected the ", x_columns,
+                   " columns of x");
   }
+  RETURN_IF_ERROR(CheckRange("terms", product.terms, 1, 2));
   RETURN_IF_ERROR(Exists("y", product.y));
   if (writer_[product.y] != index_) RETURN_IF_ERROR(Writes("y", product.y));
   const int64_t room = columns(product.y) - matrix.out_features;  // Both are at least 1, so this cannot overflow.
@@ -235,7 +244,7 @@ absl::Status GraphChecker::CheckAdapter(const Product& product) {
 }
 
 // Every column of every buffer the products write is written by exactly one of them.
-absl::Status GraphChecker::CheckCovered(const MatMul& op) const {
+absl::Status GraphChecker::CheckCovered(const Linear& op) const {
   std::vector<ColumnRange> ranges;
   for (const Product& product : op.products) {
     ranges.push_back({product.y, product.first_column, product.first_column + spec(product.weight).out_features});
@@ -288,7 +297,8 @@ absl::Status GraphChecker::operator()(const Rope& op) {
   int& dimensions = rope_dimensions_[op.table];
   if (dimensions == 0) dimensions = op.dimensions;
   if (dimensions != op.dimensions) {
-    return Invalid("dimensions: found ", op.dimensions, ", expected ", dimensions, " as where table ", op.table, " is used first");
+    return Invalid("dimensions: found ", op.dimensions, ", expected ", dimensions, " as where table ", op.table,
+                   " is used first");
   }
   return Writes("y", op.y, columns(op.x));
 }

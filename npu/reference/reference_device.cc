@@ -47,7 +47,7 @@ class GraphRun {
   GraphRun(const Graph& graph, const RunArguments& arguments, std::vector<std::vector<float>>& scratch, ThreadPool* pool);
 
   void operator()(const RmsNorm& op) const { reference::RmsNorm(In(op.x), Vector(op.weight), op.epsilon, op.groups, Out(op.y)); }
-  void operator()(const MatMul& op) const {
+  void operator()(const Linear& op) const {
     for (const Product& product : op.products) RunProduct(op.x, product);
   }
   void operator()(const AddBias& op) const { reference::AddBias(In(op.x), Vector(op.weight), Out(op.y)); }
@@ -69,7 +69,8 @@ class GraphRun {
   TensorView<const float> In(BufferId id) const { return buffers_[id]; }
   TensorView<float> Out(BufferId id) const { return buffers_[id]; }
   absl::Span<const float> Vector(WeightId id) const {
-    return {reinterpret_cast<const float*>(arguments_.weights[id].data()), static_cast<size_t>(graph_.weights[id].spec.out_features)};
+    return {reinterpret_cast<const float*>(arguments_.weights[id].data()),
+            static_cast<size_t>(graph_.weights[id].spec.out_features)};
   }
   TensorView<const float> Matrix(WeightId id) const {
     const MatrixSpec& spec = graph_.weights[id].spec;
@@ -163,9 +164,9 @@ void GraphRun::AttendRow(const Attention& op, int row, GatheredHead& gathered) c
   for (int head = 0; head < kv.heads(); ++head) {
     Gather(kv, op.layer, head, path, first, gathered);
     const int64_t offset = head * group * kv.head_size();
-    reference::Attend({In(op.query).row(row) + offset, group, kv.head_size()}, {gathered.keys.data(), length - first, kv.head_size()},
-                      {gathered.values.data(), length - first, kv.head_size()}, op.scale,
-                      {Out(op.y).row(row) + offset, group, kv.head_size()});
+    reference::Attend(
+        {In(op.query).row(row) + offset, group, kv.head_size()}, {gathered.keys.data(), length - first, kv.head_size()},
+        {gathered.values.data(), length - first, kv.head_size()}, op.scale, {Out(op.y).row(row) + offset, group, kv.head_size()});
   }
 }
 
@@ -188,7 +189,8 @@ absl::StatusOr<GraphHandle> ReferenceDevice::Load(const CompiledGraph& graph) {
 
 absl::Status ReferenceDevice::Run(GraphHandle handle, const RunArguments& arguments) {
   if (handle < 0 || handle >= static_cast<GraphHandle>(graphs_.size())) {
-    return absl::InvalidArgumentError(absl::StrCat("graph handle: found ", handle, ", but the device has loaded ", graphs_.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("graph handle: found ", handle, ", but the device has loaded ", graphs_.size()));
   }
   const CompiledGraph& compiled = graphs_[handle];
   RETURN_IF_ERROR(CheckArguments(compiled, weight_encoding(), arguments));

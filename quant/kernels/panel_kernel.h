@@ -5,7 +5,8 @@
 //   p = weight_scale * activation_scale                one rounding
 //   acc = fma(float(I), p, acc)                        |I| < 2^24: the conversion is exact
 //   acc = fma(weight_minimum, scaled_sum, acc)         formats with a minimum only
-// A format with two halves (Q6_K) does the first three once per half. Groups ascend. R changes which registers are used, never
+// A format with two halves (Q6_K) does the first three once per half; a row of two terms does all of it for the first term, then for
+// the second. Groups ascend. R changes which registers are used, never
 // an operation, so a row's bits are the same alone and among 64 others (DESIGN idea 5; tests/quant/matmul_test.cc).
 //
 // Why R <= 6: R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
@@ -27,6 +28,17 @@ constexpr int64_t kPrefetchAhead = 8192;
 struct Prefetch {
   const std::byte* next;    // The first byte to fetch.
   int lines_per_group;
+};
+
+// The rows of a pass and where their sums go.
+struct PassRows {
+  const std::byte* x;
+  int64_t x_stride;         // In bytes.
+  int64_t groups;           // Of one term.
+  int terms;
+  float* y;
+  int64_t y_stride;
+  int64_t outputs;          // Of the panel that exist: 32, or fewer in the last.
 };
 
 template <typename L, int kRows>
@@ -95,38 +107,37 @@ inline void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_strid
   }
 }
 
-// y[r][0..outputs) for kRows rows of one panel.
+// y[r][0..outputs) for kRows rows times one panel.
 template <typename L, typename Format, int kRows>
-void PanelRows(const std::byte* panel, int64_t groups, const std::byte* x, int64_t x_stride, float* y, int64_t y_stride,
-               int64_t outputs, Prefetch prefetch) {
+void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
   const ActivationGroup* rows[kRows];
-  for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const ActivationGroup*>(x + r * x_stride);
+  for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const ActivationGroup*>(pass.x + r * pass.x_stride);
+  const int64_t all_groups = pass.terms * pass.groups;
   PanelSums<L, kRows> sums;
   for (auto& row : sums.lanes) {
     for (auto& lanes : row) lanes = L::Zero();
   }
   const std::byte* header = panel;
-  for (int64_t g = 0; g < groups; header += Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes) {
+  for (int64_t g = 0; g < pass.groups; header += Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes) {
     const std::byte* group = header + Format::kHeaderBytes;
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
       for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
       prefetch.next += prefetch.lines_per_group * kLine;
-      AddGroup<L, Format, kRows>(header, group, rows, g, sums);
+      for (int64_t term = g; term < all_groups; term += pass.groups) AddGroup<L, Format, kRows>(header, group, rows, term, sums);
     }
   }
-  StoreSums<L, kRows>(sums, y, y_stride, outputs);
+  StoreSums<L, kRows>(sums, pass.y, pass.y_stride, pass.outputs);
 }
 
 template <typename L, typename Format>
-void RunPass(int rows, const std::byte* panel, int64_t groups, const std::byte* x, int64_t x_stride, float* y, int64_t y_stride,
-             int64_t outputs, Prefetch prefetch) {
+void RunPass(int rows, const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
   switch (rows) {
-    case 1: return PanelRows<L, Format, 1>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
-    case 2: return PanelRows<L, Format, 2>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
-    case 3: return PanelRows<L, Format, 3>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
-    case 4: return PanelRows<L, Format, 4>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
-    case 5: return PanelRows<L, Format, 5>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
-    default: return PanelRows<L, Format, 6>(panel, groups, x, x_stride, y, y_stride, outputs, prefetch);
+    case 1: return PanelRows<L, Format, 1>(panel, pass, prefetch);
+    case 2: return PanelRows<L, Format, 2>(panel, pass, prefetch);
+    case 3: return PanelRows<L, Format, 3>(panel, pass, prefetch);
+    case 4: return PanelRows<L, Format, 4>(panel, pass, prefetch);
+    case 5: return PanelRows<L, Format, 5>(panel, pass, prefetch);
+    default: return PanelRows<L, Format, 6>(panel, pass, prefetch);
   }
 }
 
@@ -146,11 +157,12 @@ void Panels(const PanelJob& job) {
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
     Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines};
-    const int64_t outputs = job.out_features - 32 * p;
+    PassRows pass = {job.x, job.x_stride, groups, job.terms, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     for (int64_t row = 0; row < job.rows;) {
       const int rows = RowsOfPass(job.rows - row);
-      RunPass<L, Format>(rows, panel, groups, job.x + row * job.x_stride, job.x_stride, job.y + row * job.y_stride + 32 * p,
-                         job.y_stride, outputs, prefetch);
+      RunPass<L, Format>(rows, panel, pass, prefetch);
+      pass.x += rows * job.x_stride;
+      pass.y += rows * job.y_stride;
       row += rows;
       prefetch.next += lines * kLine * groups;
       if (prefetch.next >= panel + 2 * panel_bytes) prefetch.lines_per_group = 0;

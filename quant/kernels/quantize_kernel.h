@@ -32,25 +32,42 @@ inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t
   out->start32[1] = -32 * sum_high;
 }
 
+// What a group's rounding left over: one fused operation per value.
 template <typename L>
-void QuantizeRow(const float* x, int64_t in_features, ActivationGroup* out) {
+inline __attribute__((always_inline)) void Residual(const float* x, const ActivationGroup& rounded, float* out) {
+  const typename L::Float scale = L::Set(-rounded.scale);
+  L::Store(out, L::Fma(L::LoadSigned8(rounded.values), scale, L::Load(x)));
+  L::Store(out + 16, L::Fma(L::LoadSigned8(rounded.values + 16), scale, L::Load(x + 16)));
+}
+
+// The largest magnitude of 32 values, as bits; infinities and NaN are larger than every number.
+template <typename L>
+inline __attribute__((always_inline)) int32_t MagnitudeBits(const float* x) {
+  return L::LargestInt(L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), L::Load(x)), L::Load(x + 16)));
+}
+
+template <typename L>
+void QuantizeRow(const float* x, int64_t in_features, int terms, ActivationGroup* out) {
   const int64_t groups = QuantizedRows::Groups(in_features);
   bool finite = true;
   for (int64_t g = 0; g < groups; ++g) {
-    float tail[32];
+    float tail[32], residual[32];
     const float* values = x + 32 * g;
     if (in_features - 32 * g < 32) {
       std::memset(tail, 0, sizeof tail);
       std::memcpy(tail, values, (in_features - 32 * g) * sizeof(float));
       values = tail;
     }
-    const typename L::Int bits = L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), L::Load(values)), L::Load(values + 16));
-    const int32_t magnitude_bits = L::LargestInt(bits);
+    const int32_t magnitude_bits = MagnitudeBits<L>(values);
     finite = finite && magnitude_bits < kInfinityBits;
-    QuantizeGroup<L>(values, finite ? magnitude_bits : 0, out + g);
+    if (!finite) break;
+    QuantizeGroup<L>(values, magnitude_bits, out + g);
+    if (terms == 1) continue;
+    Residual<L>(values, out[g], residual);
+    QuantizeGroup<L>(residual, MagnitudeBits<L>(residual), out + groups + g);
   }
   if (finite) return;
-  for (int64_t g = 0; g < groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.
+  for (int64_t g = 0; g < terms * groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.
     out[g] = ActivationGroup{};
     out[g].scale = out[g].scaled_sum = std::numeric_limits<float>::quiet_NaN();
   }

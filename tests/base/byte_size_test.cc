@@ -32,8 +32,8 @@ TEST(ByteSize, EveryUnitHasItsValue) {
 }
 
 TEST(ByteSize, GarbageAndOverflowAreInvalidArgumentWithTheText) {
-  for (absl::string_view text : {"", " ", "GiB", "-1", "+1", "1.", ".5GiB", "1.5", "1.5B", "1e9", "0x10", "1GiBs", "1 G B", "1K", "nan",
-                                 "1.2.3MB", "1,5MB", "9223372036854775808", "99999999999999999999999999", "8589934592GiB",
+  for (absl::string_view text : {"", " ", "GiB", "-1", "+1", "1.", ".5GiB", "1.5", "1.5B", "1e9", "0x10", "1GiBs", "1 G B", "1K",
+                                 "nan", "1.2.3MB", "1,5MB", "9223372036854775808", "99999999999999999999999999", "8589934592GiB",
                                  "1.1234567891GB"}) {
     const absl::Status status = ParseByteSize(text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;

@@ -162,7 +162,8 @@ TEST_F(FileTest, ForgottenBytesComeBackFromTheFile) {
   ASSERT_TRUE(WriteFileAtomically(Path("file"), contents).ok());
   const std::unique_ptr<MappedFile> file = *MappedFile::Open(Path("file"));
   EXPECT_EQ(Text(*file), contents);
-  const std::pair<int64_t, int64_t> ranges[] = {{0, 100'000}, {5, 10}, {99'999, 1}, {-5, 50'000}, {50'000, INT64_MAX}, {200'000, 5}, {0, -1}};
+  const std::pair<int64_t, int64_t> ranges[] = {{0, 100'000}, {5, 10}, {99'999, 1}, {-5, 50'000}, {50'000, INT64_MAX},
+                                                {200'000, 5}, {0, -1}};
   for (const auto& [begin, size] : ranges) {
     file->Forget(begin, size);
     EXPECT_EQ(Text(*file), contents) << begin << " " << size;

@@ -82,7 +82,8 @@ TEST(Json, ErrorsSayWhereWhatAndWhatInstead) {
 }
 
 TEST(Json, NumbersOutsideTheRangeAreErrorsNotOtherNumbers) {
-  const JsonValue value = Parsed(R"({"minus":-5,"large":9223372036854775808,"huge":18446744073709551616,"half":1.5,"text":"5","is":[1,-1]})");
+  const JsonValue value = Parsed(R"({"minus":-5,"large":9223372036854775808,"huge":18446744073709551616,
+                                     "half":1.5,"text":"5","is":[1,-1]})");
   EXPECT_FALSE(value.Uint("minus").ok());
   EXPECT_FALSE(value.Int("large").ok());
   EXPECT_EQ(*value.Uint("large"), uint64_t{1} << 63);
@@ -139,8 +140,8 @@ TEST(Json, SizeAndNumberOfValuesAreLimited) {
 }
 
 TEST(Json, WhatIsNotJsonIsAnErrorWithLineAndByte) {
-  for (absl::string_view text : {"", " ", "{", "[1,]", "{\"a\"}", "{a:1}", "nul", "01", "+1", ".5", "1.", "NaN", "Infinity", "1e400", "-",
-                                 "'a'", "\"", "\"\\x\"", "\"\n\"", "\"\\ud800\"", "\"\\udc00x\"", "\"\xff\"", "\"\xc0\xaf\"",
+  for (absl::string_view text : {"", " ", "{", "[1,]", "{\"a\"}", "{a:1}", "nul", "01", "+1", ".5", "1.", "NaN", "Infinity", "1e400",
+                                 "-", "'a'", "\"", "\"\\x\"", "\"\n\"", "\"\\ud800\"", "\"\\udc00x\"", "\"\xff\"", "\"\xc0\xaf\"",
                                  "\"\xed\xa0\x80\"", "1 2", "{} x", "[1}", "// c\n1", "\xff\xfe"}) {
     const absl::Status status = JsonValue::Parse(text, "test").status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text << ": " << status;
@@ -154,7 +155,8 @@ TEST(Json, ErrorsShowHostileTextShortAndPrintable) {
   JsonWriter json;
   json.BeginObject().Key(key).String(key).EndObject();
   const JsonValue value = Parsed(json.text());
-  for (const std::string& message : {std::string(value[0].AsInt().status().message()), std::string(value.Int(key + "x").status().message()),
+  for (const std::string& message : {std::string(value[0].AsInt().status().message()),
+                                     std::string(value.Int(key + "x").status().message()),
                                      ErrorOf("\"" + std::string(100'000, 'a'))}) {
     EXPECT_LT(message.size(), 1000u);
     for (char c : message) ASSERT_GE(static_cast<unsigned char>(c), 0x20);

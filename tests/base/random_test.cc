@@ -45,7 +45,8 @@ TEST(Random, NeighboursShareNothing) {
   for (int input = 0; input < 3; ++input) {
     std::vector<int> flips(64);
     for (uint64_t i = 0; i < kTrials; ++i) {
-      const uint64_t flipped = CounterRandom(i, 2 * i, 3 * i) ^ CounterRandom(i + (input == 0), 2 * i + (input == 1), 3 * i + (input == 2));
+      const uint64_t flipped = CounterRandom(i, 2 * i, 3 * i) ^
+                               CounterRandom(i + (input == 0), 2 * i + (input == 1), 3 * i + (input == 2));
       for (int bit = 0; bit < 64; ++bit) flips[bit] += flipped >> bit & 1;
     }
     for (int bit = 0; bit < 64; ++bit) EXPECT_NEAR(flips[bit], kTrials / 2, 190) << "input " << input << " bit " << bit;

@@ -32,7 +32,7 @@ TEST(ThreadPool, EachRunVisitsEachWorkerOnceAndTheCallerIsWorkerZero) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.threads(), threads);
     std::vector<int> visits(threads);  // Plain ints: a missing join would be a data race, which ThreadSanitizer sees.
-    const int runs = threads <= 2 ? 5000 : 500;
+    const int runs = threads <= 2 ? 1000 : 100;
     for (int run = 1; run <= runs; ++run) {
       std::thread::id worker_zero;
       pool.Run([&](int worker) {
@@ -49,7 +49,7 @@ TEST(ThreadPool, EachRunVisitsEachWorkerOnceAndTheCallerIsWorkerZero) {
 TEST(ThreadPool, NothingPassesABarrierEarly) {
   for (int threads : kThreadCounts) {
     ThreadPool pool(threads);
-    const int rounds = threads <= 2 ? 2000 : 200;
+    const int rounds = threads <= 2 ? 500 : 100;
     std::vector<int64_t> left(threads), right(threads);
     for (int run = 0; run < 3; ++run) {
       std::fill(left.begin(), left.end(), 0);

@@ -70,7 +70,7 @@ class DecoderBlockBuilder {
     const BufferId normed = Norm(hidden);
     const BufferId q = Scratch("q", queries), k = Scratch("k", keys), v = Scratch("v", keys);
     const int adapter = shape_.adapters ? graph_.adapters++ : kNone;
-    graph_.Add(MatMul{.x = normed, .products = {{.weight = Matrix("q.weight", queries, shape_.width), .y = q, .adapter = adapter},
+    graph_.Add(Linear{.x = normed, .products = {{.weight = Matrix("q.weight", queries, shape_.width), .y = q, .adapter = adapter},
                                                 {.weight = Matrix("k.weight", keys, shape_.width), .y = k},
                                                 {.weight = Matrix("v.weight", keys, shape_.width), .y = v}}});
     const BufferId biased = Scratch("v_biased", keys);
@@ -78,19 +78,20 @@ class DecoderBlockBuilder {
     const BufferId rotated_q = Rotate(q, shape_.heads), rotated_k = Rotate(k, shape_.kv_heads);
     graph_.Add(StoreKeyValue{.key = rotated_k, .value = biased, .layer = layer});
     const BufferId mixed = Scratch("mixed", queries), projected = Scratch("projected", shape_.width);
-    graph_.Add(Attention{.query = rotated_q, .y = mixed, .layer = layer, .heads = shape_.heads, .scale = 0.25f, .window = shape_.window});
-    graph_.Add(MatMul{.x = mixed, .products = {{.weight = Matrix("o.weight", shape_.width, queries), .y = projected}}});
+    graph_.Add(Attention{
+        .query = rotated_q, .y = mixed, .layer = layer, .heads = shape_.heads, .scale = 0.25f, .window = shape_.window});
+    graph_.Add(Linear{.x = mixed, .products = {{.weight = Matrix("o.weight", shape_.width, queries), .y = projected}}});
     return Sum(hidden, projected, /*last=*/false);
   }
 
   BufferId FeedForward(BufferId hidden, bool last) {
     const BufferId normed = Norm(hidden);
     const BufferId gate = Scratch("gate", shape_.inner), up = Scratch("up", shape_.inner), gated = Scratch("gated", shape_.inner);
-    graph_.Add(MatMul{.x = normed, .products = {{.weight = Matrix("gate.weight", shape_.inner, shape_.width), .y = gate},
+    graph_.Add(Linear{.x = normed, .products = {{.weight = Matrix("gate.weight", shape_.inner, shape_.width), .y = gate},
                                                 {.weight = Matrix("up.weight", shape_.inner, shape_.width), .y = up}}});
     graph_.Add(GatedActivation{.gate = gate, .up = up, .y = gated, .activation = Activation::kSilu});
     const BufferId down = Scratch("down", shape_.width);
-    graph_.Add(MatMul{.x = gated, .products = {{.weight = Matrix("down.weight", shape_.width, shape_.inner), .y = down}}});
+    graph_.Add(Linear{.x = gated, .products = {{.weight = Matrix("down.weight", shape_.width, shape_.inner), .y = down}}});
     return Sum(hidden, down, last);
   }
 

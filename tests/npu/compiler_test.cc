@@ -66,16 +66,18 @@ struct Parts {
   Graph graph;
   BufferId x = graph.AddInput("x", 64), embedded = graph.AddScratch("embedded", 64), normed = graph.AddScratch("normed", 64);
   BufferId qkv = graph.AddScratch("qkv", 64), k = graph.AddScratch("k", 32), v = graph.AddScratch("v", 32);
-  BufferId biased = graph.AddScratch("biased", 64), turned = graph.AddScratch("turned", 64), mixed = graph.AddScratch("mixed", 64);
+  BufferId biased = graph.AddScratch("biased", 64), turned = graph.AddScratch("turned", 64),
+           mixed = graph.AddScratch("mixed", 64);
   BufferId gated = graph.AddScratch("gated", 64), out = graph.AddOutput("out", 64);
   WeightId table = graph.AddMatrix({"table", BlockFormat::kF32, 10, 64}), norm = graph.AddVector("norm", 16);
-  WeightId left = graph.AddMatrix({"left", BlockFormat::kF32, 24, 64}), right = graph.AddMatrix({"right", BlockFormat::kF32, 40, 64});
+  WeightId left = graph.AddMatrix({"left", BlockFormat::kF32, 24, 64}),
+           right = graph.AddMatrix({"right", BlockFormat::kF32, 40, 64});
   WeightId key = graph.AddMatrix({"key", BlockFormat::kF32, 32, 64}), bias = graph.AddVector("bias", 64);
 
   Embedding embedding = {.table = table, .y = embedded, .first_token = 0, .scale = 1};
   Embedding embedding_rest = {.table = table, .y = embedded, .first_token = 10, .scale = 1};
   RmsNorm rms_norm = {.x = embedded, .weight = norm, .y = normed, .epsilon = 1e-6f, .groups = 4};
-  MatMul mat_mul = {.x = normed, .products = {{.weight = left, .y = qkv, .first_column = 0, .adapter = 0},
+  Linear mat_mul = {.x = normed, .products = {{.weight = left, .y = qkv, .first_column = 0, .adapter = 0},
                                               {.weight = right, .y = qkv, .first_column = 24, .adapter = 1},
                                               {.weight = key, .y = k},
                                               {.weight = key, .y = v}}};
@@ -106,7 +108,8 @@ void ExpectRefused(const std::vector<Fault>& faults) {
     fault.make(parts);
     const absl::Status status = Compile(parts.Build(), {}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.expected;
-    EXPECT_NE(std::string(status.message()).find(fault.expected), std::string::npos) << status << "\n  expected: " << fault.expected;
+    EXPECT_NE(std::string(status.message()).find(fault.expected), std::string::npos)
+        << status << "\n  expected: " << fault.expected;
   }
 }
 
@@ -121,7 +124,7 @@ TEST(Compiler, RefusesIdsOutOfRange) {
       {[](Parts& p) { p.add.b = kNone; }, "operator 9 (Add): b: found buffer -1"},
       {[](Parts& p) { p.store.value = 1000; }, "operator 6 (StoreKeyValue): value: found buffer 1000"},
       {[](Parts& p) { p.add.y = 99; }, "y: found buffer 99"},
-      {[](Parts& p) { p.mat_mul.products[2].y = -7; }, "operator 3 (MatMul): product 2: y: found buffer -7"},
+      {[](Parts& p) { p.mat_mul.products[2].y = -7; }, "operator 3 (Linear): product 2: y: found buffer -7"},
       {[](Parts& p) { p.mat_mul.products[1].weight = 6; }, "product 1: weight: found weight 6, but the graph has 6"},
       {[](Parts& p) { p.add_bias.weight = kNone; }, "operator 4 (AddBias): weight: found weight -1"},
       {[](Parts& p) { p.embedding_rest.table = 12; }, "operator 1 (Embedding): table: found weight 12"},
@@ -165,21 +168,25 @@ TEST(Compiler, RefusesShapesThatDoNotFit) {
       {[](Parts& p) { p.add_bias.weight = p.table; }, "weight \"table\": found a matrix, expected a vector"},
       {[](Parts& p) { p.embedding.table = p.norm; }, "weight \"norm\": found a vector, expected a matrix"},
       {[](Parts& p) { p.graph.buffers[p.embedded].columns = 128; }, "y: buffer \"embedded\": columns: found 128, expected 64"},
-      {[](Parts& p) { p.graph.weights[p.key].spec.in_features = 63; }, "weight \"key\": in_features: found 63, expected the 64 columns of x"},
+      {[](Parts& p) { p.graph.weights[p.key].spec.in_features = 63; },
+       "weight \"key\": in_features: found 63, expected the 64 columns of x"},
       {[](Parts& p) { p.graph.buffers[p.v].columns = 64, p.mat_mul.products[3].first_column = 33; }, "first_column: found 33"},
       {[](Parts& p) { p.mat_mul.products[3].first_column = -1; }, "first_column: found -1"},
-      {[](Parts& p) { p.mat_mul.products[3].first_column = std::numeric_limits<int64_t>::max(); }, "first_column: found 9223372036854775807"},
+      {[](Parts& p) { p.mat_mul.products[3].first_column = std::numeric_limits<int64_t>::max(); },
+       "first_column: found 9223372036854775807"},
       {[](Parts& p) { p.graph.buffers[p.v].columns = 16; }, "expected room for them in 16 columns"},
       {[](Parts& p) { p.graph.buffers[p.turned].columns = 80; }, "operator 5 (Rope): y: buffer \"turned\""},
       {[](Parts& p) { p.graph.buffers[p.mixed].columns = 80; }, "operator 7 (Attention): y: buffer \"mixed\""},
       {[](Parts& p) { p.mat_mul.products[1].adapter = 0; }, "adapter 0: found shape [40, 64], expected [24, 64]"},
-      {[](Parts& p) { p.attention.heads = 1, p.rope.heads = 1; }, "key columns: found 32, expected a multiple of the head size 64"},
+      {[](Parts& p) { p.attention.heads = 1, p.rope.heads = 1; },
+       "key columns: found 32, expected a multiple of the head size 64"},
   });
 }
 
 TEST(Compiler, RefusesProductsThatOverlapOrLeaveColumnsOut) {
   ExpectRefused({
-      {[](Parts& p) { p.mat_mul.products[1].first_column = 20; }, "y: buffer \"qkv\": columns 20 to 23 are written by two products"},
+      {[](Parts& p) { p.mat_mul.products[1].first_column = 20; },
+       "y: buffer \"qkv\": columns 20 to 23 are written by two products"},
       {[](Parts& p) { p.mat_mul.products[1].first_column = 0; }, "columns 0 to 23 are written by two products"},
       {[](Parts& p) { p.mat_mul.products.erase(p.mat_mul.products.begin()); }, "columns 0 to 23 are written by no product"},
       {[](Parts& p) { p.mat_mul.products.erase(p.mat_mul.products.begin() + 1); }, "columns 24 to 63 are written by no product"},
@@ -197,6 +204,8 @@ TEST(Compiler, RefusesAttributesOutOfRange) {
       {[](Parts& p) { p.rms_norm.groups = 0; }, "groups: found 0"},
       {[](Parts& p) { p.rms_norm.groups = 5; }, "groups: found 5, expected a divisor of the 64 columns"},
       {[](Parts& p) { p.mat_mul.products.clear(); }, "products: found none"},
+      {[](Parts& p) { p.mat_mul.products[1].terms = 0; }, "product 1: terms: found 0, expected 1 to 2"},
+      {[](Parts& p) { p.mat_mul.products[1].terms = 3; }, "product 1: terms: found 3"},
       {[](Parts& p) { p.rope.heads = 0; }, "operator 5 (Rope): heads: found 0"},
       {[](Parts& p) { p.rope.heads = 3; }, "heads: found 3"},
       {[](Parts& p) { p.rope.dimensions = 0; }, "dimensions: found 0"},
@@ -224,7 +233,8 @@ TEST(Compiler, RefusesOneRopeTableWithTwoSizesAndTwoShapesOfKeys) {
   graph.Add(Rope{.x = parts.x, .y = again, .heads = 4, .dimensions = 8, .table = 0});
   EXPECT_NE(std::string(Compile(graph, {}).status().message()).find("dimensions: found 8, expected 16"), std::string::npos);
   graph.operators.back() = StoreKeyValue{.key = parts.x, .value = parts.x};
-  EXPECT_NE(std::string(Compile(graph, {}).status().message()).find("key: buffer \"x\": columns: found 64, expected 32"), std::string::npos);
+  EXPECT_NE(std::string(Compile(graph, {}).status().message()).find("key: buffer \"x\": columns: found 64, expected 32"),
+            std::string::npos);
   graph.operators.back() = Attention{.query = parts.x, .y = again, .heads = 8, .scale = 1};
   EXPECT_NE(std::string(Compile(graph, {}).status().message()).find("head size: found 8"), std::string::npos);
 }

@@ -19,7 +19,7 @@ TEST(Device, HeaderExample) {
   const BufferId x = graph.AddInput("hidden", 576), normed = graph.AddScratch("normed", 576), y = graph.AddOutput("up", 1536);
   const WeightId norm = graph.AddVector("norm", 576), up = graph.AddMatrix({"up", BlockFormat::kF32, 1536, 576});
   graph.Add(RmsNorm{.x = x, .weight = norm, .y = normed, .epsilon = 1e-5f});
-  graph.Add(MatMul{.x = normed, .products = {{.weight = up, .y = y}}});
+  graph.Add(Linear{.x = normed, .products = {{.weight = up, .y = y}}});
   const CompiledGraph compiled = *Compile(graph, {});
   std::vector<float> row(576, 1.0f), result(1536);
   float *hidden = row.data(), *out = result.data();
@@ -72,7 +72,8 @@ void ExpectRefused(const std::vector<Fault>& faults) {
     fault.make(inputs);
     const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.expected;
-    EXPECT_NE(std::string(status.message()).find(fault.expected), std::string::npos) << status << "\n  expected: " << fault.expected;
+    EXPECT_NE(std::string(status.message()).find(fault.expected), std::string::npos)
+        << status << "\n  expected: " << fault.expected;
   }
 }
 
@@ -100,7 +101,8 @@ TEST(Device, RefusesWrongCountsAndMemory) {
       {[](GraphInputs& in) { in.arguments().buffers.clear(); }, "buffers: found 0, expected 1"},
       {[](GraphInputs& in) { in.arguments().buffers.push_back({}); }, "buffers: found 2, expected 1"},
       {[](GraphInputs& in) { in.arguments().buffers[0].data = nullptr; }, "buffer 0 \"out\": found null"},
-      {[](GraphInputs& in) { in.arguments().buffers[0].row_stride = 63; }, "buffer 0 \"out\": row_stride: found 63, expected >= 64"},
+      {[](GraphInputs& in) { in.arguments().buffers[0].row_stride = 63; },
+       "buffer 0 \"out\": row_stride: found 63, expected >= 64"},
       {[](GraphInputs& in) { in.arguments().weights.remove_suffix(1); }, "weights: found 11, expected 12"},
       {[](GraphInputs& in) { in.arguments().rows = 2; }, "tokens: found 3, expected 2"},
       {[](GraphInputs& in) { in.arguments().tokens = {}; }, "tokens: found 0, expected 3"},
@@ -166,7 +168,8 @@ TEST(Device, RefusesKvHeadsThatDoNotDivideTheQueryHeads) {
   GraphInputs inputs(compiled, 1, /*kv_heads=*/3);
   inputs.SetRows({0});
   const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments());
-  EXPECT_NE(std::string(status.message()).find("kv: heads: found 3, expected a divisor of the query heads 4"), std::string::npos) << status;
+  EXPECT_NE(std::string(status.message()).find("kv: heads: found 3, expected a divisor of the query heads 4"), std::string::npos)
+      << status;
 }
 
 TEST(Device, RefusesAdaptersThatCannotBeMultiplied) {

@@ -12,9 +12,9 @@ TEST(Graph, HeaderExample) {
   WeightId up = graph.AddMatrix({"ffn_up.weight", BlockFormat::kQ4_1, 1536, 576});
   BufferId normed = graph.AddScratch("normed", 576), y = graph.AddOutput("up", 1536);
   graph.Add(RmsNorm{.x = x, .weight = norm, .y = normed, .epsilon = 1e-5f});
-  graph.Add(MatMul{.x = normed, .products = {{.weight = up, .y = y}}});
+  graph.Add(Linear{.x = normed, .products = {{.weight = up, .y = y}}});
   EXPECT_EQ(graph.operators.size(), 2u);
-  EXPECT_EQ(OperatorName(graph.operators[1]), "MatMul");
+  EXPECT_EQ(OperatorName(graph.operators[1]), "Linear");
 }
 
 TEST(Graph, IdsCountUpAndNameWhatWasAdded) {
@@ -42,8 +42,9 @@ void ExpectAccess(const Operator& op, std::vector<BufferId> reads, std::vector<B
 
 TEST(Graph, AccessNamesEveryBufferAndWeightOnce) {
   ExpectAccess(RmsNorm{.x = 1, .weight = 2, .y = 3}, {1}, {3}, {2});
-  ExpectAccess(MatMul{.x = 1, .products = {{.weight = 2, .y = 3}, {.weight = 4, .y = 5}, {.weight = 6, .y = 3, .first_column = 8}}}, {1},
-               {3, 5}, {2, 4, 6});
+  ExpectAccess(
+      Linear{.x = 1, .products = {{.weight = 2, .y = 3}, {.weight = 4, .y = 5}, {.weight = 6, .y = 3, .first_column = 8}}}, {1},
+      {3, 5}, {2, 4, 6});
   ExpectAccess(AddBias{.x = 1, .weight = 2, .y = 3}, {1}, {3}, {2});
   ExpectAccess(Add{.a = 1, .b = 2, .y = 3}, {1, 2}, {3}, {});
   ExpectAccess(GatedActivation{.gate = 1, .up = 2, .y = 3}, {1, 2}, {3}, {});
@@ -55,12 +56,14 @@ TEST(Graph, AccessNamesEveryBufferAndWeightOnce) {
 
 TEST(Graph, DetailsShowTheAttributes) {
   EXPECT_EQ(OperatorDetails(RmsNorm{.epsilon = 1e-5f, .groups = 9}), "epsilon=1e-05 groups=9");
-  EXPECT_EQ(OperatorDetails(MatMul{.products = {{.adapter = 4}, {.first_column = 576}}}), "first_columns=0,576 adapters=4,none");
+  EXPECT_EQ(OperatorDetails(Linear{.products = {{.adapter = 4}, {.first_column = 576, .terms = 2}}}),
+            "first_columns=0,576 adapters=4,none terms=1,2");
   EXPECT_EQ(OperatorDetails(GatedActivation{.activation = Activation::kGeluTanh}), "activation=gelu_tanh");
   EXPECT_EQ(OperatorDetails(Rope{.heads = 9, .dimensions = 64, .table = 1, .pairs = RopePairs::kHalves}),
             "heads=9 dimensions=64 table=1 pairs=halves");
   EXPECT_EQ(OperatorDetails(StoreKeyValue{.layer = 3}), "layer=3");
-  EXPECT_EQ(OperatorDetails(Attention{.layer = 2, .heads = 9, .scale = 0.125f, .window = 512}), "layer=2 heads=9 scale=0.125 window=512");
+  EXPECT_EQ(OperatorDetails(Attention{.layer = 2, .heads = 9, .scale = 0.125f, .window = 512}),
+            "layer=2 heads=9 scale=0.125 window=512");
   EXPECT_EQ(OperatorDetails(Embedding{.first_token = 24, .scale = 2}), "first_token=24 scale=2");
   EXPECT_EQ(OperatorDetails(Add{}), "");
 }

@@ -29,7 +29,7 @@ Graph RandomGraph(SeededRandom& random) {
     }
     const int64_t columns = 1 + random.Below(300);
     const BufferId y = random.Below(8) == 0 ? graph.AddOutput("y", columns) : graph.AddScratch("y", columns);
-    if (kind == 1) graph.Add(MatMul{.x = any(), .products = {{.weight = 0, .y = y}}});
+    if (kind == 1) graph.Add(Linear{.x = any(), .products = {{.weight = 0, .y = y}}});
     if (kind == 2) graph.Add(Attention{.query = any(), .y = y});
     if (kind >= 3) graph.Add(Add{.a = any(), .b = any(), .y = y});
     written.push_back(y);
@@ -78,7 +78,8 @@ void ExpectNoClash(const Graph& graph, const MemoryPlan& plan) {
   for (BufferId a = 0; a < static_cast<BufferId>(graph.buffers.size()); ++a) {
     for (BufferId b = 0; b < a; ++b) {
       if (plan.offsets[a] < 0 || plan.offsets[b] < 0) continue;
-      const bool share = plan.offsets[a] < plan.offsets[b] + BytesOf(graph, b) && plan.offsets[b] < plan.offsets[a] + BytesOf(graph, a);
+      const bool share =
+          plan.offsets[a] < plan.offsets[b] + BytesOf(graph, b) && plan.offsets[b] < plan.offsets[a] + BytesOf(graph, a);
       if (!share) continue;
       EXPECT_TRUE(Separated(graph, touches[a], touches[b]) || Separated(graph, touches[b], touches[a]))
           << "buffers " << b << " and " << a << " share bytes";
@@ -147,7 +148,7 @@ TEST(MemoryPlan, ABufferLivesUntilTheMeetingAfterItsLastUse) {
   graph.Add(Add{.a = x, .b = x, .y = a});                          // 0
   graph.Add(Add{.a = a, .b = x, .y = b});                          // 1: the last use of a
   graph.Add(Add{.a = b, .b = x, .y = unread});                     // 2
-  graph.Add(MatMul{.x = b, .products = {{.weight = 0, .y = c}}});  // 3: the threads meet
+  graph.Add(Linear{.x = b, .products = {{.weight = 0, .y = c}}});  // 3: the threads meet
   graph.Add(Add{.a = c, .b = c, .y = out});                        // 4: the last use of c, and no meeting after it
   const std::vector<BufferLife> lives = *LivesOf(graph, kRows);
   const auto expect_life = [&](BufferId id, int first, int last) {

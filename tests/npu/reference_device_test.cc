@@ -54,7 +54,8 @@ TEST(ReferenceDevice, HeaderExample) {
 TEST(ReferenceDevice, EmbeddingTakesEachTokenFromItsTable) {
   Graph graph;
   const BufferId y = graph.AddOutput("y", 3);
-  const WeightId low = graph.AddMatrix({"low", BlockFormat::kF32, 2, 3}), high = graph.AddMatrix({"high", BlockFormat::kF32, 2, 3});
+  const WeightId low = graph.AddMatrix({"low", BlockFormat::kF32, 2, 3}),
+                 high = graph.AddMatrix({"high", BlockFormat::kF32, 2, 3});
   graph.Add(Embedding{.table = low, .y = y, .scale = 2});
   graph.Add(Embedding{.table = high, .y = y, .first_token = 2, .scale = 0.5f});
   const CompiledGraph compiled = *Compile(graph, {});
@@ -97,7 +98,7 @@ struct ProductGraph {
   WeightId right = graph.AddMatrix({"right", BlockFormat::kF32, 3, 6}), left = graph.AddMatrix({"left", BlockFormat::kF32, 2, 6});
   ProductGraph() {
     graph.adapters = 2;
-    graph.Add(MatMul{.x = x, .products = {{.weight = right, .y = y, .first_column = 2, .adapter = 1}, {.weight = left, .y = y}}});
+    graph.Add(Linear{.x = x, .products = {{.weight = right, .y = y, .first_column = 2, .adapter = 1}, {.weight = left, .y = y}}});
   }
 };
 
@@ -131,7 +132,8 @@ TEST(ReferenceDevice, AnAdapterChangesItsRowsAndItsColumnsOnly) {
   const std::vector<float> x = inputs.output(0), plain = RunOnce(compiled, inputs, 1);
   SeededRandom random(45);
   std::vector<float> a(2 * 6), b(2 * 3);
-  for (std::vector<float>* values : {&a, &b}) std::generate(values->begin(), values->end(), [&] { return random.Uniform(-1.0f, 1.0f); });
+  for (std::vector<float>* values : {&a, &b})
+    std::generate(values->begin(), values->end(), [&] { return random.Uniform(-1.0f, 1.0f); });
   const AdapterProduct bound[] = {{}, {.a = a.data(), .b = b.data(), .rank = 2, .scale = 3}}, unbound[2] = {};
   const AdapterProduct* const adapters[] = {nullptr, bound, unbound};
   inputs.arguments().adapters = adapters;
@@ -158,7 +160,8 @@ TEST(ReferenceDevice, RopeTurnsEachRowByItsOwnAngles) {
       for (int head = 0; head < 2; ++head) {
         const int at = r * 40 + head * 20;
         for (int i = 0; i < 8; ++i) {
-          const int first = at + (pairs == RopePairs::kHalves ? i : 2 * i), second = first + (pairs == RopePairs::kHalves ? 8 : 1);
+          const int first = at + (pairs == RopePairs::kHalves ? i : 2 * i),
+                    second = first + (pairs == RopePairs::kHalves ? 8 : 1);
           const float c = inputs.cos_sin(r)[2 * i], s = inputs.cos_sin(r)[2 * i + 1];
           EXPECT_NEAR(found[first], in[first] * c - in[second] * s, 1e-6);
           EXPECT_NEAR(found[second], in[first] * s + in[second] * c, 1e-6);
@@ -284,7 +287,8 @@ TEST(ReferenceDevice, NothingRunsOnWrongArguments) {
   EXPECT_EQ(device.Run(handle + 1, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(device.Run(-1, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
   const KvView kv = inputs.arguments().kv;
-  inputs.arguments().kv = KvView(kv.Keys<std::byte>(0, 0), kv.Values<std::byte>(0, 0), KvFormat::kHalf, 2, 16, GraphInputs::kSlots);
+  inputs.arguments().kv =
+      KvView(kv.Keys<std::byte>(0, 0), kv.Values<std::byte>(0, 0), KvFormat::kHalf, 2, 16, GraphInputs::kSlots);
   EXPECT_EQ(device.Run(handle, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
   inputs.arguments().kv = kv;
   inputs.SetSlot(1, -1);

@@ -164,6 +164,34 @@ TEST(MatMul, NotANumberSpoilsItsOwnRowOnly) {
   }
 }
 
+// What two terms leave over is half a step of the second: its group's magnitude is at most half a step of the first, 1 / 254.
+TEST(MatMul, TwoTermsRoundActivationsToFifteenBits) {
+  for (BlockFormat format : {BlockFormat::kQ4_1, BlockFormat::kQ8_0, BlockFormat::kQ6_K}) {
+    const Packed w = RandomMatrix(format, 64, 512, 13);
+    const std::vector<float> x = RandomRows(7, 512, 14);
+    for (KernelPath path : SupportedKernelPaths()) {
+      std::vector<float> y(7 * 64), alone(64);
+      ThreadPool pool(1);
+      MatMulScratch scratch;
+      ASSERT_TRUE(MatMul(w.Matrix(), {x.data(), 7, 512}, {y.data(), 7, 64}, pool, scratch, MatMulKernelsFor(path), 2).ok());
+      for (int r = 0; r < 7; ++r) {
+        ASSERT_TRUE(MatMul(w.Matrix(), {&x[r * 512], 1, 512}, {alone.data(), 1, 64}, pool, scratch, MatMulKernelsFor(path), 2).ok());
+        EXPECT_TRUE(SameBits(alone.data(), &y[r * 64], 64)) << InfoOf(format).name << " " << KernelPathName(path);
+        for (int o = 0; o < 64; ++o) {
+          double exact = 0, magnitude = 0, rounding = 0;
+          for (int k = 0; k < 512; ++k) {
+            const double weight = w.values[o * 512 + k];
+            exact += weight * x[r * 512 + k];
+            magnitude += std::fabs(weight * x[r * 512 + k]);
+            rounding += std::fabs(weight) / (254.0 * 254.0);
+          }
+          ASSERT_NEAR(y[r * 64 + o], exact, rounding + magnitude * 512 * 6e-8) << InfoOf(format).name << " " << KernelPathName(path);
+        }
+      }
+    }
+  }
+}
+
 TEST(MatMul, RefusesShapesThatDoNotFit) {
   const Packed w = RandomMatrix(BlockFormat::kQ4_0, 64, 256, 12);
   std::vector<float> x(2 * 256), y(2 * 64);

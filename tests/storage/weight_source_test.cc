@@ -1,9 +1,7 @@
 #include "tessera/storage/weight_source.h"
 
-#include <cstring>
 #include <optional>
 #include <set>
-#include <string>
 #include <thread>
 #include <type_traits>
 

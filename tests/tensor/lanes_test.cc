@@ -72,8 +72,8 @@ void ExpectSame(const LanesResults& found, const LanesResults& expected) {
     for (int lane = 0; lane < 16; ++lane) {
       const LanesResult& a = found.results[i];
       const LanesResult& b = expected.results[i];
-      ASSERT_TRUE(SameBits(a, b, lane)) << a.operation << " lane " << lane << ": found " << std::hex << a.bits[lane] << ", expected "
-                                        << b.bits[lane];
+      ASSERT_TRUE(SameBits(a, b, lane)) << a.operation << " lane " << lane << ": found " << std::hex << a.bits[lane]
+                                        << ", expected " << b.bits[lane];
     }
   }
 }

@@ -38,7 +38,7 @@ class Worker {
   float* OwnScores() const;
 
   void Execute(const RmsNorm& op);
-  void Execute(const MatMul& op);
+  void Execute(const Linear& op);
   void Execute(const AddBias& op);
   void Execute(const Add& op);
   void Execute(const GatedActivation& op);
@@ -48,11 +48,11 @@ class Worker {
   void Execute(const Embedding& op);
 
   struct RowSource { const std::byte* data; int64_t stride; };
-  RowSource RoundRows(const MatMul& op);
-  bool AnyRounded(const MatMul& op) const;
-  void MultiplyShare(const MatMul& op, RowSource rounded);
-  void MultiplyPanels(const MatMul& op, const Product& product, RowSource rounded, Share panels);
-  void AdaptShare(const MatMul& op, const Product& product, Share panels);
+  RowSource RoundRows(const Linear& op);
+  bool AnyRounded(const Linear& op) const;
+  void MultiplyShare(const Linear& op, RowSource rounded);
+  void MultiplyPanels(const Linear& op, const Product& product, RowSource rounded, Share panels);
+  void AdaptShare(const Linear& op, const Product& product, Share panels);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   AttentionTile TileOf(const Attention& op, int64_t first, int64_t count) const;

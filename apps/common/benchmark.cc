@@ -1,0 +1,73 @@
+#include "tessera/apps/common/benchmark.h"
+
+#include <algorithm>
+
+#include <glog/logging.h>
+
+#include "tessera/base/clock.h"
+#include "tessera/base/random.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+std::vector<TokenId> RandomTokens(uint64_t seed, int count, int vocabulary) {
+  SeededRandom random(seed);
+  std::vector<TokenId> tokens(count);
+  for (TokenId& token : tokens) token = static_cast<TokenId>(random.Below(vocabulary));
+  return tokens;
+}
+
+}  // namespace
+
+int BenchmarkOptions::NeededContext() const { return std::max(1, depth + std::max(prompt_tokens, generate_tokens)); }
+
+absl::StatusOr<Benchmark> Benchmark::Create(Engine& engine, const BenchmarkOptions& options) {
+  ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
+  const int vocabulary = engine.config().vocabulary;
+  RETURN_IF_ERROR(session->Append(RandomTokens(kSeed + 1, options.depth, vocabulary)));
+  Benchmark benchmark(options, sampler, std::move(session));
+  benchmark.prompt_ = RandomTokens(kSeed, std::max(1, options.prompt_tokens), vocabulary);
+  return benchmark;
+}
+
+absl::StatusOr<double> Benchmark::TimePrompt() {
+  session_->Truncate(options_.depth);
+  const double begin = Now();
+  RETURN_IF_ERROR(session_->Append(prompt_));
+  return Now() - begin;
+}
+
+absl::StatusOr<GenerationTime> Benchmark::TimeGeneration() {
+  session_->Truncate(options_.depth);
+  GenerationTime time;
+  std::vector<TokenId> emitted;
+  TokenId token = prompt_[0];
+  double begin = Now();
+  for (int i = 0; i < options_.generate_tokens; ++i) {
+    RETURN_IF_ERROR(session_->Append({&token, 1}));
+    const double passed = Now();
+    ASSIGN_OR_RETURN(token, sampler_.Choose(session_->logits(), emitted, /*stream=*/0, i));
+    emitted.push_back(token);
+    const double chosen = Now();
+    time.pass_seconds += passed - begin;
+    time.choose_seconds += chosen - passed;
+    begin = chosen;
+  }
+  return time;
+}
+
+Spread SpreadOf(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return {values.front(), median, values.back()};
+}
+
+}  // namespace tessera

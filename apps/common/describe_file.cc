@@ -1,0 +1,125 @@
+#include "tessera/apps/common/describe_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/table.h"
+
+namespace tessera {
+namespace {
+
+constexpr uint64_t kShownElements = 6;
+constexpr size_t kShownBytes = 72;
+
+template <typename T>
+T ElementAt(const GgufValue& value, uint64_t index) {
+  T element;
+  std::memcpy(&element, value.bytes.data() + index * sizeof(T), sizeof(T));
+  return element;
+}
+
+void WriteShortened(JsonWriter& json, absl::string_view text) {
+  if (text.size() <= kShownBytes) {
+    json.String(text);
+  } else {
+    json.String(absl::StrCat(text.substr(0, kShownBytes), "... (", text.size(), " bytes)"));
+  }
+}
+
+// REQUIRES: index < value.count.
+void WriteElement(JsonWriter& json, const GgufValue& value, uint64_t index) {
+  switch (value.element_type) {
+    case GgufType::kUint8: json.Int(ElementAt<uint8_t>(value, index)); return;
+    case GgufType::kInt8: json.Int(ElementAt<int8_t>(value, index)); return;
+    case GgufType::kUint16: json.Int(ElementAt<uint16_t>(value, index)); return;
+    case GgufType::kInt16: json.Int(ElementAt<int16_t>(value, index)); return;
+    case GgufType::kUint32: json.Int(ElementAt<uint32_t>(value, index)); return;
+    case GgufType::kInt32: json.Int(ElementAt<int32_t>(value, index)); return;
+    case GgufType::kUint64: json.Uint(ElementAt<uint64_t>(value, index)); return;
+    case GgufType::kInt64: json.Int(ElementAt<int64_t>(value, index)); return;
+    case GgufType::kFloat32: json.Double(ElementAt<float>(value, index), 7); return;
+    case GgufType::kFloat64: json.Double(ElementAt<double>(value, index)); return;
+    case GgufType::kBool: json.Bool(ElementAt<uint8_t>(value, index) != 0); return;
+    case GgufType::kString: WriteShortened(json, value.strings[index]); return;
+    case GgufType::kArray: json.Null(); return;  // Arrays of arrays do not pass the reader.
+  }
+}
+
+void WriteElements(JsonWriter& json, const GgufValue& value) {
+  json.BeginArray();
+  for (uint64_t i = 0; i < std::min(value.count, kShownElements); ++i) WriteElement(json, value, i);
+  json.EndArray();
+}
+
+std::string TypeText(const GgufValue& value) {
+  if (value.type != GgufType::kArray) return std::string(GgufTypeName(value.type));
+  return absl::StrCat(GgufTypeName(value.element_type), "[", value.count, "]");
+}
+
+std::string ValueText(const GgufValue& value) {
+  JsonWriter json;
+  if (value.type != GgufType::kArray) {
+    WriteElement(json, value, 0);
+    return json.text();
+  }
+  WriteElements(json, value);
+  return absl::StrCat(json.text(), value.count > kShownElements ? " ..." : "");
+}
+
+// A name from the file, safe to print.
+std::string Escaped(absl::string_view name) {
+  JsonWriter json;
+  json.String(name);
+  return json.text().substr(1, json.text().size() - 2);
+}
+
+void WriteTensor(JsonWriter& json, const GgufTensor& tensor) {
+  json.BeginObject().Key("name").String(tensor.name).Key("shape").BeginArray();
+  for (int64_t size : tensor.shape) json.Int(size);
+  json.EndArray();
+  json.Key("format").String(tensor.format->name);
+  json.Key("bytes").Int(static_cast<int64_t>(tensor.bytes.size()));
+  json.Key("offset").Int(tensor.offset);
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string FileText(const GgufFile& file) {
+  Table metadata({{"key"}, {"type"}, {"value"}});
+  for (const auto& [key, value] : file.metadata()) metadata.AddRow({Escaped(key), TypeText(value), ValueText(value)});
+  Table tensors({{"tensor"}, {"shape"}, {"format"}, {"bytes", Table::Align::kRight}, {"offset", Table::Align::kRight}});
+  for (const GgufTensor& tensor : file.tensors()) {
+    tensors.AddRow({Escaped(tensor.name), absl::StrJoin(tensor.shape, " x "), tensor.format->name,
+                    absl::StrCat(tensor.bytes.size()), absl::StrCat(tensor.offset)});
+  }
+  return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ", file.metadata().size(),
+                      " metadata entries, ", file.tensors().size(), " tensors\n\n", metadata.ToString(), "\n", tensors.ToString());
+}
+
+std::string FileJson(const GgufFile& file) {
+  JsonWriter json(1);
+  json.BeginObject();
+  json.Key("path").String(file.path()).Key("version").Int(file.version()).Key("bytes").Int(file.size());
+  json.Key("metadata").BeginArray();
+  for (const auto& [key, value] : file.metadata()) {
+    json.BeginObject().Key("key").String(key).Key("type").String(TypeText(value));
+    if (value.type == GgufType::kArray) {
+      json.Key("count").Uint(value.count);
+      WriteElements(json.Key("first"), value);
+    } else {
+      WriteElement(json.Key("value"), value, 0);
+    }
+    json.EndObject();
+  }
+  json.EndArray().Key("tensors").BeginArray();
+  for (const GgufTensor& tensor : file.tensors()) WriteTensor(json, tensor);
+  json.EndArray().EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+}  // namespace tessera
