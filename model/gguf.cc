@@ -47,7 +47,7 @@ int64_t SignedAt(const GgufValue& value, uint64_t index) {
   }
 }
 
-// Type and value, for messages: `INT32 -3`, `STRING "llama"`, `an array of 12 FLOAT32`.
+// Type and value, for messages: `INT32 -3`, `STRING "chatml"`, `an array of 12 FLOAT32`.
 std::string Describe(const GgufValue& value) {
   const absl::string_view type = GgufTypeName(value.element_type);
   if (value.type == GgufType::kArray) return absl::StrCat("an array of ", value.count, " ", type);

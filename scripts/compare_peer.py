@@ -107,6 +107,9 @@ def main():
     flags.add_argument("--json", action="store_true")
     flags.add_argument("models", nargs="+", metavar="NAME=PATH")
     flags = flags.parse_args()
+    for program in (f"{flags.peer}/llama-bench", f"{flags.peer}/llama-simple", f"{flags.ours}/tessera_bench", f"{flags.ours}/tessera_generate"):
+        if not os.access(program, os.X_OK):
+            sys.exit(f"failed: {program} is missing, expected a program")
     results = {}
     for pair in flags.models:
         name, path = pair.split("=", 1)

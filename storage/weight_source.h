@@ -28,7 +28,11 @@ class WeightLease {  // Move-only; ending it never blocks.
   WeightLease(WeightSource* source, int unit, absl::Span<const std::byte> bytes, bool pinned)
       : source_(source), unit_(unit), bytes_(bytes), pinned_(pinned) {}
   WeightLease(WeightLease&& other) noexcept { Swap(other); }
-  WeightLease& operator=(WeightLease&& other) noexcept { Swap(other); return *this; }
+  WeightLease& operator=(WeightLease&& other) noexcept {
+    WeightLease taken(std::move(other));  // What this lease held ends here, not when `other` does.
+    Swap(taken);
+    return *this;
+  }
   ~WeightLease();
 
   int unit() const { return unit_; }

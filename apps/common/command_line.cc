@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -118,7 +119,7 @@ std::string Wrapped(absl::string_view text, size_t indent) {
   size_t column = indent;
   for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     if (column > indent && column + 1 + word.size() > kColumns) {
-      lines += "\n" + std::string(indent, ' ');
+      absl::StrAppend(&lines, "\n", std::string(indent, ' '));
       column = indent;
     }
     if (column > indent) {
@@ -134,11 +135,11 @@ std::string Wrapped(absl::string_view text, size_t indent) {
 std::string HelpLine(const std::string& left, absl::string_view text) {
   std::string line = absl::StrCat("  ", left);
   if (line.size() + 2 > kTextColumn) {
-    line += "\n" + std::string(kTextColumn, ' ');
+    absl::StrAppend(&line, "\n", std::string(kTextColumn, ' '));
   } else {
     line.resize(kTextColumn, ' ');
   }
-  return line + Wrapped(text, kTextColumn) + "\n";
+  return absl::StrCat(line, Wrapped(text, kTextColumn), "\n");
 }
 
 std::string FlagHelp(const std::string& name) {
@@ -146,7 +147,12 @@ std::string FlagHelp(const std::string& name) {
   const size_t bar = flag.description.rfind('|');
   const std::string left = absl::StrCat("--", name, bar > 0 ? "=" : "", flag.description.substr(0, bar));
   std::string text = flag.description.substr(bar + 1);
-  if (flag.type != "bool" && !flag.default_value.empty()) absl::StrAppend(&text, " Default: ", flag.default_value, ".");
+  double number;  // gflags writes 0.8 with 17 digits.
+  if (flag.type == "double" && absl::SimpleAtod(flag.default_value, &number)) {
+    absl::StrAppend(&text, " Default: ", number, ".");
+  } else if (flag.type != "bool" && !flag.default_value.empty()) {
+    absl::StrAppend(&text, " Default: ", flag.default_value, ".");
+  }
   return HelpLine(left, text);
 }
 
@@ -159,7 +165,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<con
 }
 
 std::string HelpText(const AppInfo& info) {
-  std::string help = Wrapped(absl::StrCat(info.name, ": ", info.summary), 0) + "\n\nExamples:\n";
+  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.name, ": ", info.summary), 0), "\n\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
   for (const FlagGroup& group : info.groups) {
     absl::StrAppend(&help, "\n", group.title, ":\n");

@@ -59,8 +59,15 @@ std::string WeightNames(const Graph& graph, const std::vector<WeightId>& ids) {
 }
 
 std::string ShapeText(const GraphWeight& weight) {
-  if (weight.vector) return absl::StrCat(weight.spec.in_features);
+  if (weight.vector) return absl::StrCat(weight.spec.out_features);
   return absl::StrCat(weight.spec.out_features, " x ", weight.spec.in_features);
+}
+
+// "layer 0, layer 1, layer 2"; where there are many, lines of eight.
+std::string UsesText(const std::vector<GraphUse>& uses) {
+  std::string text;
+  for (size_t i = 0; i < uses.size(); ++i) absl::StrAppend(&text, i == 0 ? "" : i % 8 == 0 ? ",\n  " : ", ", uses[i].name);
+  return text;
 }
 
 std::string OperatorTable(const Graph& graph) {
@@ -127,8 +134,9 @@ void WriteUse(JsonWriter& json, const Graph& graph, const GraphUse& use) {
     const GraphWeight& weight = graph.weights[i];
     json.BeginObject().Key("name").String(weight.spec.name).Key("format").String(InfoOf(weight.spec.format).name);
     json.Key("shape").BeginArray();
-    if (!weight.vector) json.Int(weight.spec.out_features);
-    json.Int(weight.spec.in_features).EndArray();
+    json.Int(weight.spec.out_features);
+    if (!weight.vector) json.Int(weight.spec.in_features);
+    json.EndArray();
     json.Key("unit").Int(use.parts[i].unit).Key("offset").Int(use.parts[i].offset).Key("bytes").Int(use.parts[i].bytes);
     json.EndObject();
   }
@@ -152,8 +160,7 @@ std::string GraphsText(const std::vector<DescribedGraph>& graphs) {
   std::string text = absl::StrCat(graphs.size(), " distinct graphs\n");
   for (size_t i = 0; i < graphs.size(); ++i) {
     const DescribedGraph& graph = graphs[i];
-    const std::string uses = absl::StrJoin(graph.uses, ", ", [](std::string* out, const GraphUse& use) { *out += use.name; });
-    absl::StrAppend(&text, "\ngraph ", i, ": ", uses, "\n", "rows at once: ", graph.compiled.row_capacity, "; arena: ",
+    absl::StrAppend(&text, "\ngraph ", i, ": ", UsesText(graph.uses), "\n", "rows at once: ", graph.compiled.row_capacity, "; arena: ",
                     FormatByteSize(graph.compiled.arena_bytes), "; adapter placeholders: ", graph.compiled.graph.adapters, "\n\n");
     absl::StrAppend(&text, OperatorTable(graph.compiled.graph), "\n", BufferTable(graph.compiled), "\nWeights of ",
                     graph.uses[0].name, ":\n", WeightTable(graph.compiled.graph, graph.uses[0]));

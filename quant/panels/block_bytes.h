@@ -1,4 +1,5 @@
-// Small reads and writes shared by the panel formats: halves in unaligned bytes, and where a quad lies in a tile.
+// What all panel formats share: reading halves from unaligned bytes, and where a quad lies in a tile. Kernels include this, too, so
+// the functions are static: each instruction set has its own copy.
 #pragma once
 
 #include <cstddef>

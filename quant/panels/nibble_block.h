@@ -1,4 +1,5 @@
-// The packing steps that the 4- and 5-bit formats share: walk the blocks of up to 32 rows, move nibbles, move halves.
+// The packing steps that formats share: walk the blocks of up to 32 rows, move nibbles, move halves. Packing happens once, on load or
+// in a tool, so this is plain code without vectors.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Q4_1 in panels: Q4_0's nibbles, then 32 FP16 scales and 32 FP16 minima: 640 bytes (10 lines) for 32 outputs x 32 inputs.
+// A weight is scale * nibble + minimum, so nothing has to be subtracted: sums start at 0.
 #pragma once
 
 #include "tessera/quant/panels/q4_0.h"

@@ -1,4 +1,5 @@
-// Q8_0 in panels: 2 tiles x 512 B of bytes with 128 added (so that they are unsigned), then 32 FP16 scales: 1088 bytes (17 lines).
+// Q8_0 in panels: 2 tiles x 512 B of bytes with 128 added, then 32 FP16 scales: 1088 bytes (17 lines) for 32 outputs x 32 inputs.
+// With 128 added the bytes are unsigned, as the dot product wants its first operand; the sum's start takes it away again.
 #pragma once
 
 #include "tessera/quant/activation.h"

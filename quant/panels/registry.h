@@ -1,4 +1,5 @@
-// The panel formats, one object each, defined in the file of the format's name. Only for panel_format.cc.
+// The panel formats, one object each, defined in the file of the format's name. Only for panel_format.cc, which chooses among them:
+// a new format is a line here and a line there.
 #pragma once
 
 #include "tessera/quant/panels/panel_format.h"

@@ -40,9 +40,13 @@ class GgufMetadata {
   void Set(const std::string& key, Value value) { values_[key] = std::move(value); }
   void Remove(const std::string& key) { values_.erase(key); }
 
+  void AddTo(GgufBuilder& builder) const {
+    for (const auto& [key, value] : values_) value(builder, key);
+  }
+
   absl::StatusOr<std::unique_ptr<GgufFile>> Open() const {
     GgufBuilder builder;
-    for (const auto& [key, value] : values_) value(builder, key);
+    AddTo(builder);
     const char* folder = std::getenv("TMPDIR");
     std::string path = std::string(folder != nullptr ? folder : P_tmpdir) + "/tessera_metadata_XXXXXX.gguf";
     const int descriptor = mkstemps(path.data(), 5);

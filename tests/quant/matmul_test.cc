@@ -8,7 +8,7 @@
 
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/random.h"
-#include "tests/fakes/random_blocks.h"
+#include "tessera/tests/fakes/random_blocks.h"
 
 namespace tessera {
 namespace {

@@ -141,13 +141,13 @@ TEST(Elementwise, ExpIsWithinThreeTenMillionths) {
   EXPECT_LT(worst, 3e-7);
 }
 
-TEST(Elementwise, ExpOfZeroIsOneAndNothingOverflows) {
+TEST(Elementwise, ExpOfZeroIsOneAndLimitsAreZeroAndInfinity) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(At<ExpLanes<LanesPortable>>(0.0f), 1.0f);
   EXPECT_EQ(At<ExpLanes<LanesPortable>>(-kInfinity), 0.0f);
   EXPECT_EQ(At<ExpLanes<LanesPortable>>(-87.5f), 0.0f);
   EXPECT_GT(At<ExpLanes<LanesPortable>>(-87.0f), 0.0f);
-  EXPECT_EQ(At<ExpLanes<LanesPortable>>(kInfinity), At<ExpLanes<LanesPortable>>(88.0f));
+  EXPECT_EQ(At<ExpLanes<LanesPortable>>(kInfinity), kInfinity);
   EXPECT_TRUE(std::isfinite(At<ExpLanes<LanesPortable>>(88.0f)));
 }
 

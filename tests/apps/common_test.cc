@@ -1,0 +1,45 @@
+// The parts the programs share that are functions of their arguments.
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/benchmark.h"
+#include "tessera/apps/common/logit_math.h"
+
+namespace tessera {
+namespace {
+
+TEST(LogitMath, LogSumExpDoesNotOverflow) {
+  EXPECT_NEAR(LogSumExp({1000.f, 1000.f}), 1000 + std::log(2.0), 1e-9);
+  EXPECT_NEAR(LogSumExp({-1000.f, -1001.f}), -1000 + std::log1p(std::exp(-1.0)), 1e-9);
+}
+
+TEST(LogitMath, LargestLogitsBreakTiesByLowestId) {
+  EXPECT_EQ(LargestLogits({1.f, 3.f, 3.f, 2.f}, 3), (std::vector<TokenId>{1, 2, 3}));
+  EXPECT_EQ(LargestLogits({1.f, 1.f}, 9), (std::vector<TokenId>{0, 1}));
+  EXPECT_EQ(LargestLogits({1.f, 1.f}, 0), std::vector<TokenId>());
+}
+
+TEST(LogitMath, NanCountsAsLeast) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(LargestLogits({nan, -5.f, nan, 2.f}, 4), (std::vector<TokenId>{3, 1, 0, 2}));
+}
+
+TEST(Spread, MedianIsTheMiddle) {
+  const Spread odd = SpreadOf({3, 1, 2}), even = SpreadOf({4, 1, 3, 2});
+  EXPECT_EQ(odd.min, 1);
+  EXPECT_EQ(odd.median, 2);
+  EXPECT_EQ(odd.max, 3);
+  EXPECT_EQ(even.median, 2.5);
+}
+
+TEST(ForFlag, NamesTheFlagOnce) {
+  EXPECT_EQ(ForFlag("path", absl::InvalidArgumentError("found x")).message(), "--path: found x");
+  EXPECT_EQ(ForFlag("path", absl::InvalidArgumentError("--path: found x")).message(), "--path: found x");
+  EXPECT_TRUE(ForFlag("path", absl::OkStatus()).ok());
+}
+
+}  // namespace
+}  // namespace tessera

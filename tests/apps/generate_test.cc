@@ -1,0 +1,246 @@
+// tessera_generate, as a person or a script runs it.
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/json.h"
+#include "tessera/base/timeline.h"
+#include "tessera/tests/apps/run_program.h"
+
+namespace tessera {
+namespace {
+
+std::vector<std::string> With(std::vector<std::string> arguments, const std::string& model = "llama") {
+  arguments.insert(arguments.begin(), {"--model=" + TinyModel(model), "--threads=1", "--temperature=0"});
+  return arguments;
+}
+
+Ended Generate(const std::vector<std::string>& arguments, const std::string& input = "") {
+  return RunProgram("tessera_generate", With(arguments), input);
+}
+
+JsonValue Json(const std::string& text) {
+  absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
+  CHECK(value.ok()) << value.status() << text;
+  return *value;
+}
+
+TEST(Generate, PromptFromFlagFileAndInputGiveTheSameText) {
+  const std::string path = ::testing::TempDir() + "/generate_test_prompt";
+  std::ofstream(path) << "the in re\n";
+  const Ended flag = Generate({"--prompt=the in re", "--n_predict=12"});
+  const Ended file = Generate({"--prompt_file=" + path, "--n_predict=12"});
+  const Ended input = Generate({"--n_predict=12"}, "the in re\n");
+  EXPECT_EQ(flag.code, 0) << flag.errors;
+  EXPECT_GT(flag.output.size(), 1u);
+  EXPECT_EQ(flag.output, file.output);
+  EXPECT_EQ(flag.output, input.output);
+}
+
+TEST(Generate, SummaryAndNoteGoToStandardError) {
+  const Ended ended = Generate({"--prompt=the", "--n_predict=5"});
+  EXPECT_NE(ended.errors.find("no chat template"), std::string::npos) << ended.errors;
+  for (const char* part : {"prompt ", "generation 5 tokens", "tokens/s", "first token after", "peak memory"}) {
+    EXPECT_NE(ended.errors.find(part), std::string::npos) << part << " in " << ended.errors;
+  }
+  EXPECT_EQ(Generate({"--prompt=the", "--n_predict=5", "--raw"}).errors.find("no chat template"), std::string::npos);
+}
+
+TEST(Generate, JsonHoldsWhatTheStreamShows) {
+  const Ended streamed = Generate({"--prompt=the in re", "--n_predict=9"});
+  const JsonValue json = Json(Generate({"--prompt=the in re", "--n_predict=9", "--json"}).output);
+  EXPECT_EQ(*json.String("text") + "\n", streamed.output);
+  EXPECT_EQ(json.Ints("tokens")->size(), 9u);
+  EXPECT_EQ(*json.String("finish"), "length");
+  EXPECT_EQ(*json.Object("timings")->Int("output_tokens"), 9);
+}
+
+TEST(Generate, SameSeedSameText) {
+  const std::vector<std::string> hot = {"--prompt=the", "--n_predict=20", "--temperature=2", "--top_k=0", "--seed=5"};
+  const std::string text = Generate(hot).output;
+  EXPECT_EQ(text, Generate(hot).output);
+  std::vector<std::string> other = hot;
+  other.back() = "--seed=6";
+  EXPECT_NE(text, Generate(other).output);
+}
+
+TEST(Generate, StopStringEndsTheTextBeforeIt) {
+  const JsonValue whole = Json(Generate({"--prompt=the in re", "--n_predict=24", "--json"}).output);
+  const std::string text = *whole.String("text");
+  ASSERT_GT(text.size(), 8u);
+  const std::string stop = text.substr(text.size() / 2, 2);
+  for (const std::string& flag : {"--stop=" + stop, [&] {
+         JsonWriter list;
+         list.BeginArray().String("never to be seen").String(stop).EndArray();
+         return "--stop=" + list.text();
+       }()}) {
+    const JsonValue stopped = Json(Generate({"--prompt=the in re", "--n_predict=24", "--json", flag}).output);
+    EXPECT_EQ(*stopped.String("text"), text.substr(0, text.find(stop)));
+    EXPECT_EQ(*stopped.String("finish"), "stop string");
+  }
+}
+
+TEST(Generate, RequestsAreAnsweredInOrderAndAlone) {
+  const std::string a = R"({"id": "a", "tokens": [70, 71, 72], "n": 6})", b = R"({"id": 7, "text": "the in", "n": 3})";
+  const Ended both = Generate({"--jsonl"}, a + "\n\n" + b + "\n");
+  ASSERT_EQ(both.code, 0) << both.errors;
+  EXPECT_EQ(both.output, Generate({"--jsonl"}, a).output + Generate({"--jsonl"}, b).output);
+  std::istringstream lines(both.output);
+  std::string line;
+  std::getline(lines, line);
+  const JsonValue first = Json(line);
+  EXPECT_EQ(*first.String("id"), "a");
+  EXPECT_EQ(*first.Ints("prompt_tokens"), (std::vector<int64_t>{70, 71, 72}));
+  EXPECT_EQ(first.Ints("output_tokens")->size(), 6u);
+  EXPECT_TRUE(first.String("output_text").ok());
+  std::getline(lines, line);
+  EXPECT_EQ(*Json(line).Int("id"), 7);
+  EXPECT_EQ(Json(line).Ints("output_tokens")->size(), 3u);
+}
+
+TEST(Generate, BadRequestNamesLineAndField) {
+  const std::string good = R"({"id": "a", "tokens": [70], "n": 1})";
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"id": "b", "tokens": [70, 271]})", "line 2: tokens[1]: found 271"},
+      {R"({"id": "b", "tokens": [-1]})", "line 2: tokens[0]: found -1"},
+      {R"({"id": "b", "tokens": []})", "line 2: found no tokens"},
+      {R"({"id": "b"})", "line 2: found neither text nor tokens"},
+      {R"({"id": "b", "text": 5})", "line 2: text: found 5"},
+      {R"({"text": "x"})", "line 2: id"},
+      {R"({"id": "b", "text": "x", "n": -4})", "line 2: n: found -4"},
+      {"{\"id\"", "line 2"},
+  };
+  for (const auto& [line, expected] : cases) {
+    const Ended ended = Generate({"--jsonl"}, good + "\n" + line + "\n");
+    EXPECT_EQ(ended.code, 1) << line;
+    EXPECT_NE(ended.errors.find(expected), std::string::npos) << ended.errors << " for " << line;
+    EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << "the good line has its answer";
+  }
+}
+
+TEST(Generate, PromptLongerThanTheContextNamesBoth) {
+  const Ended ended = Generate({"--prompt=" + std::string(600, 'x'), "--context=64"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.output, "");
+  EXPECT_NE(ended.errors.find("prompt: found 600 tokens, expected at most 64"), std::string::npos) << ended.errors;
+}
+
+TEST(Generate, FullContextIsSaid) {
+  const Ended ended = Generate({"--prompt=the", "--context=8", "--n_predict=0"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.errors.find("context of 8 tokens is full"), std::string::npos) << ended.errors;
+}
+
+TEST(Generate, FlagsThatCannotBeAreWrongUsage) {
+  const std::vector<std::string> cases[] = {
+      {"--prompt=a", "--temperature=-1"}, {"--prompt=a", "--top_p=0"},       {"--prompt=a", "--n_predict=-1"},
+      {"--prompt=a", "--path=slow"},      {"--prompt=a", "--kernels=best"},  {"--prompt=a", "--threads=-1"},
+      {"--prompt=a", "--context=-1"},     {"--prompt=a", "--prompt_file=b"}, {"--jsonl", "--json"},
+      {"--jsonl", "--prompt=a"},          {"--raw", "--chat"},               {"--prompt=a", "--chat_template=alpaca"},
+      {"--prompt=a", "--stop=[\"a\", 5]"}, {"--prompt=a", "--system=b"},      {"--prompt_file=/nowhere", "--prompt=a"},
+  };
+  for (const std::vector<std::string>& flags : cases) {
+    const Ended ended = Generate(flags);
+    EXPECT_EQ(ended.code, 2) << flags.back() << ended.errors;
+    EXPECT_NE(ended.errors.find("expected"), std::string::npos) << ended.errors;
+    EXPECT_EQ(ended.output, "");
+  }
+}
+
+TEST(Generate, TruncatedFileIsAClearError) {
+  std::ifstream whole(TinyModel("llama"), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
+  const std::string path = ::testing::TempDir() + "/generate_test_truncated.gguf";
+  for (size_t size : {size_t{0}, size_t{3}, size_t{100}, bytes.size() / 2, bytes.size() - 1}) {
+    std::ofstream(path, std::ios::binary) << bytes.substr(0, size);
+    const Ended ended = RunProgram("tessera_generate", {"--model=" + path, "--prompt=a"});
+    EXPECT_EQ(ended.code, 1) << size;
+    EXPECT_EQ(ended.errors.rfind("tessera_generate: " + path + ": ", 0), 0u) << ended.errors;
+  }
+}
+
+TEST(Generate, DryRunSaysWhatWouldBeLoaded) {
+  const JsonValue plan = Json(Generate({"--dry_run", "--json", "--context=128"}).output);
+  EXPECT_EQ(*plan.Int("layers"), 2);
+  EXPECT_EQ(*plan.Int("context"), 128);
+  EXPECT_EQ(*plan.Int("cache_bytes"), 2 * 2 * 2 * 16 * 128 * 2) << "layers, keys and values, heads, head size, slots, FP16";
+  EXPECT_NE(Generate({"--dry_run"}).output.find("weights"), std::string::npos);
+}
+
+TEST(Generate, DialogueKeepsItsHistory) {
+  const Ended two = Generate({"--chat", "--chat_template=chatml", "--n_predict=6"}, "the\nin\n");
+  const Ended reset = Generate({"--chat", "--chat_template=chatml", "--n_predict=6"}, "the\n/reset\nin\n/exit\nnever read\n");
+  const Ended alone = Generate({"--chat", "--chat_template=chatml", "--n_predict=6"}, "in\n");
+  ASSERT_EQ(two.code, 0) << two.errors;
+  ASSERT_EQ(reset.code, 0) << reset.errors;
+  EXPECT_EQ(reset.output.substr(reset.output.size() - alone.output.size()), alone.output);
+  EXPECT_NE(two.output, reset.output);
+  EXPECT_EQ(two.errors.find("> "), std::string::npos) << "no prompt without a terminal";
+  EXPECT_NE(two.errors.find("peak memory"), std::string::npos);
+}
+
+TEST(Generate, InterruptEndsTheAnswerAndStillPrintsTheSummary) {
+  Program program("tessera_generate", With({"--prompt=the", "--n_predict=0", "--context=400000"}));
+  EXPECT_NE(program.FirstOutput(), "");
+  program.Signal(SIGINT);
+  const Ended ended = program.Finish("");
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_NE(ended.errors.find("peak memory"), std::string::npos) << ended.errors;
+}
+
+TEST(Generate, TerminationEndsTheProgramWithItsCode) {
+  Program program("tessera_generate", With({"--prompt=the", "--n_predict=0", "--context=400000"}));
+  EXPECT_NE(program.FirstOutput(), "");
+  program.Signal(SIGTERM);
+  const Ended ended = program.Finish("");
+  EXPECT_EQ(ended.code, 128 + SIGTERM) << ended.errors;
+  EXPECT_NE(ended.errors.find("peak memory"), std::string::npos) << ended.errors;
+}
+
+TEST(Generate, RepeatedInterruptsEndADialogue) {
+  Program program("tessera_generate", With({"--chat", "--chat_template=chatml", "--n_predict=2"}));
+  program.Write("the\n");
+  EXPECT_NE(program.FirstOutput(), "");
+  for (int i = 0; i < 500 && program.Running(); ++i) {
+    program.Signal(SIGINT);
+    usleep(10'000);
+  }
+  EXPECT_FALSE(program.Running());
+  EXPECT_EQ(program.Finish("").code, 130);
+}
+
+TEST(Generate, ReaderThatGoesAwayEndsItQuietly) {
+  Program program("tessera_generate", With({"--raw", "--prompt=the", "--n_predict=0", "--context=400000"}));
+  EXPECT_NE(program.FirstOutput(), "");
+  program.CloseOutput();
+  const Ended ended = program.Finish("");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.errors, "");
+}
+
+TEST(Generate, TraceShowsGraphRunsAndLeases) {
+  const std::string path = ::testing::TempDir() + "/generate_test_trace.json";
+  ASSERT_EQ(Generate({"--prompt=the", "--n_predict=3", "--trace=" + path}).code, 0);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(JsonValue::Parse(text).ok());
+  EXPECT_NE(text.find(std::string(ZoneName(Zone::kGraphRun))), std::string::npos);
+  EXPECT_NE(text.find(std::string(ZoneName(Zone::kLease))), std::string::npos);
+  const Ended unwritable = Generate({"--prompt=the", "--n_predict=1", "--trace=/nowhere/trace.json"});
+  EXPECT_EQ(unwritable.code, 2);
+  EXPECT_NE(unwritable.errors.find("--trace: "), std::string::npos) << unwritable.errors;
+}
+
+TEST(Generate, EveryArchitectureRunsOnBothPaths) {
+  for (const char* model : {"llama", "llama_tied", "llama_yarn", "qwen2", "qwen3", "gemma3"}) {
+    for (const char* path : {"--path=fast", "--path=reference"}) {
+      const Ended ended = RunProgram("tessera_generate", With({"--prompt=the in", "--n_predict=4", path}, model));
+      EXPECT_EQ(ended.code, 0) << model << path << ended.errors;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,125 @@
+// Runs one of the built programs as a person would: arguments and standard input in, output, errors and exit code out.
+//
+//   Program program("tessera_tokenize", {"--model=" + TinyModel("llama"), "--jsonl"});
+//   Ended ended = program.Finish("{\"id\": 1, \"text\": \"a\"}\n");
+//   EXPECT_EQ(ended.code, 0) << ended.errors;
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <glog/logging.h>
+
+namespace tessera {
+
+inline std::string TinyModel(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
+
+struct Ended {
+  int code;            // 128 + the signal's number if one ended it.
+  std::string output;
+  std::string errors;
+};
+
+class Program {
+ public:
+  Program(const std::string& name, const std::vector<std::string>& arguments) {
+    CHECK_EQ(pipe2(input_, O_CLOEXEC), 0);
+    CHECK_EQ(pipe2(output_, O_CLOEXEC), 0);
+    CHECK_EQ(pipe2(errors_, O_CLOEXEC), 0);
+    std::vector<std::string> all = {std::string(TESSERA_BINARY_DIR) + "/bin/" + name};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& argument : all) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    process_ = fork();
+    CHECK_GE(process_, 0);
+    if (process_ == 0) {
+      dup2(input_[0], STDIN_FILENO);
+      dup2(output_[1], STDOUT_FILENO);
+      dup2(errors_[1], STDERR_FILENO);
+      signal(SIGINT, SIG_DFL);
+      alarm(60);  // A program that hangs ends the test, too.
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    close(input_[0]);
+    close(output_[1]);
+    close(errors_[1]);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (process_ > 0) Finish("");
+  }
+
+  void Signal(int signal) { kill(process_, signal); }
+  void CloseOutput() { close(output_[0]); output_[0] = -1; }
+
+  // Waits for the first bytes of output. Empty if it ended without any.
+  std::string FirstOutput() {
+    char bytes[256];
+    const ssize_t count = read(output_[0], bytes, sizeof(bytes));
+    return count > 0 ? std::string(bytes, count) : "";
+  }
+
+  void Write(const std::string& text) { CHECK_EQ(write(input_[1], text.data(), text.size()), static_cast<ssize_t>(text.size())); }
+
+  bool Running() {
+    int status;
+    if (process_ > 0 && waitpid(process_, &status, WNOHANG) == process_) Keep(status);
+    return process_ > 0;
+  }
+
+  // Gives it `input` and the end of input, and waits for its end.
+  Ended Finish(const std::string& input) {
+    std::thread writer([&] {
+      size_t done = 0;
+      while (done < input.size()) {
+        const ssize_t written = write(input_[1], input.data() + done, input.size() - done);
+        if (written <= 0) break;
+        done += written;
+      }
+      close(input_[1]);
+    });
+    Ended ended;
+    std::thread reader([&] { ended.errors = ReadAll(errors_[0]); });
+    ended.output = output_[0] < 0 ? "" : ReadAll(output_[0]);
+    reader.join();
+    writer.join();
+    int status = 0;
+    if (process_ > 0 && waitpid(process_, &status, 0) == process_) Keep(status);
+    ended.code = code_;
+    return ended;
+  }
+
+ private:
+  static std::string ReadAll(int file) {
+    std::string text;
+    char bytes[4096];
+    for (ssize_t count; (count = read(file, bytes, sizeof(bytes))) > 0;) text.append(bytes, count);
+    close(file);
+    return text;
+  }
+
+  void Keep(int status) {
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    process_ = 0;
+  }
+
+  int input_[2], output_[2], errors_[2];
+  pid_t process_;
+  int code_ = -1;
+};
+
+inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {
+  signal(SIGPIPE, SIG_IGN);  // A program may end before it has read its input.
+  return Program(name, arguments).Finish(input);
+}
+
+}  // namespace tessera

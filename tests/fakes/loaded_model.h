@@ -1,0 +1,146 @@
+// A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and forward pass.
+//
+//   LoadedModel model(TinyModelBuilder({}));                            // or LoadedModel model("model.gguf")
+//   Machine machine(model, {.threads = 2, .scatter_seed = 7});
+//   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token a pass
+//
+// Machines share a model's weights and nothing else. What cannot fail in a right program is CHECKed. Thread-compatible.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glog/logging.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/model/forward.h"
+#include "tessera/npu/host/host_device.h"
+#include "tessera/npu/reference/reference_device.h"
+#include "tessera/tests/fakes/tiny_model.h"
+
+namespace tessera {
+
+template <typename T>
+T Must(absl::StatusOr<T> result) {
+  CHECK(result.ok()) << result.status();
+  return *std::move(result);
+}
+inline void Must(const absl::Status& status) { CHECK(status.ok()) << status; }
+
+class LoadedModel {
+ public:
+  explicit LoadedModel(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
+      : bytes_(builder.Build()) {
+    const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
+    Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), encoding, largest_unit);
+  }
+  explicit LoadedModel(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
+    Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
+  }
+
+  const GgufFile& file() const { return *file_; }
+  const ModelConfig& config() const { return config_; }
+  const WeightLayout& layout() const { return layout_; }
+  WeightSource& source() const { return *source_; }
+
+  // The bytes of every unit, for sources of the test's own.
+  std::vector<std::vector<std::byte>> Units() const {
+    std::vector<std::vector<std::byte>> units(layout_.units());
+    for (int i = 0; i < layout_.units(); ++i) {
+      units[i].resize(layout_.UnitBytes(i));
+      Must(FillUnit(*file_, layout_, i, absl::MakeSpan(units[i])));
+    }
+    return units;
+  }
+
+ private:
+  void Load(absl::StatusOr<std::unique_ptr<GgufFile>> file, WeightEncoding encoding, int64_t largest_unit) {
+    file_ = Must(std::move(file));
+    config_ = Must(ReadModelConfig(*file_));
+    layout_ = Must(WeightLayout::Plan(*file_, config_, encoding, largest_unit));
+    ThreadPool pool(1);
+    source_ = Must(LoadResident(*file_, layout_, pool));
+  }
+
+  std::string bytes_;
+  std::unique_ptr<GgufFile> file_;
+  ModelConfig config_;
+  WeightLayout layout_;
+  std::unique_ptr<WeightSource> source_;
+};
+
+class Machine {
+ public:
+  struct Options {
+    int threads = 1;
+    KernelPath path = BestKernelPath();
+    const MatMulKernels* matmul = nullptr;   // Null: the path's own.
+    uint64_t scatter_seed = 0;               // 0: slots of a sequence are neighbours.
+    int slots = 512;
+    int row_capacity = 64;
+    WeightSource* source = nullptr;          // Null: the model's.
+    Timeline* timeline = nullptr;
+  };
+  // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
+  Machine(const LoadedModel& model, const Options& options) : config_(model.config()), pool_(options.threads) {
+    if (model.layout().encoding() == WeightEncoding::kFloat32) {
+      device_ = std::make_unique<ReferenceDevice>(&pool_);
+    } else {
+      device_ = std::make_unique<HostDevice>(pool_, HostDevice::Options{options.path, options.matmul});
+    }
+    cache_ = Must(KvCache::Create({.layers = static_cast<int>(config_.layers.size()), .heads = config_.kv_heads,
+                                   .head_size = config_.head_size, .slots = options.slots, .format = device_->kv_format(),
+                                   .scatter_seed = options.scatter_seed}));
+    WeightSource& source = options.source != nullptr ? *options.source : model.source();
+    forward_ = Must(Forward::Create(config_, model.layout(), source, *device_,
+                                    {.row_capacity = options.row_capacity, .timeline = options.timeline}));
+  }
+
+  const ModelConfig& config() const { return config_; }
+  KvCache& cache() { return *cache_; }
+  Forward& forward() { return *forward_; }
+
+  // Extends the sequence by `tokens` in one pass and returns the logits of each.
+  std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens,
+                                         const LoraAdapter* adapter = nullptr) {
+    const int before = cache_->Length(sequence), count = static_cast<int>(tokens.size());
+    std::vector<int32_t> slots;
+    Must(cache_->Extend(sequence, count, &slots));
+    std::vector<KvCache::Path> paths;
+    for (int i = 0; i < count; ++i) paths.push_back(cache_->PathOf(sequence, before + i + 1));
+    std::vector<ForwardRow> rows;
+    for (int i = 0; i < count; ++i) rows.push_back({tokens[i], slots[i], paths[i], adapter});
+    Must(forward_->Run(rows, *cache_));
+    return LogitsOfAll(count);
+  }
+
+  // The logits of every row of the last pass.
+  std::vector<std::vector<float>> LogitsOfAll(int rows) {
+    std::vector<float> all(static_cast<size_t>(rows) * config_.vocabulary);
+    std::vector<int> chosen(rows);
+    for (int i = 0; i < rows; ++i) chosen[i] = i;
+    Must(forward_->Logits(chosen, TensorView<float>(all.data(), rows, config_.vocabulary)));
+    std::vector<std::vector<float>> logits(rows);
+    for (int i = 0; i < rows; ++i) logits[i].assign(&all[i * config_.vocabulary], &all[i * config_.vocabulary] + config_.vocabulary);
+    return logits;
+  }
+
+  // The logits of the last of `tokens`, one token a pass, in a sequence of its own.
+  std::vector<float> Plain(absl::Span<const TokenId> tokens, const LoraAdapter* adapter = nullptr) {
+    const KvCache::SequenceId sequence = cache_->NewSequence();
+    std::vector<float> logits;
+    for (const TokenId& token : tokens) logits = Extend(sequence, {&token, 1}, adapter)[0];
+    cache_->Release(sequence);
+    return logits;
+  }
+
+ private:
+  const ModelConfig config_;
+  ThreadPool pool_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Forward> forward_;
+};
+
+}  // namespace tessera
