@@ -16,18 +16,19 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// From this size on a buffer begins on a huge page and is whole huge pages long.
+// From this size on a buffer begins on a huge page and is whole huge pages long, whether it is backed by them or not.
 constexpr int64_t PageOf(int64_t bytes) { return bytes >= kHugePage ? kHugePage : AlignedBuffer::kAlignment; }
 
-// A mapping of `length` bytes at a multiple of the huge page: maps one page more and gives both ends back.
-std::byte* MapOnHugePages(int64_t length) {
+// A mapping of `length` bytes at a multiple of the huge page: maps one page more and gives both ends back. advice: MADV_HUGEPAGE or
+// MADV_NOHUGEPAGE; a system without huge pages refuses, and that is fine.
+std::byte* MapOnHugeBoundary(int64_t length, int advice) {
   void* mapped = mmap(nullptr, length + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   std::byte* const begin = static_cast<std::byte*>(mapped);
   const int64_t head = AlignUp(reinterpret_cast<intptr_t>(begin), kHugePage) - reinterpret_cast<intptr_t>(begin);
   if (head > 0) munmap(begin, head);
   munmap(begin + head + length, kHugePage - head);          // head < kHugePage, so there is always a tail.
-  madvise(begin + head, length, MADV_HUGEPAGE);             // Advice: a system without huge pages refuses, and that is fine.
+  madvise(begin + head, length, advice);
   return begin + head;
 }
 
@@ -38,13 +39,14 @@ std::byte* MapOnSmallPages(int64_t length) {
 
 }  // namespace
 
-absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes) {
+absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes, Pages pages) {
   if (bytes < 0) return absl::InvalidArgumentError(absl::StrCat("buffer size: found ", bytes, ", expected >= 0"));
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
   ASSIGN_OR_RETURN(const int64_t length, CheckedAlignUp(bytes, PageOf(bytes)));
   RETURN_IF_ERROR(CheckedAdd(length, kHugePage).status());
-  buffer.data_ = bytes >= kHugePage ? MapOnHugePages(length) : MapOnSmallPages(length);
+  const int advice = pages == Pages::kLarge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+  buffer.data_ = bytes >= kHugePage ? MapOnHugeBoundary(length, advice) : MapOnSmallPages(length);
   if (buffer.data_ == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes: ", std::strerror(errno)));
   }

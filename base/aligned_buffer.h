@@ -3,7 +3,8 @@
 //   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
 //   float* values = buffer.as<float>();
 //
-// Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. Thread-compatible.
+// Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. But a large page is backed whole when one
+// byte of it is touched, so memory that fills up slowly, here and there, is better off with Pages::kSmall. Thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,11 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
  public:
   static constexpr int64_t kAlignment = 4096;  // Also what O_DIRECT reads need.
 
+  enum class Pages { kLarge, kSmall };
+
   // Zeroed memory, physically backed only when touched. ResourceExhausted (with the size) if the system has none to give;
   // InvalidArgument if bytes < 0. Zero bytes give an empty buffer.
-  static absl::StatusOr<AlignedBuffer> Allocate(int64_t bytes);
+  static absl::StatusOr<AlignedBuffer> Allocate(int64_t bytes, Pages pages = Pages::kLarge);
 
   AlignedBuffer() = default;
   AlignedBuffer(AlignedBuffer&& other) noexcept;

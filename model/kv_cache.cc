@@ -39,7 +39,8 @@ absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int64_t sl
 }
 
 absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes, const KvCache::Options& options, int slots) {
-  absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes);
+  // Small pages: each layer and head fills its own part from the start, and large pages would back all of them at the first token.
+  absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kSmall);
   if (buffer.ok()) return buffer;
   return absl::ResourceExhaustedError(absl::StrCat(
       "KV cache ", what, " (", options.layers, " layers x ", options.heads, " heads x ", options.head_size, " x ", slots,

@@ -135,10 +135,9 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
 }
 
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
-  std::vector<AlignedBuffer> units(layout.units());
-  for (int unit = 0; unit < layout.units(); ++unit) {
-    ASSIGN_OR_RETURN(units[unit], AlignedBuffer::Allocate(layout.UnitBytes(unit)));
-  }
+  std::vector<int64_t> unit_bytes;
+  for (int unit = 0; unit < layout.units(); ++unit) unit_bytes.push_back(layout.UnitBytes(unit));
+  ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, ResidentSource::Create(unit_bytes));
   std::vector<int> order(layout.units());  // Largest first, so that no thread is left with a large unit at the end.
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) { return layout.UnitBytes(a) > layout.UnitBytes(b); });
@@ -146,12 +145,13 @@ absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& fil
   std::atomic<int> next = 0;
   pool.Run([&](int) {
     for (int i = next++; i < layout.units(); i = next++) {
-      statuses[order[i]] = FillUnit(file, layout, order[i], units[order[i]].bytes());
+      statuses[order[i]] = FillUnit(file, layout, order[i], source->Unit(order[i]));
+      // The packed copy is what is read from now on; without this the process would hold the model twice.
+      for (const WeightLayout::Placed& placed : layout.PartsOfUnit(order[i])) file.Forget(*file.FindTensor(*placed.tensor));
     }
   });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
-  for (const GgufTensor& tensor : file.tensors()) file.Forget(tensor);  // The packed copy is what is read from now on.
-  return std::make_unique<ResidentSource>(std::move(units));
+  return source;
 }
 
 }  // namespace tessera

@@ -1,5 +1,7 @@
 #include "tessera/quant/matmul.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +29,7 @@ absl::StatusOr<std::byte*> MatMulScratch::Reserve(int64_t bytes) {
 
 absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
                     const MatMulKernels& kernels, int terms) {
+  CHECK(terms == 1 || terms == 2) << "terms: found " << terms;
   RETURN_IF_ERROR(CheckShapes(w, x, y));
   const bool rounds = !PanelFormatOf(w.format()).float_activations;
   std::byte* storage = nullptr;

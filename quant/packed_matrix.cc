@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-absl::Status SizeError(const MatrixSpec& spec, const char* what, int64_t found, int64_t expected) {
+absl::Status SizeError(const MatrixSpec& spec, const absl::AlphaNum& what, int64_t found, const absl::AlphaNum& expected) {
   return absl::InvalidArgumentError(
       absl::StrCat(spec.name, " (", InfoOf(spec.format).name, " ", spec.out_features, " x ", spec.in_features, "): ", what,
                    ": found ", found, ", expected ", expected));
@@ -21,8 +21,10 @@ absl::Status SizeError(const MatrixSpec& spec, const char* what, int64_t found, 
 }  // namespace
 
 absl::StatusOr<int64_t> PackedMatrix::BytesFor(const MatrixSpec& spec) {
-  if (spec.out_features < 1) return SizeError(spec, "out_features", spec.out_features, 1);
-  if (spec.in_features < 1) return SizeError(spec, "in_features", spec.in_features, 1);
+  if (spec.out_features < 1) return SizeError(spec, "out_features", spec.out_features, ">= 1");
+  if (spec.in_features < 1) return SizeError(spec, "in_features", spec.in_features, ">= 1");
+  const int block = InfoOf(spec.format).values_per_block;
+  if (spec.in_features % block != 0) return SizeError(spec, absl::StrCat("in_features modulo ", block), spec.in_features % block, 0);
   RETURN_IF_ERROR(BytesOfRows(spec.format, spec.out_features, spec.in_features).status());
   const PanelFormat& panel = PanelFormatOf(spec.format);
   ASSIGN_OR_RETURN(const int64_t panel_bytes, CheckedMul(spec.in_features / panel.inputs_per_block, panel.bytes_per_block));

@@ -99,10 +99,11 @@ class Session {
   absl::Span<const TokenId> tokens() const { return tokens_; }
 
   // Appends tokens and computes the logits after the last. ResourceExhausted (found, context) if they do not fit, InvalidArgument
-  // for a token outside the vocabulary; the sequence is then as it was.
+  // for a token outside the vocabulary (which, found, expected), or the first error of a pass; the sequence is then as it was.
   absl::Status Append(absl::Span<const TokenId> tokens);
 
-  // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call.
+  // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call. Its
+  // error ends the call, and is treated like one of a pass.
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
 
@@ -115,9 +116,13 @@ class Session {
  private:
   friend class Engine;
   Session(Engine& engine, KvCache::SequenceId sequence);
-  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence.
+  absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
+  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails.
   absl::Status Pass(absl::Span<const TokenId> tokens);
-  absl::Status CheckRoom(size_t tokens) const;
+  absl::Status AppendParts(absl::Span<const TokenId> tokens);
+  absl::Status AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
+  // Returns `status`; if it is an error, the sequence is cut to `length` first. The logits of what is left are still there.
+  absl::Status OrUndo(int length, const absl::Status& status);
 
   Engine& engine_;
   const KvCache::SequenceId sequence_;

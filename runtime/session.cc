@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <glog/logging.h>
 
@@ -13,71 +14,86 @@ Session::Session(Engine& engine, KvCache::SequenceId sequence)
 
 Session::~Session() { engine_.cache().Release(sequence_); }
 
-absl::Status Session::CheckRoom(size_t tokens) const {
-  const size_t total = tokens_.size() + tokens;
-  if (total <= static_cast<size_t>(engine_.context())) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens,
-                                                   " more, expected at most ", engine_.context(), " together (--context)"));
+absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
+  if (tokens_.size() + tokens.size() > static_cast<size_t>(engine_.context())) {
+    return absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens.size(),
+                                                     " more, expected at most ", engine_.context(), " together (--context)"));
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= 0 && tokens[i] < engine_.config().vocabulary) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("token ", i, ": found ", tokens[i], ", expected 0 to ", engine_.config().vocabulary - 1));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Session::Pass(absl::Span<const TokenId> tokens) {
   const int before = length();
-  has_logits_ = false;
   slots_.clear();
   RETURN_IF_ERROR(engine_.cache().Extend(sequence_, static_cast<int>(tokens.size()), &slots_));
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   paths_.clear();
   rows_.clear();
   for (size_t i = 0; i < tokens.size(); ++i) paths_.push_back(engine_.cache().PathOf(sequence_, before + static_cast<int>(i) + 1));
   for (size_t i = 0; i < tokens.size(); ++i) rows_.push_back({tokens[i], slots_[i], paths_[i], nullptr});
-  const absl::Status status = engine_.forward().Run(rows_, engine_.cache());
-  if (!status.ok()) {
-    engine_.cache().Truncate(sequence_, before);
-    return status;
-  }
-  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  return absl::OkStatus();
+  return engine_.forward().Run(rows_, engine_.cache());
+}
+
+absl::Status Session::OrUndo(int length, const absl::Status& status) {
+  if (status.ok()) return status;
+  engine_.cache().Truncate(sequence_, length);
+  tokens_.resize(length);
+  return status;
 }
 
 absl::Status Session::Append(absl::Span<const TokenId> tokens) {
   if (tokens.empty()) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckRoom(tokens.size()));
-  const int before = length(), capacity = engine_.forward().row_capacity();
+  RETURN_IF_ERROR(CheckTokens(tokens));
+  return OrUndo(length(), AppendParts(tokens));
+}
+
+absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
+  const int capacity = engine_.forward().row_capacity();
   int last = 0;
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
-    const absl::Status status = Pass(part);
-    if (!status.ok()) {
-      Truncate(before);
-      return status;
-    }
+    RETURN_IF_ERROR(Pass(part));
     last = static_cast<int>(part.size()) - 1;
   }
+  has_logits_ = false;
   RETURN_IF_ERROR(engine_.forward().Logits({last}, TensorView<float>(logits_buffer_.data(), 1, engine_.config().vocabulary)));
   has_logits_ = true;
   return absl::OkStatus();
 }
 
 absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
-  RETURN_IF_ERROR(CheckRoom(tokens.size()));
-  constexpr int kAtOnce = 32;  // Rows of logits held at a time: 32 MiB at a vocabulary of 262,144.
-  const int64_t vocabulary = engine_.config().vocabulary;
-  std::vector<float> some(kAtOnce * vocabulary);
-  const int capacity = engine_.forward().row_capacity();
+  if (tokens.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckTokens(tokens));
+  return OrUndo(length(), AppendEachPart(tokens, on_logits));
+}
+
+absl::Status Session::AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
+  constexpr size_t kAtOnce = 32;  // Rows of logits held at a time: 32 MiB at a vocabulary of 262,144.
+  const size_t vocabulary = engine_.config().vocabulary;
+  std::vector<float> some(std::min(kAtOnce, tokens.size()) * vocabulary);
+  size_t last = 0;
+  const size_t capacity = engine_.forward().row_capacity();
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     RETURN_IF_ERROR(Pass(part));
-    for (int row = 0; row < static_cast<int>(part.size()); row += kAtOnce) {
-      std::vector<int> chosen;
-      for (int r = row; r < std::min<int>(row + kAtOnce, part.size()); ++r) chosen.push_back(r);
-      TensorView<float> view(some.data(), chosen.size(), vocabulary);
+    for (size_t row = 0; row < part.size(); row += kAtOnce) {
+      std::vector<int> chosen(std::min(kAtOnce, part.size() - row));
+      std::iota(chosen.begin(), chosen.end(), static_cast<int>(row));
+      const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));
       RETURN_IF_ERROR(engine_.forward().Logits(chosen, view));
       for (size_t i = 0; i < chosen.size(); ++i) {
-        RETURN_IF_ERROR(on_logits(static_cast<int>(begin) + chosen[i], {view.row(i), static_cast<size_t>(vocabulary)}));
+        RETURN_IF_ERROR(on_logits(static_cast<int>(begin) + chosen[i], {view.row(i), vocabulary}));
       }
-      logits_buffer_.assign(view.row(chosen.size() - 1), view.row(chosen.size() - 1) + vocabulary);
+      last = chosen.size() - 1;
     }
-    has_logits_ = true;
   }
+  std::copy_n(some.data() + last * vocabulary, vocabulary, logits_buffer_.data());
+  has_logits_ = true;
   return absl::OkStatus();
 }
 

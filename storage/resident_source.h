@@ -1,12 +1,14 @@
 // Weights that are all in memory: every lease is a view of bytes that stay where they are.
 //
-//   std::vector<AlignedBuffer> units = ...;                 // one per unit, filled by model/weights
-//   ResidentSource source(std::move(units));
-//   ASSIGN_OR_RETURN(WeightLease lease, source.Acquire(0));
+//   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, ResidentSource::Create(unit_bytes));   // sizes, one per unit
+//   for (int unit = 0; unit < source->units(); ++unit) Fill(unit, source->Unit(unit));
+//   ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
 //
-// Thread-safe.
+// All units lie in one buffer on large pages, each at a multiple of 4096 bytes: one buffer a unit would round every unit up to whole
+// large pages. Thread-safe once filled; different units may be filled at once.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
@@ -16,15 +18,24 @@ namespace tessera {
 
 class ResidentSource : public WeightSource {
  public:
-  explicit ResidentSource(std::vector<AlignedBuffer> units) : units_(std::move(units)) {}
+  // Zeroed units of the sizes given. InvalidArgument for a negative size, OutOfRange if their sum overflows, ResourceExhausted (with
+  // the bytes) if the system has none to give.
+  static absl::StatusOr<std::unique_ptr<ResidentSource>> Create(absl::Span<const int64_t> unit_bytes);
 
   int units() const override { return static_cast<int>(units_.size()); }
   absl::StatusOr<WeightLease> Acquire(int unit) override;
 
+  // The bytes of a unit, to be filled before it is leased. REQUIRES: 0 <= unit < units().
+  absl::Span<std::byte> Unit(int unit);
+
  private:
+  struct Extent { int64_t offset; int64_t bytes; };
+
+  ResidentSource() = default;
   void Release(int, absl::Span<const std::byte>) override {}
 
-  std::vector<AlignedBuffer> units_;
+  AlignedBuffer buffer_;
+  std::vector<Extent> units_;
 };
 
 }  // namespace tessera

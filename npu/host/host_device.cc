@@ -27,6 +27,28 @@ int LongestPath(const RunArguments& arguments) {
   return longest;
 }
 
+absl::Status CheckCacheFormat(const CompiledGraph& graph, const RunArguments& arguments) {
+  const bool uses_cache = graph.needs.key_columns != 0 || graph.needs.head_size != 0;
+  if (!uses_cache || arguments.kv.format() == KvFormat::kHalf) return absl::OkStatus();
+  return absl::InvalidArgumentError("arguments: kv: format: found FP32, expected FP16");
+}
+
+// The kernel keeps A x on its stack.
+absl::Status CheckRanks(const CompiledGraph& graph, const RunArguments& arguments) {
+  const AdapterProduct* checked = nullptr;  // Rows of one task stand side by side and share theirs.
+  for (size_t row = 0; row < arguments.adapters.size(); ++row) {
+    const AdapterProduct* products = arguments.adapters[row];
+    if (products == checked) continue;
+    checked = products;
+    for (int i = 0; products != nullptr && i < graph.graph.adapters; ++i) {
+      if (products[i].a == nullptr || products[i].rank <= kLargestRank) continue;
+      return absl::InvalidArgumentError(absl::StrCat("arguments: adapter ", i, " of row ", row, ": rank: found ",
+                                                     products[i].rank, ", expected at most ", kLargestRank));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 struct HostDevice::LoadedGraph {
@@ -55,10 +77,9 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   }
   const HostGraph& graph = graphs_[handle]->host;
   RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), arguments));
-  if (graph.widest_head > 0 && arguments.kv.format() != kv_format()) {
-    return absl::InvalidArgumentError("kv: found a cache of FP32, expected FP16 (Device::kv_format)");
-  }
   if (arguments.rows == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckCacheFormat(graph.compiled, arguments));
+  RETURN_IF_ERROR(CheckRanks(graph.compiled, arguments));
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
   RETURN_IF_ERROR(GrowTo(private_, scratch_bytes * pool_.threads()));

@@ -86,6 +86,7 @@ void Worker::Execute(const Embedding& op) {
     table->ReadRow(entry, y);
     for (int64_t i = 0; i < Columns(op.y); ++i) y[i] *= op.scale;
   }
+  if (single_) run_.pool.Barrier();  // The others read what one of them wrote.
 }
 
 bool Worker::AnyRounded(const Linear& op) const {

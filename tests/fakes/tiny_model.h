@@ -28,7 +28,8 @@ struct TinyModel {
   int layers = 2;
   int context = 128;
   int window = 0;                     // Of gemma3's local layers.
-  bool tied = false;
+  bool tied = false;                  // The head is the embedding table.
+  bool writes_letters = false;        // The head is FP32, and only lower-case letters have logits other than 0.
   std::vector<BlockFormat> formats = {BlockFormat::kQ8_0};
   std::set<std::string> without;      // Tensors left out, to see that they are missed.
   uint64_t seed = 1;
@@ -44,7 +45,11 @@ class TinyModelWriter {
     Matrix("token_embd.weight", kTinyVocabulary, model_.width, /*scale=*/1);
     for (int layer = 0; layer < model_.layers; ++layer) WriteLayer("blk." + std::to_string(layer) + ".");
     Vector("output_norm.weight", model_.width, 1);
-    if (!model_.tied) Matrix("output.weight", kTinyVocabulary, model_.width, Scale(model_.width));
+    if (model_.writes_letters) {
+      LetterHead();
+    } else if (!model_.tied) {
+      Matrix("output.weight", kTinyVocabulary, model_.width, Scale(model_.width));
+    }
     return std::move(builder_);
   }
 
@@ -96,6 +101,14 @@ class TinyModelWriter {
     const BlockFormat format = model_.formats[matrices_++ % model_.formats.size()];
     Add(name, {static_cast<uint64_t>(columns), static_cast<uint64_t>(rows)}, format,
         RandomBlocks(format, int64_t{rows} * columns, NextSeed(), scale));
+  }
+
+  void LetterHead() {
+    const size_t row = model_.width * sizeof(float);
+    std::vector<std::byte> head(kTinyVocabulary * row);
+    const std::vector<std::byte> rows = RandomBlocks(BlockFormat::kF32, 26 * int64_t{model_.width}, NextSeed(), Scale(model_.width));
+    std::copy(rows.begin(), rows.end(), head.begin() + 'a' * row);
+    Add("output.weight", {static_cast<uint64_t>(model_.width), kTinyVocabulary}, BlockFormat::kF32, head);
   }
 
   // Numbers within half of `around`.

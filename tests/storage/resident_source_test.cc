@@ -10,16 +10,16 @@
 namespace tessera {
 namespace {
 
+void Fill(int unit, absl::Span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), static_cast<std::byte>(unit + 1)); }
+
 // Unit i has 1000 * i + 1 bytes of value i + 1.
-std::vector<AlignedBuffer> Units(int count) {
-  std::vector<AlignedBuffer> units;
-  for (int i = 0; i < count; ++i) {
-    absl::StatusOr<AlignedBuffer> unit = AlignedBuffer::Allocate(1000 * i + 1);
-    EXPECT_TRUE(unit.ok()) << unit.status();
-    std::fill(unit->bytes().begin(), unit->bytes().end(), static_cast<std::byte>(i + 1));
-    units.push_back(*std::move(unit));
-  }
-  return units;
+std::unique_ptr<ResidentSource> SourceOf(int count) {
+  std::vector<int64_t> unit_bytes;
+  for (int i = 0; i < count; ++i) unit_bytes.push_back(1000 * i + 1);
+  absl::StatusOr<std::unique_ptr<ResidentSource>> source = ResidentSource::Create(unit_bytes);
+  EXPECT_TRUE(source.ok()) << source.status();
+  for (int unit = 0; unit < count; ++unit) Fill(unit, (*source)->Unit(unit));
+  return *std::move(source);
 }
 
 bool Holds(const WeightLease& lease, int unit) {
@@ -29,38 +29,41 @@ bool Holds(const WeightLease& lease, int unit) {
 }
 
 TEST(ResidentSource, HeaderExample) {
-  const auto run = [](std::vector<AlignedBuffer> units) -> absl::StatusOr<bool> {
-    ResidentSource source(std::move(units));
-    ASSIGN_OR_RETURN(WeightLease lease, source.Acquire(0));
+  const auto run = [](const std::vector<int64_t>& unit_bytes) -> absl::StatusOr<bool> {
+    ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, ResidentSource::Create(unit_bytes));
+    for (int unit = 0; unit < source->units(); ++unit) Fill(unit, source->Unit(unit));
+    ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
     return Holds(lease, 0);
   };
-  const absl::StatusOr<bool> held = run(Units(1));
+  const absl::StatusOr<bool> held = run({1, 1001});
   ASSERT_TRUE(held.ok()) << held.status();
   EXPECT_TRUE(*held);
 }
 
-TEST(ResidentSource, LeasesTheBytesItWasGivenWhereTheyLie) {
-  std::vector<AlignedBuffer> units = Units(3);
-  const std::byte* places[3];
-  for (int i = 0; i < 3; ++i) places[i] = units[i].data();
-  ResidentSource source(std::move(units));
-  ASSERT_EQ(source.units(), 3);
+TEST(ResidentSource, LeasesEachUnitWhereItWasFilled) {
+  const std::unique_ptr<ResidentSource> source = SourceOf(3);
+  ASSERT_EQ(source->units(), 3);
   for (const int unit : {2, 0, 1, 0}) {
-    const absl::StatusOr<WeightLease> lease = source.Acquire(unit);
+    const absl::StatusOr<WeightLease> lease = source->Acquire(unit);
     ASSERT_TRUE(lease.ok()) << lease.status();
-    EXPECT_EQ(lease->bytes().data(), places[unit]);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(places[unit]) % 4096, 0u);
+    EXPECT_EQ(lease->bytes().data(), source->Unit(unit).data());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(lease->bytes().data()) % 4096, 0u);
     EXPECT_TRUE(Holds(*lease, unit));
     EXPECT_TRUE(lease->pinned());
   }
 }
 
+TEST(ResidentSource, RefusesSizesThatCannotBe) {
+  EXPECT_EQ(ResidentSource::Create({1, -5}).status().message(), "unit 1: size: found -5, expected >= 0");
+  EXPECT_EQ(ResidentSource::Create({INT64_MAX, 1}).status().code(), absl::StatusCode::kOutOfRange);
+}
+
 TEST(ResidentSource, LeasesAUnitToManyAtOnce) {
-  ResidentSource source(Units(4));
+  const std::unique_ptr<ResidentSource> source = SourceOf(4);
   std::atomic<int> wrong = 0;
   const auto read = [&] {
     for (int i = 0; i < 200; ++i) {
-      const absl::StatusOr<WeightLease> lease = source.Acquire(i % 4), same = source.Acquire(i % 4);
+      const absl::StatusOr<WeightLease> lease = source->Acquire(i % 4), same = source->Acquire(i % 4);
       if (!lease.ok() || !same.ok() || !Holds(*lease, i % 4) || lease->bytes().data() != same->bytes().data()) ++wrong;
     }
   };
@@ -71,9 +74,9 @@ TEST(ResidentSource, LeasesAUnitToManyAtOnce) {
 }
 
 TEST(ResidentSource, UnitsItDoesNotHaveAreABugOfOurs) {
-  ResidentSource source(Units(2));
-  EXPECT_DEATH((void)source.Acquire(2), "unit 2 of 2");
-  EXPECT_DEATH((void)source.Acquire(-1), "unit -1 of 2");
+  const std::unique_ptr<ResidentSource> source = SourceOf(2);
+  EXPECT_DEATH((void)source->Acquire(2), "unit 2 of 2");
+  EXPECT_DEATH((void)source->Acquire(-1), "unit -1 of 2");
 }
 
 }  // namespace

@@ -1,0 +1,256 @@
+// The proof that a row's result depends on its own tokens alone: random programs over sequences, drafts and passes, whose every logit
+// must have the bits that the same tokens give one at a time, in order, on one thread.
+//
+//   Logbook book;
+//   EXPECT_EQ(RandomProgram({.seed = TestSeed(), .steps = 500}).Run(machine, book), "");    // or the first difference, in words
+//   EXPECT_EQ(book.CompareWithPlain(oracle), "");
+//
+// A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows
+// of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then
+// accepted or rejected; its rows come in random order, and random ones of them are asked for logits. Programs may share a logbook:
+// then they must agree with each other, too. Thread-compatible.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "tessera/base/random.h"
+#include "tessera/tests/fakes/loaded_model.h"
+
+namespace tessera {
+
+// $TESSERA_TEST_SEED, or a fixed number. Tests print it with each failure.
+inline uint64_t TestSeed() {
+  const char* seed = std::getenv("TESSERA_TEST_SEED");
+  return seed != nullptr ? std::strtoull(seed, nullptr, 10) : 20;
+}
+
+// What was computed so far for each token path.
+class Logbook {
+ public:
+  using Text = std::vector<TokenId>;
+
+  // Empty, or how the logits differ from those noted before for the same text.
+  std::string Note(const Text& text, const std::vector<float>& logits) {
+    const auto [known, added] = noted_.emplace(text, logits);
+    return added ? "" : Difference(text, logits, known->second);
+  }
+
+  // Computes every text anew, one token a pass. They come in the order of their tokens, so that each beginning is computed once.
+  std::string CompareWithPlain(Machine& oracle) const {
+    const KvCache::SequenceId sequence = oracle.cache().NewSequence();
+    Text current;
+    std::string difference;
+    for (const auto& [text, logits] : noted_) {
+      size_t same = 0;
+      while (same < current.size() && same + 1 < text.size() && current[same] == text[same]) ++same;
+      oracle.cache().Truncate(sequence, static_cast<int>(same));
+      std::vector<float> plain;
+      for (size_t i = same; i < text.size(); ++i) plain = oracle.Extend(sequence, {&text[i], 1})[0];
+      current = text;
+      difference = Difference(text, logits, plain);
+      if (!difference.empty()) break;
+    }
+    oracle.cache().Release(sequence);
+    return difference;
+  }
+
+  size_t texts() const { return noted_.size(); }
+
+ private:
+  static std::string Difference(const Text& text, const std::vector<float>& found, const std::vector<float>& expected) {
+    if (found.size() == expected.size() && std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)) == 0) return "";
+    size_t i = 0;
+    while (i + 1 < found.size() && std::memcmp(&found[i], &expected[i], sizeof(float)) == 0) ++i;
+    return absl::StrFormat("logit %d: found %a, expected %a; tokens %s", i, found[i], expected[i], absl::StrJoin(text, " "));
+  }
+
+  std::map<Text, std::vector<float>> noted_;
+};
+
+class RandomProgram {
+ public:
+  struct Options {
+    uint64_t seed = 0;
+    int steps = 0;
+    int longest = 40;     // Tokens of a sequence, drafts not counted.
+    int sequences = 5;    // At once.
+  };
+  explicit RandomProgram(const Options& options) : options_(options), random_(options.seed) {}
+
+  // Empty, or the first difference. Sequences are released in the end.
+  std::string Run(Machine& machine, Logbook& book) {
+    machine_ = &machine, book_ = &book;
+    std::string difference;
+    for (step_ = 0; step_ < options_.steps && difference.empty(); ++step_) difference = Step();
+    while (!sequences_.empty()) Release(0);
+    return difference.empty() ? "" : absl::StrCat("seed ", options_.seed, " step ", step_ - 1, ": ", difference);
+  }
+
+  int64_t rows() const { return rows_computed_; }
+
+ private:
+  struct Sequence {
+    KvCache::SequenceId id;
+    std::vector<TokenId> tokens;
+    int story;                    // Whose text it follows.
+  };
+  struct Row {
+    std::vector<TokenId> text;    // Its own token last.
+    int32_t slot;
+    KvCache::Path path;
+  };
+  struct Draft {                  // A node of a draft tree.
+    size_t owner;                 // Index of its sequence.
+    Sequence sequence;
+  };
+
+  KvCache& cache() { return machine_->cache(); }
+  size_t Any(size_t count) { return static_cast<size_t>(random_.Below(static_cast<int64_t>(count))); }
+
+  // Stories 0 and 1 begin alike, and so do 2 and 3.
+  TokenId TokenOf(int story, size_t position) const {
+    const uint64_t name = position < 10 ? story / 2 : story + 100;
+    return static_cast<TokenId>(CounterRandom(1, name, position) % machine_->config().vocabulary);
+  }
+  // What a drafter might guess wrongly.
+  TokenId OtherToken(size_t position) const {
+    return static_cast<TokenId>(CounterRandom(2, 0, position) % machine_->config().vocabulary);
+  }
+
+  std::string Step() {
+    const int64_t kind = random_.Below(12);
+    if (sequences_.empty() || kind == 0) {
+      Begin();
+    } else if (kind == 1) {
+      Fork(Any(sequences_.size()));
+    } else if (kind == 2) {
+      Truncate(sequences_[Any(sequences_.size())]);
+    } else if (kind == 3 && sequences_.size() > 2) {
+      Release(Any(sequences_.size()));
+    } else {
+      return Pass();
+    }
+    return "";
+  }
+
+  void Begin() {
+    if (static_cast<int>(sequences_.size()) == options_.sequences) Release(Any(sequences_.size()));
+    sequences_.push_back({cache().NewSequence(), {}, static_cast<int>(Any(4))});
+  }
+  void Fork(size_t index) {
+    const Sequence from = sequences_[index];
+    const int length = static_cast<int>(random_.Below(static_cast<int64_t>(from.tokens.size()) + 1));
+    Sequence fork = {Must(cache().Fork(from.id, length)), from.tokens, static_cast<int>(Any(4))};
+    fork.tokens.resize(length);
+    if (static_cast<int>(sequences_.size()) == options_.sequences) Release(Any(sequences_.size()));
+    sequences_.push_back(std::move(fork));
+  }
+  void Truncate(Sequence& sequence) {
+    sequence.tokens.resize(Any(sequence.tokens.size() + 1));
+    cache().Truncate(sequence.id, static_cast<int>(sequence.tokens.size()));
+  }
+  void Release(size_t index) {
+    cache().Release(sequences_[index].id);
+    sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
+  std::string Pass() {
+    rows_.clear();
+    drafts_.clear();
+    const size_t first = Any(sequences_.size()), parts = std::min<size_t>(1 + Any(3), sequences_.size());
+    for (size_t part = 0; part < parts; ++part) {
+      const size_t owner = (first + part) % sequences_.size();
+      if (sequences_[owner].tokens.size() >= static_cast<size_t>(options_.longest)) Truncate(sequences_[owner]);
+      const int64_t kind = random_.Below(3);  // A cut, a draft tree, or both.
+      if (kind != 1) AddCut(sequences_[owner]);
+      if (kind != 0) AddDrafts(owner);
+    }
+    if (random_.Below(2) == 0) Shuffle(rows_);
+    const std::string difference = Compute();
+    Settle();
+    return difference;
+  }
+
+  void AddCut(Sequence& sequence) {
+    const size_t left = options_.longest - std::min<size_t>(options_.longest, sequence.tokens.size());
+    const size_t count = std::min<size_t>(1 + Any(random_.Below(4) == 0 ? 14 : 4), left);
+    for (size_t i = 0; i < count; ++i) AddRow(sequence, TokenOf(sequence.story, sequence.tokens.size()));
+  }
+
+  // Each node hangs on the sequence or on an earlier node.
+  void AddDrafts(size_t owner) {
+    const size_t begin = drafts_.size(), nodes = 1 + Any(6);
+    for (size_t node = 0; node < nodes; ++node) {
+      const size_t parent = Any(node + 1);
+      const Sequence& from = parent == node ? sequences_[owner] : drafts_[begin + parent].sequence;
+      Sequence draft = {Must(cache().Fork(from.id, cache().Length(from.id))), from.tokens, from.story};
+      const size_t position = draft.tokens.size();
+      AddRow(draft, random_.Below(3) > 0 ? TokenOf(draft.story, position) : OtherToken(position));
+      drafts_.push_back({owner, std::move(draft)});
+    }
+  }
+
+  void AddRow(Sequence& sequence, TokenId token) {
+    std::vector<int32_t> slots;
+    Must(cache().Extend(sequence.id, 1, &slots));
+    sequence.tokens.push_back(token);
+    rows_.push_back({sequence.tokens, slots[0], cache().PathOf(sequence.id, static_cast<int>(sequence.tokens.size()))});
+  }
+
+  template <typename T>
+  void Shuffle(std::vector<T>& values) {
+    for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Any(i)]);
+  }
+
+  // Runs the rows and compares the logits of some of them, asked for in any order.
+  std::string Compute() {
+    std::vector<ForwardRow> rows;
+    for (const Row& row : rows_) rows.push_back({row.text.back(), row.slot, row.path, nullptr});
+    Must(machine_->forward().Run(rows, cache()));
+    rows_computed_ += static_cast<int64_t>(rows.size());
+    std::vector<int> chosen;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (random_.Below(3) > 0) chosen.push_back(static_cast<int>(i));
+    }
+    Shuffle(chosen);
+    const int64_t vocabulary = machine_->config().vocabulary, count = static_cast<int64_t>(chosen.size());
+    std::vector<float> logits(count * vocabulary);
+    Must(machine_->forward().Logits(chosen, TensorView<float>(logits.data(), count, vocabulary)));
+    for (int64_t i = 0; i < count; ++i) {
+      const std::string difference = book_->Note(rows_[chosen[i]].text, {&logits[i * vocabulary], &logits[i * vocabulary] + vocabulary});
+      if (!difference.empty()) return absl::StrCat("row ", chosen[i], " of ", rows_.size(), ": ", difference);
+    }
+    return "";
+  }
+
+  // Of each sequence's drafts accepts at most one, which becomes the sequence, and rejects the others.
+  void Settle() {
+    Shuffle(drafts_);
+    std::vector<bool> decided(sequences_.size(), false);
+    for (Draft& draft : drafts_) {
+      if (!decided[draft.owner] && random_.Below(2) == 0) std::swap(sequences_[draft.owner], draft.sequence);
+      decided[draft.owner] = true;
+      cache().Release(draft.sequence.id);
+    }
+  }
+
+  const Options options_;
+  SeededRandom random_;
+  Machine* machine_ = nullptr;
+  Logbook* book_ = nullptr;
+  int step_ = 0;
+  int64_t rows_computed_ = 0;
+  std::vector<Sequence> sequences_;
+  std::vector<Row> rows_;
+  std::vector<Draft> drafts_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+#include "tessera/quant/panels/panel_format.h"
+
+#include <cstring>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tessera/tests/fakes/random_blocks.h"
+
+namespace tessera {
+namespace {
+
+TEST(PanelFormat, HeaderExample) {
+  const int64_t in_features = 64, row_bytes = BytesOfRows(BlockFormat::kQ4_0, 1, in_features).value();
+  const int rows = 7, lane = 5;
+  const std::vector<std::byte> gguf_rows = RandomBlocks(BlockFormat::kQ4_0, rows * in_features, 1);
+  std::vector<std::byte> bytes(PanelBytes(BlockFormat::kQ4_0, in_features));
+  std::vector<float> values(in_features), expected(in_features);
+  std::byte* panel = bytes.data();
+  float* out = values.data();
+  const PanelFormat& format = PanelFormatOf(BlockFormat::kQ4_0);
+  format.pack(gguf_rows.data(), row_bytes, rows, in_features, panel);
+  format.read_row(panel, lane, in_features, out);
+  InfoOf(BlockFormat::kQ4_0).dequantize(gguf_rows.data() + lane * row_bytes, in_features, expected.data());
+  EXPECT_EQ(values, expected);
+}
+
+TEST(PanelFormat, PlainFloatsAloneAreUsedWithoutRounding) {
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    EXPECT_EQ(PanelFormatOf(info.format).float_activations, info.values_per_block == 1) << info.name;
+    EXPECT_EQ(PanelFormatOf(info.format).inputs_per_block, info.values_per_block) << info.name;
+    EXPECT_EQ(PanelBytes(info.format, 512), 512 / info.values_per_block * PanelFormatOf(info.format).bytes_per_block) << info.name;
+  }
+}
+
+TEST(PanelFormat, OutputsWithoutARowAreZero) {
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    const std::vector<std::byte> gguf = RandomBlocks(info.format, 3 * 256, 2);
+    std::vector<std::byte> panel(PanelBytes(info.format, 256), std::byte{0xff});
+    PanelFormatOf(info.format).pack(gguf.data(), static_cast<int64_t>(gguf.size()) / 3, 3, 256, panel.data());
+    std::vector<float> row(256);
+    for (int lane = 3; lane < 32; ++lane) {
+      PanelFormatOf(info.format).read_row(panel.data(), lane, 256, row.data());
+      for (float value : row) ASSERT_EQ(value, 0.0f) << info.name << " lane " << lane;
+    }
+  }
+}
+
+// The layout is a file format: a pack made elsewhere must mean the same. One weight set in a panel lights exactly these bytes.
+TEST(PanelFormat, QuadsLieWhereTheHeaderSays) {
+  std::vector<std::byte> gguf(32 * 34);  // Q8_0: 32 rows of one block.
+  constexpr int kOutput = 21, kInput = 14;  // Tile 1, lane 5; quad 3, element 2.
+  gguf[kOutput * 34 + 2 + kInput] = std::byte{5};
+  std::vector<std::byte> panel(1088);
+  PanelFormatOf(BlockFormat::kQ8_0).pack(gguf.data(), 34, 32, 32, panel.data());
+  for (int at = 0; at < 1024; ++at) {
+    ASSERT_EQ(static_cast<int>(panel[at]), at == 1 * 512 + 64 * 3 + 4 * 5 + 2 ? 133 : 128) << "byte " << at;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,79 @@
+#include "tessera/runtime/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
+
+TEST(Engine, HeaderExample) {
+  const auto run = []() -> absl::StatusOr<size_t> {
+    ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load({.model_path = kLlama, .threads = 2}));
+    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine->NewSession());
+    RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
+    absl::Span<const float> next = session->logits();
+    return next.size();
+  };
+  EXPECT_EQ(Must(run()), 271u);
+}
+
+TEST(Engine, ShowsWhatItWasBuiltFrom) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 2, .context = 100}));
+  EXPECT_EQ(engine->file().path(), kLlama);
+  EXPECT_EQ(engine->config().architecture, "llama");
+  EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kPacked);
+  EXPECT_EQ(engine->tokenizer().vocabulary_size(), 271);
+  EXPECT_EQ(engine->context(), 100);
+  EXPECT_EQ(engine->threads(), 2);
+  EXPECT_EQ(engine->timeline(), nullptr);
+  EXPECT_EQ(engine->forward().row_capacity(), 100);  // More rows than positions cannot come.
+  EXPECT_EQ(engine->cache().slots(), 112);
+  EXPECT_EQ(engine->cache_bytes(), 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
+}
+
+TEST(Engine, DefaultsAreTheModelsContextAndAllCores) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama}));
+  EXPECT_EQ(engine->context(), 512);
+  EXPECT_GE(engine->threads(), 1);
+  const auto longer = TinyEngine({.context = kDefaultContext + 1}, {.threads = 1});
+  EXPECT_EQ(longer->context(), kDefaultContext);
+}
+
+TEST(Engine, TheReferencePathKeepsFloats) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .path = ComputePath::kReference}));
+  EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kFloat32);
+  EXPECT_EQ(engine->cache_bytes(), 2 * 512 * (2 * 16 + 2 * 16) * 4);
+}
+
+TEST(Engine, WrongOptionsAreNamed) {
+  const auto message = [](auto&& spoil) {
+    EngineOptions options = {.model_path = kLlama, .threads = 1};
+    spoil(options);
+    return std::string(Engine::Load(options).status().message());
+  };
+  EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "--threads: found 257, expected 0 (all cores) to 256");
+  EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all cores) to 256");
+  EXPECT_EQ(message([](auto& o) { o.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
+  EXPECT_EQ(message([](auto& o) { o.row_capacity = 0; }), "row capacity: found 0, expected 1 to 65536");
+  EXPECT_NE(message([](auto& o) { o.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
+  EXPECT_NE(message([](auto& o) { o.model_path = "/nowhere/model.gguf"; }).find("/nowhere/model.gguf"), std::string::npos);
+  EXPECT_EQ(message([](auto&) {}), "");
+}
+
+TEST(Engine, ComputePathsHaveNames) {
+  EXPECT_EQ(Must(ComputePathFromName("fast")), ComputePath::kFast);
+  EXPECT_EQ(Must(ComputePathFromName("reference")), ComputePath::kReference);
+  const absl::Status status = ComputePathFromName("Fast").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "--path: found \"Fast\", expected fast or reference");
+}
+
+}  // namespace
+}  // namespace tessera

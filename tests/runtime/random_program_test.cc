@@ -1,0 +1,153 @@
+// DESIGN.md, idea 5: a row's bits depend on its own tokens, adapter and the weights, and on nothing else.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/cpu_features.h"
+#include "tessera/quant/activation.h"
+#include "tessera/quant/matmul_kernels.h"
+#include "tessera/quant/packed_matrix.h"
+#include "tessera/tests/fakes/random_program.h"
+
+namespace tessera {
+namespace {
+
+using F = BlockFormat;
+
+// A model and its share of the steps.
+struct Case {
+  std::string name;
+  std::unique_ptr<LoadedModel> model;
+  int steps;
+};
+
+// The models kept in the tree have FP16 weights, slow in portable code; the quantized ones take most of the steps.
+std::vector<Case> Cases() {
+  const std::string golden = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/";
+  const TinyModel mixed = {.formats = {F::kQ4_0, F::kQ4_1, F::kQ8_0, F::kQ5_0}, .seed = 3};
+  const TinyModel windowed = {.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = 6, .tied = true,
+                              .formats = {F::kQ8_0, F::kQ4_0}, .seed = 4};
+  const TinyModel large_blocks = {.architecture = "qwen3", .width = 256, .feed_forward = 256, .heads = 4, .head_size = 64, .layers = 1,
+                                  .formats = {F::kQ4_K, F::kQ6_K, F::kQ8_0}, .seed = 5};
+  std::vector<Case> cases;
+  cases.push_back({"llama, F16", std::make_unique<LoadedModel>(golden + "llama.gguf"), 900});
+  cases.push_back({"gemma3, F16", std::make_unique<LoadedModel>(golden + "gemma3.gguf"), 300});
+  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 6900});
+  cases.push_back({"gemma3, Q8_0 Q4_0", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 1200});
+  cases.push_back({"qwen3, Q4_K Q6_K Q8_0", std::make_unique<LoadedModel>(TinyModelBuilder(large_blocks)), 700});
+  return cases;
+}
+
+// One thread and slots in a row, two and three threads and scattered slots: all must agree, with each other and with plain decoding.
+void RunPrograms(const Case& test, KernelPath path) {
+  const Machine::Options machines[] = {{.threads = 1, .path = path},
+                                       {.threads = 1, .path = path, .scatter_seed = 5},
+                                       {.threads = 2, .path = path, .scatter_seed = 6},
+                                       {.threads = 3, .path = path}};
+  Logbook book;
+  int64_t rows = 0;
+  uint64_t seed = TestSeed();
+  for (const Machine::Options& options : machines) {
+    SCOPED_TRACE(absl::StrCat(options.threads, " threads, scatter seed ", options.scatter_seed));
+    Machine machine(*test.model, options);
+    RandomProgram program({.seed = seed++, .steps = test.steps / 4});
+    EXPECT_EQ(program.Run(machine, book), "");
+    EXPECT_EQ(machine.cache().free_slots(), machine.cache().slots());
+    rows += program.rows();
+  }
+  Machine oracle(*test.model, {.path = path});
+  EXPECT_EQ(book.CompareWithPlain(oracle), "");
+  EXPECT_GT(rows, test.steps);                                    // A program that does nothing proves nothing.
+  EXPECT_GT(rows, static_cast<int64_t>(book.texts()));            // Some texts were computed in more than one way.
+}
+
+// Ten thousand steps on each path.
+TEST(RandomProgram, EveryRowHasTheBitsOfPlainDecoding) {
+  const std::vector<Case> cases = Cases();
+  for (const KernelPath path : SupportedKernelPaths()) {
+    int steps = 0;
+    for (const Case& test : cases) {
+      SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", KernelPathName(path), " kernels, ", test.name));
+      RunPrograms(test, path);
+      steps += test.steps;
+    }
+    EXPECT_EQ(steps, 10'000);
+  }
+}
+
+TEST(RandomProgram, AllKernelPathsHaveTheSameBits) {
+  for (const Case& test : Cases()) {
+    SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", test.name));
+    Logbook book;
+    for (const KernelPath path : SupportedKernelPaths()) {
+      Machine machine(*test.model, {.path = path});
+      EXPECT_EQ(RandomProgram({.seed = TestSeed(), .steps = test.steps / 50}).Run(machine, book), "") << KernelPathName(path);
+    }
+  }
+}
+
+// A right product, but for several rows its groups are added from the last to the first: as good as any other, and other bits.
+template <BlockFormat kFormat>
+void OtherOrderForSeveralRows(const PanelJob& job) {
+  if (job.rows == 1) return MatMulKernelsFor(BestKernelPath()).panels[static_cast<int>(kFormat)](job);
+  const MatrixSpec spec = {"planted", kFormat, job.out_features, job.in_features};
+  const PackedMatrix matrix = Must(PackedMatrix::Open(spec, {job.panels, static_cast<size_t>(Must(PackedMatrix::BytesFor(spec)))}));
+  std::vector<float> weights(job.in_features);
+  const int64_t groups = QuantizedRows::Groups(job.in_features);
+  for (int64_t out = 32 * job.panel_begin; out < std::min(32 * job.panel_end, job.out_features); ++out) {
+    matrix.ReadRow(out, weights.data());
+    for (int64_t row = 0; row < job.rows; ++row) {
+      const ActivationGroup* x = reinterpret_cast<const ActivationGroup*>(job.x + row * job.x_stride);
+      float sum = 0;
+      for (int64_t g = job.terms * groups - 1; g >= 0; --g) {
+        double of_group = 0;
+        for (int k = 0; k < 32; ++k) of_group += weights[g % groups * 32 + k] * x[g].values[k];
+        sum += static_cast<float>(of_group * x[g].scale);
+      }
+      job.y[row * job.y_stride + out] = sum;
+    }
+  }
+}
+
+TEST(RandomProgram, AKernelThatAddsInAnotherOrderIsCaught) {
+  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 6}));
+  MatMulKernels planted = MatMulKernelsFor(BestKernelPath());
+  planted.panels[static_cast<int>(F::kQ8_0)] = OtherOrderForSeveralRows<F::kQ8_0>;
+
+  // One row a pass shows nothing, and the results are good ones.
+  Machine right(model, {}), wrong(model, {.matmul = &planted});
+  const std::vector<TokenId> tokens = {7, 70, 170, 3, 9};
+  EXPECT_EQ(right.Plain(tokens), wrong.Plain(tokens));
+  const std::vector<float> expected = right.Plain(tokens), near = wrong.Extend(wrong.cache().NewSequence(), tokens).back();
+  for (size_t i = 0; i < near.size(); ++i) EXPECT_NEAR(near[i], expected[i], 1e-3) << i;
+
+  Logbook book;
+  Machine machine(model, {.matmul = &planted});
+  const std::string inside = RandomProgram({.seed = TestSeed(), .steps = 300}).Run(machine, book);
+  const std::string against_plain = book.CompareWithPlain(right);
+  EXPECT_NE(inside + against_plain, "") << "TESSERA_TEST_SEED=" << TestSeed();
+}
+
+// A fault that no mix of rows can show: only plain decoding on right kernels does.
+TEST(RandomProgram, AKernelThatIsWrongForAllRowsAlikeIsCaughtByTheOracle) {
+  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 6}));
+  static const MatMulKernels& right = MatMulKernelsFor(BestKernelPath());
+  MatMulKernels planted = right;
+  planted.panels[static_cast<int>(F::kQ8_0)] = [](const PanelJob& job) {
+    right.panels[static_cast<int>(F::kQ8_0)](job);
+    if (job.panel_begin > 0 || job.panel_end == 0) return;
+    for (int64_t row = 0; row < job.rows; ++row) job.y[row * job.y_stride] *= 1 + 0x1p-23f;
+  };
+  Logbook book;
+  Machine machine(model, {.matmul = &planted}), oracle(model, {});
+  SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed()));
+  EXPECT_EQ(RandomProgram({.seed = TestSeed(), .steps = 100}).Run(machine, book), "");
+  EXPECT_NE(book.CompareWithPlain(oracle), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+using Logits = std::vector<float>;
+
+Logits Copy(absl::Span<const float> logits) { return {logits.begin(), logits.end()}; }
+
+TEST(Session, TruncatedAndAppendedIsAsNew) {
+  const auto engine = TinyEngine({}, {.threads = 2, .context = 128});
+  const auto edited = Must(engine->NewSession()), fresh = Must(engine->NewSession());
+  const std::vector<TokenId> tokens = RandomTokens(30, 1), others = RandomTokens(20, 2);
+  Must(edited->Append(absl::MakeConstSpan(tokens).first(17)));
+  Must(edited->Append(others));
+  edited->Truncate(17);
+  EXPECT_TRUE(edited->logits().empty());
+  EXPECT_EQ(edited->length(), 17);
+  Must(edited->Append(absl::MakeConstSpan(tokens).subspan(17)));
+  Must(fresh->Append(tokens));
+  EXPECT_EQ(edited->tokens(), absl::MakeConstSpan(tokens));
+  EXPECT_EQ(edited->logits(), fresh->logits());
+  EXPECT_EQ(fresh->logits().size(), static_cast<size_t>(kTinyVocabulary));
+}
+
+TEST(Session, TruncatingNothingKeepsTheLogits) {
+  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto session = Must(engine->NewSession());
+  EXPECT_TRUE(session->logits().empty());
+  Must(session->Append({5, 6}));
+  const Logits logits = Copy(session->logits());
+  session->Truncate(2);
+  EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
+  Must(session->Append({}));
+  EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
+}
+
+// However a prompt is cut: by the caller, and by the row capacity.
+TEST(Session, CutsChangeNoBit) {
+  const std::vector<TokenId> tokens = RandomTokens(50, 3);
+  std::vector<Logits> found;
+  for (const int row_capacity : {1, 7, 50, 512}) {
+    const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = row_capacity});
+    const auto whole = Must(engine->NewSession()), parts = Must(engine->NewSession());
+    Must(whole->Append(tokens));
+    for (size_t begin = 0; begin < tokens.size(); begin += 9) Must(parts->Append(absl::MakeConstSpan(tokens).subspan(begin, 9)));
+    found.push_back(Copy(whole->logits()));
+    found.push_back(Copy(parts->logits()));
+  }
+  for (const Logits& logits : found) EXPECT_EQ(logits, found[0]);
+}
+
+TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
+  const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = 40});  // 70 tokens: two passes, of two groups of logits each.
+  const auto each = Must(engine->NewSession()), single = Must(engine->NewSession());
+  const std::vector<TokenId> tokens = RandomTokens(70, 4);
+  int next = 0;
+  Must(each->AppendEach(tokens, [&](int index, absl::Span<const float> logits) {
+    EXPECT_EQ(index, next);
+    Must(single->Append({&tokens[next++], 1}));
+    EXPECT_EQ(logits, single->logits()) << index;
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(next, 70);
+  EXPECT_EQ(each->length(), 70);
+  EXPECT_EQ(each->logits(), single->logits());
+}
+
+// A call that fails leaves the sequence and its logits as they were.
+TEST(Session, ErrorsLeaveItAsItWas) {
+  const auto engine = TinyEngine({}, {.threads = 1, .context = 40, .row_capacity = 8});
+  const auto session = Must(engine->NewSession());
+  const std::vector<TokenId> tokens = RandomTokens(10, 5);
+  Must(session->Append(tokens));
+  const Logits logits = Copy(session->logits());
+  const auto expect_unchanged = [&] {
+    EXPECT_EQ(session->tokens(), absl::MakeConstSpan(tokens));
+    EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
+    EXPECT_EQ(engine->cache().free_slots(), engine->cache().slots() - 10);
+  };
+  const auto ignore = [](int, absl::Span<const float>) { return absl::OkStatus(); };
+
+  const std::vector<TokenId> too_many = RandomTokens(31, 6);
+  const absl::Status full = session->Append(too_many);
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(full.message(), "context: found 10 tokens and 31 more, expected at most 40 together (--context)");
+  EXPECT_EQ(session->AppendEach(too_many, ignore).code(), absl::StatusCode::kResourceExhausted);
+  expect_unchanged();
+
+  std::vector<TokenId> wrong = RandomTokens(20, 7);
+  wrong[12] = kTinyVocabulary;  // In the second pass.
+  const absl::Status outside = session->Append(wrong);
+  EXPECT_EQ(outside.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(outside.message(), "token 12: found 265, expected 0 to 264");
+  wrong[12] = -1;
+  EXPECT_EQ(session->AppendEach(wrong, ignore).message(), "token 12: found -1, expected 0 to 264");
+  expect_unchanged();
+
+  const absl::Status refused = session->AppendEach(RandomTokens(20, 8), [](int index, absl::Span<const float>) {
+    return index < 11 ? absl::OkStatus() : absl::AbortedError("enough");
+  });
+  EXPECT_EQ(refused, absl::AbortedError("enough"));
+  expect_unchanged();
+}
+
+// The context is shared: what one session takes, another lacks until it is given back.
+TEST(Session, SessionsShareTheContext) {
+  const auto engine = TinyEngine({}, {.threads = 1, .context = 64});
+  auto first = Must(engine->NewSession());
+  const auto second = Must(engine->NewSession());
+  Must(first->Append(RandomTokens(60, 9)));
+  Must(second->Append({1}));
+  const Logits logits = Copy(second->logits());
+  EXPECT_EQ(second->Append(RandomTokens(10, 10)).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(second->length(), 1);
+  EXPECT_EQ(second->logits(), absl::MakeConstSpan(logits));
+  first.reset();
+  Must(second->Append(RandomTokens(63, 10)));
+  EXPECT_EQ(second->length(), 64);
+}
+
+TEST(Session, AWholeContextCanBeUsed) {
+  for (const int context : {1, 15, 17}) {  // Not multiples of the cache's block.
+    const auto engine = TinyEngine({}, {.threads = 1, .context = context});
+    const auto session = Must(engine->NewSession());
+    Must(session->Append(RandomTokens(context, 11)));
+    EXPECT_EQ(session->length(), context);
+    EXPECT_EQ(session->Append({1}).code(), absl::StatusCode::kResourceExhausted);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
