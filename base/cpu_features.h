@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(path, KernelPathFromName("avx2"));       // what a flag asks for
 //   for (KernelPath path : SupportedKernelPaths()) Test(path);
 //
-// All paths give the same bits (DESIGN.md, 4); they differ in speed alone. Thread-safe.
+// All paths give the same bits (docs/numerics.md); they differ in speed alone. Thread-safe.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 //
 // A row is a token, its slot, and the path of slots it may attend to, its own last; its position is the path's length - 1.
 // Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
-// beside it (DESIGN idea 5). Weights are leased block by block from the source and given back before the next block's.
+// beside it (docs/architecture.md, idea 5). Weights are leased block by block from the source and given back before the next block's.
 // Threads: one pass at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on,
 // and leaves only the slots of this pass unusable.
 #pragma once
@@ -56,6 +56,8 @@ class Forward {
   absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits);
 
   int row_capacity() const { return options_.row_capacity; }
+  // From the next pass on. Null: nothing is recorded and no clock is read.
+  void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
   int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
 
  private:
@@ -85,7 +87,7 @@ class Forward {
   const ModelConfig config_;
   WeightSource& source_;
   Device& device_;
-  const Options options_;
+  Options options_;
 
   absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
   std::vector<Block> embedding_;

@@ -61,6 +61,11 @@ class Engine {
   int threads() const { return pool_->threads(); }
   int64_t cache_bytes() const { return cache_->bytes(); }
   Timeline* timeline() const { return options_.timeline; }
+  // Records from the next pass on, or no longer (null).
+  void SetTimeline(Timeline* timeline) {
+    options_.timeline = timeline;
+    forward_->SetTimeline(timeline);
+  }
 
   // An empty sequence.
   absl::StatusOr<std::unique_ptr<Session>> NewSession();
@@ -103,7 +108,7 @@ class Session {
   absl::Status Append(absl::Span<const TokenId> tokens);
 
   // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call. Its
-  // error ends the call, and is treated like one of a pass.
+  // error ends the call, and is treated like one of a pass. REQUIRES: it appends to no session of this engine.
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
 

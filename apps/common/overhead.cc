@@ -8,29 +8,78 @@
 namespace tessera {
 namespace {
 
-// Enough for 128 tokens, 6 repetitions and several hundred graph runs and leases a token: 32 MiB.
+// Several hundred graph runs and leases a token: 32 MiB hold some ten thousand tokens.
 constexpr int64_t kEvents = 1 << 20;
 
-// One run with the timeline: from begin_ns to end_ns of its clock.
-struct TracedRun {
-  GenerationTime time;
-  int64_t begin_ns;
-  int64_t end_ns;
+// What one token took, in seconds.
+struct TokenTime {
+  double pass = 0;
+  double choose = 0;
+  double graphs = 0;
+  double leases = 0;
 };
 
-double SecondsIn(const std::vector<TimelineEvent>& events, Zone zone, const TracedRun& run) {
+double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
   int64_t nanos = 0;
   for (const TimelineEvent& event : events) {
-    if (event.zone == zone && event.begin_ns >= run.begin_ns && event.end_ns <= run.end_ns) nanos += event.end_ns - event.begin_ns;
+    if (event.zone == zone) nanos += event.end_ns - event.begin_ns;
   }
   return static_cast<double>(nanos) * 1e-9;
 }
 
-// The median over the runs of what `seconds` says, in microseconds a token.
-template <typename Run, typename Seconds>
-double PerToken(const std::vector<Run>& runs, int tokens, Seconds seconds) {
+double Seconds(int64_t begin_ns, int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
+
+// Generates one token after another, every other of them with the timeline.
+class TokenClock {
+ public:
+  TokenClock(Engine& engine, Session& session, const Sampler& sampler, Timeline& timeline)
+      : engine_(engine), session_(session), sampler_(sampler), timeline_(timeline) {}
+
+  absl::Status Run(int depth, int tokens) {
+    session_.Truncate(depth);
+    TokenId token = 0;
+    for (int i = 0; i < tokens; ++i) {
+      const bool traced = i % 2 == 1;
+      engine_.SetTimeline(traced ? &timeline_ : nullptr);
+      const int64_t begin = RealClock().NowNanos();
+      RETURN_IF_ERROR(session_.Append({&token, 1}));
+      const int64_t passed = RealClock().NowNanos();
+      ASSIGN_OR_RETURN(token, sampler_.Choose(session_.logits(), {}, /*stream=*/0, i));
+      (traced ? traced_ : plain_).push_back({Seconds(begin, passed), Seconds(passed, RealClock().NowNanos())});
+    }
+    return absl::OkStatus();
+  }
+
+  // Splits the timeline's events by the passes they lie in.
+  std::vector<TokenTime> Traced() const {
+    std::vector<TokenTime> times = traced_;
+    const std::vector<TimelineEvent> events = timeline_.Events();
+    size_t token = 0;
+    for (size_t begin = 0, i = 0; i < events.size() && token < times.size(); ++i) {
+      if (events[i].zone != Zone::kHead) continue;  // A pass's last event: scopes record when they end.
+      const absl::Span<const TimelineEvent> pass(&events[begin], i + 1 - begin);
+      times[token].graphs = SecondsIn(pass, Zone::kGraphRun);
+      times[token++].leases = SecondsIn(pass, Zone::kLease);
+      begin = i + 1;
+    }
+    return times;
+  }
+  const std::vector<TokenTime>& plain() const { return plain_; }
+
+ private:
+  Engine& engine_;
+  Session& session_;
+  const Sampler& sampler_;
+  Timeline& timeline_;
+  std::vector<TokenTime> plain_;
+  std::vector<TokenTime> traced_;
+};
+
+// The median of what `seconds` says of each token, in microseconds.
+template <typename SecondsOf>
+double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
   std::vector<double> values;
-  for (const Run& run : runs) values.push_back(seconds(run) / tokens * 1e6);
+  for (const TokenTime& token : tokens) values.push_back(seconds(token) * 1e6);
   return SpreadOf(values).median;
 }
 
@@ -39,37 +88,31 @@ double PerToken(const std::vector<Run>& runs, int tokens, Seconds seconds) {
 absl::StatusOr<Overhead> MeasureOverhead(EngineOptions options, const BenchmarkOptions& benchmark, int repetitions) {
   Timeline timeline({.capacity = kEvents});
   options.timeline = nullptr;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> plain_engine, Engine::Load(options));
-  options.timeline = &timeline;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> traced_engine, Engine::Load(options));
-  ASSIGN_OR_RETURN(Benchmark plain, Benchmark::Create(*plain_engine, benchmark));
-  ASSIGN_OR_RETURN(Benchmark traced, Benchmark::Create(*traced_engine, benchmark));
-  std::vector<GenerationTime> plain_runs;
-  std::vector<TracedRun> traced_runs;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine->NewSession());
+  ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
+  const std::vector<TokenId> before(benchmark.depth, 0);
+  RETURN_IF_ERROR(session->Append(before));
+  TokenClock clock(*engine, *session, sampler, timeline);
   Progress progress("repetitions", repetitions);
-  for (int i = -1; i < repetitions; ++i) {  // The first is not counted.
-    ASSIGN_OR_RETURN(const GenerationTime plain_time, plain.TimeGeneration());
-    const int64_t begin_ns = timeline.Now();
-    ASSIGN_OR_RETURN(const GenerationTime traced_time, traced.TimeGeneration());
-    if (i >= 0) {
-      plain_runs.push_back(plain_time);
-      traced_runs.push_back({traced_time, begin_ns, timeline.Now()});
-      progress.Update(i + 1);
-    }
+  for (int i = 0; i < repetitions; ++i) {
+    RETURN_IF_ERROR(clock.Run(benchmark.depth, benchmark.generate_tokens));
+    progress.Update(i + 1);
   }
+  engine->SetTimeline(nullptr);
   if (timeline.dropped() > 0) {
     return absl::ResourceExhaustedError(absl::StrFormat("--generate_tokens: found runs of %d events, expected at most %d; take fewer "
                                                         "tokens or repetitions", timeline.dropped() + kEvents, kEvents));
   }
-  const std::vector<TimelineEvent> events = timeline.Events();
-  const int tokens = benchmark.generate_tokens;
+  const std::vector<TokenTime> traced = clock.Traced();
+  const auto total = [](const TokenTime& token) { return token.pass + token.choose; };
   Overhead overhead;
-  overhead.pass = PerToken(traced_runs, tokens, [](const TracedRun& run) { return run.time.pass_seconds; });
-  overhead.choose = PerToken(traced_runs, tokens, [](const TracedRun& run) { return run.time.choose_seconds; });
-  overhead.total = PerToken(traced_runs, tokens, [](const TracedRun& run) { return run.time.Total(); });
-  overhead.graphs = PerToken(traced_runs, tokens, [&](const TracedRun& run) { return SecondsIn(events, Zone::kGraphRun, run); });
-  overhead.leases = PerToken(traced_runs, tokens, [&](const TracedRun& run) { return SecondsIn(events, Zone::kLease, run); });
-  overhead.total_without_timeline = PerToken(plain_runs, tokens, [](const GenerationTime& time) { return time.Total(); });
+  overhead.pass = MedianMicros(traced, [](const TokenTime& token) { return token.pass; });
+  overhead.choose = MedianMicros(traced, [](const TokenTime& token) { return token.choose; });
+  overhead.graphs = MedianMicros(traced, [](const TokenTime& token) { return token.graphs; });
+  overhead.leases = MedianMicros(traced, [](const TokenTime& token) { return token.leases; });
+  overhead.total = MedianMicros(traced, total);
+  overhead.total_without_timeline = MedianMicros(clock.plain(), total);
   return overhead;
 }
 

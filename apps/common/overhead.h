@@ -3,8 +3,8 @@
 //   ASSIGN_OR_RETURN(Overhead overhead, MeasureOverhead(options, {.generate_tokens = 128}, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(OverheadText(overhead)));
 //
-// Two engines are loaded, one with a timeline and one without, and generate in alternation, so that both see the same machine.
-// Errors are those of loading and running. Threads: one at a time.
+// One engine generates one text over and over; every other token is recorded in a timeline, so that both kinds see the same machine,
+// the same memory and equally long caches. Errors are those of loading and running. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-struct Overhead {                  // Medians, in microseconds a token.
+struct Overhead {                  // Medians over tokens, in microseconds.
   double pass = 0;                 // With a timeline: Session::Append,
   double graphs = 0;               // of that inside Device::Run,
   double leases = 0;               // and leasing weights.

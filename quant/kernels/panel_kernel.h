@@ -7,7 +7,7 @@
 //   acc = fma(weight_minimum, scaled_sum, acc)         formats with a minimum only
 // A format with two halves (Q6_K) does the first three once per half; a row of two terms does all of it for the first term, then for
 // the second. Groups ascend. R changes which registers are used, never
-// an operation, so a row's bits are the same alone and among 64 others (DESIGN idea 5; tests/quant/matmul_test.cc).
+// an operation, so a row's bits are the same alone and among 64 others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
 // Why R <= 6: R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
 #pragma once

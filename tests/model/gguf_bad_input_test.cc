@@ -185,7 +185,7 @@ TEST(GgufBadInput, AlignmentIsAPowerOfTwoAsUint32) {
   });
 }
 
-TEST(GgufBadInput, NamesAndShapesAreWithinBounds) {
+TEST(GgufBadInput, TensorNamesAreWithinBounds) {
   ExpectRefused({
       {[](GgufBuilder& b) { b.Corrupt<uint64_t>("tensor a name_length", 0); },
        "tensor[0] name at byte 210: found a length of 0, expected 1 to 63"},
@@ -197,6 +197,11 @@ TEST(GgufBadInput, NamesAndShapesAreWithinBounds) {
        "tensor[2] name at byte 292: found \"n\\x00l\", expected printable UTF-8"},
       {[](GgufBuilder& b) { b.Tensor("a", {1}, 0, "1234"); },
        "tensor[2] name at byte 292: found \"a\" a second time, expected each name once"},
+  });
+}
+
+TEST(GgufBadInput, DimensionsAreWithinBounds) {
+  ExpectRefused({
       {[](GgufBuilder& b) { b.Corrupt<uint32_t>("tensor a n_dims", 0); },
        "tensor \"a\" n_dims at byte 219: found 0, expected 1 to 4"},
       {[](GgufBuilder& b) { b.Corrupt<uint32_t>("tensor a n_dims", 5); },
@@ -211,6 +216,11 @@ TEST(GgufBadInput, NamesAndShapesAreWithinBounds) {
        "tensor \"a\" ne[1] at byte 231: found 18446744073709551615, expected 1 to 9223372036854775807"},
       {[](GgufBuilder& b) { b.Corrupt<uint64_t>("tensor a ne0", uint64_t{1} << 63); },
        "tensor \"a\" ne[0] at byte 223: found 9223372036854775808, expected 1 to 9223372036854775807"},
+  });
+}
+
+TEST(GgufBadInput, SizesThatOverflowAreRefused) {
+  ExpectRefused({
       {[](GgufBuilder& b) { b.Tensor("c", {uint64_t{1} << 32, uint64_t{1} << 32}, 0, ""); },
        "tensor \"c\" shape at byte 293: size 4294967296 x 4294967296 does not fit in 63 bits"},
       {[](GgufBuilder& b) { b.Tensor("c", {kLargest >> 1, 2}, 24, ""); },

@@ -135,17 +135,19 @@ TEST(MatMul, ExtremeWeightsAndActivationsDoNotSaturate) {
   InfoOf(spec.format).dequantize(gguf.data(), 32 * 64, weights.data());
   AlignedBuffer buffer = AlignedBuffer::Allocate(PackedMatrix::BytesFor(spec).value()).value();
   ASSERT_TRUE(PackedMatrix::Pack(spec, gguf, buffer.bytes()).ok());
-  const std::vector<float> x(64, 1.0f);
-  for (KernelPath path : SupportedKernelPaths()) {
-    std::vector<float> y(32);
-    ThreadPool pool(1);
-    MatMulScratch scratch;
-    ASSERT_TRUE(MatMul(PackedMatrix::Open(spec, buffer.bytes()).value(), {x.data(), 1, 64}, {y.data(), 1, 32}, pool, scratch,
-                       MatMulKernelsFor(path)).ok());
-    for (int o = 0; o < 32; ++o) {
-      double exact = 0;
-      for (int k = 0; k < 64; ++k) exact += weights[o * 64 + k];
-      EXPECT_NEAR(y[o], exact, std::fabs(exact) * 1e-5) << KernelPathName(path);
+  for (float sign : {1.0f, -1.0f}) {
+    const std::vector<float> x(64, sign);
+    for (KernelPath path : SupportedKernelPaths()) {
+      std::vector<float> y(32);
+      ThreadPool pool(1);
+      MatMulScratch scratch;
+      ASSERT_TRUE(MatMul(PackedMatrix::Open(spec, buffer.bytes()).value(), {x.data(), 1, 64}, {y.data(), 1, 32}, pool, scratch,
+                         MatMulKernelsFor(path)).ok());
+      for (int o = 0; o < 32; ++o) {
+        double exact = 0;
+        for (int k = 0; k < 64; ++k) exact += sign * weights[o * 64 + k];
+        EXPECT_NEAR(y[o], exact, std::fabs(exact) * 1e-5) << KernelPathName(path);
+      }
     }
   }
 }
@@ -190,6 +192,32 @@ TEST(MatMul, TwoTermsRoundActivationsToFifteenBits) {
       }
     }
   }
+}
+
+TEST(MatMul, RowsMayLieApartAndScratchMayBeUsedAgain) {
+  ThreadPool pool(2);
+  MatMulScratch scratch;
+  for (BlockFormat format : {BlockFormat::kF16, BlockFormat::kQ4_0}) {
+    const Packed w = RandomMatrix(format, 33, 256, 15);
+    for (int64_t rows : {3, 1, 8}) {
+      const std::vector<float> x = RandomRows(rows, 259, 16);
+      std::vector<float> packed_x, y(rows * 36, 5.0f);
+      for (int64_t r = 0; r < rows; ++r) packed_x.insert(packed_x.end(), &x[r * 259], &x[r * 259] + 256);
+      ASSERT_TRUE(MatMul(w.Matrix(), {x.data(), rows, 256, 259}, {y.data(), rows, 33, 36}, pool, scratch).ok());
+      const std::vector<float> expected = Multiply(w, packed_x, 1, MatMulKernelsFor(BestKernelPath()));
+      for (int64_t r = 0; r < rows; ++r) {
+        EXPECT_TRUE(SameBits(&y[r * 36], &expected[r * 33], 33)) << InfoOf(format).name;
+        for (int i = 33; i < 36; ++i) EXPECT_EQ(y[r * 36 + i], 5.0f) << "between the rows";
+      }
+    }
+  }
+}
+
+TEST(MatMul, NoRowsAreNoWork) {
+  const Packed w = RandomMatrix(BlockFormat::kQ4_0, 64, 256, 17);
+  ThreadPool pool(2);
+  MatMulScratch scratch;
+  EXPECT_TRUE(MatMul(w.Matrix(), {nullptr, 0, 256}, {nullptr, 0, 64}, pool, scratch).ok());
 }
 
 TEST(MatMul, RefusesShapesThatDoNotFit) {

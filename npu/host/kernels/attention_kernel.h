@@ -4,7 +4,7 @@
 //   score(p) = scale * sum over dimensions, ascending, one FMA chain         its lane and block do not matter
 //   largest  = max over positions                                            order-free
 //   weight(p) = exp(score(p) - largest); total = 16 partial sums by p mod 16, then Sum's tree
-//   y[d]     = (sum over positions, ascending, one FMA chain) / total
+//   y[d]     = (sum over positions, ascending, one FMA chain) * (1 / total)
 // A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time. So
 // neither slots, nor tile, nor a neighbour's values can reach its bits.
 #pragma once

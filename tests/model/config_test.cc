@@ -1,0 +1,127 @@
+#include "tessera/model/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/loaded_model.h"
+
+namespace tessera {
+namespace {
+
+absl::StatusOr<ModelConfig> Read(const TinyModel& model, const std::function<void(GgufBuilder&)>& change) {
+  GgufBuilder builder = TinyModelBuilder(model);
+  change(builder);
+  const std::string bytes = builder.Build();
+  ASSIGN_OR_RETURN(const auto file, GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny"));
+  return ReadModelConfig(*file);
+}
+
+// The message, once it was seen to be an InvalidArgument.
+std::string Refusal(const std::function<void(GgufBuilder&)>& change, const TinyModel& model = {}) {
+  const absl::Status status = Read(model, change).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  return std::string(status.message());
+}
+
+std::function<void(GgufBuilder&)> Uint(const std::string& key, uint32_t value) {
+  return [=](GgufBuilder& builder) { builder.Corrupt<uint32_t>("metadata llama." + key + " value", value); };
+}
+
+TEST(ModelConfig, HeaderExample) {
+  int used = 0;
+  const auto Use = [&](int window, const RopeConfig& rope) {
+    EXPECT_EQ(window, used == 5 ? 0 : 6);              // Every sixth layer sees everything,
+    EXPECT_EQ(rope.base, used == 5 ? 1e6 : 1e4);       // and has its own base.
+    ++used;
+  };
+  GgufBuilder builder = TinyModelBuilder({.architecture = "gemma3", .layers = 7, .window = 6});
+  builder.Number("gemma3.rope.freq_base", 1e6f);
+  const std::string bytes = builder.Build();
+  const auto run = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const auto file, GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny"));
+    ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(*file));
+    for (const LayerConfig& layer : config.layers) Use(layer.window, config.ropes[layer.rope]);
+    return absl::OkStatus();
+  };
+  Must(run());
+  EXPECT_EQ(used, 7);
+}
+
+TEST(ModelConfig, ReadsWhatTheFileSays) {
+  const ModelConfig config = Must(Read({.head_size = 24, .layers = 3, .context = 77}, [](GgufBuilder&) {}));
+  EXPECT_EQ(config.architecture, "llama");
+  EXPECT_EQ(config.width, 64);
+  EXPECT_EQ(config.feed_forward, 96);
+  EXPECT_EQ(config.heads, 4);
+  EXPECT_EQ(config.kv_heads, 2);
+  EXPECT_EQ(config.head_size, 24);
+  EXPECT_EQ(config.vocabulary, kTinyVocabulary);
+  EXPECT_EQ(config.context_length, 77);
+  EXPECT_EQ(config.layers.size(), 3u);
+  EXPECT_EQ(config.norm_epsilon, 1e-5f);
+  EXPECT_FLOAT_EQ(config.attention_scale, 0.20412415f);  // 1 / sqrt(24)
+  EXPECT_EQ(config.ropes[0].dimensions, 24);
+  EXPECT_EQ(config.ropes[0].base, 10'000);
+}
+
+TEST(ModelConfig, SizesOutOfRangeAreNamed) {
+  EXPECT_EQ(Refusal(Uint("embedding_length", 0)), "tiny: llama.embedding_length: found 0, expected 1 to 1048576");
+  EXPECT_EQ(Refusal(Uint("feed_forward_length", 1 << 21)), "tiny: llama.feed_forward_length: found 2097152, expected 1 to 1048576");
+  EXPECT_EQ(Refusal(Uint("block_count", 5000)), "tiny: llama.block_count: found 5000, expected 1 to 4096");
+  EXPECT_EQ(Refusal(Uint("context_length", 0)), "tiny: llama.context_length: found 0, expected 1 to 16777216");
+  EXPECT_EQ(Refusal(Uint("attention.head_count", 0)), "tiny: llama.attention.head_count: found 0, expected 1 to 4096");
+}
+
+TEST(ModelConfig, HeadsThatDoNotShareEvenlyAreNamed) {
+  EXPECT_EQ(Refusal(Uint("attention.head_count_kv", 3)),
+            "tiny: llama.attention.head_count_kv: found 3, expected a divisor of the head count 4");
+  EXPECT_EQ(Refusal(Uint("attention.head_count_kv", 0)), "tiny: llama.attention.head_count_kv: found 0, expected 1 to 4096");
+  EXPECT_EQ(Refusal(Uint("attention.value_length", 8)), "tiny: llama.attention.value_length: found 8, expected the key length 16");
+}
+
+TEST(ModelConfig, AWrongEpsilonIsNamed) {
+  const auto epsilon = [](float value) {
+    return [=](GgufBuilder& builder) { builder.Corrupt<float>("metadata llama.attention.layer_norm_rms_epsilon value", value); };
+  };
+  EXPECT_EQ(Refusal(epsilon(0)), "tiny: llama.attention.layer_norm_rms_epsilon: found 0, expected above 0 and below 1");
+  EXPECT_EQ(Refusal(epsilon(NAN)), "tiny: llama.attention.layer_norm_rms_epsilon: found nan, expected above 0 and below 1");
+}
+
+TEST(ModelConfig, RotationThatDoesNotFitIsNamed) {
+  const auto number = [](const std::string& key, auto value) { return [=](GgufBuilder& b) { b.Number("llama.rope." + key, value); }; };
+  EXPECT_EQ(Refusal(number("dimension_count", uint32_t{18})),
+            "tiny: llama.rope.dimension_count: found 18, expected at most the head size 16");
+  EXPECT_NE(Refusal(number("freq_base", -1.0f)).find("tiny: llama.rope.freq_base: found -1"), std::string::npos);
+  EXPECT_EQ(Refusal([](GgufBuilder& b) { b.String("llama.rope.scaling.type", "longrope"); }),
+            "tiny: llama.rope.scaling.type: found \"longrope\", expected none, linear or yarn");
+  EXPECT_EQ(Refusal([](GgufBuilder& b) { b.Tensor("rope_freqs.weight", {5}, 0, std::string(20, '\0')); }),
+            "tiny: tensor rope_freqs.weight: found 5 values, expected 8");
+}
+
+TEST(ModelConfig, AMissingTableIsNamed) {
+  EXPECT_EQ(Refusal([](GgufBuilder&) {}, {.without = {"token_embd.weight"}}),
+            "tiny: tensor token_embd.weight: missing, expected [64, vocabulary <= 16777216]");
+}
+
+TEST(ModelConfig, MissingKeysAreNamed) {
+  const std::string empty = GgufBuilder().String("general.architecture", "llama").Build();
+  const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(empty.data()), empty.size()}, "tiny"));
+  const absl::Status missing = ReadModelConfig(*file).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(missing.message().find("llama.embedding_length"), absl::string_view::npos) << missing;
+}
+
+TEST(ModelConfig, AnUnknownArchitectureListsTheKnown) {
+  const std::string other = GgufBuilder().String("general.architecture", "mamba").Build();
+  const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(other.data()), other.size()}, "tiny"));
+  const absl::Status status = ReadModelConfig(*file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "tiny: general.architecture: found \"mamba\", expected one of llama, qwen2, qwen3, gemma3");
+}
+
+}  // namespace
+}  // namespace tessera
