@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -87,7 +88,7 @@ struct ThreadPool::State {
   explicit State(int threads) : threads(threads), share_cpu(threads <= AvailableCpus() ? kShareCpu : kShareCpu / 25) {}
 
   // Written by the caller before a Run, read by all in it.
-  const int threads;
+  int threads;
   const std::chrono::nanoseconds share_cpu;    // Short where the threads outnumber the CPUs: then spinning holds others up.
   const absl::FunctionRef<void(int)>* body = nullptr;
   bool stop = false;
@@ -137,8 +138,14 @@ void ThreadPool::State::Work(int worker) {
 ThreadPool::ThreadPool(int threads) {
   CHECK(threads >= 1 && threads <= kMaxThreads) << "threads: found " << threads << ", expected 1 to " << kMaxThreads;
   state_ = std::make_unique<State>(threads);
-  for (int worker = 1; worker < threads; ++worker) {
-    state_->workers.emplace_back([state = state_.get(), worker] { state->Work(worker); });
+  state_->workers.reserve(threads - 1);
+  try {  // The standard library's only way to say that the system has no thread to give (memory, a limit on processes).
+    for (int worker = 1; worker < threads; ++worker) {
+      state_->workers.emplace_back([state = state_.get(), worker] { state->Work(worker); });
+    }
+  } catch (const std::exception& error) {
+    state_->threads = static_cast<int>(state_->workers.size()) + 1;  // No worker looks at it before the first Run (2).
+    LOG(WARNING) << "only " << state_->threads << " of " << threads << " threads could be started: " << error.what();
   }
 }
 

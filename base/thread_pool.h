@@ -19,7 +19,8 @@ namespace tessera {
 
 class ThreadPool {
  public:
-  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started.
+  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. Where the system gives fewer, the pool has fewer (threads())
+  // and says so in the log.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -134,7 +134,7 @@ std::string BufferText(const GraphBuffer& buffer) {
 
 std::string WeightText(const GraphWeight& weight) {
   const MatrixSpec& spec = weight.spec;
-  if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.in_features, "]");
+  if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.out_features, "]");
   return absl::StrCat("matrix ", spec.name, " ", InfoOf(spec.format).name, " [", spec.out_features, ", ", spec.in_features, "]");
 }
 

@@ -14,6 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kRowsPerPanel = 32;
+constexpr int64_t kAlignment = 64;  // Of each part in its unit.
 
 absl::Status CheckShape(const GgufFile& file, const GgufTensor& tensor, const TensorNeed& need) {
   const std::vector<int64_t> expected =
@@ -46,21 +47,23 @@ class LayoutPlanner {
     RETURN_IF_ERROR(CheckShape(file_, *tensor, need));
     GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
-    if (need.vector || bytes <= largest_unit_) {
+    if (need.vector || AlignUp(bytes, kAlignment) <= largest_unit_) {
       Append(need.name, weight, 0, bytes);
       return absl::OkStatus();
     }
-    return PlaceInParts(need, weight, bytes);
+    return PlaceInParts(need, weight);
   }
 
   WeightLayout Take() { return std::move(layout_); }
 
  private:
   // Equal ranges of rows, each at most a unit.
-  absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight, int64_t bytes) {
+  absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight) {
+    weight.spec.out_features = std::min(kRowsPerPanel, need.rows);
+    ASSIGN_OR_RETURN(const int64_t panel_bytes, WeightBytes(weight, layout_.encoding_));
     const int64_t panels = CeilDiv(need.rows, kRowsPerPanel);
-    const int64_t cuts = std::min(CeilDiv(bytes, largest_unit_), panels);
-    const int64_t rows_per_part = CeilDiv(panels, cuts) * kRowsPerPanel;
+    const int64_t panels_per_unit = std::max<int64_t>(1, largest_unit_ / AlignUp(panel_bytes, kAlignment));
+    const int64_t rows_per_part = CeilDiv(panels, CeilDiv(panels, panels_per_unit)) * kRowsPerPanel;
     for (int64_t row = 0; row < need.rows; row += rows_per_part) {
       weight.spec.out_features = std::min(rows_per_part, need.rows - row);
       ASSIGN_OR_RETURN(const int64_t part_bytes, WeightBytes(weight, layout_.encoding_));
@@ -71,10 +74,10 @@ class LayoutPlanner {
 
   void Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
     std::vector<int64_t>& units = layout_.unit_bytes_;
-    if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + bytes > largest_unit_)) units.push_back(0);
+    if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + AlignUp(bytes, kAlignment) > largest_unit_)) units.push_back(0);
     begin_unit_ = false;
     layout_.parts_[name].push_back({static_cast<int>(units.size()) - 1, units.back(), bytes, first_row, weight});
-    units.back() += AlignUp(bytes, 64);
+    units.back() += AlignUp(bytes, kAlignment);
   }
 
   const GgufFile& file_;

@@ -1,6 +1,7 @@
 #include "tessera/npu/graph.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -51,8 +52,14 @@ struct NameVisitor {
   const char* operator()(const Embedding&) const { return "Embedding"; }
 };
 
+// The shortest text that means this float and no other.
+std::string Exact(float value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
 struct DetailsVisitor {
-  std::string operator()(const RmsNorm& op) const { return absl::StrCat("epsilon=", op.epsilon, " groups=", op.groups); }
+  std::string operator()(const RmsNorm& op) const { return absl::StrCat("epsilon=", Exact(op.epsilon), " groups=", op.groups); }
   std::string operator()(const Linear& op) const {
     const auto column = [](std::string* out, const Product& product) { absl::StrAppend(out, product.first_column); };
     const auto adapter = [](std::string* out, const Product& product) {
@@ -74,9 +81,9 @@ struct DetailsVisitor {
   }
   std::string operator()(const StoreKeyValue& op) const { return absl::StrCat("layer=", op.layer); }
   std::string operator()(const Attention& op) const {
-    return absl::StrCat("layer=", op.layer, " heads=", op.heads, " scale=", op.scale, " window=", op.window);
+    return absl::StrCat("layer=", op.layer, " heads=", op.heads, " scale=", Exact(op.scale), " window=", op.window);
   }
-  std::string operator()(const Embedding& op) const { return absl::StrCat("first_token=", op.first_token, " scale=", op.scale); }
+  std::string operator()(const Embedding& op) const { return absl::StrCat("first_token=", op.first_token, " scale=", Exact(op.scale)); }
 };
 
 }  // namespace

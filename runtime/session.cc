@@ -49,7 +49,8 @@ absl::Status Session::OrUndo(int length, const absl::Status& status) {
 absl::Status Session::Append(absl::Span<const TokenId> tokens) {
   if (tokens.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckTokens(tokens));
-  return OrUndo(length(), AppendParts(tokens));
+  const int before = length();
+  return OrUndo(before, AppendParts(tokens));
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
@@ -69,7 +70,8 @@ absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
 absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
   if (tokens.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckTokens(tokens));
-  return OrUndo(length(), AppendEachPart(tokens, on_logits));
+  const int before = length();
+  return OrUndo(before, AppendEachPart(tokens, on_logits));
 }
 
 absl::Status Session::AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {

@@ -1,9 +1,12 @@
 #include "tessera/base/thread_pool.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -106,6 +109,22 @@ TEST(ThreadPool, MisuseIsACheckFailure) {
   EXPECT_DEATH(ThreadPool(ThreadPool::kMaxThreads + 1), "threads: found 257");
   EXPECT_DEATH({ ThreadPool pool(1); pool.Run([&](int) { pool.Run([](int) {}); }); }, "Run inside a Run");
   EXPECT_DEATH({ ThreadPool pool(2); pool.Run([&](int worker) { if (worker == 1) pool.Run([](int) {}); }); }, "Run inside a Run");
+}
+
+// In a process of its own, with address space for the stacks of a few threads only.
+TEST(ThreadPool, TakesFewerThreadsWhereTheSystemHasNoMore) {
+  const auto run_short_of_memory = [] {
+    const rlimit limit = {.rlim_cur = 512 << 20, .rlim_max = 512 << 20};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
+    ThreadPool pool(ThreadPool::kMaxThreads);  // 8 MiB of stack each.
+    std::atomic<int> visits = 0;
+    pool.Run([&](int) {
+      ++visits;
+      pool.Barrier();
+    });
+    std::_Exit(pool.threads() < ThreadPool::kMaxThreads && visits == pool.threads() ? 0 : 1);
+  };
+  EXPECT_EXIT(run_short_of_memory(), testing::ExitedWithCode(0), "of 256 threads could be started");
 }
 
 TEST(ShareOf, SharesCoverAllItemsInOrderAndDifferByAtMostOne) {

@@ -22,8 +22,8 @@
 namespace tessera {
 
 struct TestRow {
-  int64_t content = 0;                       // The row's inputs are a function of it alone; it is the token, too.
-  std::vector<SlotRange> path;               // Ends with the row's own slot.
+  int64_t content = 0;          // The row's inputs are a function of it alone; it is the token, too.
+  std::vector<SlotRange> path;  // Ends with the row's own slot.
   const AdapterProduct* adapters = nullptr;
 };
 
@@ -89,7 +89,6 @@ class PairedRun {
       paths_.push_back(row.path);
       adapters_.push_back(row.adapters);
     }
-    arguments_ = {};
     arguments_.rows = static_cast<int>(rows.size());
     BindBuffers();
     BindRopeTables();
@@ -128,7 +127,9 @@ class PairedRun {
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
-  struct Cache { std::unique_ptr<std::byte, Free> keys, values; };
+  struct Cache {
+    std::unique_ptr<std::byte, Free> keys, values;
+  };
 
   static std::byte* NewBytes(size_t bytes) {
     void* memory = nullptr;
@@ -176,6 +177,7 @@ class PairedRun {
 
   void BindBuffers() {
     buffers_.clear();
+    arguments_.buffers.clear();
     for (size_t i = 0; i < compiled_.needs.external.size(); ++i) {
       const GraphBuffer& buffer = compiled_.graph.buffers[compiled_.needs.external[i]];
       const int64_t stride = buffer.columns + 3, rows = static_cast<int64_t>(rows_.size());

@@ -1,6 +1,7 @@
 // A decoder block with everything a model of today may ask for, each part of it optional, and shapes nobody would choose.
 //
-//   Graph graph = VariedBlock({.width = 33, .heads = 6, .kv_heads = 2, .head_size = 20, .rope_dimensions = 10, .post_norms = true});
+//   Graph graph = VariedBlock({.width = 33, .heads = 6, .kv_heads = 2, .head_size = 20, .rope_dimensions = 10, .post_norms =
+//   true});
 #pragma once
 
 #include <string>
@@ -20,11 +21,11 @@ struct VariedShape {
   RopePairs pairs = RopePairs::kHalves;
   int window = 0;
   bool bias = false;
-  bool head_norms = false;    // Of queries and keys.
+  bool head_norms = false;  // Of queries and keys.
   bool post_norms = false;
   Activation activation = Activation::kSilu;
-  bool adapters = false;      // A placeholder at each of the seven products.
-  bool fine_values = false;   // Two terms for the value matrix.
+  bool adapters = false;                                   // A placeholder at each of the seven products.
+  bool fine_values = false;                                // Two terms for the value matrix.
   std::vector<BlockFormat> formats = {BlockFormat::kF32};  // Taken in turn.
 };
 
@@ -50,7 +51,8 @@ class VariedBlockBuilder {
 
   BufferId Norm(BufferId x, int groups = 1) {
     const BufferId y = graph_.AddScratch("normed", Columns(x));
-    graph_.Add(RmsNorm{.x = x, .weight = graph_.AddVector("norm", Columns(x) / groups), .y = y, .epsilon = 1e-5f, .groups = groups});
+    graph_.Add(
+        RmsNorm{.x = x, .weight = graph_.AddVector("norm", Columns(x) / groups), .y = y, .epsilon = 1e-5f, .groups = groups});
     return y;
   }
   BufferId PostNorm(BufferId x) { return shape_.post_norms ? Norm(x) : x; }
@@ -77,7 +79,8 @@ class VariedBlockBuilder {
   BufferId Mix(BufferId x) {
     const int64_t queries = shape_.heads * shape_.head_size, keys = shape_.kv_heads * shape_.head_size;
     const BufferId q = graph_.AddScratch("q", queries), k = graph_.AddScratch("k", keys), v = graph_.AddScratch("v", keys);
-    graph_.Add(Linear{.x = x, .products = {Into(q, Columns(x)), Into(k, Columns(x)), Into(v, Columns(x), shape_.fine_values ? 2 : 1)}});
+    graph_.Add(
+        Linear{.x = x, .products = {Into(q, Columns(x)), Into(k, Columns(x)), Into(v, Columns(x), shape_.fine_values ? 2 : 1)}});
     const BufferId turned_query = Turned(Biased(q), shape_.heads), turned_key = Turned(Biased(k), shape_.kv_heads);
     graph_.Add(StoreKeyValue{.key = turned_key, .value = Biased(v), .layer = 0});
     const BufferId mixed = graph_.AddScratch("mixed", queries), y = graph_.AddScratch("projected", shape_.width);

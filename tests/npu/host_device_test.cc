@@ -34,10 +34,19 @@ TEST(HostDevice, HeaderExample) {
 
 // A block with all operators, in float and in rounded formats, with single products of either kind and mixed ones.
 Graph MixedBlock() {
-  return VariedBlock({.width = 256, .inner = 256, .heads = 8, .kv_heads = 2, .head_size = 32, .rope_dimensions = 24, .window = 7,
-                      .bias = true, .head_norms = true, .post_norms = true, .fine_values = true,
-                      .formats = {BlockFormat::kQ4_0, BlockFormat::kF16, BlockFormat::kQ8_0, BlockFormat::kF32, BlockFormat::kQ6_K,
-                                  BlockFormat::kQ4_K, BlockFormat::kBF16}});
+  return VariedBlock({.width = 256,
+                      .inner = 256,
+                      .heads = 8,
+                      .kv_heads = 2,
+                      .head_size = 32,
+                      .rope_dimensions = 24,
+                      .window = 7,
+                      .bias = true,
+                      .head_norms = true,
+                      .post_norms = true,
+                      .fine_values = true,
+                      .formats = {BlockFormat::kQ4_0, BlockFormat::kF16, BlockFormat::kQ8_0, BlockFormat::kF32,
+                                  BlockFormat::kQ6_K, BlockFormat::kQ4_K, BlockFormat::kBF16}});
 }
 
 // Each row in a Run of its own, on one thread in plain C++.
@@ -86,20 +95,21 @@ TEST(HostDevice, RowBitsDoNotDependOnHowAPromptIsCut) {
   }
 }
 
-// The last panel's sums run backwards when there are several rows: what the test above must not let pass.
-void BackwardsForSeveralRows(const PanelJob& job) {
+// The smallest difference that sums in another order can make, where there are several rows: the tests above must not let it
+// pass.
+void LastBitOffForSeveralRows(const PanelJob& job) {
   const MatMulKernels& kernels = MatMulKernelsFor(KernelPath::kPortable);
-  kernels.panels[static_cast<int>(BlockFormat::kQ4_0)](job);
+  kernels.panels[static_cast<int>(BlockFormat::kBF16)](job);
   for (int64_t r = 0; job.rows > 1 && r < job.rows; ++r) {
     float& first = job.y[r * job.y_stride + 32 * job.panel_begin];
-    first = std::nextafter(first, std::numeric_limits<float>::infinity());  // The smallest difference another order can make.
+    first = std::nextafter(first, std::numeric_limits<float>::infinity());
   }
 }
 
 TEST(HostDevice, APlantedKernelThatRoundsOtherwiseForSeveralRowsIsSeen) {
   PairedRun paired(MixedBlock(), kMixedCache);
   MatMulKernels planted = MatMulKernelsFor(KernelPath::kPortable);
-  planted.panels[static_cast<int>(BlockFormat::kQ4_0)] = BackwardsForSeveralRows;
+  planted.panels[static_cast<int>(BlockFormat::kBF16)] = LastBitOffForSeveralRows;  // The block's last product.
   const RowOutputs alone = OneByOne(paired, Chain(3), &planted);
   ThreadPool pool(1);
   HostDevice device(pool, {.path = KernelPath::kPortable, .matmul = &planted});
@@ -117,7 +127,8 @@ TEST(HostDevice, ASingleRowsEmbeddingIsThereForAllThreads) {
   const GraphHandle handle = device.Load(paired.compiled()).value();
   for (int i = 0; i < 100; ++i) {
     const TestRow other = {33, {{0, 1}}};  // Leaves another token's numbers behind.
-    for (const TestRow& row : {other, Chain(1)[0]}) ASSERT_EQ(device.Run(handle, paired.Prepare(device, {row})), absl::OkStatus());
+    for (const TestRow& row : {other, Chain(1)[0]})
+      ASSERT_EQ(device.Run(handle, paired.Prepare(device, {row})), absl::OkStatus());
     ASSERT_TRUE(SameBits(paired.Outputs()[0], expected[0])) << "run " << i;
   }
 }
@@ -173,7 +184,8 @@ TEST(HostDevice, OutputsMayBeReadByLaterOperators) {
       HostDevice device(pool);
       const RowOutputs found = paired.On(device, Chain(rows));
       for (int r = 0; r < rows; ++r) {
-        for (size_t c = 0; c < expected[r].size(); ++c) ASSERT_NEAR(found[r][c], expected[r][c], 1e-5) << "row " << r << " column " << c;
+        for (size_t c = 0; c < expected[r].size(); ++c)
+          ASSERT_NEAR(found[r][c], expected[r][c], 1e-5) << "row " << r << " column " << c;
       }
     }
   }
@@ -195,7 +207,7 @@ class RefusedArguments : public testing::Test {
     for (const std::vector<float>& row : paired_.Outputs()) EXPECT_EQ(row, std::vector<float>(row.size(), PairedRun::kMark));
   }
 
-  PairedRun paired_{VariedBlock({.adapters = true}), {.kv_heads = 2}};
+  PairedRun paired_{VariedBlock({.adapters = true, .formats = {BlockFormat::kQ4_0}}), {.kv_heads = 2}};
   ThreadPool pool_{1};
   HostDevice device_{pool_};
   GraphHandle handle_ = device_.Load(paired_.compiled()).value();
@@ -218,7 +230,9 @@ TEST_F(RefusedArguments, NameWhatWasFoundAndExpected) {
   arguments->buffers[1].row_stride = 63;
   EXPECT_EQ(device_.Run(handle_, *arguments),
             absl::InvalidArgumentError("arguments: buffer 1 \"out\": row_stride: found 63, expected >= 64"));
-  arguments = &paired_.Prepare(device_, {{0, {{60, 5}}}});
+  arguments = &paired_.Prepare(device_, {{0, {{0, 65}}}});
+  ExpectRefused(*arguments, "arguments: slot of row 0: found 64, expected 0 to 63");
+  arguments = &paired_.Prepare(device_, {{0, {{60, 5}, {3, 1}}}});
   ExpectRefused(*arguments, "arguments: path of row 0: found 5 slots from 60, expected at least one, within 0 to 63");
 }
 
@@ -231,12 +245,11 @@ TEST_F(RefusedArguments, WeightsInTheOtherEncoding) {
   ReferenceDevice reference;
   RunArguments& arguments = paired_.Prepare(reference, Chain(2));
   arguments.kv = paired_.kv(KvFormat::kHalf);
-  ExpectRefused(arguments, "arguments: weight 2 \"matrix 2\": bytes: found 8192, expected 8192");
+  ExpectRefused(arguments, "arguments: weight 1 \"matrix 1\": bytes: found 16384, expected 2304");
 }
 
 TEST_F(RefusedArguments, ACacheOfFloats) {
-  Fresh().kv = paired_.kv(KvFormat::kFloat);
-  RunArguments arguments = Fresh();
+  RunArguments& arguments = Fresh();
   arguments.kv = paired_.kv(KvFormat::kFloat);
   ExpectRefused(arguments, "arguments: kv: format: found FP32, expected FP16");
 }

@@ -161,7 +161,8 @@ TEST(QuantizeRow, OneNanOrInfinityMakesTheWholeRowNan) {
           std::vector<float> x = RandomRow(100, 1, 5);
           x[at] = odd;
           for (const ActivationGroup& group : Rounded(path, x, terms)) {
-            ASSERT_TRUE(std::isnan(group.scale) && std::isnan(group.scaled_sum)) << KernelPathName(path) << " " << odd << " at " << at;
+            ASSERT_TRUE(std::isnan(group.scale) && std::isnan(group.scaled_sum))
+                << KernelPathName(path) << " " << odd << " at " << at;
             for (int8_t value : group.values) ASSERT_EQ(value, 0);
             ASSERT_EQ(group.start8 | group.start16 | group.start128 | group.start32[0] | group.start32[1], 0);
           }
@@ -182,7 +183,8 @@ TEST(QuantizeRow, ASecondTermHoldsWhatTheFirstLeftOver) {
       for (int64_t g = 0; g < groups; ++g) {
         const ActivationGroup first = expected[g];
         float left[32] = {};
-        for (int64_t i = 0; i < std::min<int64_t>(32, size - 32 * g); ++i) left[i] = std::fmaf(first.values[i], -first.scale, x[32 * g + i]);
+        for (int64_t i = 0; i < std::min<int64_t>(32, size - 32 * g); ++i)
+          left[i] = std::fmaf(first.values[i], -first.scale, x[32 * g + i]);
         expected.push_back(Define(left, 32));
       }
       const Groups found = Rounded(path, x, 2);

@@ -23,7 +23,9 @@ struct Product {
   int terms;
 
   Product(BlockFormat format, int64_t out, int64_t in, int64_t rows, int terms = 1)
-      : spec({"w", format, out, in}), packed(AlignedBuffer::Allocate(PackedMatrix::BytesFor(spec).value()).value()), x(rows * in),
+      : spec({"w", format, out, in}),
+        packed(AlignedBuffer::Allocate(PackedMatrix::BytesFor(spec).value()).value()),
+        x(rows * in),
         terms(terms) {
     EXPECT_EQ(PackedMatrix::Pack(spec, RandomBlocks(format, out * in, 1), packed.bytes()), absl::OkStatus());
     SeededRandom random(2);
@@ -51,7 +53,8 @@ struct Product {
       job.panel_end = std::min(panels, job.panel_begin + panels_per_call);
       kernels.panels[static_cast<int>(spec.format)](job);
     }
-    for (int64_t r = 0; r < rows; ++r) EXPECT_EQ(y[r * stride + spec.out_features], 99.0f) << "stored beyond the outputs of row " << r;
+    for (int64_t r = 0; r < rows; ++r)
+      EXPECT_EQ(y[r * stride + spec.out_features], 99.0f) << "stored beyond the outputs of row " << r;
     return y;
   }
 };
@@ -65,7 +68,8 @@ int RunsWithOtherBits(const Product& product, const MatMulKernels& kernels, int6
     alone.insert(alone.end(), y.begin(), y.end());
   }
   int different = 0;
-  for (int64_t n = 1; n <= rows; ++n) different += std::memcmp(product.Run(kernels, 0, n).data(), alone.data(), n * stride * sizeof(float)) != 0;
+  for (int64_t n = 1; n <= rows; ++n)
+    different += std::memcmp(product.Run(kernels, 0, n).data(), alone.data(), n * stride * sizeof(float)) != 0;
   return different;
 }
 
@@ -76,8 +80,15 @@ TEST(MatMulKernels, HeaderExample) {
   const AlignedBuffer storage = AlignedBuffer::Allocate(QuantizedRows::BytesFor(1, in_features)).value();
   const QuantizedRows rows(storage.data(), in_features);
   std::vector<float> y(32);
-  PanelJob job = {.panels = product.packed.data(), .panel_end = 1, .in_features = in_features, .out_features = 32, .rows = 1,
-                  .x = storage.data(), .x_stride = rows.stride(), .y = y.data(), .y_stride = 32};
+  PanelJob job = {.panels = product.packed.data(),
+                  .panel_end = 1,
+                  .in_features = in_features,
+                  .out_features = 32,
+                  .rows = 1,
+                  .x = storage.data(),
+                  .x_stride = rows.stride(),
+                  .y = y.data(),
+                  .y_stride = 32};
 
   const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath());
   kernels.quantize_row(x, in_features, /*terms=*/1, rows.Row(0));
@@ -158,7 +169,8 @@ TEST(MatMulKernels, AKernelThatSumsInAnotherOrderForSeveralRowsIsCaught) {
   planted.panels[static_cast<int>(BlockFormat::kQ4_0)] = HalvesInAnotherOrder;
   EXPECT_EQ(RunsWithOtherBits(product, planted, 7), 6) << "all runs but that of a single row";
   const std::vector<float> wrong = product.Run(planted, 0, 2), right = product.Run(MatMulKernelsFor(KernelPath::kPortable), 0, 2);
-  for (size_t i = 0; i < wrong.size(); ++i) ASSERT_NEAR(wrong[i], right[i], 1e-4) << "the planted kernel differs in rounding alone";
+  for (size_t i = 0; i < wrong.size(); ++i)
+    ASSERT_NEAR(wrong[i], right[i], 1e-4) << "the planted kernel differs in rounding alone";
 }
 
 }  // namespace

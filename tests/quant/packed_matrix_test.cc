@@ -44,7 +44,8 @@ std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uint64_t s
   SeededRandom random(seed + 1);
   const BlockFormatInfo& info = InfoOf(format);
   for (size_t i = 0; i < blocks.size(); ++i) {
-    const bool scale = info.values_per_block == 1 || (format == BlockFormat::kQ6_K ? i % 210 >= 208 : i % info.bytes_per_block < 4);
+    const bool scale =
+        info.values_per_block == 1 || (format == BlockFormat::kQ6_K ? i % 210 >= 208 : i % info.bytes_per_block < 4);
     if (!scale) blocks[i] = static_cast<std::byte>(random.Next());
   }
   return blocks;
@@ -117,8 +118,11 @@ TEST(PackedMatrix, SizesAreThoseOfTheLayout) {
 }
 
 TEST(PackedMatrix, RefusesShapesThatAreNone) {
-  const auto error = [](BlockFormat format, int64_t out, int64_t in) { return PackedMatrix::BytesFor({"w", format, out, in}).status(); };
-  EXPECT_EQ(error(BlockFormat::kQ4_0, 0, 64), absl::InvalidArgumentError("w (Q4_0 0 x 64): out_features: found 0, expected >= 1"));
+  const auto error = [](BlockFormat format, int64_t out, int64_t in) {
+    return PackedMatrix::BytesFor({"w", format, out, in}).status();
+  };
+  EXPECT_EQ(error(BlockFormat::kQ4_0, 0, 64),
+            absl::InvalidArgumentError("w (Q4_0 0 x 64): out_features: found 0, expected >= 1"));
   EXPECT_EQ(error(BlockFormat::kF32, 3, -1), absl::InvalidArgumentError("w (F32 3 x -1): in_features: found -1, expected >= 1"));
   EXPECT_EQ(error(BlockFormat::kQ8_0, 3, 48),
             absl::InvalidArgumentError("w (Q8_0 3 x 48): in_features modulo 32: found 16, expected 0"));
@@ -129,7 +133,9 @@ TEST(PackedMatrix, RefusesShapesThatAreNone) {
 // One row already takes a whole panel, so a size may overflow packed that does not in the file.
 TEST(PackedMatrix, SizesNeverWrap) {
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-  const auto code = [](BlockFormat format, int64_t out, int64_t in) { return PackedMatrix::BytesFor({"w", format, out, in}).status().code(); };
+  const auto code = [](BlockFormat format, int64_t out, int64_t in) {
+    return PackedMatrix::BytesFor({"w", format, out, in}).status().code();
+  };
   EXPECT_EQ(code(BlockFormat::kF32, 1, kLargest / 4), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(code(BlockFormat::kF32, kLargest, 1), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(code(BlockFormat::kQ4_0, int64_t{1} << 40, int64_t{1} << 40), absl::StatusCode::kOutOfRange);

@@ -28,7 +28,8 @@ TEST(PanelFormat, PlainFloatsAloneAreUsedWithoutRounding) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(PanelFormatOf(info.format).float_activations, info.values_per_block == 1) << info.name;
     EXPECT_EQ(PanelFormatOf(info.format).inputs_per_block, info.values_per_block) << info.name;
-    EXPECT_EQ(PanelBytes(info.format, 512), 512 / info.values_per_block * PanelFormatOf(info.format).bytes_per_block) << info.name;
+    EXPECT_EQ(PanelBytes(info.format, 512), 512 / info.values_per_block * PanelFormatOf(info.format).bytes_per_block)
+        << info.name;
   }
 }
 
@@ -47,7 +48,7 @@ TEST(PanelFormat, OutputsWithoutARowAreZero) {
 
 // The layout is a file format: a pack made elsewhere must mean the same. One weight set in a panel lights exactly these bytes.
 TEST(PanelFormat, QuadsLieWhereTheHeaderSays) {
-  std::vector<std::byte> gguf(32 * 34);  // Q8_0: 32 rows of one block.
+  std::vector<std::byte> gguf(32 * 34);     // Q8_0: 32 rows of one block.
   constexpr int kOutput = 21, kInput = 14;  // Tile 1, lane 5; quad 3, element 2.
   gguf[kOutput * 34 + 2 + kInput] = std::byte{5};
   std::vector<std::byte> panel(1088);

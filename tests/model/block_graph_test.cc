@@ -1,0 +1,129 @@
+#include "tessera/model/block_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/lora.h"
+#include "tessera/npu/compiler.h"
+#include "tessera/tests/fakes/loaded_model.h"
+
+namespace tessera {
+namespace {
+
+LoadedModel Golden(const std::string& name) { return LoadedModel(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf")); }
+
+std::string Operators(const Graph& graph) {
+  std::string names;
+  for (const Operator& op : graph.operators) absl::StrAppend(&names, names.empty() ? "" : " ", OperatorName(op));
+  return names;
+}
+
+TEST(BlockGraph, HeaderExample) {
+  const LoadedModel model = Golden("llama");
+  const ModelConfig& config = model.config();
+  const WeightLayout& layout = model.layout();
+  std::vector<int> leased;
+  const auto Lease = [&](int unit) { leased.push_back(unit); };
+  const auto run = [&]() -> absl::StatusOr<int> {
+    BlockGraph block = BuildLayerGraph(config, layout, /*layer=*/0);
+    ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(block.graph, {.row_capacity = 512}));
+    for (const TensorPart& part : block.parts) Lease(part.unit);
+    return compiled.row_capacity;
+  };
+  EXPECT_EQ(Must(run()), 512);
+  EXPECT_EQ(leased, std::vector<int>(9, 1));  // Nine tensors, all in the unit after the embedding table.
+}
+
+TEST(BlockGraph, OperatorsOfEachArchitecture) {
+  const auto layer = [](const char* name) {
+    const LoadedModel model = Golden(name);
+    return Operators(BuildLayerGraph(model.config(), model.layout(), 0).graph);
+  };
+  EXPECT_EQ(layer("llama"), "RmsNorm Linear Rope Rope StoreKeyValue Attention Linear Add RmsNorm Linear GatedActivation Linear Add");
+  EXPECT_EQ(layer("qwen2"), "RmsNorm Linear AddBias AddBias AddBias Rope Rope StoreKeyValue Attention Linear Add "
+                            "RmsNorm Linear GatedActivation Linear Add");
+  EXPECT_EQ(layer("qwen3"), "RmsNorm Linear RmsNorm RmsNorm Rope Rope StoreKeyValue Attention Linear Add "
+                            "RmsNorm Linear GatedActivation Linear Add");
+  EXPECT_EQ(layer("gemma3"), "RmsNorm Linear RmsNorm RmsNorm Rope Rope StoreKeyValue Attention Linear RmsNorm Add "
+                             "RmsNorm Linear GatedActivation Linear RmsNorm Add");
+}
+
+// One graph for layers that are alike: the text tells global layers from those with a window, and nothing else.
+TEST(BlockGraph, LayersThatAreAlikeGiveEqualGraphs) {
+  const LoadedModel model = Golden("gemma3");
+  std::vector<std::string> texts;
+  for (int layer = 0; layer < 7; ++layer) texts.push_back(GraphText(BuildLayerGraph(model.config(), model.layout(), layer).graph));
+  for (int layer = 0; layer < 7; ++layer) EXPECT_EQ(texts[layer] == texts[0], layer != 5) << layer;
+}
+
+// A graph that differs in any number must not share a text with another, or a device would run the wrong one.
+TEST(BlockGraph, TheTextTellsEveryDifference) {
+  const LoadedModel model = Golden("gemma3");
+  const auto text = [&](auto&& change) {
+    ModelConfig config = model.config();
+    change(config);
+    return GraphText(BuildLayerGraph(config, model.layout(), 0).graph);
+  };
+  const std::string plain = text([](ModelConfig&) {});
+  EXPECT_NE(text([](ModelConfig& c) { c.norm_epsilon = 2e-5f; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.attention_scale *= 1 + 0x1p-22f; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.activation = Activation::kSilu; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.rope_pairs = RopePairs::kAdjacent; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.ropes[1].dimensions /= 2; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.layers[0].window = 17; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.layers[0].rope = 0; }), plain);
+  EXPECT_NE(text([](ModelConfig& c) { c.post_norms = false; }), plain);
+  const auto head = [&](float scale) {
+    ModelConfig config = model.config();
+    config.embedding_scale = scale;
+    return GraphText(BuildEmbeddingGraphs(config, model.layout())[0].graph);
+  };
+  EXPECT_NE(head(8), head(8 * (1 + 0x1p-22f)));
+}
+
+TEST(BlockGraph, EachLayerOffersSevenPlaceholdersInTheOrderOfLoraTarget) {
+  const LoadedModel model = Golden("qwen3");
+  const Graph graph = BuildLayerGraph(model.config(), model.layout(), 1).graph;
+  EXPECT_EQ(graph.adapters, kLoraTargets);
+  std::vector<std::string> names(kLoraTargets);
+  for (const Operator& op : graph.operators) {
+    const Linear* linear = std::get_if<Linear>(&op);
+    if (linear == nullptr) continue;
+    for (const Product& product : linear->products) names[product.adapter] = graph.weights[product.weight].spec.name;
+  }
+  for (int i = 0; i < kLoraTargets; ++i) EXPECT_EQ(names[i], absl::StrCat(LoraTargetName(static_cast<LoraTarget>(i)), ".weight"));
+}
+
+TEST(BlockGraph, TablesAndHeadsInPartsCoverTheVocabulary) {
+  for (const bool tied : {false, true}) {
+    const LoadedModel model(TinyModelBuilder({.tied = tied}), WeightEncoding::kPacked, /*largest_unit=*/5000);
+    const auto table = BuildEmbeddingGraphs(model.config(), model.layout()), head = BuildHeadGraphs(model.config(), model.layout());
+    ASSERT_GT(table.size(), 1u);
+    ASSERT_EQ(head.size(), table.size());
+    int64_t row = 0;
+    for (size_t i = 0; i < table.size(); ++i) {
+      const Embedding& lookup = std::get<Embedding>(table[i].graph.operators[0]);
+      EXPECT_EQ(lookup.first_token, row);
+      EXPECT_EQ(table[i].parts[0].unit == head[i].parts[0].unit, tied);  // One table for both.
+      EXPECT_EQ(head[i].parts[0].first_row, row);
+      row += table[i].parts[0].weight.spec.out_features;
+    }
+    EXPECT_EQ(row, kTinyVocabulary);
+  }
+}
+
+TEST(BlockGraph, TheNormBeforeTheHeadIsAloneInItsGraph) {
+  const LoadedModel model = Golden("llama");
+  const BlockGraph norm = BuildOutputNormGraph(model.config(), model.layout());
+  EXPECT_EQ(Operators(norm.graph), "RmsNorm");
+  ASSERT_EQ(norm.parts.size(), 1u);
+  EXPECT_EQ(norm.graph.weights[0].spec.name, "output_norm.weight");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,244 @@
+#include "tessera/model/forward.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/vanishing_source.h"
+
+namespace tessera {
+namespace {
+
+using F = BlockFormat;
+using Rows = std::vector<std::vector<float>>;
+
+const std::vector<TokenId> kTokens = {72, 101, 108, 108, 111, 44, 32, 119, 261, 114, 7, 250, 0, 33};
+
+TEST(Forward, HeaderExample) {
+  const LoadedModel model(TinyModelBuilder({}));
+  const ModelConfig& config = model.config();
+  const WeightLayout& layout = model.layout();
+  WeightSource& source = model.source();
+  ThreadPool pool(2);
+  HostDevice device(pool);
+  const auto cache = Must(KvCache::Create({.layers = 2, .heads = 2, .head_size = 16, .slots = 64}));
+  const KvCache::SequenceId sequence = cache->NewSequence();
+  const std::vector<TokenId>& tokens = kTokens;
+  std::vector<int32_t> slots;
+  std::vector<KvCache::Path> paths;
+  std::vector<ForwardRow> rows;
+  std::vector<float> found(config.vocabulary);
+  const TensorView<float> logits(found.data(), 1, config.vocabulary);
+  const int last_row = static_cast<int>(tokens.size()) - 1;
+  const auto run = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(std::unique_ptr<Forward> forward, Forward::Create(config, layout, source, device, {.row_capacity = 512}));
+    RETURN_IF_ERROR(cache->Extend(sequence, static_cast<int>(tokens.size()), &slots));
+    for (size_t i = 0; i < tokens.size(); ++i) paths.push_back(cache->PathOf(sequence, static_cast<int>(i) + 1));
+    for (size_t i = 0; i < tokens.size(); ++i) rows.push_back({tokens[i], slots[i], paths[i], nullptr});
+    RETURN_IF_ERROR(forward->Run(rows, *cache));
+    RETURN_IF_ERROR(forward->Logits({last_row}, logits));
+    return absl::OkStatus();
+  };
+  Must(run());
+  EXPECT_EQ(found, Machine(model, {}).Plain(tokens));
+}
+
+// A row that fits, and a machine to spoil it for.
+class ForwardRows : public testing::Test {
+ protected:
+  ForwardRows() : model_(TinyModelBuilder({})), machine_(model_, {.slots = 32, .row_capacity = 4}) {
+    std::vector<int32_t> slots;
+    Must(machine_.cache().Extend(machine_.cache().NewSequence(), 1, &slots));
+    range_ = {{slots[0], 1}};
+    row_ = {.token = 5, .slot = slots[0], .path = range_};
+  }
+  std::string Message(const std::vector<ForwardRow>& rows) {
+    const absl::Status status = machine_.forward().Run(rows, machine_.cache());
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  }
+
+  const LoadedModel model_;
+  Machine machine_;
+  std::vector<SlotRange> range_;
+  ForwardRow row_;
+};
+
+TEST_F(ForwardRows, TokensOutsideTheVocabularyAreNamed) {
+  ForwardRow wrong = row_;
+  wrong.token = kTinyVocabulary;
+  EXPECT_EQ(Message({row_, wrong}), "row 1: token: found 265, expected 0 to 264");
+  wrong.token = -1;
+  EXPECT_EQ(Message({wrong}), "row 0: token: found -1, expected 0 to 264");
+}
+
+TEST_F(ForwardRows, PathsMustEndInTheRowsSlot) {
+  ForwardRow wrong = row_;
+  wrong.slot = 3;
+  EXPECT_EQ(Message({wrong}), "row 0: last slot of the path: found 0, expected the row's own slot 3");
+  wrong.path = {};
+  EXPECT_EQ(Message({wrong}), "row 0: path length: found 0, expected at least 1");
+}
+
+TEST_F(ForwardRows, SlotsOutsideTheCacheAreNamed) {
+  const std::vector<SlotRange> beyond = {{0, 1}, {32, 1}};
+  EXPECT_EQ(Message({{.token = 5, .slot = 32, .path = beyond}}), "arguments: slot of row 0: found 32, expected 0 to 31");
+}
+
+TEST_F(ForwardRows, MoreThanTheCapacityAreTooMany) {
+  EXPECT_EQ(Message(std::vector<ForwardRow>(5, row_)), "rows of a pass: found 5, expected at most 4");
+}
+
+TEST_F(ForwardRows, NoRowsDoNothing) { Must(machine_.forward().Run({}, machine_.cache())); }
+
+// After a pass that failed there is nothing to take logits of, and the next pass is as if it had not been.
+TEST_F(ForwardRows, AFailedPassLeavesNothingBehind) {
+  const Rows before = machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
+  const std::vector<SlotRange> beyond = {{0, 1}, {32, 1}};
+  Message({{.token = 5, .slot = 32, .path = beyond}});
+  std::vector<float> logits(kTinyVocabulary);
+  const TensorView<float> view(logits.data(), 1, kTinyVocabulary);
+  EXPECT_FALSE(machine_.forward().Logits({0}, view).ok());
+  EXPECT_EQ(machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3}), before);
+}
+
+TEST_F(ForwardRows, LogitsOfWhatWasNotComputedAreErrors) {
+  machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
+  std::vector<float> logits(2 * kTinyVocabulary);
+  const TensorView<float> one(logits.data(), 1, kTinyVocabulary), narrow(logits.data(), 1, 100), two(logits.data(), 2, kTinyVocabulary);
+  Forward& forward = machine_.forward();
+  EXPECT_EQ(forward.Logits({3}, one).message(), "row 3: row of the last pass: found 3, expected 0 to 2");
+  EXPECT_EQ(forward.Logits({-1}, one).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(forward.Logits({0}, narrow).message(), "logits: found [1, 100], expected [1, 265]");
+  EXPECT_EQ(forward.Logits({0}, two).message(), "logits: found [2, 265], expected [1, 265]");
+  Must(forward.Logits({2, 0}, two));
+}
+
+// More rows than the head takes at once, some of them twice.
+TEST(Forward, LogitsComeInTheOrderAskedFor) {
+  const LoadedModel model(TinyModelBuilder({}));
+  Machine machine(model, {.threads = 2, .row_capacity = 100});
+  std::vector<TokenId> tokens(100);
+  for (int i = 0; i < 100; ++i) tokens[i] = i * 7 % 256;
+  const Rows rows = machine.Extend(machine.cache().NewSequence(), tokens);
+  std::vector<int> chosen;
+  for (int i = 0; i < 150; ++i) chosen.push_back(i * 37 % 100);
+  std::vector<float> logits(chosen.size() * kTinyVocabulary);
+  Must(machine.forward().Logits(chosen, TensorView<float>(logits.data(), 150, kTinyVocabulary)));
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const float* found = &logits[i * kTinyVocabulary];
+    EXPECT_EQ(std::vector<float>(found, found + kTinyVocabulary), rows[chosen[i]]) << i;
+  }
+}
+
+// However tensors are cut into units, a row's bits are the same.
+TEST(Forward, CutsOfTensorsChangeNoBit) {
+  for (const char* architecture : {"llama", "gemma3", "qwen2"}) {
+    const TinyModel tiny = {.architecture = architecture, .window = 6, .tied = true, .formats = {F::kQ4_0, F::kQ8_0}};
+    const LoadedModel whole(TinyModelBuilder(tiny));
+    const std::vector<float> expected = Machine(whole, {}).Plain(kTokens);
+    for (const int64_t largest_unit : {1, 3000, 9000}) {
+      const LoadedModel cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, largest_unit);
+      EXPECT_GT(cut.layout().units(), whole.layout().units());
+      Machine machine(cut, {.threads = 2});
+      EXPECT_EQ(machine.Plain(kTokens), expected) << architecture << " " << largest_unit;
+      EXPECT_EQ(machine.Extend(machine.cache().NewSequence(), kTokens).back(), expected) << architecture << " " << largest_unit;
+    }
+  }
+}
+
+// Greedy text, `count` tokens after the prompt.
+std::vector<TokenId> Write(Machine& machine, int count) {
+  const KvCache::SequenceId sequence = machine.cache().NewSequence();
+  std::vector<float> logits = machine.Extend(sequence, kTokens).back();
+  std::vector<TokenId> text;
+  for (int i = 0; i < count; ++i) {
+    text.push_back(static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    logits = machine.Extend(sequence, {&text.back(), 1})[0];
+  }
+  return text;
+}
+
+// Weights may lie elsewhere at each lease and are gone when it ends: nothing may be kept from one block to the next.
+TEST(Forward, GenerationPassesUnderLeasesThatVanish) {
+  for (const int64_t largest_unit : {int64_t{3000}, kLargestUnitBytes}) {
+    for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
+      const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .window = 6, .tied = true}), encoding, largest_unit);
+      VanishingSource source(model.Units());
+      Machine resident(model, {.threads = 2}), vanishing(model, {.threads = 2, .source = &source});
+      EXPECT_EQ(Write(vanishing, 20), Write(resident, 20));
+      EXPECT_EQ(vanishing.Plain(kTokens), resident.Plain(kTokens));
+      EXPECT_GE(source.leases(), 20 * model.layout().units());
+      EXPECT_EQ(source.live(), 0);
+    }
+  }
+}
+
+// A source whose unit cannot be read for a while.
+class FailingSource : public WeightSource {
+ public:
+  explicit FailingSource(WeightSource& source) : source_(source) {}
+  int units() const override { return source_.units(); }
+  absl::StatusOr<WeightLease> Acquire(int unit) override {
+    if (unit == failing) return absl::UnavailableError("unit cannot be read");
+    return source_.Acquire(unit);
+  }
+  int failing = -1;
+
+ private:
+  void Release(int, absl::Span<const std::byte>) override {}
+  WeightSource& source_;
+};
+
+// Before each block in turn: the error is passed on, the leases end, and the next pass is right.
+TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
+  const LoadedModel model(TinyModelBuilder({.layers = 3}));
+  VanishingSource vanishing(model.Units());
+  FailingSource source(vanishing);
+  Machine machine(model, {.source = &source});
+  const std::vector<float> expected = machine.Plain(kTokens);
+  for (int unit = 0; unit < source.units(); ++unit) {
+    source.failing = unit;
+    const KvCache::SequenceId sequence = machine.cache().NewSequence();
+    std::vector<int32_t> slots;
+    Must(machine.cache().Extend(sequence, 1, &slots));
+    const KvCache::Path path = machine.cache().PathOf(sequence, 1);
+    const std::vector<ForwardRow> rows = {{.token = 1, .slot = slots[0], .path = path}};
+    absl::Status status = machine.forward().Run(rows, machine.cache());
+    if (status.ok()) {  // The unit is the head's.
+      std::vector<float> logits(kTinyVocabulary);
+      status = machine.forward().Logits({0}, TensorView<float>(logits.data(), 1, kTinyVocabulary));
+    }
+    EXPECT_EQ(status, absl::UnavailableError("unit cannot be read")) << unit;
+    EXPECT_EQ(vanishing.live(), 0) << unit;
+    machine.cache().Release(sequence);
+    source.failing = -1;
+    EXPECT_EQ(machine.Plain(kTokens), expected) << unit;
+  }
+}
+
+// The device's format and the model's alike on FP32: the fast path is near it, however a model's matrices are stored.
+TEST(Forward, TheFastPathIsNearTheReference) {
+  for (const F format : {F::kF32, F::kF16, F::kBF16, F::kQ4_0, F::kQ4_1, F::kQ5_0, F::kQ8_0}) {
+    const TinyModel tiny = {.formats = {format}, .seed = 2};
+    const LoadedModel packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+    const std::vector<float> fast = Machine(packed, {}).Plain(kTokens), reference = Machine(wide, {}).Plain(kTokens);
+    // Eight-bit rows are off by up to 1 / 254 of their largest number, about three times the typical one: some 0.3 % each for the
+    // six products of a layer one after the other, on logits near 1. Floats are multiplied as they are.
+    const bool floats = format == F::kF32 || format == F::kF16 || format == F::kBF16;
+    double error = 0, size = 0;
+    for (size_t i = 0; i < fast.size(); ++i) {
+      error += (fast[i] - reference[i]) * (fast[i] - reference[i]);
+      size += reference[i] * reference[i];
+    }
+    EXPECT_LT(std::sqrt(error / size), floats ? 1e-3 : 0.03) << InfoOf(format).name;
+    EXPECT_GT(error, 0) << InfoOf(format).name;  // They are two computations.
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,183 @@
+#include "tessera/model/weights.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/npu/compiler.h"
+#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/real_models.h"
+
+namespace tessera {
+namespace {
+
+using F = BlockFormat;
+
+absl::StatusOr<WeightLayout> Plan(const GgufFile& file, WeightEncoding encoding = WeightEncoding::kPacked,
+                                  int64_t largest_unit = kLargestUnitBytes) {
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  return WeightLayout::Plan(file, config, encoding, largest_unit);
+}
+
+// A tiny model's bytes and the file over them.
+struct TinyFile {
+  explicit TinyFile(GgufBuilder builder) : bytes(builder.Build()) {
+    file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny"));
+  }
+  std::string bytes;
+  std::unique_ptr<GgufFile> file;
+};
+
+TEST(WeightLayout, HeaderExample) {
+  const TinyFile tiny(TinyModelBuilder({}));
+  const GgufFile* file = tiny.file.get();
+  ThreadPool pool(2);
+  HostDevice device(pool);
+  int used = 0;
+  const auto Use = [&](int unit, int64_t offset) {
+    ++used;
+    EXPECT_EQ(unit, 1);  // After the embedding table.
+    EXPECT_EQ(offset % 64, 0);
+  };
+  const auto run = [&]() -> absl::StatusOr<int> {
+    ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(*file));
+    ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, device.weight_encoding()));
+    for (const TensorPart& part : layout.Parts("blk.0.ffn_up.weight")) Use(part.unit, part.offset);
+    ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
+    return source->units();
+  };
+  EXPECT_EQ(Must(run()), 4);  // Table, two layers, head.
+  EXPECT_EQ(used, 1);
+}
+
+// Units in the order of a pass: a layer's hold nothing of another layer, and a tied table comes last.
+TEST(WeightLayout, UnitsFollowTheOrderOfAPass) {
+  for (const bool tied : {false, true}) {
+    const TinyFile tiny(TinyModelBuilder({.layers = 3, .tied = tied}));
+    const WeightLayout layout = Must(Plan(*tiny.file));
+    const auto unit = [&](const char* name) { return layout.Parts(name)[0].unit; };
+    EXPECT_EQ(layout.units(), tied ? 4 : 5);
+    EXPECT_EQ(unit("token_embd.weight"), tied ? 3 : 0);
+    EXPECT_EQ(unit("blk.0.attn_norm.weight"), tied ? 0 : 1);
+    EXPECT_EQ(unit("blk.0.ffn_down.weight"), tied ? 0 : 1);
+    EXPECT_EQ(unit("blk.2.attn_q.weight"), tied ? 2 : 3);
+    EXPECT_EQ(unit("output_norm.weight"), tied ? 3 : 4);
+    EXPECT_TRUE(layout.Parts("blk.3.attn_q.weight").empty());
+    EXPECT_EQ(layout.Parts("output.weight").empty(), tied);
+  }
+}
+
+// Every tensor's rows are covered once, in order, and no two parts share bytes.
+void ExpectWhole(const GgufFile& file, const WeightLayout& layout, int64_t largest_unit) {
+  for (const GgufTensor& tensor : file.tensors()) {
+    int64_t row = 0;
+    for (const TensorPart& part : layout.Parts(tensor.name)) {
+      EXPECT_EQ(part.first_row, row) << tensor.name;
+      EXPECT_EQ(part.first_row % 32, 0) << tensor.name;
+      row += part.weight.spec.out_features;
+    }
+    EXPECT_EQ(row, tensor.shape.size() == 1 ? 1 : tensor.shape[1]) << tensor.name;
+  }
+  int64_t total = 0;
+  for (int unit = 0; unit < layout.units(); ++unit) {
+    int64_t end = 0;
+    const std::vector<WeightLayout::Placed> placed = layout.PartsOfUnit(unit);
+    for (const auto& [name, part] : placed) {
+      EXPECT_EQ(part->unit, unit);
+      EXPECT_EQ(part->offset % 64, 0) << *name;
+      EXPECT_GE(part->offset, end) << *name;
+      end = part->offset + part->bytes;
+      EXPECT_EQ(part->bytes, Must(WeightBytes(part->weight, layout.encoding()))) << *name;
+    }
+    EXPECT_LE(end, layout.UnitBytes(unit));
+    const bool small = placed.size() == 1 && placed[0].part->weight.spec.out_features <= 32;
+    EXPECT_TRUE(layout.UnitBytes(unit) <= largest_unit || small) << layout.UnitBytes(unit);
+    total += layout.UnitBytes(unit);
+  }
+  EXPECT_EQ(layout.TotalBytes(), total);
+}
+
+TEST(WeightLayout, UnitsHoldEveryRowOnceAndAreNoLargerThanAsked) {
+  const TinyFile tiny(TinyModelBuilder({.architecture = "gemma3", .layers = 2, .window = 6, .formats = {F::kQ4_1, F::kF16, F::kQ8_0}}));
+  for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
+    for (const int64_t largest_unit : {int64_t{1}, int64_t{3000}, int64_t{10'000}, kLargestUnitBytes}) {
+      SCOPED_TRACE(largest_unit);
+      ExpectWhole(*tiny.file, Must(Plan(*tiny.file, encoding, largest_unit)), largest_unit);
+    }
+  }
+}
+
+TEST(WeightLayout, RealModelsHaveUnitsOf16MiBAtMost) {
+  for (const char* name : {"smollm2", "gemma3"}) {
+    const std::string path = RealModelPath(name);
+    if (path.empty()) FAIL() << RealModelMissing(name);
+    const auto file = Must(GgufFile::Open(path));
+    for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
+      ExpectWhole(*file, Must(Plan(*file, encoding)), int64_t{16} << 20);
+    }
+  }
+}
+
+TEST(WeightLayout, AMissingTensorIsNamed) {
+  const TinyFile tiny(TinyModelBuilder({.without = {"blk.1.attn_v.weight"}}));
+  const absl::Status status = Plan(*tiny.file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "tiny: tensor blk.1.attn_v.weight: missing, expected 32 x 64");
+}
+
+TEST(WeightLayout, AWrongShapeIsNamed) {
+  GgufBuilder matrix = TinyModelBuilder({});
+  matrix.Corrupt<uint64_t>("tensor blk.0.ffn_up.weight ne1", 95);
+  EXPECT_EQ(Plan(*TinyFile(matrix).file).status().message(),
+            "tiny: tensor blk.0.ffn_up.weight: shape: found [64, 95], expected [64, 96]");
+  GgufBuilder vector = TinyModelBuilder({});
+  vector.Corrupt<uint64_t>("tensor output_norm.weight ne0", 32);
+  EXPECT_EQ(Plan(*TinyFile(vector).file).status().message(), "tiny: tensor output_norm.weight: shape: found [32], expected [64]");
+}
+
+// A matrix in parts, put together again, holds the numbers of the file.
+TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
+  const TinyFile tiny(TinyModelBuilder({.formats = {F::kQ4_0, F::kQ8_0, F::kQ4_1}}));
+  for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
+    const WeightLayout layout = Must(Plan(*tiny.file, encoding, 5000));
+    EXPECT_GT(layout.Parts("output.weight").size(), 2u);
+    ThreadPool pool(2);
+    const auto source = Must(LoadResident(*tiny.file, layout, pool));
+    for (const GgufTensor& tensor : tiny.file->tensors()) {
+      const int64_t columns = tensor.shape[0];
+      std::vector<float> expected(columns * (tensor.shape.size() == 1 ? 1 : tensor.shape[1]));
+      tensor.format->dequantize(tensor.bytes.data(), static_cast<int64_t>(expected.size()), expected.data());
+      std::vector<float> found(expected.size());
+      for (const TensorPart& part : layout.Parts(tensor.name)) {
+        const WeightLease lease = Must(source->Acquire(part.unit));
+        const absl::Span<const std::byte> bytes = lease.bytes().subspan(part.offset, part.bytes);
+        const bool packed = encoding == WeightEncoding::kPacked && !part.weight.vector;
+        for (int64_t row = 0; row < part.weight.spec.out_features; ++row) {
+          float* out = found.data() + (part.first_row + row) * columns;
+          if (packed) Must(PackedMatrix::Open(part.weight.spec, bytes)).ReadRow(row, out);
+          if (!packed) std::memcpy(out, bytes.data() + row * columns * sizeof(float), columns * sizeof(float));
+        }
+      }
+      EXPECT_EQ(found, expected) << tensor.name;
+    }
+  }
+}
+
+TEST(LoadResident, ThreadsMakeNoDifference) {
+  const LoadedModel model(TinyModelBuilder({.layers = 3}));
+  const std::vector<std::vector<std::byte>> units = model.Units();
+  ThreadPool pool(3);
+  const auto source = Must(LoadResident(model.file(), model.layout(), pool));
+  ASSERT_EQ(source->units(), static_cast<int>(units.size()));
+  for (int unit = 0; unit < source->units(); ++unit) {
+    const WeightLease lease = Must(source->Acquire(unit));
+    EXPECT_TRUE(std::equal(units[unit].begin(), units[unit].end(), lease.bytes().begin())) << unit;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

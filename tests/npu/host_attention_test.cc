@@ -1,0 +1,219 @@
+// Attention of HostDevice: against the reference, and the promise that only logical positions reach a row's bits.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tessera/base/half.h"
+#include "tessera/npu/host/host_device.h"
+#include "tessera/npu/reference/reference_device.h"
+#include "tessera/tests/fakes/paired_run.h"
+
+namespace tessera {
+namespace {
+
+struct Heads {
+  int heads = 4;
+  int kv_heads = 2;
+  int head_size = 20;
+  int window = 0;
+};
+
+// Inputs key, value and query; the keys and values are FP16 numbers, so that storing them loses nothing.
+PairedRun NewRun(const Heads& heads, int slots = 64) {
+  Graph graph;
+  const int64_t keys = heads.kv_heads * heads.head_size, queries = heads.heads * heads.head_size;
+  const BufferId k = graph.AddInput("key", keys), v = graph.AddInput("value", keys), q = graph.AddInput("query", queries);
+  const float scale = 2.0f / std::sqrt(static_cast<float>(heads.head_size));
+  graph.Add(StoreKeyValue{.key = k, .value = v});
+  graph.Add(
+      Attention{.query = q, .y = graph.AddOutput("y", queries), .heads = heads.heads, .scale = scale, .window = heads.window});
+  PairedRun run(graph, {.kv_heads = heads.kv_heads, .head_size = heads.head_size, .slots = slots, .row_capacity = slots});
+  run.set_input([](int external, int64_t content, float* row, int64_t columns) {
+    SeededRandom random(CounterRandom(9, content, external));
+    for (int64_t c = 0; c < columns; ++c) row[c] = HalfToFloat(FloatToHalf(random.Uniform(-1.0f, 1.0f)));
+  });
+  return run;
+}
+
+// A score errs by head_size roundings of at most scale * sum |q k| (an average of 1/4 a product; 1 is safe), a weight by that and
+// exp's 3e-7, the mean of values up to 1 by twice the weights' error and a rounding per position. Both sides err.
+double Tolerance(const Heads& heads, int positions) {
+  const double scores = heads.head_size * 0x1p-24 * 2 * std::sqrt(heads.head_size);
+  return 2 * (2 * (scores + 3e-7) + positions * 0x1p-24);
+}
+
+TEST(HostAttention, AgreesWithTheReferenceForAllShapes) {
+  SeededRandom random(10);
+  for (int head_size : {1, 16, 20, 64, 80, 256}) {
+    for (int group : {1, 2, 3, 4, 8}) {
+      const int kv_heads = 1 + static_cast<int>(random.Below(3));
+      const Heads heads = {group * kv_heads, kv_heads, head_size,
+                           random.Below(2) == 0 ? 0 : 1 + static_cast<int>(random.Below(40))};
+      SCOPED_TRACE(testing::Message() << "head size " << head_size << ", " << heads.heads << " on " << kv_heads
+                                      << " heads, window " << heads.window);
+      PairedRun run = NewRun(heads);
+      ReferenceDevice reference;
+      const RowOutputs expected = run.On(reference, Chain(37));
+      ThreadPool pool(2);
+      HostDevice device(pool);
+      const RowOutputs found = run.On(device, Chain(37));
+      for (int r = 0; r < 37; ++r) {
+        for (size_t c = 0; c < found[r].size(); ++c)
+          ASSERT_NEAR(found[r][c], expected[r][c], Tolerance(heads, r + 1)) << "row " << r;
+      }
+    }
+  }
+}
+
+constexpr int kLength = 50;
+
+// Rows 0 to kLength - 1 of one text, run in pieces, with position p in slot slots[p]; ranges of adjacent slots are joined or not.
+RowOutputs RunInSlots(PairedRun& run, Device& device, const std::vector<int>& slots, bool join, int piece) {
+  RowOutputs outputs;
+  std::vector<TestRow> rows;
+  std::vector<SlotRange> path;
+  for (int p = 0; p < kLength; ++p) {
+    const bool adjacent = join && !path.empty() && path.back().begin + path.back().count == slots[p];
+    if (adjacent) {
+      ++path.back().count;
+    } else {
+      path.push_back({slots[p], 1});
+    }
+    rows.push_back({p, path});
+    if (static_cast<int>(rows.size()) < piece && p + 1 < kLength) continue;
+    const RowOutputs found = run.On(device, rows);
+    outputs.insert(outputs.end(), found.begin(), found.end());
+    rows.clear();
+  }
+  return outputs;
+}
+
+std::vector<int> Ascending() {
+  std::vector<int> slots(kLength);
+  for (int p = 0; p < kLength; ++p) slots[p] = p;
+  return slots;
+}
+
+std::vector<int> Scattered(uint64_t seed) {
+  std::vector<int> slots(128);
+  for (int i = 0; i < 128; ++i) slots[i] = i;
+  SeededRandom random(seed);
+  for (int i = 127; i > 0; --i) std::swap(slots[i], slots[random.Below(i + 1)]);
+  return slots;
+}
+
+TEST(HostAttention, SlotsAndRangesDoNotReachARowsBits) {
+  for (int window : {0, 1, 17}) {
+    const Heads heads = {6, 2, 20, window};
+    PairedRun run = NewRun(heads, /*slots=*/128);
+    ThreadPool one(1), three(3);
+    HostDevice plain(one, {.path = KernelPath::kPortable});
+    const RowOutputs expected = RunInSlots(run, plain, Ascending(), /*join=*/true, /*piece=*/1);
+    std::vector<int> shifted = Ascending(), pairs = Ascending();
+    for (int& slot : shifted) slot += 70;
+    for (int p = 0; p < kLength; ++p) pairs[p] = p / 2 * 5 % 126 + p % 2;  // Ranges of two slots, out of order.
+    for (KernelPath path : SupportedKernelPaths()) {
+      HostDevice device(three, {.path = path});
+      for (const std::vector<int>& slots : {Ascending(), shifted, pairs, Scattered(11), Scattered(12)}) {
+        for (const bool join : {true, false}) {
+          for (int piece : {7, kLength}) {
+            run.ForgetCaches();
+            const RowOutputs found = RunInSlots(run, device, slots, join, piece);
+            for (int p = 0; p < kLength; ++p) {
+              ASSERT_TRUE(SameBits(found[p], expected[p]))
+                  << KernelPathName(path) << " window " << window << " position " << p << " first slot " << slots[0] << " join "
+                  << join << " piece " << piece;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Rows of a tree share a prefix; each must have the bits it has as the end of a text of its own.
+TEST(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
+  for (int window : {0, 5, 18}) {
+    for (int heads_per_kv : {1, 2, 3, 8}) {
+      const Heads heads = {2 * heads_per_kv, 2, 64, window};
+      PairedRun run = NewRun(heads, /*slots=*/64);
+      ThreadPool pool(2);
+      HostDevice device(pool);
+      std::vector<TestRow> tree = Chain(20);  // A trunk, which the branches leave at different places.
+      const auto add = [&](int64_t content, const std::vector<SlotRange>& path) { tree.push_back({content, path}); };
+      add(100, {{0, 20}, {30, 1}});
+      add(101, {{0, 20}, {31, 1}});           // A sister of 100.
+      add(102, {{0, 20}, {30, 1}, {40, 1}});  // A child of 100.
+      add(103, {{0, 7}, {47, 1}});            // Leaves the trunk at position 7.
+      add(104, {{0, 7}, {47, 2}});
+      add(105, {{0, 16}, {16, 4}, {31, 1}, {49, 1}});  // A child of 101, its trunk cut in two ranges.
+      const std::vector<std::vector<int64_t>> leaves = {{100}, {101}, {100, 102}, {103}, {103, 104}, {101, 105}};
+      const std::vector<int> trunks = {20, 20, 20, 7, 7, 20};
+      const RowOutputs found = run.On(device, tree);
+      for (size_t branch = 0; branch < leaves.size(); ++branch) {
+        std::vector<TestRow> text = Chain(trunks[branch]);
+        for (int64_t content : leaves[branch]) text.push_back({content, {{0, static_cast<int>(text.size()) + 1}}});
+        run.ForgetCaches();
+        ASSERT_TRUE(SameBits(found[20 + branch], run.On(device, text).back())) << "branch " << branch << " window " << window;
+      }
+    }
+  }
+}
+
+// With a window of w, a row sees exactly its last w positions: the one before is NaN here, and a change of the first seen shows.
+TEST(HostAttention, TheWindowEndsExactlyWhereItSays) {
+  for (int window : {1, 2, 15, 16, 17, 31}) {
+    PairedRun run = NewRun({.window = window});
+    ThreadPool pool(2);
+    HostDevice device(pool);
+    std::vector<TestRow> text = Chain(40);
+    run.On(device, text);
+    const RowOutputs expected = run.On(device, {text.back()});
+    const KvView kv = run.kv(KvFormat::kHalf);
+    for (int slot = 0; slot < 40 - window; ++slot) {
+      for (int head = 0; head < 2; ++head) {
+        for (int d = 0; d < 20; ++d) {
+          kv.Keys<uint16_t>(0, head)[kv.KeyIndex(slot, d)] = 0x7e00;  // NaN.
+          kv.Values<uint16_t>(0, head)[kv.ValueIndex(slot, d)] = 0x7e00;
+        }
+      }
+    }
+    EXPECT_TRUE(SameBits(run.On(device, {text.back()})[0], expected[0])) << window;
+    if (window == 1) continue;  // The row itself, which the next run stores again.
+    kv.Values<uint16_t>(0, 0)[kv.ValueIndex(40 - window, 3)] = FloatToHalf(3.0f);
+    EXPECT_FALSE(SameBits(run.On(device, {text.back()})[0], expected[0])) << window;
+  }
+}
+
+TEST(HostAttention, OnePositionGivesItsValue) {
+  PairedRun run = NewRun({.heads = 4, .kv_heads = 2, .head_size = 20});
+  ThreadPool pool(2);
+  HostDevice device(pool);
+  const std::vector<float> y = run.On(device, {{5, {{33, 1}}}})[0], value = run.Input(1, 5);
+  for (int head = 0; head < 4; ++head) {
+    for (int d = 0; d < 20; ++d) EXPECT_EQ(y[head * 20 + d], value[head / 2 * 20 + d]);
+  }
+}
+
+// Scores a thousand apart: one weight is 1, the others vanish, and nothing overflows.
+TEST(HostAttention, LargeScoresNeitherOverflowNorVanishTogether) {
+  PairedRun run = NewRun({.heads = 2, .kv_heads = 2, .head_size = 16});
+  run.set_input([](int external, int64_t content, float* row, int64_t columns) {
+    for (int64_t c = 0; c < columns; ++c)
+      row[c] = external == 2 ? 100.0f : external == 1 ? static_cast<float>(content) : -static_cast<float>((content + 3) % 7);
+  });
+  ThreadPool pool(1);
+  for (KernelPath path : SupportedKernelPaths()) {
+    HostDevice device(pool, {.path = path});
+    const RowOutputs found = run.On(device, Chain(7));
+    for (int r = 0; r < 7; ++r) {
+      const float best =
+          r < 4 ? 0.0f : 4.0f;  // Keys are 0 - (3, 4, 5, 6, 0, 1, 2): the largest score is at position 0, later at 4.
+      for (float value : found[r]) EXPECT_EQ(value, best) << "row " << r;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

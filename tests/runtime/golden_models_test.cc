@@ -1,0 +1,256 @@
+// Two real models against another engine: tests/golden/README.md says what was computed and how far a good engine may be off.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/golden.h"
+#include "tessera/tests/fakes/real_models.h"
+
+namespace tessera {
+namespace {
+
+class GoldenModel : public testing::TestWithParam<const char*> {
+ protected:
+  // Null, and a failed test, if the model is not there.
+  std::unique_ptr<Engine> Load(ComputePath path, int context) {
+    const std::string model = RealModelPath(GetParam());
+    if (model.empty()) {
+      ADD_FAILURE() << RealModelMissing(GetParam());
+      return nullptr;
+    }
+    return Must(Engine::Load({.model_path = model, .threads = 2, .context = context, .path = path, .row_capacity = 1024}));
+  }
+  std::string File(const char* name) const { return std::string(GetParam()) + "/" + name + ".jsonl"; }
+};
+
+TokenId Largest(absl::Span<const float> logits) {
+  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+double Median(std::vector<double> values) {  // Of an even number, the mean of the middle two.
+  std::sort(values.begin(), values.end());
+  return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
+}
+
+// Errors of the log-probabilities of the golden top tokens, over all texts and positions.
+std::vector<double> Errors(Engine& engine, const std::vector<GoldenLogits>& golden) {
+  std::vector<double> errors;
+  const auto session = Must(engine.NewSession());
+  for (const GoldenLogits& text : golden) {
+    session->Truncate(0);
+    Must(session->AppendEach(text.tokens, [&](int index, absl::Span<const float> logits) {
+      const std::vector<double> some = LogProbabilityErrors(text.positions[index], logits);
+      errors.insert(errors.end(), some.begin(), some.end());
+      return absl::OkStatus();
+    }));
+  }
+  return errors;
+}
+
+// The same of the peer's logits against the truth's, where both list the token.
+std::vector<double> PeerErrors(const std::vector<GoldenLogits>& truth, const std::vector<GoldenLogits>& peer) {
+  std::vector<double> errors;
+  for (size_t text = 0; text < truth.size(); ++text) {
+    for (size_t i = 0; i < truth[text].positions.size(); ++i) {
+      const GoldenPosition &a = truth[text].positions[i], &b = peer[text].positions[i];
+      const std::map<TokenId, double> logits(b.top.begin(), b.top.end());
+      for (const auto& [token, logit] : a.top) {
+        const auto found = logits.find(token);
+        if (found != logits.end()) errors.push_back(std::abs((logit - a.logsumexp) - (found->second - b.logsumexp)));
+      }
+    }
+  }
+  return errors;
+}
+
+// Several texts written at once, greedily: each pass has one row of each.
+class GreedyBatch {
+ public:
+  explicit GreedyBatch(Engine& engine) : engine_(engine) {}
+
+  // Reads the prompt and chooses the first token.
+  void Add(absl::Span<const TokenId> prompt) {
+    Text text = {engine_.cache().NewSequence(), {}};
+    Pass({&text, 1}, {prompt});
+    texts_.push_back(std::move(text));
+  }
+  void Step() {
+    std::vector<TokenId> last;
+    for (const Text& text : texts_) last.push_back(text.output.back());
+    std::vector<absl::Span<const TokenId>> tokens;
+    for (const TokenId& token : last) tokens.push_back({&token, 1});
+    Pass(absl::MakeSpan(texts_), tokens);
+  }
+  const std::vector<TokenId>& output(size_t text) const { return texts_[text].output; }
+
+ private:
+  struct Text { KvCache::SequenceId sequence; std::vector<TokenId> output; };
+
+  // Extends each text by its tokens, in one pass, and chooses what follows.
+  void Pass(absl::Span<Text> texts, const std::vector<absl::Span<const TokenId>>& tokens) {
+    std::vector<int> last;
+    std::vector<std::pair<TokenId, int32_t>> rows;
+    std::vector<KvCache::Path> paths;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      std::vector<int32_t> slots;
+      Must(engine_.cache().Extend(texts[i].sequence, static_cast<int>(tokens[i].size()), &slots));
+      const int before = engine_.cache().Length(texts[i].sequence) - static_cast<int>(slots.size());
+      for (size_t t = 0; t < slots.size(); ++t) {
+        rows.emplace_back(tokens[i][t], slots[t]);
+        paths.push_back(engine_.cache().PathOf(texts[i].sequence, before + static_cast<int>(t) + 1));
+      }
+      last.push_back(static_cast<int>(rows.size()) - 1);
+    }
+    std::vector<ForwardRow> forward_rows;
+    for (size_t r = 0; r < rows.size(); ++r) forward_rows.push_back({rows[r].first, rows[r].second, paths[r], nullptr});
+    Must(engine_.forward().Run(forward_rows, engine_.cache()));
+    const int64_t vocabulary = engine_.config().vocabulary;
+    std::vector<float> logits(texts.size() * vocabulary);
+    Must(engine_.forward().Logits(last, TensorView<float>(logits.data(), static_cast<int64_t>(texts.size()), vocabulary)));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      texts[i].output.push_back(Largest({&logits[i * vocabulary], static_cast<size_t>(vocabulary)}));
+    }
+  }
+
+  Engine& engine_;
+  std::vector<Text> texts_;
+};
+
+struct Agreement { int equal = 0; double largest_gap = 0; std::string where; };
+
+// Of the first `tokens` tokens: how many texts are equal, and the largest gap of the truth at a first difference.
+Agreement Compare(const std::vector<GoldenText>& golden, const std::vector<std::vector<TokenId>>& outputs, size_t tokens) {
+  Agreement agreement;
+  for (size_t text = 0; text < golden.size(); ++text) {
+    const size_t length = std::min(tokens, golden[text].output.size());
+    EXPECT_GE(outputs[text].size(), length) << golden[text].id;
+    size_t i = 0;
+    while (i < length && i < outputs[text].size() && outputs[text][i] == golden[text].output[i]) ++i;
+    if (i == length) {
+      ++agreement.equal;
+    } else if (golden[text].gap[i] > agreement.largest_gap) {
+      agreement.largest_gap = golden[text].gap[i];
+      agreement.where = absl::StrCat(golden[text].id, " token ", i);
+    }
+  }
+  return agreement;
+}
+
+TEST_P(GoldenModel, TheReferencePathIsTheTruth) {
+  const auto engine = Load(ComputePath::kReference, 1024);
+  ASSERT_NE(engine, nullptr);
+  const std::vector<double> errors = Errors(*engine, ReadGoldenLogits(File("logits_f32")));
+  EXPECT_LE(*std::max_element(errors.begin(), errors.end()), 1e-2);
+}
+
+// FP32 is slow: the fourteen shorter prompts, and of what follows them the first 24 tokens.
+TEST_P(GoldenModel, TheReferencePathWritesTheSameText) {
+  constexpr size_t kLongestPrompt = 100, kTokens = 24;
+  const auto engine = Load(ComputePath::kReference, 4096);
+  ASSERT_NE(engine, nullptr);
+  std::vector<GoldenText> golden = ReadGoldenTexts(File("generate_f32"));
+  std::erase_if(golden, [](const GoldenText& text) { return text.prompt.size() > kLongestPrompt; });
+  ASSERT_EQ(golden.size(), 14u);
+  GreedyBatch batch(*engine);
+  for (const GoldenText& text : golden) batch.Add(text.prompt);
+  for (size_t token = 1; token < kTokens; ++token) batch.Step();
+  std::vector<std::vector<TokenId>> outputs;
+  for (size_t i = 0; i < golden.size(); ++i) outputs.push_back(batch.output(i));
+  const Agreement agreement = Compare(golden, outputs, kTokens);
+  EXPECT_LT(agreement.largest_gap, 0.02) << agreement.where;
+  EXPECT_GE(agreement.equal, 12);
+}
+
+TEST_P(GoldenModel, TheFastPathIsAsNearTheTruthAsThePeer) {
+  const auto engine = Load(ComputePath::kFast, 1024);
+  ASSERT_NE(engine, nullptr);
+  const std::vector<GoldenLogits> truth = ReadGoldenLogits(File("logits_f32"));
+  const double ours = Median(Errors(*engine, truth)), peers = Median(PeerErrors(truth, ReadGoldenLogits(File("logits_peer"))));
+  EXPECT_LE(ours, 1.05 * peers);
+}
+
+TEST_P(GoldenModel, TheFastPathLeavesTheTruthOnlyWhereItIsClose) {
+  const auto engine = Load(ComputePath::kFast, 4096);
+  ASSERT_NE(engine, nullptr);
+  const std::vector<GoldenText> golden = ReadGoldenTexts(File("generate_f32"));
+  std::vector<std::vector<TokenId>> outputs;
+  GreedyBatch batch(*engine);
+  for (const GoldenText& text : golden) batch.Add(text.prompt);
+  for (int token = 1; token < 64; ++token) batch.Step();
+  for (size_t i = 0; i < golden.size(); ++i) outputs.push_back(batch.output(i));
+  const Agreement agreement = Compare(golden, outputs, 64);
+  EXPECT_LE(agreement.largest_gap, 0.6) << agreement.where;
+  EXPECT_GE(agreement.equal, 3);
+}
+
+// Rows of other texts change no bit: a text written alone is the one written among seventeen.
+TEST_P(GoldenModel, ATextWrittenAloneIsTheSame) {
+  const auto engine = Load(ComputePath::kFast, 2048);
+  ASSERT_NE(engine, nullptr);
+  std::vector<GoldenText> golden = ReadGoldenTexts(File("generate_f32"));
+  golden.erase(golden.begin(), golden.end() - 4);
+  GreedyBatch batch(*engine);
+  for (const GoldenText& text : golden) batch.Add(text.prompt);
+  for (int token = 1; token < 24; ++token) batch.Step();
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  for (size_t i = 0; i < golden.size(); ++i) {
+    const auto session = Must(engine->NewSession());
+    Must(session->Append(golden[i].prompt));
+    EXPECT_EQ(Must(Generate(*engine, *session, greedy, {.max_tokens = 24, .ignore_end = true})).tokens, batch.output(i)) << golden[i].id;
+  }
+}
+
+struct Score { double nll = 0; int64_t scored = 0; };
+
+// The first windows of 512 tokens, as README.md defines them, but at most `windows` of each article.
+Score ScoreOf(Engine& engine, const std::string& text, int windows) {
+  const std::vector<TokenId> tokens = engine.tokenizer().Encode(text);
+  const bool add_bos = engine.tokenizer().adds_bos();
+  const size_t of_text = add_bos ? 511 : 512;
+  const auto session = Must(engine.NewSession());
+  Score score;
+  for (int i = 0; i < windows && (i + 1) * of_text <= tokens.size(); ++i) {
+    std::vector<TokenId> window(tokens.begin() + i * of_text, tokens.begin() + (i + 1) * of_text);
+    if (add_bos) window.insert(window.begin(), *engine.tokenizer().bos());
+    session->Truncate(0);
+    Must(session->AppendEach(absl::MakeConstSpan(window).first(511), [&](int index, absl::Span<const float> logits) {
+      score.nll += LogSumExpOf(logits) - logits[window[index + 1]];
+      ++score.scored;
+      return absl::OkStatus();
+    }));
+  }
+  return score;
+}
+
+// Of each of the six articles the first two windows.
+TEST_P(GoldenModel, TheFastPathsPerplexityIsTheTruths) {
+  constexpr int kWindows = 2;
+  const auto engine = Load(ComputePath::kFast, 512);
+  ASSERT_NE(engine, nullptr);
+  std::map<std::string, std::string> articles;
+  for (const JsonValue& line : GoldenLines("wikitext2_articles.jsonl")) articles[Must(line.String("id"))] = Must(line.String("text"));
+  Score truth, ours;
+  for (const JsonValue& line : GoldenLines(File("perplexity_f32"))) {
+    const std::vector<double> windows = Must(line.Doubles("nll_per_window"));
+    for (size_t i = 0; i < std::min<size_t>(kWindows, windows.size()); ++i) truth.nll += windows[i], truth.scored += 511;
+    const Score article = ScoreOf(*engine, articles.at(Must(line.String("id"))), kWindows);
+    ours.nll += article.nll, ours.scored += article.scored;
+  }
+  ASSERT_EQ(ours.scored, truth.scored);
+  const double difference = std::exp((ours.nll - truth.nll) / static_cast<double>(truth.scored)) - 1;
+  EXPECT_LE(std::abs(difference), 0.004);
+  RecordProperty("perplexity_difference_percent", std::to_string(100 * difference));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GoldenModel, testing::Values("smollm2", "gemma3"), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace tessera
