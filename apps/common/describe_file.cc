@@ -25,9 +25,11 @@ T ElementAt(const GgufValue& value, uint64_t index) {
 void WriteShortened(JsonWriter& json, absl::string_view text) {
   if (text.size() <= kShownBytes) {
     json.String(text);
-  } else {
-    json.String(absl::StrCat(text.substr(0, kShownBytes), "... (", text.size(), " bytes)"));
+    return;
   }
+  size_t shown = kShownBytes;
+  while (shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;  // No half characters.
+  json.String(absl::StrCat(text.substr(0, shown), "... (", text.size(), " bytes)"));
 }
 
 // REQUIRES: index < value.count.
@@ -111,6 +113,8 @@ std::string FileJson(const GgufFile& file) {
     if (value.type == GgufType::kArray) {
       json.Key("count").Uint(value.count);
       WriteElements(json.Key("first"), value);
+    } else if (value.type == GgufType::kString) {
+      json.Key("value").String(value.strings[0]);  // Whole: a program may want the chat template.
     } else {
       WriteElement(json.Key("value"), value, 0);
     }

@@ -5,8 +5,10 @@
 
 #include <sys/stat.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/flags.h"
 #include "tessera/apps/common/output.h"
@@ -73,7 +75,9 @@ absl::StatusOr<Sampler> SamplerOfFlags() {
 
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
-  if (!absl::StartsWith(FLAGS_stop, "[\"")) return std::vector<std::string>{FLAGS_stop};
+  absl::string_view list_start = FLAGS_stop;  // A text may begin with a bracket, too: only one with a quote after it begins a list.
+  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
+  if (!is_list) return std::vector<std::string>{FLAGS_stop};
   const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "--stop");
   RETURN_IF_ERROR(list.status());
   return list->AsStrings();

@@ -14,7 +14,7 @@ namespace {
 
 absl::Status CheckId(const JsonValue& request) {
   ASSIGN_OR_RETURN(const JsonValue id, request.Value("id"));
-  if (id.is_string() || id.kind() == JsonValue::Kind::kInt) return absl::OkStatus();
+  if (id.is_string() || id.kind() == JsonValue::Kind::kInt || id.kind() == JsonValue::Kind::kUint) return absl::OkStatus();
   return id.Error(JsonKindName(id.kind()), "a string or a whole number");
 }
 
@@ -63,6 +63,8 @@ JsonWriter BeginAnswer(const JsonValue& request) {
   const JsonValue id = *request.Value("id");  // ForEachRequest has checked it.
   if (id.is_string()) {
     answer.String(*id.AsString());
+  } else if (id.kind() == JsonValue::Kind::kUint) {  // Above 2^63.
+    answer.Uint(*id.AsUint());
   } else {
     answer.Int(*id.AsInt());
   }

@@ -71,11 +71,10 @@ TEST(Generate, StopStringEndsTheTextBeforeIt) {
   const std::string text = *whole.String("text");
   ASSERT_GT(text.size(), 8u);
   const std::string stop = text.substr(text.size() / 2, 2);
-  for (const std::string& flag : {"--stop=" + stop, [&] {
-         JsonWriter list;
-         list.BeginArray().String("never to be seen").String(stop).EndArray();
-         return "--stop=" + list.text();
-       }()}) {
+  JsonWriter list;
+  list.BeginArray().String("never to be seen").String(stop).EndArray();
+  const std::string spaced = "[ \n" + list.text().substr(1);
+  for (const std::string& flag : {"--stop=" + stop, "--stop=" + list.text(), "--stop=" + spaced}) {
     const JsonValue stopped = Json(Generate({"--prompt=the in re", "--n_predict=24", "--json", flag}).output);
     EXPECT_EQ(*stopped.String("text"), text.substr(0, text.find(stop)));
     EXPECT_EQ(*stopped.String("finish"), "stop string");
@@ -98,6 +97,13 @@ TEST(Generate, RequestsAreAnsweredInOrderAndAlone) {
   std::getline(lines, line);
   EXPECT_EQ(*Json(line).Int("id"), 7);
   EXPECT_EQ(Json(line).Ints("output_tokens")->size(), 3u);
+}
+
+TEST(Generate, IdsComeBackAsTheyWere) {
+  for (const std::string id : {"\"a \\n\"", "\"\"", "-7", "9223372036854775807", "18446744073709551615"}) {
+    const Ended ended = Generate({"--jsonl"}, "{\"id\": " + id + ", \"tokens\": [70], \"n\": 1}");
+    EXPECT_EQ(ended.output.substr(0, 7 + id.size()), "{\"id\":" + id + ",") << ended.errors;
+  }
 }
 
 TEST(Generate, BadRequestNamesLineAndField) {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "glog/logging.h"
 #include "gtest/gtest.h"
 
 namespace tessera {
@@ -116,6 +117,7 @@ TEST(ThreadPool, TakesFewerThreadsWhereTheSystemHasNoMore) {
   const auto run_short_of_memory = [] {
     const rlimit limit = {.rlim_cur = 512 << 20, .rlim_max = 512 << 20};
     if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
+    FLAGS_minloglevel = google::GLOG_WARNING;
     ThreadPool pool(ThreadPool::kMaxThreads);  // 8 MiB of stack each.
     std::atomic<int> visits = 0;
     pool.Run([&](int) {

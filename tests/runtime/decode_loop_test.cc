@@ -89,7 +89,7 @@ TEST(Generate, CancelEndsItBeforeTheNextToken) {
   const auto count = [&](absl::string_view) { cancel = ++parts == 3; };
   const Generation result = Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 40, .on_text = count, .cancel = &cancel}));
   EXPECT_EQ(result.reason, FinishReason::kCancelled);
-  EXPECT_EQ(result.tokens.size(), 2u);
+  EXPECT_EQ(result.tokens.size(), 3u);
   EXPECT_EQ(Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 40, .cancel = &cancel})).tokens.size(), 0u);
 }
 
@@ -99,7 +99,7 @@ TEST(Generate, AFullContextEndsIt) {
   const Generation result = Must(Generate(*engine, *session, Greedy(), {}));
   EXPECT_EQ(result.reason, FinishReason::kContextFull);
   EXPECT_EQ(session->length(), 21);
-  EXPECT_EQ(result.tokens.size(), 2u);  // Two that fit, and the one chosen after them.
+  EXPECT_EQ(result.tokens.size(), 3u);  // Two that fit, and the one chosen after them.
 }
 
 TEST(Generate, TheSeedAndTheStreamDecideTheText) {
