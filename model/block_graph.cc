@@ -102,13 +102,11 @@ class LayerBuilder {
                           .pairs = config_.rope_pairs});
     return y;
   }
-  // A tensor in several parts gives several products, each with its range of columns; an adapter needs the tensor whole.
+  // A tensor in several parts gives several products, each with its range of columns; they share the tensor's placeholder.
   void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, int terms = 1) {
-    const absl::Span<const TensorPart> parts = PartsOf(label);
-    for (const TensorPart& part : parts) {
+    for (const TensorPart& part : PartsOf(label)) {
       block_.parts.push_back(part);
-      const int adapter = parts.size() == 1 ? Placeholder(target) : kNone;
-      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, adapter, terms});
+      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, Placeholder(target), terms});
     }
   }
   BufferId Multiply(BufferId x, const char* weight, const char* name, int64_t columns, LoraTarget target) {

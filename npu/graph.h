@@ -30,8 +30,8 @@ constexpr int kNone = -1;
 struct RmsNorm { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone; float epsilon = 0; int groups = 1; };
 
 // y[first_column ..] = W x for each product; all share x, which is rounded once. Where `adapter` is not kNone, a row whose adapter
-// binds that placeholder gets y += scale * B (A x), with A, B and scale from the row (multi-LoRA paper, section 3: LoRA as
-// graph inputs); other rows cost nothing and keep their bits. terms: how finely a device that rounds x does so for this product, 1
+// binds that placeholder gets y += scale * B (A x) in this product's columns, with A, B and scale from the row (multi-LoRA paper,
+// section 3: LoRA as graph inputs); other rows cost nothing and keep their bits. B covers all columns of y. terms: how finely a device that rounds x does so for this product, 1
 // (8 bits) or 2 (about 15); others ignore it.
 struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; int terms = 1; };
 struct Linear { BufferId x = kNone; std::vector<Product> products; };

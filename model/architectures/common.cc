@@ -92,6 +92,9 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
     rope.scaling = RopeConfig::Scaling::kYarn;
     ASSIGN_OR_RETURN(rope.original_context,
                      keys.CountOr("rope.scaling.original_context_length", kLargestContext, config.context_length));
+    ASSIGN_OR_RETURN(rope.ext_factor, file.FloatOr(keys.Full("rope.scaling.yarn_ext_factor"), rope.ext_factor));
+    ASSIGN_OR_RETURN(rope.beta_fast, file.FloatOr(keys.Full("rope.scaling.yarn_beta_fast"), rope.beta_fast));
+    ASSIGN_OR_RETURN(rope.beta_slow, file.FloatOr(keys.Full("rope.scaling.yarn_beta_slow"), rope.beta_slow));
   }
   return absl::OkStatus();
 }

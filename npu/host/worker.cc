@@ -162,8 +162,8 @@ void Worker::AdaptShare(const Linear& op, const Product& product, Share panels) 
   for (int64_t r = 0; r < run_.arguments.rows; ++r) {
     const AdapterProduct* adapter = run_.arguments.adapters[r];
     if (adapter == nullptr || adapter[product.adapter].a == nullptr) continue;
-    run_.rows.adapt({RowOf(op.x, r), weight.in_features, weight.out_features, adapter[product.adapter], begin, end,
-                     RowOf(product.y, r) + product.first_column});
+    run_.rows.adapt({RowOf(op.x, r), weight.in_features, Columns(product.y), adapter[product.adapter], product.first_column + begin,
+                     product.first_column + end, RowOf(product.y, r)});
   }
 }
 

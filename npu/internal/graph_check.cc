@@ -229,17 +229,18 @@ absl::Status GraphChecker::CheckProduct(const Product& product, int64_t x_column
   return CheckAdapter(product);
 }
 
-// A placeholder says nothing of its own shape, so all products that use it must agree on it.
+// A placeholder says nothing of its own shape: B covers all columns of y, A all of x. So products that share a placeholder, such as the
+// parts of a matrix that was cut into ranges of rows, must agree on both.
 absl::Status GraphChecker::CheckAdapter(const Product& product) {
   if (product.adapter == kNone) return absl::OkStatus();
   if (product.adapter < 0 || product.adapter >= graph_.adapters) {
     return Invalid("adapter: found ", product.adapter, ", but the graph has ", graph_.adapters);
   }
   Shape& shape = adapter_shapes_[product.adapter];
-  const MatrixSpec& matrix = spec(product.weight);
-  if (shape.out == 0) shape = {matrix.out_features, matrix.in_features};
-  if (shape.out == matrix.out_features && shape.in == matrix.in_features) return absl::OkStatus();
-  return Invalid("adapter ", product.adapter, ": found shape [", matrix.out_features, ", ", matrix.in_features, "], expected [",
+  const int64_t out = columns(product.y), in = spec(product.weight).in_features;
+  if (shape.out == 0) shape = {out, in};
+  if (shape.out == out && shape.in == in) return absl::OkStatus();
+  return Invalid("adapter ", product.adapter, ": found shape [", out, ", ", in, "], expected [",
                  shape.out, ", ", shape.in, "] as where it is used first");
 }
 

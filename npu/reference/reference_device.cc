@@ -123,11 +123,13 @@ void GraphRun::RunProduct(BufferId x, const Product& product) const {
 
 void GraphRun::AddAdapters(BufferId x, const Product& product) const {
   const TensorView<const float> w = Matrix(product.weight);
+  const int64_t outputs = Out(product.y).columns();
   for (size_t r = 0; r < arguments_.adapters.size(); ++r) {
     if (arguments_.adapters[r] == nullptr) continue;
     const AdapterProduct& adapter = arguments_.adapters[r][product.adapter];
     if (adapter.a == nullptr) continue;
-    reference::AddLowRank({adapter.a, adapter.rank, w.columns()}, {adapter.b, adapter.rank, w.rows()}, adapter.scale,
+    const TensorView<const float> b(adapter.b + product.first_column, adapter.rank, w.rows(), outputs);
+    reference::AddLowRank({adapter.a, adapter.rank, w.columns()}, b, adapter.scale,
                           {In(x).row(r), static_cast<size_t>(w.columns())},
                           {Out(product.y).row(r) + product.first_column, static_cast<size_t>(w.rows())});
   }

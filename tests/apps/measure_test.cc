@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/gguf_builder.h"
 
 namespace tessera {
 namespace {
@@ -149,6 +150,15 @@ TEST(Inspect, ShowsEveryTensorAndKey) {
   for (int64_t i = 0; i < json.Array("metadata")->size(); ++i) {
     EXPECT_NE(text.output.find(*(*json.Array("metadata"))[i].String("key")), std::string::npos);
   }
+}
+
+TEST(Inspect, LongTextsAreWholeInJsonAndEndAtACharacterInTheTable) {
+  const std::string path = ::testing::TempDir() + "/inspect_test_long.gguf", text = std::string(71, 'x') + "\u00e9" + std::string(50, 'y');
+  GgufBuilder().String("long", text).WriteTo(path);
+  const JsonValue json = Json(RunProgram("tessera_inspect", {"--json", "--model=" + path}).output);
+  EXPECT_EQ(*(*json.Array("metadata"))[0].String("value"), text);
+  const std::string table = RunProgram("tessera_inspect", {"--model=" + path}).output;
+  EXPECT_NE(table.find("\"" + std::string(71, 'x') + "... (123 bytes)\""), std::string::npos) << table;
 }
 
 TEST(Inspect, GraphShowsEachDistinctBlockOnce) {

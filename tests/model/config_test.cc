@@ -68,6 +68,21 @@ TEST(ModelConfig, ReadsWhatTheFileSays) {
   EXPECT_EQ(config.ropes[0].base, 10'000);
 }
 
+TEST(ModelConfig, YarnTakesItsParametersFromTheFile) {
+  const auto yarn = [](float ext_factor) {
+    return [=](GgufBuilder& builder) {
+      builder.String("llama.rope.scaling.type", "yarn").Number("llama.rope.scaling.factor", 4.0f);
+      builder.Number("llama.rope.scaling.yarn_ext_factor", ext_factor);
+      builder.Number("llama.rope.scaling.yarn_beta_fast", 24.0f).Number("llama.rope.scaling.yarn_beta_slow", 2.0f);
+    };
+  };
+  const ModelConfig config = Must(Read({}, yarn(0.5f)));
+  EXPECT_EQ(config.ropes[0].ext_factor, 0.5);
+  EXPECT_EQ(config.ropes[0].beta_fast, 24);
+  EXPECT_EQ(config.ropes[0].beta_slow, 2);
+  EXPECT_EQ(Refusal(yarn(-1)), "tiny: llama.rope.scaling.yarn_ext_factor: found -1, expected 0 to 1");
+}
+
 TEST(ModelConfig, SizesOutOfRangeAreNamed) {
   EXPECT_EQ(Refusal(Uint("embedding_length", 0)), "tiny: llama.embedding_length: found 0, expected 1 to 1048576");
   EXPECT_EQ(Refusal(Uint("feed_forward_length", 1 << 21)), "tiny: llama.feed_forward_length: found 2097152, expected 1 to 1048576");

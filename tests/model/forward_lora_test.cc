@@ -107,6 +107,19 @@ TEST(ForwardLora, AnAdapterIsASumOnTheWeights) {
   }
 }
 
+// A matrix larger than a unit is cut into ranges of rows; the adapter's B is cut with it.
+TEST(ForwardLora, MatricesCutIntoUnitsKeepTheirAdapters) {
+  const TinyModel tiny = {.formats = {F::kQ8_0}, .seed = 17};
+  const LoadedModel whole(TinyModelBuilder(tiny)), cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, /*largest_unit=*/4096);
+  ASSERT_GT(cut.layout().Parts("blk.0.ffn_up.weight").size(), 1u);
+  const LoadedModel wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+  const LoadedModel wide_cut(TinyModelBuilder(tiny), WeightEncoding::kFloat32, /*largest_unit=*/16384);
+  ASSERT_GT(wide_cut.layout().Parts("blk.0.ffn_up.weight").size(), 1u);
+  const LoraAdapter adapter = RandomAdapter(whole.config(), 4, kAllTargets, 5);
+  EXPECT_EQ(Machine(cut, {.threads = 2}).Plain(kTokens, &adapter), Machine(whole, {}).Plain(kTokens, &adapter));
+  EXPECT_LT(Distance(Machine(wide_cut, {}).Plain(kTokens, &adapter), Machine(wide, {}).Plain(kTokens, &adapter)), 1e-5);
+}
+
 // Three texts in one pass, row by row in turn: each row has the bits that its own adapter gives it alone.
 TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
   const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));

@@ -177,7 +177,7 @@ TEST(Compiler, RefusesShapesThatDoNotFit) {
       {[](Parts& p) { p.graph.buffers[p.v].columns = 16; }, "expected room for them in 16 columns"},
       {[](Parts& p) { p.graph.buffers[p.turned].columns = 80; }, "operator 5 (Rope): y: buffer \"turned\""},
       {[](Parts& p) { p.graph.buffers[p.mixed].columns = 80; }, "operator 7 (Attention): y: buffer \"mixed\""},
-      {[](Parts& p) { p.mat_mul.products[1].adapter = 0; }, "adapter 0: found shape [40, 64], expected [24, 64]"},
+      {[](Parts& p) { p.mat_mul.products[2].adapter = 0; }, "adapter 0: found shape [32, 64], expected [64, 64]"},
       {[](Parts& p) { p.attention.heads = 1, p.rope.heads = 1; },
        "key columns: found 32, expected a multiple of the head size 64"},
   });

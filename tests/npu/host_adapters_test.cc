@@ -12,25 +12,30 @@
 namespace tessera {
 namespace {
 
-// One Linear of two products, 70 and 33 outputs of 96 inputs, placeholder 1 on the first and 0 on the second.
-constexpr int64_t kIn = 96, kFirst = 70, kSecond = 33;
+// One Linear of two matrices, 70 and 33 outputs of 96 inputs, placeholder 1 on the first, which is cut in two, and 0 on the
+// second.
+constexpr int64_t kIn = 96, kFirst = 70, kCut = 64, kSecond = 33;
 
-Graph TwoProducts(BlockFormat format) {
+Graph TwoMatrices(BlockFormat format) {
   Graph graph;
   graph.adapters = 2;
   const BufferId x = graph.AddInput("x", kIn), y = graph.AddOutput("y", kFirst), z = graph.AddOutput("z", kSecond);
-  const WeightId first = graph.AddMatrix({"first", format, kFirst, kIn}),
-                 second = graph.AddMatrix({"second", format, kSecond, kIn});
-  graph.Add(Linear{.x = x, .products = {{.weight = first, .y = y, .adapter = 1}, {.weight = second, .y = z, .adapter = 0}}});
+  const WeightId top = graph.AddMatrix({"first.0", format, kCut, kIn});
+  const WeightId bottom = graph.AddMatrix({"first.1", format, kFirst - kCut, kIn});
+  const WeightId second = graph.AddMatrix({"second", format, kSecond, kIn});
+  graph.Add(Linear{.x = x,
+                   .products = {{.weight = top, .y = y, .adapter = 1},
+                                {.weight = bottom, .y = y, .first_column = kCut, .adapter = 1},
+                                {.weight = second, .y = z, .adapter = 0}}});
   return graph;
 }
 
-// Numbers for both placeholders, or for one.
+// Numbers for both placeholders, or for one. B covers all columns of y, whichever a product fills.
 class Adapter {
  public:
   Adapter(int rank, uint64_t seed, bool first = true, bool second = true) {
-    Fill(a_[0], rank * kIn, seed), Fill(b_[0], rank * kSecond, seed + 1);
-    Fill(a_[1], rank * kIn, seed + 2), Fill(b_[1], rank * kFirst, seed + 3);
+    Fill(a_[0], rank * kIn, seed), Fill(b_[0], rank * (kFirst + kSecond), seed + 1);
+    Fill(a_[1], rank * kIn, seed + 2), Fill(b_[1], rank * (kFirst + kSecond), seed + 3);
     if (second) products_[0] = {a_[0].data(), b_[0].data(), rank, 0.7f};
     if (first) products_[1] = {a_[1].data(), b_[1].data(), rank, -1.3f};
   }
@@ -64,7 +69,7 @@ bool Bound(int row) { return row != 0 && row != 4 && row != 8; }
 
 // With float weights all differences are rounding: 96 inputs and 64 ranks, each side.
 TEST(HostAdapters, AgreeWithTheReferenceForEveryRank) {
-  PairedRun paired(TwoProducts(BlockFormat::kF32), {});
+  PairedRun paired(TwoMatrices(BlockFormat::kF32), {});
   const Rows rows;
   ReferenceDevice reference;
   const RowOutputs expected = paired.On(reference, rows.rows), plain = paired.On(reference, Chain(9));
@@ -84,7 +89,7 @@ TEST(HostAdapters, AgreeWithTheReferenceForEveryRank) {
 
 TEST(HostAdapters, BitsDoNotDependOnNeighboursThreadsOrPath) {
   for (BlockFormat format : {BlockFormat::kF16, BlockFormat::kQ4_0}) {
-    PairedRun paired(TwoProducts(format), {});
+    PairedRun paired(TwoMatrices(format), {});
     const Rows rows;
     ThreadPool one(1);
     HostDevice portable(one, {.path = KernelPath::kPortable});
@@ -106,7 +111,7 @@ TEST(HostAdapters, BitsDoNotDependOnNeighboursThreadsOrPath) {
 }
 
 TEST(HostAdapters, RowsWithoutOneKeepTheirBits) {
-  PairedRun paired(TwoProducts(BlockFormat::kQ8_0), {});
+  PairedRun paired(TwoMatrices(BlockFormat::kQ8_0), {});
   const Rows rows;
   ThreadPool pool(2);
   HostDevice device(pool);
@@ -118,7 +123,7 @@ TEST(HostAdapters, RowsWithoutOneKeepTheirBits) {
 }
 
 TEST(HostAdapters, TheLargestRankRuns) {
-  PairedRun paired(TwoProducts(BlockFormat::kF32), {});
+  PairedRun paired(TwoMatrices(BlockFormat::kF32), {});
   const Adapter largest(1024, 90);
   std::vector<TestRow> rows = Chain(2);
   rows[1].adapters = largest.products();

@@ -148,8 +148,12 @@ TEST(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
       add(103, {{0, 7}, {47, 1}});            // Leaves the trunk at position 7.
       add(104, {{0, 7}, {47, 2}});
       add(105, {{0, 16}, {16, 4}, {31, 1}, {49, 1}});  // A child of 101, its trunk cut in two ranges.
-      const std::vector<std::vector<int64_t>> leaves = {{100}, {101}, {100, 102}, {103}, {103, 104}, {101, 105}};
-      const std::vector<int> trunks = {20, 20, 20, 7, 7, 20};
+      add(106, {{0, 7}, {54, 1}});
+      add(107, {{0, 7}, {54, 2}});
+      add(108, {{0, 9}, {54, 3}});  // The slots of 107 again, two positions later.
+      const std::vector<std::vector<int64_t>> leaves = {{100},      {101}, {100, 102}, {103},          {103, 104},
+                                                        {101, 105}, {106}, {106, 107}, {106, 107, 108}};
+      const std::vector<int> trunks = {20, 20, 20, 7, 7, 20, 7, 7, 9};
       const RowOutputs found = run.On(device, tree);
       for (size_t branch = 0; branch < leaves.size(); ++branch) {
         std::vector<TestRow> text = Chain(trunks[branch]);

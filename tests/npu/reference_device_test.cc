@@ -131,7 +131,7 @@ TEST(ReferenceDevice, AnAdapterChangesItsRowsAndItsColumnsOnly) {
   inputs.SetRows({1, 2, 3});
   const std::vector<float> x = inputs.output(0), plain = RunOnce(compiled, inputs, 1);
   SeededRandom random(45);
-  std::vector<float> a(2 * 6), b(2 * 3);
+  std::vector<float> a(2 * 6), b(2 * 5);  // B covers all five columns, the product three of them.
   for (std::vector<float>* values : {&a, &b})
     std::generate(values->begin(), values->end(), [&] { return random.Uniform(-1.0f, 1.0f); });
   const AdapterProduct bound[] = {{}, {.a = a.data(), .b = b.data(), .rank = 2, .scale = 3}}, unbound[2] = {};
@@ -141,7 +141,7 @@ TEST(ReferenceDevice, AnAdapterChangesItsRowsAndItsColumnsOnly) {
   for (int i = 0; i < 15; ++i) {
     double expected = plain[i];
     const int o = i % 5 - 2;
-    if (i / 5 == 1 && o >= 0) expected += 3 * (b[o] * Dot(&a[0], &x[6], 6) + b[3 + o] * Dot(&a[6], &x[6], 6));
+    if (i / 5 == 1 && o >= 0) expected += 3 * (b[2 + o] * Dot(&a[0], &x[6], 6) + b[5 + 2 + o] * Dot(&a[6], &x[6], 6));
     if (i / 5 == 1) EXPECT_NEAR(found[i], expected, 1e-5);
     else EXPECT_EQ(found[i], plain[i]);
   }
