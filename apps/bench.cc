@@ -123,7 +123,7 @@ absl::Status Run() {
   BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
   if (options.context == 0) options.context = benchmark.NeededContext();
-  if (options.threads == 0) options.threads = std::clamp<int>(std::thread::hardware_concurrency(), 1, ThreadPool::kMaxThreads);
+  ASSIGN_OR_RETURN(options.threads, ThreadsOf(options));
   Result result = {.model = options.model_path, .threads = options.threads};
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
   result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));

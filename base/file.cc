@@ -190,4 +190,10 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   return absl::OkStatus();
 }
 
+absl::Status CheckWritable(const std::string& path) {
+  ASSIGN_OR_RETURN(const Target target, ResolveTarget(path));
+  if (access(target.directory.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
+  return SystemError(path, absl::StrCat("write to its directory ", target.directory));
+}
+
 }  // namespace tessera

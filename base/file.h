@@ -4,6 +4,7 @@
 //   Parse(file->bytes());
 //   RETURN_IF_ERROR(WriteFileAtomically("report.json", text));   // temporary file, sync, rename
 //
+// A mapped file must keep its length while it is read: if another process shortens it, the system ends this one (SIGBUS).
 // Only regular files are mapped: a directory, FIFO or device is InvalidArgument with what it is. Missing: NotFound; unreadable:
 // PermissionDenied. Thread-safe after Open.
 #pragma once
@@ -38,6 +39,9 @@ class MappedFile {
 
 // The whole file as a string. ResourceExhausted if it is larger than max_bytes (found and allowed are named).
 absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t max_bytes);
+
+// Whether WriteFileAtomically could write there now: OK, or the error it would give. For outputs that come after long work.
+absl::Status CheckWritable(const std::string& path);
 
 // Replaces `path` with `contents`, or leaves it untouched: what a reader finds is the old file or the whole new one.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);

@@ -9,10 +9,11 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kLongestPath = int64_t{1} << 30;
 constexpr int kHeadRows = 64;  // Rows whose logits are computed at once: the head is read once for them.
 
-int PathLength(SlotPath path) {
-  int length = 0;
+int64_t PathLength(SlotPath path) {
+  int64_t length = 0;
   for (const SlotRange& range : path) length += range.count;
   return length;
 }
@@ -106,7 +107,8 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows) const {
     if (rows[r].token < 0 || rows[r].token >= config_.vocabulary) {
       return RowError(r, "token", rows[r].token, absl::StrCat("0 to ", config_.vocabulary - 1));
     }
-    if (rows[r].path.empty()) return RowError(r, "path length", 0, "at least 1");
+    const int64_t length = PathLength(rows[r].path);
+    if (length < 1 || length > kLongestPath) return RowError(r, "path length", length, absl::StrCat("1 to ", kLongestPath));
     const SlotRange& last = rows[r].path.back();
     if (last.begin + last.count - 1 != rows[r].slot) {
       return RowError(r, "last slot of the path", last.begin + last.count - 1, absl::StrCat("the row's own slot ", rows[r].slot));
@@ -127,7 +129,7 @@ void Forward::FillRowData(absl::Span<const ForwardRow> rows) {
   for (size_t t = 0; t < ropes_.size(); ++t) {
     const int dimensions = ropes_[t].dimensions();
     for (size_t r = 0; r < rows.size(); ++r) {
-      ropes_[t].Fill(PathLength(rows[r].path) - 1, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
+      ropes_[t].Fill(static_cast<int32_t>(PathLength(rows[r].path)) - 1, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
     }
   }
 }

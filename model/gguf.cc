@@ -105,8 +105,8 @@ const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
 }
 
-void GgufFile::Forget(const GgufTensor& tensor) const {
-  if (file_ != nullptr) file_->Forget(tensor.offset, static_cast<int64_t>(tensor.bytes.size()));
+void GgufFile::Forget(const GgufTensor& tensor, int64_t begin, int64_t size) const {
+  if (file_ != nullptr) file_->Forget(tensor.offset + begin, size);
 }
 
 absl::StatusOr<absl::string_view> GgufFile::String(absl::string_view key) const {

@@ -83,7 +83,9 @@ class GgufFile {
   absl::Span<const GgufTensor> tensors() const { return tensors_; }  // In file order.
   const GgufTensor* FindTensor(absl::string_view name) const;        // Null if absent.
   // Tells the system that the tensor's bytes are not needed again (MappedFile::Forget). They stay readable.
-  void Forget(const GgufTensor& tensor) const;
+  void Forget(const GgufTensor& tensor) const { Forget(tensor, 0, static_cast<int64_t>(tensor.bytes.size())); }
+  // The same for `size` bytes of it from `begin` on.
+  void Forget(const GgufTensor& tensor, int64_t begin, int64_t size) const;
 
  private:
   friend class GgufParser;

@@ -124,15 +124,16 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
     const TensorPart& part = *placed.part;
     const GgufTensor* tensor = file.FindTensor(*placed.tensor);
     const MatrixSpec& spec = part.weight.spec;
-    const int64_t values = spec.out_features * spec.in_features;
-    ASSIGN_OR_RETURN(const int64_t skipped, BytesOfRows(tensor->format->format, part.first_row, spec.in_features));
+    ASSIGN_OR_RETURN(const int64_t begin, BytesOfRows(tensor->format->format, part.first_row, spec.in_features));
+    ASSIGN_OR_RETURN(const int64_t size, BytesOfRows(tensor->format->format, spec.out_features, spec.in_features));
+    const absl::Span<const std::byte> source = tensor->bytes.subspan(begin, size);
     const absl::Span<std::byte> target = out.subspan(part.offset, part.bytes);
     if (part.weight.vector || layout.encoding() == WeightEncoding::kFloat32) {
-      tensor->format->dequantize(tensor->bytes.data() + skipped, values, reinterpret_cast<float*>(target.data()));
-      continue;
+      tensor->format->dequantize(source.data(), spec.out_features * spec.in_features, reinterpret_cast<float*>(target.data()));
+    } else {
+      RETURN_IF_ERROR(PackedMatrix::Pack(spec, source, target));
     }
-    ASSIGN_OR_RETURN(const int64_t source_bytes, BytesOfRows(spec.format, spec.out_features, spec.in_features));
-    RETURN_IF_ERROR(PackedMatrix::Pack(spec, tensor->bytes.subspan(skipped, source_bytes), target));
+    file.Forget(*tensor, begin, size);  // The copy is what is read from now on; the process need not hold both.
   }
   return absl::OkStatus();
 }
@@ -149,8 +150,6 @@ absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& fil
   pool.Run([&](int) {
     for (int i = next++; i < layout.units(); i = next++) {
       statuses[order[i]] = FillUnit(file, layout, order[i], source->Unit(order[i]));
-      // The packed copy is what is read from now on; without this the process would hold the model twice.
-      for (const WeightLayout::Placed& placed : layout.PartsOfUnit(order[i])) file.Forget(*file.FindTensor(*placed.tensor));
     }
   });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);

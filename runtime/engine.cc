@@ -15,6 +15,15 @@ namespace {
 
 constexpr int kMostContext = 1 << 24;
 
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
+  if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
+  HostDevice::Options host;
+  ASSIGN_OR_RETURN(host.path, KernelPathFromName(options.kernels));
+  return std::make_unique<HostDevice>(pool, host);
+}
+
+}  // namespace
+
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
   if (options.threads >= 0 && options.threads <= ThreadPool::kMaxThreads) {
     return options.threads > 0 ? options.threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, ThreadPool::kMaxThreads);
@@ -29,15 +38,6 @@ absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& c
   return absl::InvalidArgumentError(absl::StrCat("--context: found ", options.context, ", expected 0 (the model's own, ",
                                                  config.context_length, ") to ", kMostContext));
 }
-
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
-  if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
-  HostDevice::Options host;
-  ASSIGN_OR_RETURN(host.path, KernelPathFromName(options.kernels));
-  return std::make_unique<HostDevice>(pool, host);
-}
-
-}  // namespace
 
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
   if (name == "fast") return ComputePath::kFast;

@@ -46,6 +46,11 @@ struct EngineOptions {
 };
 constexpr int kDefaultContext = 8192;
 
+// The threads an engine of these options computes with; InvalidArgument (--threads, found, expected) out of range.
+absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
+// The positions its sessions have together; InvalidArgument (--context, found, expected) out of range.
+absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);
+
 class Session;
 
 class Engine {

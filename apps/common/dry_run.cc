@@ -1,8 +1,5 @@
 #include "tessera/apps/common/dry_run.h"
 
-#include <algorithm>
-#include <thread>
-
 #include "absl/strings/str_cat.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/checked_math.h"
@@ -38,9 +35,9 @@ absl::StatusOr<LoadPlan> PlanLoad(const EngineOptions& options) {
   plan.weight_units = layout.units();
   plan.weight_bytes = layout.TotalBytes();
   plan.trained_context = config.context_length;
-  plan.context = options.context > 0 ? options.context : std::min(config.context_length, kDefaultContext);
+  ASSIGN_OR_RETURN(plan.context, ContextOf(options, config));
   ASSIGN_OR_RETURN(plan.cache_bytes, CacheBytes(config, plan.context, reference ? KvFormat::kFloat : KvFormat::kHalf));
-  plan.threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  ASSIGN_OR_RETURN(plan.threads, ThreadsOf(options));
   plan.path = reference ? "reference" : "fast";
   plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
   return plan;

@@ -13,6 +13,7 @@
 #include "tessera/apps/common/flags.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/cpu_features.h"
+#include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/trace_writer.h"
@@ -50,6 +51,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
   RETURN_IF_ERROR(ForFlag("path", path.status()));
   RETURN_IF_ERROR(ForFlag("kernels", KernelPathFromName(FLAGS_kernels).status()));
+  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Not only after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.threads = FLAGS_threads;
   options.context = FLAGS_context;

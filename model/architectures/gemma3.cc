@@ -1,5 +1,6 @@
 // Gemma 3 (text): norms before and after each part and on query and key heads, GELU, scaled embeddings, five layers with a sliding
 // window and their own RoPE base to each layer that sees everything. GGUF's norm weights already hold the 1 the model adds.
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int kLayersPerPeriod = 6;        // The last of each period is global.
 constexpr double kLocalRopeBase = 10'000;  // Of layers with a window; not in the metadata of older files.
+constexpr uint64_t kWidestWindow = 1 << 24;  // Beyond every context: what is wider sees everything.
 constexpr int kLayersOf27B = 62;           // The one size whose attention scale is not 1 / sqrt(head size).
 
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
@@ -25,10 +27,6 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   }
   ASSIGN_OR_RETURN(const uint64_t window, file.UintOr("gemma3.attention.sliding_window", 0));
   if (window == 0) return config;
-  if (window > static_cast<uint64_t>(config.context_length)) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": gemma3.attention.sliding_window: found ", window,
-                                                   ", expected at most the context length ", config.context_length));
-  }
   RopeConfig local = config.ropes[0];
   local.scaling = RopeConfig::Scaling::kNone;  // Scaling is for the global layers.
   local.frequency_factors.clear();
@@ -38,7 +36,7 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   config.ropes.push_back(local);
   for (size_t i = 0; i < config.layers.size(); ++i) {
     const bool global = (i + 1) % kLayersPerPeriod == 0;
-    config.layers[i] = global ? LayerConfig{0, 0} : LayerConfig{1, static_cast<int>(window)};
+    config.layers[i] = global ? LayerConfig{0, 0} : LayerConfig{1, static_cast<int>(std::min<uint64_t>(window, kWidestWindow))};
   }
   return config;
 }

@@ -236,6 +236,7 @@ TEST(Generate, TraceShowsGraphRunsAndLeases) {
   EXPECT_NE(text.find(std::string(ZoneName(Zone::kLease))), std::string::npos);
   const Ended unwritable = Generate({"--prompt=the", "--n_predict=1", "--trace=/nowhere/trace.json"});
   EXPECT_EQ(unwritable.code, 2);
+  EXPECT_EQ(unwritable.output, "");  // Refused before any work.
   EXPECT_NE(unwritable.errors.find("--trace: "), std::string::npos) << unwritable.errors;
 }
 

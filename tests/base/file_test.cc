@@ -170,5 +170,14 @@ TEST_F(FileTest, ForgottenBytesComeBackFromTheFile) {
   }
 }
 
+TEST_F(FileTest, WritableIsKnownBeforeTheWork) {
+  const std::string path = ::testing::TempDir() + "/file_test_writable";
+  EXPECT_TRUE(CheckWritable(path).ok());
+  EXPECT_FALSE(CheckWritable(::testing::TempDir()).ok());
+  const absl::Status missing = CheckWritable("/nowhere/file");
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound) << missing;
+  EXPECT_NE(missing.message().find("/nowhere/"), std::string::npos) << missing;
+}
+
 }  // namespace
 }  // namespace tessera
