@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/golden.h"
@@ -174,6 +176,7 @@ TEST_P(GoldenModel, TheFastPathIsAsNearTheTruthAsThePeer) {
   ASSERT_NE(engine, nullptr);
   const std::vector<GoldenLogits> truth = ReadGoldenLogits(File("logits_f32"));
   const double ours = Median(Errors(*engine, truth)), peers = Median(PeerErrors(truth, ReadGoldenLogits(File("logits_peer"))));
+  std::cout << GetParam() << ": median error of log-probabilities " << absl::StrFormat("%.4f, the peer's %.4f\n", ours, peers);
   EXPECT_LE(ours, 1.05 * peers);
 }
 
@@ -246,7 +249,7 @@ TEST_P(GoldenModel, TheFastPathsPerplexityIsTheTruths) {
   ASSERT_EQ(ours.scored, truth.scored);
   const double difference = std::exp((ours.nll - truth.nll) / static_cast<double>(truth.scored)) - 1;
   EXPECT_LE(std::abs(difference), 0.004);
-  RecordProperty("perplexity_difference_percent", std::to_string(100 * difference));
+  std::cout << GetParam() << ": perplexity differs from the truth's by " << absl::StrFormat("%+.3f %%\n", 100 * difference);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenModel, testing::Values("smollm2", "gemma3"), [](const auto& info) { return info.param; });
