@@ -1,7 +1,5 @@
 // Times a model: tokens a second over a prompt and over generated text.
-#include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"

@@ -196,9 +196,9 @@ absl::Status AnswerRequests(Engine& engine) {
 }
 
 absl::Status RunWith(Engine& engine, const std::string& prompt) {
+  CatchInterrupts();  // Not earlier: while a model loads, Ctrl-C may end the program at once.
   if (FLAGS_jsonl) return AnswerRequests(engine);
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
-  CatchInterrupts();  // Not earlier: while a model loads, Ctrl-C may end the program at once.
   return FLAGS_chat ? Chat(engine, conversation, prompt) : AnswerOnce(engine, conversation, prompt);
 }
 

@@ -59,10 +59,10 @@ absl::Status ScoreWindow(Session& session, absl::Span<const TokenId> window, Sco
   });
 }
 
-absl::StatusOr<Score> ScoreText(Engine& engine, Session& session, const std::string& text, const std::string& label) {
+absl::StatusOr<Score> ScoreText(Engine& engine, Session& session, const std::string& text) {
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> windows, WindowsOf(engine.tokenizer(), text));
   Score score;
-  Progress progress(label, static_cast<int64_t>(windows.size()));
+  Progress progress("windows", static_cast<int64_t>(windows.size()));
   for (size_t i = 0; i < windows.size(); ++i) {
     RETURN_IF_ERROR(ScoreWindow(session, windows[i], score));
     progress.Update(static_cast<int64_t>(i) + 1);
@@ -80,14 +80,14 @@ absl::Status AnswerRequests(Engine& engine, Session& session) {
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string text, request.String("text"));
     JsonWriter answer = BeginAnswer(request);
-    ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text, absl::StrCat(answer.text(), "} windows")));
+    ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text));
     WriteScore(answer, score);
     return WriteAnswer(std::move(answer));
   });
 }
 
 absl::Status ShowText(Engine& engine, Session& session, const std::string& text) {
-  ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text, "windows"));
+  ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text));
   if (!FLAGS_json) {
     return WriteOutput(absl::StrFormat("perplexity %.4f over %d tokens (%.4f nats each)\n", score.Perplexity(), score.scored,
                                        score.nll_sum / static_cast<double>(score.scored)));

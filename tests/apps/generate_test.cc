@@ -205,6 +205,16 @@ TEST(Generate, TerminationEndsTheProgramWithItsCode) {
   EXPECT_NE(ended.errors.find("peak memory"), std::string::npos) << ended.errors;
 }
 
+TEST(Generate, AnInterruptEndsTheWaitForRequests) {
+  Program program("tessera_generate", With({"--jsonl"}));
+  program.Write("{\"id\": 1, \"text\": \"the\", \"n\": 2}\n");
+  EXPECT_NE(program.FirstOutput(), "");
+  program.Signal(SIGINT);
+  for (int i = 0; i < 500 && program.Running(); ++i) usleep(10'000);
+  EXPECT_FALSE(program.Running());
+  EXPECT_EQ(program.Finish("").code, 128 + SIGINT);
+}
+
 TEST(Generate, RepeatedInterruptsEndADialogue) {
   Program program("tessera_generate", With({"--chat", "--chat_template=chatml", "--n_predict=2"}));
   program.Write("the\n");
