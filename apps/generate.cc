@@ -186,7 +186,6 @@ absl::Status AnswerRequests(Engine& engine) {
     ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
     answerer.Reset();
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
-    if (result.reason == FinishReason::kCancelled) return absl::CancelledError("interrupted");
     JsonWriter answer = BeginAnswer(request);
     WriteTokens(answer.Key("prompt_tokens"), prompt);
     WriteTokens(answer.Key("output_tokens"), result.tokens);
@@ -196,9 +195,9 @@ absl::Status AnswerRequests(Engine& engine) {
 }
 
 absl::Status RunWith(Engine& engine, const std::string& prompt) {
-  CatchInterrupts();  // Not earlier: while a model loads, Ctrl-C may end the program at once.
-  if (FLAGS_jsonl) return AnswerRequests(engine);
+  if (FLAGS_jsonl) return AnswerRequests(engine);  // Ctrl-C ends it at once: lines are written whole, and there is no summary to keep.
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  CatchInterrupts();  // Not earlier: while a model loads, Ctrl-C may end the program at once.
   return FLAGS_chat ? Chat(engine, conversation, prompt) : AnswerOnce(engine, conversation, prompt);
 }
 
