@@ -17,7 +17,10 @@
 
 namespace tessera {
 
-enum class BlockFormat : uint8_t { kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ8_0, kQ4_K, kQ6_K };
+enum class BlockFormat : uint8_t {
+  kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL
+};
+inline constexpr int kBlockFormats = static_cast<int>(BlockFormat::kIQ4_NL) + 1;
 
 struct BlockFormatInfo {
   BlockFormat format;
@@ -28,7 +31,7 @@ struct BlockFormatInfo {
   // Widens `values` numbers to FP32, exactly as the format defines them (one rounding per value).
   // REQUIRES: values is a multiple of values_per_block; blocks holds values / values_per_block blocks.
   void (*dequantize)(const std::byte* blocks, int64_t values, float* out);
-  // Rounds to the nearest representable block, the way GGUF tools do; null for formats that need a search (Q4_K, Q6_K).
+  // Rounds to the nearest representable block, the way GGUF tools do; null if there is no quantizer yet.
   void (*quantize)(const float* in, int64_t values, std::byte* blocks);
 };
 

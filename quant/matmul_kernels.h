@@ -35,11 +35,10 @@ struct PanelJob {
 };
 
 struct MatMulKernels {
-  static constexpr int kFormats = 9;
   using PanelsFunction = void (*)(const PanelJob& job);
 
   KernelPath path;
-  std::array<PanelsFunction, kFormats> panels;  // Indexed by BlockFormat.
+  std::array<PanelsFunction, kBlockFormats> panels;  // Indexed by BlockFormat.
   // Rounds one row of FP32 to groups of 8 bits, in one term or two (quant/activation.h). A tail of in_features % 32 values is
   // filled with zeros. out: terms * QuantizedRows::Groups(in_features) groups.
   void (*quantize_row)(const float* x, int64_t in_features, int terms, ActivationGroup* out);

@@ -1,5 +1,6 @@
 // The conversions of each block format, one file per format, and how they load and store the few bytes they share.
-// Only block_format.cc and the formats themselves include this; everybody else goes through InfoOf(format).
+// Only block_format.cc, the formats themselves and their packing (quant/panels) include this; everybody else goes through
+// InfoOf(format).
 // The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
 //
 //   void Dequantize...: blocks -> FP32, one rounding per value at most.
@@ -22,9 +23,14 @@ void DequantizeBF16(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ4_0(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ4_1(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ5_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ5_1(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ8_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ4_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ5_K(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ4_NL(const std::byte* blocks, int64_t values, float* out);
 
 void QuantizeF32(const float* in, int64_t values, std::byte* blocks);
 void QuantizeF16(const float* in, int64_t values, std::byte* blocks);

@@ -4,13 +4,9 @@
 #include "tessera/quant/kernels/float_kernel.h"
 #include "tessera/quant/kernels/panel_kernel.h"
 #include "tessera/quant/kernels/quantize_kernel.h"
+#include "tessera/quant/panels/blocks_of_256.h"
+#include "tessera/quant/panels/blocks_of_32.h"
 #include "tessera/quant/panels/floats.h"
-#include "tessera/quant/panels/q4_0.h"
-#include "tessera/quant/panels/q4_1.h"
-#include "tessera/quant/panels/q4_k.h"
-#include "tessera/quant/panels/q5_0.h"
-#include "tessera/quant/panels/q6_k.h"
-#include "tessera/quant/panels/q8_0.h"
 
 namespace tessera {
 
@@ -19,8 +15,9 @@ template <typename L>
 constexpr MatMulKernels KernelTable(KernelPath path) {
   return {path,
           {FloatPanels<L, panels::F32>, FloatPanels<L, panels::F16>, FloatPanels<L, panels::BF16>, Panels<L, panels::Q4_0>,
-           Panels<L, panels::Q4_1>, Panels<L, panels::Q5_0>, Panels<L, panels::Q8_0>, Panels<L, panels::Q4_K>,
-           Panels<L, panels::Q6_K>},
+           Panels<L, panels::Q4_1>, Panels<L, panels::Q5_0>, Panels<L, panels::Q5_1>, Panels<L, panels::Q8_0>,
+           Panels<L, panels::Q2_K>, Panels<L, panels::Q3_K>, Panels<L, panels::Q4_K>, Panels<L, panels::Q5_K>,
+           Panels<L, panels::Q6_K>, Panels<L, panels::IQ4_NL>},
           QuantizeRow<L>};
 }
 

@@ -5,9 +5,9 @@
 //   p = weight_scale * activation_scale                one rounding
 //   acc = fma(float(I), p, acc)                        |I| < 2^24: the conversion is exact
 //   acc = fma(weight_minimum, scaled_sum, acc)         formats with a minimum only
-// A format with two halves (Q6_K) does the first three once per half; a row of two terms does all of it for the first term, then for
-// the second. Groups ascend. R changes which registers are used, never
-// an operation, so a row's bits are the same alone and among 64 others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
+// A format with two halves (Q2_K, Q3_K, Q6_K) does them once per half; a row of two terms does all of it for the first term, then for
+// the second. Groups ascend. R changes which registers are used, never an operation, so a row's bits are the same alone and among 64
+// others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
 // Why R <= 6: R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
 #pragma once
@@ -46,13 +46,35 @@ struct PanelSums {
   typename L::Float lanes[kRows][kTiles];
 };
 
+// Where an integer sum starts: minus the code of zero times the sum of the activations. With halves, of the half's sixteen.
+template <typename Format>
+inline __attribute__((always_inline)) int32_t Start(const ActivationGroup& activations, int half) {
+  constexpr int kZero = Format::kZero;
+  if constexpr (kZero == 0) {
+    return 0;
+  } else if constexpr (Format::kHalves == 2) {
+    static_assert(32 % kZero == 0);
+    return activations.start32[half] / (32 / kZero);  // Exact.
+  } else {
+    static_assert(kZero == 8 || kZero == 16 || kZero == 128);
+    return kZero == 8 ? activations.start8 : kZero == 16 ? activations.start16 : activations.start128;
+  }
+}
+
+// What a minimum is multiplied by: scale times the sum of the activations that it holds for.
+template <typename Format>
+inline __attribute__((always_inline)) float ScaledSum(const ActivationGroup& activations, int half) {
+  if constexpr (Format::kHalves == 2) return activations.scale * static_cast<float>(activations.start32[half] / -32);
+  return activations.scaled_sum;
+}
+
 template <typename L, typename Format, int kRows, int kHalf, int... kQuads>
 inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header, const std::byte* group,
                                                         const ActivationGroup* const* rows, int64_t g, PanelSums<L, kRows>& sums,
                                                         std::integer_sequence<int, kQuads...>) {
   typename L::Int integer[kRows][kTiles];
   for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTiles; ++t) integer[r][t] = L::SetInt(Format::Start(rows[r][g], kHalf));
+    for (int t = 0; t < kTiles; ++t) integer[r][t] = L::SetInt(Start<Format>(rows[r][g], kHalf));
   }
   constexpr int kFirst = kHalf * 4;  // Halves are quads 0..3 and 4..7; a format without halves runs all eight.
   (
@@ -71,6 +93,12 @@ inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header,
     for (int r = 0; r < kRows; ++r) {
       sums.lanes[r][t] = L::Fma(L::ToFloat(integer[r][t]), L::Mul(scale, L::Set(rows[r][g].scale)), sums.lanes[r][t]);
     }
+    if constexpr (Format::kHasMinimum) {
+      const typename L::Float minimum = Format::template Minimum<L>(header, group, t, kHalf);
+      for (int r = 0; r < kRows; ++r) {
+        sums.lanes[r][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(rows[r][g], kHalf)), sums.lanes[r][t]);
+      }
+    }
   }
 }
 
@@ -82,14 +110,6 @@ inline __attribute__((always_inline)) void AddGroup(const std::byte* header, con
     AddGroupHalf<L, Format, kRows, 1>(header, group, rows, g, sums, std::make_integer_sequence<int, 4>());
   } else {
     AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums, std::make_integer_sequence<int, 8>());
-  }
-  if constexpr (Format::kHasMinimum) {
-    for (int t = 0; t < kTiles; ++t) {
-      const typename L::Float minimum = Format::template Minimum<L>(header, group, t);
-      for (int r = 0; r < kRows; ++r) {
-        sums.lanes[r][t] = L::Fma(minimum, L::Set(rows[r][g].scaled_sum), sums.lanes[r][t]);
-      }
-    }
   }
 }
 

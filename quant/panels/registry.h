@@ -6,6 +6,6 @@
 
 namespace tessera::panels {
 
-extern const PanelFormat kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ8_0, kQ4_K, kQ6_K;
+extern const PanelFormat kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL;
 
 }  // namespace tessera::panels

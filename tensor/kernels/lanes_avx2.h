@@ -27,8 +27,9 @@ struct LanesAvx2 {
     return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p)), 16)),
             _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p + 8)), 16))};
   }
-  TESSERA_INLINE Float LoadUnsigned8(const uint8_t* p) {
-    const __m128i bytes = Load128(p);
+  template <int kShift>
+  TESSERA_INLINE Float LoadNibbles(const uint8_t* p) {
+    const __m128i bytes = _mm_and_si128(_mm_srli_epi16(Load128(p), kShift), _mm_set1_epi8(15));
     return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
   }
   TESSERA_INLINE Float LoadSigned8(const int8_t* p) {
@@ -109,14 +110,17 @@ struct LanesAvx2 {
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) {
     return {_mm256_load_si256(reinterpret_cast<const __m256i*>(p)), _mm256_load_si256(reinterpret_cast<const __m256i*>(p + 32))};
   }
-  TESSERA_INLINE Bytes LowNibbles(Bytes a) { return And(a, 15); }
-  TESSERA_INLINE Bytes HighNibbles(Bytes a) { return And({_mm256_srli_epi16(a.low, 4), _mm256_srli_epi16(a.high, 4)}, 15); }
   template <int kShift, int kMask, int kTo>
   TESSERA_INLINE Bytes Field(Bytes a) {
     constexpr int kRight = kShift >= kTo ? kShift - kTo : 0, kLeft = kShift < kTo ? kTo - kShift : 0;
+    if constexpr (kShift == kTo) return And(a, static_cast<char>(kMask << kTo));
     const Bytes moved = kShift >= kTo ? Bytes{_mm256_srli_epi16(a.low, kRight), _mm256_srli_epi16(a.high, kRight)}
                                       : Bytes{_mm256_slli_epi16(a.low, kLeft), _mm256_slli_epi16(a.high, kLeft)};
     return And(moved, static_cast<char>(kMask << kTo));
+  }
+  TESSERA_INLINE Bytes Lookup(const uint8_t* table, Bytes a) {
+    const __m256i both = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
+    return {_mm256_shuffle_epi8(both, a.low), _mm256_shuffle_epi8(both, a.high)};
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)}; }
 

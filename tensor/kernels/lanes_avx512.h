@@ -24,8 +24,10 @@ struct LanesAvx512 {
   TESSERA_INLINE Float LoadBFloat16(const uint16_t* p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
   }
-  TESSERA_INLINE Float LoadUnsigned8(const uint8_t* p) {
-    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  template <int kShift>
+  TESSERA_INLINE Float LoadNibbles(const uint8_t* p) {
+    const __m128i bytes = _mm_srli_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), kShift);
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_and_si128(bytes, _mm_set1_epi8(15))));
   }
   TESSERA_INLINE Float LoadSigned8(const int8_t* p) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
@@ -79,13 +81,15 @@ struct LanesAvx512 {
   TESSERA_INLINE Float ToFloat(Int a) { return _mm512_cvtepi32_ps(a); }
 
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
-  TESSERA_INLINE Bytes LowNibbles(Bytes a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
-  TESSERA_INLINE Bytes HighNibbles(Bytes a) { return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15)); }
   template <int kShift, int kMask, int kTo>
   TESSERA_INLINE Bytes Field(Bytes a) {
+    if constexpr (kShift == kTo) return _mm512_and_si512(a, _mm512_set1_epi8(static_cast<char>(kMask << kTo)));
     const Bytes moved = kShift >= kTo ? _mm512_srli_epi16(a, kShift >= kTo ? kShift - kTo : 0)
                                       : _mm512_slli_epi16(a, kShift < kTo ? kTo - kShift : 0);
     return _mm512_and_si512(moved, _mm512_set1_epi8(static_cast<char>(kMask << kTo)));
+  }
+  TESSERA_INLINE Bytes Lookup(const uint8_t* table, Bytes a) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(table))), a);
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
 

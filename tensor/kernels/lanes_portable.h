@@ -31,7 +31,9 @@ struct LanesPortable {
   static Float LoadPartial(const float* p, int n) { return Each([&](int i) { return i < n ? p[i] : 0.0f; }); }
   static Float LoadHalf(const uint16_t* p) { return Each([&](int i) { return HalfToFloat(p[i]); }); }
   static Float LoadBFloat16(const uint16_t* p) { return Each([&](int i) { return BFloat16ToFloat(p[i]); }); }
-  static Float LoadUnsigned8(const uint8_t* p) { return Each([&](int i) { return static_cast<float>(p[i]); }); }
+  // Four bits of each byte, from kShift (0 or 4).
+  template <int kShift>
+  static Float LoadNibbles(const uint8_t* p) { return Each([&](int i) { return static_cast<float>(p[i] >> kShift & 15); }); }
   static Float LoadSigned8(const int8_t* p) { return Each([&](int i) { return static_cast<float>(p[i]); }); }
   static void Store(float* p, Float x) { std::memcpy(p, x.v, sizeof x.v); }
   static void StorePartial(float* p, Float x, int n) { std::memcpy(p, x.v, n * sizeof(float)); }
@@ -96,14 +98,14 @@ struct LanesPortable {
   static Float ToFloat(Int a) { return Each([&](int i) { return static_cast<float>(a.v[i]); }); }
 
   static Bytes LoadBytes(const std::byte* p) { Bytes r; std::memcpy(r.v, p, 64); return r; }
-  static Bytes LowNibbles(Bytes a) { for (uint8_t& x : a.v) x &= 15; return a; }
-  static Bytes HighNibbles(Bytes a) { for (uint8_t& x : a.v) x >>= 4; return a; }
   // (a >> kShift) & mask, left in place or moved up to bit kTo.
   template <int kShift, int kMask, int kTo>
   static Bytes Field(Bytes a) {
     for (uint8_t& x : a.v) x = static_cast<uint8_t>(((x >> kShift) & kMask) << kTo);
     return a;
   }
+  // table[a] for a table of sixteen bytes on a 16-byte boundary. REQUIRES: a < 16.
+  static Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
   static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
 
   // sum[lane] += w[4 lane + i] * q[i], i = 0..3: exact whatever the weights are. kBits: how many bits of a weight are used.

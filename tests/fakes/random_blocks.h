@@ -1,4 +1,7 @@
 // Seeded random weights in any block format, with scales small enough that products stay ordinary numbers.
+//
+// RandomBlocks: what a file holds: rounded uniform numbers, where there is a quantizer. WildBlocks: random bits in every field but the
+// FP16 scales, also those that a quantizer never writes.
 #pragma once
 
 #include <cstddef>
@@ -11,30 +14,44 @@
 
 namespace tessera {
 
-// The plain formats and those with a quantizer hold rounded uniform numbers; K blocks hold random bytes with scales near 0.01.
-inline std::vector<std::byte> RandomBlocks(BlockFormat format, int64_t values, uint64_t seed, float scale = 1.0f) {
+// Where the FP16 numbers of a block lie: its scale and its minimum, or their factors.
+struct HalvesOfBlock { int first_byte, count; };
+
+inline HalvesOfBlock HalvesOf(BlockFormat format) {
+  switch (format) {
+    case BlockFormat::kF32: case BlockFormat::kF16: case BlockFormat::kBF16: return {0, 0};
+    case BlockFormat::kQ4_1: case BlockFormat::kQ5_1: case BlockFormat::kQ4_K: case BlockFormat::kQ5_K: return {0, 2};
+    case BlockFormat::kQ2_K: return {80, 2};
+    case BlockFormat::kQ3_K: return {108, 1};
+    case BlockFormat::kQ6_K: return {208, 1};
+    default: return {0, 1};
+  }
+}
+
+// scale / 1000 to scale / 500 in each FP16.
+inline std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uint64_t seed, float scale = 1.0f) {
   const BlockFormatInfo& info = InfoOf(format);
+  const auto [first_byte, count] = HalvesOf(format);
   SeededRandom random(seed);
   std::vector<std::byte> blocks(values / info.values_per_block * info.bytes_per_block);
-  if (info.quantize != nullptr) {
-    std::vector<float> numbers(values);
-    for (float& number : numbers) number = scale * static_cast<float>(random.Uniform() * 2 - 1);
-    info.quantize(numbers.data(), values, blocks.data());
-    return blocks;
-  }
   for (std::byte& byte : blocks) byte = static_cast<std::byte>(random.Next());
-  const auto put_half = [&](size_t offset) {
-    const uint16_t half = FloatToHalf(scale * static_cast<float>(0.001 + 0.001 * random.Uniform()));
-    std::memcpy(blocks.data() + offset, &half, sizeof half);
-  };
   for (size_t block = 0; block < blocks.size(); block += info.bytes_per_block) {
-    if (format == BlockFormat::kQ6_K) {
-      put_half(block + 208);
-    } else {
-      put_half(block);
-      put_half(block + 2);
+    for (int i = 0; i < count; ++i) {
+      const uint16_t half = FloatToHalf(scale * static_cast<float>(0.001 + 0.001 * random.Uniform()));
+      std::memcpy(blocks.data() + block + first_byte + 2 * i, &half, sizeof half);
     }
   }
+  return blocks;
+}
+
+inline std::vector<std::byte> RandomBlocks(BlockFormat format, int64_t values, uint64_t seed, float scale = 1.0f) {
+  const BlockFormatInfo& info = InfoOf(format);
+  if (info.quantize == nullptr) return WildBlocks(format, values, seed, scale);
+  SeededRandom random(seed);
+  std::vector<std::byte> blocks(values / info.values_per_block * info.bytes_per_block);
+  std::vector<float> numbers(values);
+  for (float& number : numbers) number = scale * static_cast<float>(random.Uniform() * 2 - 1);
+  info.quantize(numbers.data(), values, blocks.data());
   return blocks;
 }
 

@@ -20,7 +20,8 @@ namespace {
 
 constexpr uint64_t kLargest = ~uint64_t{0};
 constexpr char kSupported[] =
-    " is not supported; supported: F32 (0), F16 (1), BF16 (30), Q4_0 (2), Q4_1 (3), Q5_0 (6), Q8_0 (8), Q4_K (12), Q6_K (14)";
+    " is not supported; supported: F32 (0), F16 (1), BF16 (30), Q4_0 (2), Q4_1 (3), Q5_0 (6), Q5_1 (7), Q8_0 (8), Q2_K (10), Q3_K (11), "
+    "Q4_K (12), Q5_K (13), Q6_K (14), IQ4_NL (20)";
 
 GgufBuilder Small() {
   GgufBuilder builder;

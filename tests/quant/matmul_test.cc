@@ -13,9 +13,6 @@
 namespace tessera {
 namespace {
 
-const BlockFormat kFormats[] = {BlockFormat::kF32,  BlockFormat::kF16,  BlockFormat::kBF16, BlockFormat::kQ4_0, BlockFormat::kQ4_1,
-                                BlockFormat::kQ5_0, BlockFormat::kQ8_0, BlockFormat::kQ4_K, BlockFormat::kQ6_K};
-
 struct Packed {
   MatrixSpec spec;
   std::vector<float> values;   // Row-major, dequantized.
@@ -68,8 +65,8 @@ TEST(MatMul, HeaderExample) {
 // The rounding of x to 8 bits is the one difference to exact arithmetic: at most half a step of its group, amax / 254, per value.
 // A float sum of n terms adds at most n ulps of the sum of magnitudes.
 TEST(MatMul, EqualsExactProductWithinRoundingOfActivations) {
-  for (BlockFormat format : kFormats) {
-    const Packed w = RandomMatrix(format, 70, 512, 3);
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    const Packed w = RandomMatrix(info.format, 70, 512, 3);
     const std::vector<float> x = RandomRows(3, 512, 4);
     for (KernelPath path : SupportedKernelPaths()) {
       const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path));
@@ -82,9 +79,9 @@ TEST(MatMul, EqualsExactProductWithinRoundingOfActivations) {
             magnitude += std::fabs(weight * x[r * 512 + k]);
             rounding += std::fabs(weight) / 254;
           }
-          if (format <= BlockFormat::kBF16) rounding = 0;
+          if (info.format <= BlockFormat::kBF16) rounding = 0;
           ASSERT_NEAR(y[r * 70 + o], exact, rounding + magnitude * 512 * 6e-8)
-              << InfoOf(format).name << " " << KernelPathName(path) << " row " << r << " output " << o;
+              << info.name << " " << KernelPathName(path) << " row " << r << " output " << o;
         }
       }
     }
@@ -93,8 +90,8 @@ TEST(MatMul, EqualsExactProductWithinRoundingOfActivations) {
 
 TEST(MatMul, RowBitsDoNotDependOnBatch) {
   constexpr int kRows = 23;
-  for (BlockFormat format : kFormats) {
-    const Packed w = RandomMatrix(format, 96, 768, 5);
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    const Packed w = RandomMatrix(info.format, 96, 768, 5);
     const std::vector<float> x = RandomRows(kRows, 768, 6);
     for (KernelPath path : SupportedKernelPaths()) {
       std::vector<float> alone;
@@ -106,7 +103,7 @@ TEST(MatMul, RowBitsDoNotDependOnBatch) {
         const std::vector<float> y = Multiply(w, {x.begin(), x.begin() + rows * 768}, 1 + rows % 3, MatMulKernelsFor(path));
         for (int r = 0; r < rows; ++r) {
           ASSERT_TRUE(SameBits(&y[r * 96], &alone[r * 96], 96))
-              << InfoOf(format).name << " " << KernelPathName(path) << " row " << r << " of " << rows;
+              << info.name << " " << KernelPathName(path) << " row " << r << " of " << rows;
         }
       }
     }
@@ -114,13 +111,13 @@ TEST(MatMul, RowBitsDoNotDependOnBatch) {
 }
 
 TEST(MatMul, AllInstructionSetsGiveTheSameBits) {
-  for (BlockFormat format : kFormats) {
-    const Packed w = RandomMatrix(format, 45, 1024, 7);
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    const Packed w = RandomMatrix(info.format, 45, 1024, 7);
     const std::vector<float> x = RandomRows(7, 1024, 8);
     const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable));
     for (KernelPath path : SupportedKernelPaths()) {
       const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path));
-      EXPECT_TRUE(SameBits(y.data(), expected.data(), y.size())) << InfoOf(format).name << " " << KernelPathName(path);
+      EXPECT_TRUE(SameBits(y.data(), expected.data(), y.size())) << info.name << " " << KernelPathName(path);
     }
   }
 }

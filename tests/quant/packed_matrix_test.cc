@@ -38,19 +38,6 @@ TEST(PackedMatrix, HeaderExample) {
   EXPECT_EQ(pack_and_open(), absl::OkStatus());
 }
 
-// Random bits in every field of a block: packing must carry all of them, also those a quantizer never writes.
-std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uint64_t seed) {
-  std::vector<std::byte> blocks = RandomBlocks(format, values, seed);
-  SeededRandom random(seed + 1);
-  const BlockFormatInfo& info = InfoOf(format);
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const bool scale =
-        info.values_per_block == 1 || (format == BlockFormat::kQ6_K ? i % 210 >= 208 : i % info.bytes_per_block < 4);
-    if (!scale) blocks[i] = static_cast<std::byte>(random.Next());
-  }
-  return blocks;
-}
-
 TEST(PackedMatrix, ReadsEveryRowBackToTheLastBit) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     for (int64_t rows : {1, 31, 32, 33, 70}) {
@@ -107,9 +94,14 @@ TEST(PackedMatrix, SizesAreThoseOfTheLayout) {
   EXPECT_EQ(bytes(BlockFormat::kQ4_0, 32), 8 * 576);
   EXPECT_EQ(bytes(BlockFormat::kQ4_1, 32), 8 * 640);
   EXPECT_EQ(bytes(BlockFormat::kQ5_0, 32), 8 * 704);
+  EXPECT_EQ(bytes(BlockFormat::kQ5_1, 32), 8 * 768);
   EXPECT_EQ(bytes(BlockFormat::kQ8_0, 32), 8 * 1088);
+  EXPECT_EQ(bytes(BlockFormat::kQ2_K, 32), 2688);
+  EXPECT_EQ(bytes(BlockFormat::kQ3_K, 32), 3648);
   EXPECT_EQ(bytes(BlockFormat::kQ4_K, 32), 4736);
+  EXPECT_EQ(bytes(BlockFormat::kQ5_K, 32), 5760);
   EXPECT_EQ(bytes(BlockFormat::kQ6_K, 32), 6720);
+  EXPECT_EQ(bytes(BlockFormat::kIQ4_NL, 32), 8 * 576);
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(bytes(info.format, 1), bytes(info.format, 32)) << info.name;
     EXPECT_EQ(bytes(info.format, 33), 2 * bytes(info.format, 32)) << info.name;

@@ -71,7 +71,8 @@ class LanesProbe {
     Put("LoadPartial", L::LoadPartial(input_.a, input_.count));
     Put("LoadHalf", L::LoadHalf(halves));
     Put("LoadBFloat16", L::LoadBFloat16(halves));
-    Put("LoadUnsigned8", L::LoadUnsigned8(reinterpret_cast<const uint8_t*>(input_.bytes)));
+    Put("LoadNibbles<0>", L::template LoadNibbles<0>(reinterpret_cast<const uint8_t*>(input_.bytes)));
+    Put("LoadNibbles<4>", L::template LoadNibbles<4>(reinterpret_cast<const uint8_t*>(input_.bytes)));
     Put("LoadSigned8", L::LoadSigned8(reinterpret_cast<const int8_t*>(input_.bytes)));
   }
 
@@ -126,9 +127,15 @@ class LanesProbe {
   void ByteFields() {
     const Bytes w = L::LoadBytes(input_.bytes);
     PutBytes("LoadBytes", w);
-    PutBytes("LowNibbles", L::LowNibbles(w));
-    PutBytes("HighNibbles", L::HighNibbles(w));
+    PutBytes("Lookup", L::Lookup(reinterpret_cast<const uint8_t*>(input_.more_bytes), L::template Field<0, 15, 0>(w)));
     PutBytes("Or", L::Or(w, L::LoadBytes(input_.more_bytes)));
+    PutBytes("Field<0, 255, 0>", L::template Field<0, 255, 0>(w));
+    PutBytes("Field<0, 15, 0>", L::template Field<0, 15, 0>(w));
+    PutBytes("Field<4, 15, 0>", L::template Field<4, 15, 0>(w));
+    PutBytes("Field<0, 3, 0>", L::template Field<0, 3, 0>(w));
+    PutBytes("Field<6, 3, 0>", L::template Field<6, 3, 0>(w));
+    PutBytes("Field<0, 1, 2>", L::template Field<0, 1, 2>(w));
+    PutBytes("Field<7, 1, 2>", L::template Field<7, 1, 2>(w));
     PutBytes("Field<0, 1, 4>", L::template Field<0, 1, 4>(w));
     PutBytes("Field<3, 1, 4>", L::template Field<3, 1, 4>(w));
     PutBytes("Field<7, 1, 4>", L::template Field<7, 1, 4>(w));
@@ -142,9 +149,9 @@ class LanesProbe {
   void Dots() {
     const Bytes w = L::LoadBytes(input_.bytes);
     const Int start = L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f));
-    PutInts("Dot<4>", L::template Dot<4>(start, L::LowNibbles(w), input_.quad));
-    PutInts("Dot<5>", L::template Dot<5>(start, L::Or(L::LowNibbles(w), L::template Field<3, 1, 4>(w)), input_.quad));
-    PutInts("Dot<6>", L::template Dot<6>(start, L::Or(L::LowNibbles(w), L::template Field<2, 3, 4>(w)), input_.quad));
+    PutInts("Dot<4>", L::template Dot<4>(start, L::template Field<0, 15, 0>(w), input_.quad));
+    PutInts("Dot<5>", L::template Dot<5>(start, L::Or(L::template Field<0, 15, 0>(w), L::template Field<3, 1, 4>(w)), input_.quad));
+    PutInts("Dot<6>", L::template Dot<6>(start, L::Or(L::template Field<0, 15, 0>(w), L::template Field<2, 3, 4>(w)), input_.quad));
     PutInts("Dot<8>", L::template Dot<8>(start, w, input_.quad));
   }
 

@@ -1,0 +1,28 @@
+// Code books: sixteen numbers that a 4-bit code may stand for, where even steps fit the weights badly.
+//
+//   int value = kIq4NlCodebook[code];                                      // -127 to 113
+//   alignas(16) constexpr UnsignedCodebook table = ShiftedBy128(kIq4NlCodebook);   // 1 to 241, for L::Lookup
+//
+// Kernels look codes up sixteen at a time and multiply unsigned bytes, so they take the numbers with 128 added; the sum's start takes
+// it away again (ActivationGroup::start128). Thread-safe (constants).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera {
+
+using Codebook = std::array<int8_t, 16>;
+using UnsignedCodebook = std::array<uint8_t, 16>;
+
+// GGUF's IQ4_NL: steps grow with the magnitude, as weights thin out away from zero.
+inline constexpr Codebook kIq4NlCodebook = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+constexpr UnsignedCodebook ShiftedBy128(const Codebook& codebook) {
+  UnsignedCodebook shifted = {};
+  for (size_t i = 0; i < codebook.size(); ++i) shifted[i] = static_cast<uint8_t>(codebook[i] + 128);
+  return shifted;
+}
+
+}  // namespace tessera

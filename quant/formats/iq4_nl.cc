@@ -1,0 +1,22 @@
+// IQ4_NL: 32 values around zero in 18 bytes, laid out as Q4_0, but a code stands for a number of a code book. A value is
+// d * code book[q].
+#include "tessera/quant/codebook.h"
+#include "tessera/quant/formats/formats.h"
+
+namespace tessera {
+namespace {
+constexpr int kValues = 32, kBytes = 18;
+}
+
+void DequantizeIQ4_NL(const std::byte* blocks, int64_t values, float* out) {
+  for (; values > 0; values -= kValues, blocks += kBytes, out += kValues) {
+    const float d = LoadHalf(blocks);
+    const std::byte* pairs = blocks + 2;
+    for (int i = 0; i < 16; ++i) {
+      out[i] = d * static_cast<float>(kIq4NlCodebook[LowNibble(pairs[i])]);
+      out[i + 16] = d * static_cast<float>(kIq4NlCodebook[HighNibble(pairs[i])]);
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+// Q2_K: 256 values in 84 bytes, sixteen runs of 16 with a 4-bit scale and a 4-bit minimum each. 16 bytes of scales (low half) and
+// minima (high half), 64 bytes of codes, an FP16 factor d of the scales, an FP16 factor of the minima. A value is
+// d * scale * q - factor * minimum.
+//
+// Each half of the block (128 values) has 32 bytes of codes: byte i holds two bits for each of values i, i + 32, i + 64, i + 96.
+#include "tessera/quant/formats/k_block.h"
+
+namespace tessera {
+
+void UnpackQ2_K(const std::byte* bytes, KBlock* block) {
+  for (int run = 0; run < 16; ++run) {
+    block->scales[run] = static_cast<int8_t>(LowNibble(bytes[run]));
+    block->minima[run] = static_cast<uint8_t>(HighNibble(bytes[run]));
+  }
+  for (int i = 0; i < KBlock::kValues; ++i) {
+    const std::byte four = bytes[16 + i / 128 * 32 + i % 32];
+    block->codes[i] = std::to_integer<uint8_t>(four >> i % 128 / 32 * 2 & std::byte{3});
+  }
+  block->factor = LoadUint16(bytes + 80);
+  block->minimum_factor = LoadUint16(bytes + 82);
+}
+
+void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out) {
+  DequantizeKBlocks<UnpackQ2_K, /*kBytes=*/84, /*kRun=*/16, /*kZero=*/0>(blocks, values, out);
+}
+
+}  // namespace tessera

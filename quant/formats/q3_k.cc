@@ -1,0 +1,34 @@
+// Q3_K: 256 values around zero in 110 bytes, sixteen runs of 16 with a signed 6-bit scale each. 32 bytes of third bits, 64 bytes of
+// low bits, 12 bytes of scales, an FP16 factor d. A value is d * scale * (q - 4).
+//
+// The low bits lie as the codes of Q2_K. Byte i of the third bits holds those of values i, i + 32, ..., i + 224.
+#include "tessera/quant/formats/k_block.h"
+
+namespace tessera {
+namespace {
+
+// Bytes 0-7 hold the low four bits of scales 0-7 (low half) and 8-15 (high half); byte 8 + i has the top two bits of scales i,
+// i + 4, i + 8 and i + 12. 32 stands for zero.
+int8_t ScaleOfRun(const std::byte* bytes, int run) {
+  const int low = run < 8 ? LowNibble(bytes[run]) : HighNibble(bytes[run - 8]);
+  const int top = std::to_integer<int>(bytes[8 + run % 4]) >> run / 4 * 2 & 3;
+  return static_cast<int8_t>((low | top << 4) - 32);
+}
+
+}  // namespace
+
+void UnpackQ3_K(const std::byte* bytes, KBlock* block) {
+  for (int run = 0; run < 16; ++run) block->scales[run] = ScaleOfRun(bytes + 96, run);
+  for (int i = 0; i < KBlock::kValues; ++i) {
+    const int low = std::to_integer<int>(bytes[32 + i / 128 * 32 + i % 32]) >> i % 128 / 32 * 2 & 3;
+    const int third = std::to_integer<int>(bytes[i % 32]) >> i / 32 & 1;
+    block->codes[i] = static_cast<uint8_t>(low | third << 2);
+  }
+  block->factor = LoadUint16(bytes + 108);
+}
+
+void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out) {
+  DequantizeKBlocks<UnpackQ3_K, /*kBytes=*/110, /*kRun=*/16, /*kZero=*/4>(blocks, values, out);
+}
+
+}  // namespace tessera
