@@ -1,9 +1,66 @@
-# tessera_layer(NAME LINKS ... PRIVATE_LINKS ...): the library tessera::NAME from every .cc below NAME/.
-# tessera_apps(LINKS ...):                          one binary bin/tessera_X per apps/X.cc; apps/common/*.cc goes into each.
-# tessera_tests(LAYERS ...):                        one test binary per layer from tests/LAYER/*_test.cc, with the label LAYER.
+# tessera_layer(NAME ...): declares a layer, to be built from every .cc below NAME/:
+#   LINKS          other layers, and third-party targets that its public headers need
+#   PRIVATE_LINKS  third-party targets that only its .cc files need
+#   HEADERS_OF     the same, but header-only, so nothing is left to link
+# tessera_build(NAMES): creates these layers (all if none is named), what they link, and their tests:
+#   tessera::NAME  the library, for others in this build (for apps: bin/tessera_X per apps/X.cc; apps/common/*.cc goes into each)
+#   check-NAME     builds and runs the tests of NAME: one program from tests/NAME/*_test.cc, in ctest under the label NAME
 #
-# Files under a folder `avx2` or named `*_avx2.cc` (and `*_avx512.cc`) are compiled for that instruction set, and nothing else is:
-# base/cpu_features decides at run time whether they are called.
+# Files named `*_avx2.cc` and `*_avx512.cc` are compiled for that instruction set, and nothing else is: base/cpu_features decides
+# at run time whether they are called.
+include(tessera-find)
+include(TesseraInstall)
+
+macro(tessera_layer name)
+  cmake_parse_arguments(tessera_${name} "" "" "LINKS;PRIVATE_LINKS;HEADERS_OF" ${ARGN})
+  list(APPEND tessera_layers ${name})
+endmacro()
+
+function(tessera_build)
+  set(names ${ARGN})
+  if(NOT names)
+    set(names ${tessera_layers})
+  endif()
+  if(TESSERA_TESTS)
+    enable_testing()
+    tessera_need(GTest::gtest)
+  endif()
+  foreach(name ${names})
+    if(NOT name IN_LIST tessera_layers)
+      message(FATAL_ERROR "TESSERA_LAYERS: found ${name}, expected some of: ${tessera_layers}")
+    endif()
+    tessera_create(${name})
+  endforeach()
+endfunction()
+
+function(tessera_need target)
+  tessera_find(${target} missing)
+  if(missing)
+    message(FATAL_ERROR "${missing}; scripts/install_packages.sh installs what Tessera needs")
+  endif()
+endfunction()
+
+# Creates what a layer links, then the layer.
+function(tessera_create layer)
+  if(TARGET tessera::${layer})
+    return()
+  endif()
+  foreach(target ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
+    if(target MATCHES "^tessera::(.+)$")
+      tessera_create(${CMAKE_MATCH_1})
+    else()
+      tessera_need(${target})
+    endif()
+  endforeach()
+  if(layer STREQUAL "apps")
+    tessera_create_apps()
+  else()
+    tessera_create_library(${layer})
+  endif()
+  if(TESSERA_TESTS)
+    tessera_create_tests(${layer})
+  endif()
+endfunction()
 
 set(TESSERA_AVX2_FLAGS -mavx2 -mfma -mf16c)
 set(TESSERA_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
@@ -22,54 +79,70 @@ function(tessera_kernel_flags)
   endforeach()
 endfunction()
 
-function(tessera_layer name)
-  cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cc)
+# Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the static
+# one. No path of this machine gets into a library by way of __FILE__.
+function(tessera_create_library layer)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${layer}/*.cc)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_avx(2|512)\\.cc$")
   endif()
-  add_library(tessera_${name} ${sources})
-  add_library(tessera::${name} ALIAS tessera_${name})
-  target_link_libraries(tessera_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
   tessera_kernel_flags(${sources})
+  add_library(tessera_${layer}_objects OBJECT ${sources})
+  set_target_properties(tessera_${layer}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition
+    -fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/= -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=tessera/)
+  target_link_libraries(tessera_${layer}_objects PRIVATE
+    ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
+
+  add_library(tessera_${layer}_static STATIC $<TARGET_OBJECTS:tessera_${layer}_objects>)
+  add_library(tessera_${layer}_shared SHARED $<TARGET_OBJECTS:tessera_${layer}_objects>)
+  foreach(kind static shared)
+    string(REGEX REPLACE "tessera::([a-z]+)" "tessera_\\1_${kind}" links "${tessera_${layer}_LINKS}")
+    target_link_libraries(tessera_${layer}_${kind} PUBLIC ${links} PRIVATE ${tessera_${layer}_PRIVATE_LINKS})
+    target_compile_features(tessera_${layer}_${kind} PUBLIC cxx_std_20)
+    set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer} LINKER_LANGUAGE CXX)
+  endforeach()
+  # Before 1.0 each minor version may change the interface. A layer links all that it uses, by itself (sanitizers add symbols that
+  # only the program has).
+  set_target_properties(tessera_${layer}_shared PROPERTIES INSTALL_RPATH "$ORIGIN" VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_link_options(tessera_${layer}_shared PRIVATE $<$<CONFIG:Release>:LINKER:-z,defs>)
+  add_library(tessera::${layer} ALIAS tessera_${layer}_static)
+  tessera_install_library(${layer})
 endfunction()
 
-function(tessera_apps)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+function(tessera_create_apps)
   file(GLOB common CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/common/*.cc)
   file(GLOB mains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*.cc)
-  add_custom_target(tessera_apps_all)
-  if(NOT mains)
-    return()
-  endif()
   add_library(tessera_apps_common STATIC ${common})
-  target_link_libraries(tessera_apps_common PUBLIC ${ARG_LINKS})
+  add_library(tessera::apps ALIAS tessera_apps_common)
+  target_link_libraries(tessera_apps_common PUBLIC ${tessera_apps_LINKS})
+  add_custom_target(tessera_apps_all)
   foreach(main ${mains})
     get_filename_component(job ${main} NAME_WE)
     add_executable(tessera_${job} ${main})
     target_link_libraries(tessera_${job} PRIVATE tessera_apps_common)
     add_dependencies(tessera_apps_all tessera_${job})
+    install(TARGETS tessera_${job} RUNTIME COMPONENT apps)
   endforeach()
 endfunction()
 
-function(tessera_tests)
-  foreach(layer ${ARGN})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${layer}/*_test.cc)
-    if(NOT sources)
-      continue()
-    endif()
-    file(GLOB fakes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
-    tessera_kernel_flags(${fakes})
-    add_executable(tessera_${layer}_tests ${sources} ${fakes} ${CMAKE_SOURCE_DIR}/tests/test_main.cc)
-    if(layer STREQUAL "apps")
-      add_dependencies(tessera_apps_tests tessera_apps_all)  # They run the binaries.
-      target_link_libraries(tessera_${layer}_tests PRIVATE tessera_apps_common GTest::gtest)
-    else()
-      target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} GTest::gtest)
-    endif()
-    target_compile_definitions(tessera_${layer}_tests PRIVATE
-      TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
-    add_test(NAME ${layer} COMMAND tessera_${layer}_tests)
-    set_tests_properties(${layer} PROPERTIES LABELS ${layer})
-  endforeach()
+function(tessera_create_tests layer)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${layer}/*_test.cc)
+  if(NOT sources)
+    return()
+  endif()
+  file(GLOB fakes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
+  tessera_kernel_flags(${fakes})
+  add_executable(tessera_${layer}_tests ${sources} ${fakes} ${CMAKE_SOURCE_DIR}/tests/test_main.cc)
+  target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} GTest::gtest)
+  target_compile_definitions(tessera_${layer}_tests PRIVATE
+    TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${layer} COMMAND tessera_${layer}_tests)
+  set_tests_properties(${layer} PROPERTIES LABELS ${layer})
+  add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" DEPENDS tessera_${layer}_tests
+                    USES_TERMINAL VERBATIM)
+  if(layer STREQUAL "apps")
+    add_dependencies(tessera_apps_tests tessera_apps_all)  # They run the binaries.
+  endif()
 endfunction()

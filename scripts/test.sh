@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh [--quick]
 #
-# --quick leaves out the app tests, the check that each header compiles alone and the one that every test file ran, and says so.
+# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone and the one that every test file ran, and says so.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -97,8 +97,9 @@ stage checks all_checks || true
 stage "script tests" script_tests || true
 stage "unit tests" run_tests unit_tests -LE '^apps$' || true
 if $quick; then
-  stage_times+=("left out by --quick: app tests, each header compiling alone, every test file having run")
+  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run")
 else
+  stage consumers "$root/scripts/test_consumers.sh" --results "$results/steps.tsv" || true
   stage "app tests" run_tests app_tests -L '^apps$' || true
   stage "all tests ran" check check_tests_ran --results "$results" || true
 fi

@@ -1,0 +1,86 @@
+# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, the files by which CMake and
+# pkg-config find it. What all layers share goes with base. Nothing installed knows where it lies (docs/packages.md).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+
+function(tessera_install_library layer)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
+          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE)
+  foreach(kind static shared)
+    install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
+            ARCHIVE COMPONENT ${layer} LIBRARY COMPONENT ${layer} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(EXPORT tessera-${layer}-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT ${layer})
+  endforeach()
+  tessera_install_cmake_files(${layer})
+  tessera_install_pkg_config(${layer})
+endfunction()
+
+function(tessera_install_cmake_files layer)
+  set(folder ${CMAKE_BINARY_DIR}/package)
+  set(needs ${tessera_${layer}_LINKS})
+  set(needs_static ${tessera_${layer}_PRIVATE_LINKS})
+  file(CONFIGURE OUTPUT ${folder}/tessera-${layer}-needs.cmake @ONLY CONTENT [[
+# What tessera::@layer@ needs: either library, and beyond that the static one.
+set(needs @needs@)
+set(needs_static @needs_static@)
+]])
+  install(FILES ${folder}/tessera-${layer}-needs.cmake DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT ${layer})
+  if(layer STREQUAL "base")
+    set(layers ${tessera_layers})
+    list(REMOVE_ITEM layers apps)
+    configure_package_config_file(cmake/tessera-config.cmake.in ${folder}/tessera-config.cmake
+      INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+    write_basic_package_version_file(${folder}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${folder}/tessera-config.cmake ${folder}/tessera-config-version.cmake cmake/tessera-find.cmake
+            DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT base)
+  endif()
+endfunction()
+
+# Sets `modules` to what pkg-config calls `targets`; threads are flags to it, no module.
+function(tessera_pkg_config_modules targets)
+  list(REMOVE_ITEM targets Threads::Threads)
+  list(TRANSFORM targets REPLACE "^PkgConfig::" "" OUTPUT_VARIABLE modules)
+  list(TRANSFORM modules REPLACE "^tessera::" "tessera-")
+  list(TRANSFORM modules REPLACE "^absl::" "absl_")
+  if(modules MATCHES "::")
+    message(FATAL_ERROR "cmake/TesseraInstall.cmake must be told what pkg-config calls these: ${modules}")
+  endif()
+  list(JOIN modules " " modules)
+  return(PROPAGATE modules)
+endfunction()
+
+function(tessera_install_pkg_config layer)
+  file(RELATIVE_PATH prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" prefix ${prefix})
+  tessera_pkg_config_modules("${tessera_${layer}_PRIVATE_LINKS}")
+  set(private_modules ${modules})
+  tessera_pkg_config_modules("${tessera_${layer}_LINKS}")
+  set(threads "")
+  if("Threads::Threads" IN_LIST tessera_${layer}_LINKS)
+    set(threads -pthread)
+  endif()
+  # A static glog needs a static libunwind, which Debian's libglog.pc does not ask for. Both that and libgcc_eh define
+  # _Unwind_Resume: the compiler's own must come first, or the linker finds two.
+  set(private_flags "")
+  if("PkgConfig::libglog" IN_LIST tessera_${layer}_LINKS)
+    string(APPEND private_modules " libunwind")
+    set(private_flags -lgcc_eh)
+  endif()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/package/tessera-${layer}.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/@prefix@
+libdir=${prefix}/@CMAKE_INSTALL_LIBDIR@
+includedir=${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+
+Name: tessera-@layer@
+Description: The layer @layer@ of Tessera, an engine for language models (C++20)
+Version: @PROJECT_VERSION@
+Requires: @modules@
+Requires.private: @private_modules@
+Libs: -L${libdir} -ltessera_@layer@ @threads@
+Libs.private: @private_flags@
+Cflags: -I${includedir} @threads@
+]])
+  install(FILES ${CMAKE_BINARY_DIR}/package/tessera-${layer}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${layer})
+endfunction()
