@@ -5,6 +5,8 @@
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,15 @@ from pathlib import Path
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
 GOOD_TREE = {
-    "CMakeLists.txt": "tessera_layer(base LINKS absl::status)\ntessera_layer(tensor LINKS tessera::base)\n",
+    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
+project(good LANGUAGES NONE)
+foreach(target base_objects base_static tensor_static model_static runtime_static tensor_tests)
+  add_library(tessera_${target} INTERFACE)
+endforeach()
+target_link_libraries(tessera_base_static INTERFACE tessera_base_objects -pthread)
+target_link_libraries(tessera_tensor_static INTERFACE tessera_base_static)
+target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
+""",
     "base/half.h": "// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\nint ToHalf(float value);\n",
     "base/half.cc": '#include "tessera/base/half.h"\n\nint ToHalf(float value) {\n  return value > 0;\n}\n',
     "base/internal/bits.h": "int Bits();\n",
@@ -69,11 +79,35 @@ class CheckTest(unittest.TestCase):
     def test_layers_catches_foreign_internals(self):
         self.planted("check_layers", "tensor/view.cc", '#include "tessera/base/internal/bits.h"\n', "which is base's own")
 
+    def planted_link(self, target, linked, message):
+        self.passes("check_layers")
+        self.plant("deep/inside.cmake", f"target_link_libraries({target} INTERFACE {linked})\n")
+        self.plant("CMakeLists.txt", GOOD_TREE["CMakeLists.txt"] + "include(deep/inside.cmake)\n")
+        self.fails("check_layers", f"{target} links {linked}{message}")
+
     def test_layers_catches_link_upwards(self):
-        self.planted("check_layers", "CMakeLists.txt", "\ntessera_layer(base LINKS a\n  tessera::tensor)\n", "CMakeLists.txt:2: base links")
+        self.planted_link("tessera_base_objects", "tessera_tensor_static", "; it may link base")
 
     def test_layers_catches_link_past_the_next_layer(self):
-        self.planted("check_layers", "CMakeLists.txt", "tessera_apps(LINKS tessera::base)\n", "apps links base")
+        self.planted_link("tessera_runtime_static", "tessera_base_static", "; it may link runtime and model")
+
+    def test_layers_catches_link_of_a_test_past_its_layer(self):
+        self.planted_link("tessera_tensor_tests", "tessera_base_static", "; it may link tensor")
+
+    def test_layers_catches_link_by_way_of_another_library(self):
+        self.planted_link("tessera_base_static", "helper", ", which is neither a layer nor PACKAGE::TARGET")
+
+    def test_layers_sees_what_the_real_build_links(self):
+        self.root /= "real"
+        shutil.copytree(SCRIPTS.parent, self.root, ignore=shutil.ignore_patterns(".*", "build*", "golden"))
+        self.plant("cmake/elsewhere.cmake", "target_link_libraries(tessera_quant_objects PRIVATE tessera::storage)\n")
+        self.planted("check_layers", "CMakeLists.txt", (self.root / "CMakeLists.txt").read_text() + "include(elsewhere)\n",
+                     "tessera_quant_objects links tessera_storage_static; it may link quant and tensor")
+
+    def test_layers_catches_fake_of_a_higher_layer(self):
+        self.plant("tests/fakes/outer.h", '#include "tessera/tests/fakes/inner.h"\n')
+        self.plant("tests/fakes/inner.h", '#include "tessera/tensor/view.h"\n')
+        self.planted("check_layers", "tests/base/half_test.cc", '#include "tessera/tests/fakes/outer.h"\n', "outer.h, which needs tensor")
 
     def test_layers_catches_test_of_a_higher_layer(self):
         self.planted("check_layers", "tests/base/half_test.cc", '#include "tessera/tensor/view.h"\n', "tests/base/half_test.cc:1:")
@@ -81,9 +115,9 @@ class CheckTest(unittest.TestCase):
     def test_layers_catches_architecture_by_name(self):
         self.planted("check_layers", "base/half.cc", "\n// as Gemma does\n", "base/half.cc:2: names the architecture Gemma")
 
-    def test_layers_lets_runtime_use_model_only_without_spec(self):
-        self.plant("CMakeLists.txt", "tessera_layer(runtime LINKS tessera::model)\n")
-        self.planted("check_layers", "spec/tree.cc", "\n", "runtime links model; it may link spec")
+    def test_layers_lets_runtime_link_model_only_without_spec(self):
+        self.plant("CMakeLists.txt", GOOD_TREE["CMakeLists.txt"] + "target_link_libraries(tessera_runtime_static INTERFACE tessera_model_static)\n")
+        self.planted("check_layers", "spec/tree.cc", "\n", "tessera_model_static; it may link runtime and spec")
 
     def test_sizes_catches_long_file(self):
         self.planted("check_sizes", "base/half.cc", "\n" * 401, "base/half.cc:400: the file has 401 lines")
@@ -133,7 +167,14 @@ class CheckTest(unittest.TestCase):
         self.planted("check_headers", "tests/base/half_test.cc", "TEST(Half, A) {}\n", "no test named HeaderExample", "--no-compile")
 
     def test_headers_catches_header_without_its_includes(self):
-        self.planted("check_headers", "base/half.h", GOOD_TREE["base/half.h"] + "std::string Name();\n", "base/half.h:1: does not compile")
+        self.planted("check_headers", "tensor/view.h", GOOD_TREE["tensor/view.h"] + "std::string Name();\n",
+                     "tensor/view.h:1: does not compile")
+
+    def test_headers_leaves_to_the_build_what_it_compiles_first(self):
+        self.plant("apps/common/name.h", "// A name.\n// Not empty.\nstd::string Name();\n")
+        self.plant("apps/common/name.cc", '#include "tessera/apps/common/name.h"\n')
+        self.planted("check_headers", "apps/common/name.cc", '#include <string>\n#include "tessera/apps/common/name.h"\n',
+                     "apps/common/name.h:1: does not compile")
 
     def test_readme_catches_figure_without_command(self):
         self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
@@ -149,6 +190,39 @@ class CheckTest(unittest.TestCase):
 
     def test_clean_catches_large_file(self):
         self.planted("check_clean", "tests/golden/big.bin", "x" * ((1 << 20) + 1), "tests/golden/big.bin:1:")
+
+
+class LayerBuildTest(unittest.TestCase):
+    """TESSERA_LAYERS=storage, as .ci/layer sets it, where pkg-config knows glog alone and there is no Eigen."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = Path(folder.name)
+        glog = subprocess.run(["pkg-config", "--variable=pcfiledir", "libglog"], capture_output=True, text=True, check=True).stdout.strip()
+        (self.build / "libglog.pc").symlink_to(Path(glog, "libglog.pc"))
+
+    def configure(self, layer):
+        command = ["cmake", "-S", SCRIPTS.parent, "-B", self.build, "-G", "Ninja", f"-DTESSERA_LAYERS={layer}",
+                   "-DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON"]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_LIBDIR": str(self.build)})
+
+    def compiled(self, target):
+        commands = subprocess.run(["ninja", "-C", self.build, "-t", "commands", target], capture_output=True, text=True).stdout
+        sources = [Path(path).relative_to(SCRIPTS.parent) for path in re.findall(r" -c (\S+\.cc)$", commands, re.MULTILINE)]
+        return {str(path.parent if path.parts[0] == "tests" else path.parts[0]) for path in sources}
+
+    def test_a_layer_builds_what_it_links_and_nothing_else(self):
+        result = self.configure("storage")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.compiled("all"), {"base", "storage", "tests", "tests/base", "tests/storage"})
+        self.assertEqual(self.compiled("check-storage"), {"base", "storage", "tests", "tests/storage"})
+
+    def test_a_layer_names_what_it_misses(self):
+        self.assertIn("the CMake package Eigen3 with the target Eigen3::Eigen is not found", " ".join(self.configure("quant").stderr.split()))
+
+    def test_an_unknown_layer_is_named(self):
+        self.assertIn("found nonsense, expected some of: base;tensor;quant", " ".join(self.configure("nonsense").stderr.split()))
 
 
 class CountTest(unittest.TestCase):
@@ -215,7 +289,7 @@ class ShellTest(unittest.TestCase):
         self.assertRegex(result.stdout, r"good +0\.\d s  done\nbad +0\.\d s  FAILED\n")
 
     def test_unknown_argument_is_one_clear_sentence(self):
-        for script in ("fetch_model.sh", "test.sh", "build.sh", "compare_peer.sh", "test_fresh.sh"):
+        for script in ("fetch_model.sh", "test.sh", "build.sh", "compare_peer.sh", "test_fresh.sh", "test_consumers.sh"):
             result = subprocess.run(["bash", str(SCRIPTS / script), "--nonsense"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 1, script)
             self.assertIn("unknown", result.stderr)
