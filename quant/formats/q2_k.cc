@@ -7,17 +7,16 @@
 
 namespace tessera {
 
-void UnpackQ2_K(const std::byte* bytes, KBlock* block) {
+KBlock UnpackQ2_K(const std::byte* bytes) {
+  KBlock block;
   for (int run = 0; run < 16; ++run) {
-    block->scales[run] = static_cast<int8_t>(LowNibble(bytes[run]));
-    block->minima[run] = static_cast<uint8_t>(HighNibble(bytes[run]));
+    block.scales[run] = static_cast<int8_t>(LowNibble(bytes[run]));
+    block.minima[run] = static_cast<uint8_t>(HighNibble(bytes[run]));
   }
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    const std::byte four = bytes[16 + i / 128 * 32 + i % 32];
-    block->codes[i] = std::to_integer<uint8_t>(four >> i % 128 / 32 * 2 & std::byte{3});
-  }
-  block->factor = LoadUint16(bytes + 80);
-  block->minimum_factor = LoadUint16(bytes + 82);
+  for (int g = 0; g < 8; ++g) AddBits<2>(bytes + 16 + g / 4 * 32, g % 4 * 2, block.codes + 32 * g);
+  block.factor = LoadUint16(bytes + 80);
+  block.minimum_factor = LoadUint16(bytes + 82);
+  return block;
 }
 
 void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out) {

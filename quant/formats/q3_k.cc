@@ -17,14 +17,15 @@ int8_t ScaleOfRun(const std::byte* bytes, int run) {
 
 }  // namespace
 
-void UnpackQ3_K(const std::byte* bytes, KBlock* block) {
-  for (int run = 0; run < 16; ++run) block->scales[run] = ScaleOfRun(bytes + 96, run);
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    const int low = std::to_integer<int>(bytes[32 + i / 128 * 32 + i % 32]) >> i % 128 / 32 * 2 & 3;
-    const int third = std::to_integer<int>(bytes[i % 32]) >> i / 32 & 1;
-    block->codes[i] = static_cast<uint8_t>(low | third << 2);
+KBlock UnpackQ3_K(const std::byte* bytes) {
+  KBlock block;
+  for (int g = 0; g < 8; ++g) {
+    AddBits<2>(bytes + 32 + g / 4 * 32, g % 4 * 2, block.codes + 32 * g);
+    AddBits<1, 2>(bytes, g, block.codes + 32 * g);
   }
-  block->factor = LoadUint16(bytes + 108);
+  for (int run = 0; run < 16; ++run) block.scales[run] = ScaleOfRun(bytes + 96, run);
+  block.factor = LoadUint16(bytes + 108);
+  return block;
 }
 
 void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out) {

@@ -4,16 +4,13 @@
 
 namespace tessera {
 
-void UnpackQ5_K(const std::byte* bytes, KBlock* block) {
-  block->factor = LoadUint16(bytes);
-  block->minimum_factor = LoadUint16(bytes + 2);
-  UnpackSixBitScales(bytes + 4, block);
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    const std::byte pair = bytes[48 + i / 64 * 32 + i % 32];
-    const int low = i % 64 < 32 ? LowNibble(pair) : HighNibble(pair);
-    const int fifth = std::to_integer<int>(bytes[16 + i % 32]) >> i / 32 & 1;
-    block->codes[i] = static_cast<uint8_t>(low | fifth << 4);
+KBlock UnpackQ5_K(const std::byte* bytes) {
+  KBlock block = UnpackSixBitScales(bytes);
+  for (int g = 0; g < 8; ++g) {
+    AddBits<4>(bytes + 48 + g / 2 * 32, g % 2 * 4, block.codes + 32 * g);
+    AddBits<1, 4>(bytes + 16, g, block.codes + 32 * g);
   }
+  return block;
 }
 
 void DequantizeQ5_K(const std::byte* blocks, int64_t values, float* out) {

@@ -7,15 +7,15 @@
 
 namespace tessera {
 
-void UnpackQ6_K(const std::byte* bytes, KBlock* block) {
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    const std::byte pair = bytes[i / 128 * 64 + i % 64];
-    const int low = i % 128 < 64 ? LowNibble(pair) : HighNibble(pair);
-    const int top = std::to_integer<int>(bytes[128 + i / 128 * 32 + i % 32]) >> i % 128 / 32 * 2 & 3;
-    block->codes[i] = static_cast<uint8_t>(low | top << 4);
+KBlock UnpackQ6_K(const std::byte* bytes) {
+  KBlock block;
+  for (int g = 0; g < 8; ++g) {
+    AddBits<4>(bytes + g / 4 * 64 + g % 2 * 32, g % 4 / 2 * 4, block.codes + 32 * g);
+    AddBits<2, 4>(bytes + 128 + g / 4 * 32, g % 4 * 2, block.codes + 32 * g);
   }
-  for (int run = 0; run < 16; ++run) block->scales[run] = static_cast<int8_t>(bytes[192 + run]);
-  block->factor = LoadUint16(bytes + 208);
+  for (int run = 0; run < 16; ++run) block.scales[run] = static_cast<int8_t>(bytes[192 + run]);
+  block.factor = LoadUint16(bytes + 208);
+  return block;
 }
 
 void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out) {

@@ -7,10 +7,9 @@
 namespace tessera::panels {
 namespace {
 
-template <typename Format, void (*kUnpack)(const std::byte*, KBlock*)>
+template <typename Format, KBlock (*kUnpack)(const std::byte*)>
 void PutBlock(const std::byte* bytes, std::byte* packed, int output) {
-  KBlock block;
-  kUnpack(bytes, &block);
+  const KBlock block = kUnpack(bytes);
   StoreUint16(block.factor, packed + 2 * output);
   if (Format::kHasMinimum) StoreUint16(block.minimum_factor, packed + 64 + 2 * output);
   for (int g = 0; g < 8; ++g) {
@@ -43,7 +42,7 @@ void ReadRow(const std::byte* panel, int lane, int64_t in_features, float* out) 
   }
 }
 
-template <typename Format, BlockFormat kFormat, void (*kUnpack)(const std::byte*, KBlock*)>
+template <typename Format, BlockFormat kFormat, KBlock (*kUnpack)(const std::byte*)>
 constexpr PanelFormat Describe() {
   return {256, Format::kHeaderBytes + 8 * Format::kGroupBytes, false, PackBlocks<Format, kFormat, PutBlock<Format, kUnpack>>,
           ReadRow<Format>};

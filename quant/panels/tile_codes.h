@@ -2,7 +2,7 @@
 // power of two, a plane of their high bits.
 //
 //   using Codes = TileCodes<4, 1>;                            // Five bits: 4 + 1 lines, 320 bytes.
-//   Codes::Put(codes, tile, lane);                            // The 32 codes of one output; the tile was zero.
+//   Codes::Put(codes, tile, lane);                            // The 32 codes of one output, a byte each.
 //   L::Bytes quad = Codes::Quad<L, 5>(tile);                  // Inputs 20 to 23 of all outputs, for the dot product.
 //
 // A plane of b bits is b lines of 64 bytes. In a line, lane l has bytes 4 l to 4 l + 3, one for each input of a quad; quads share
@@ -22,6 +22,7 @@ template <int kBits>
 struct Plane {
   static_assert(kBits == 1 || kBits == 2 || kBits == 4 || kBits == 8);
   static constexpr int kMask = (1 << kBits) - 1;
+  static constexpr uint32_t kMaskOfQuad = kMask * 0x01010101u;
 
   // Line and lowest bit of quad j. Four bits pair quads j and j + 4, as GGUF pairs inputs k and k + 16 in a byte; two bits keep the
   // first sixteen inputs in a line of their own, since formats of so few bits scale them apart.
@@ -34,18 +35,24 @@ struct Plane {
     return L::template Field<Shift(j), kMask, kTo>(L::LoadBytes(plane + kLineBytes * Line(j)));
   }
 
-  // The same four bytes of one lane at a time.
-  static void Put(uint32_t quad, int j, std::byte* plane, int lane) {
-    std::byte* word = plane + kLineBytes * Line(j) + 4 * lane;
-    uint32_t bits;
-    std::memcpy(&bits, word, sizeof bits);
-    bits |= (quad & kMask * 0x01010101u) << Shift(j);
-    std::memcpy(word, &bits, sizeof bits);
+  // Of one lane: bits kFrom and up of the eight quads of codes, which are words of four bytes.
+  template <int kFrom>
+  static void Put(const uint32_t* quads, std::byte* plane, int lane) {
+    for (int line = 0; line < kBits; ++line) {
+      uint32_t word = 0;
+      for (int j = 0; j < 8; ++j) {
+        if (Line(j) == line) word |= (quads[j] >> kFrom & kMaskOfQuad) << Shift(j);
+      }
+      std::memcpy(plane + kLineBytes * line + 4 * lane, &word, sizeof word);
+    }
   }
-  static uint32_t Get(int j, const std::byte* plane, int lane) {
-    uint32_t bits;
-    std::memcpy(&bits, plane + kLineBytes * Line(j) + 4 * lane, sizeof bits);
-    return bits >> Shift(j) & kMask * 0x01010101u;
+  template <int kTo>
+  static void Get(const std::byte* plane, int lane, uint32_t* quads) {
+    for (int j = 0; j < 8; ++j) {
+      uint32_t word;
+      std::memcpy(&word, plane + kLineBytes * Line(j) + 4 * lane, sizeof word);
+      quads[j] |= (word >> Shift(j) & kMaskOfQuad) << kTo;
+    }
   }
 };
 
@@ -66,19 +73,16 @@ struct TileCodes {
   }
 
   static void Put(const uint8_t* codes, std::byte* tile, int lane) {
-    for (int j = 0; j < 8; ++j) {
-      uint32_t quad;
-      std::memcpy(&quad, codes + 4 * j, sizeof quad);
-      Plane<kLow>::Put(quad, j, tile, lane);
-      if constexpr (kHigh > 0) Plane<kHigh>::Put(quad >> kLow, j, tile + kHighPlane, lane);
-    }
+    uint32_t quads[8];
+    std::memcpy(quads, codes, sizeof quads);
+    Plane<kLow>::template Put<0>(quads, tile, lane);
+    if constexpr (kHigh > 0) Plane<kHigh>::template Put<kLow>(quads, tile + kHighPlane, lane);
   }
   static void Get(const std::byte* tile, int lane, uint8_t* codes) {
-    for (int j = 0; j < 8; ++j) {
-      uint32_t quad = Plane<kLow>::Get(j, tile, lane);
-      if constexpr (kHigh > 0) quad |= Plane<kHigh>::Get(j, tile + kHighPlane, lane) << kLow;
-      std::memcpy(codes + 4 * j, &quad, sizeof quad);
-    }
+    uint32_t quads[8] = {};
+    Plane<kLow>::template Get<0>(tile, lane, quads);
+    if constexpr (kHigh > 0) Plane<kHigh>::template Get<kLow>(tile + kHighPlane, lane, quads);
+    std::memcpy(codes, quads, sizeof quads);
   }
 };
 
