@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kMostDimensions = 1 << 16;   // Far above any head; a hostile file shall not make a table of gigabytes.
+constexpr int kLargestFactor = 1 << 24;    // The longest context in tokens: none became more than so many times longer.
 constexpr double kLargestFrequency = 512;  // Radians a position. Times 2^31 it is where SinCos stops being precise.
 
 bool IsFiniteAndPositive(double value) { return value > 0 && value <= std::numeric_limits<double>::max(); }
@@ -46,8 +47,8 @@ absl::Status Check(const RopeConfig& config) {
     return Unexpected("rope.dimension_count", config.dimensions, absl::StrCat("an even number from 2 to ", kMostDimensions));
   }
   if (!IsFiniteAndPositive(config.base)) return Unexpected("rope.freq_base", config.base, "a finite number above 0");
-  if (config.scaling != RopeConfig::Scaling::kNone && !IsFiniteAndPositive(config.factor)) {
-    return Unexpected("rope.scaling.factor", config.factor, "a finite number above 0");
+  if (config.scaling != RopeConfig::Scaling::kNone && !(config.factor > 0 && config.factor <= kLargestFactor)) {
+    return Unexpected("rope.scaling.factor", config.factor, absl::StrCat("above 0, at most ", kLargestFactor));
   }
   if (!IsFiniteAndPositive(config.attn_factor)) {
     return Unexpected("rope.scaling.attn_factor", config.attn_factor, "a finite number above 0");

@@ -89,6 +89,10 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   } else if (type == "linear") {
     rope.scaling = RopeConfig::Scaling::kLinear;
   } else {
+    // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual: it was
+    // trained with them, so they are read here for all. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers whatever
+    // the file says. yarn_attn_factor is read by neither: to some writers it multiplies YaRN's own 1 + 0.1 ln(factor), to others it
+    // stands for it.
     rope.scaling = RopeConfig::Scaling::kYarn;
     ASSIGN_OR_RETURN(rope.original_context,
                      keys.CountOr("rope.scaling.original_context_length", kLargestContext, config.context_length));

@@ -111,10 +111,76 @@ TEST(ModelConfig, RotationThatDoesNotFitIsNamed) {
   EXPECT_EQ(Refusal(number("dimension_count", uint32_t{18})),
             "tiny: llama.rope.dimension_count: found 18, expected at most the head size 16");
   EXPECT_NE(Refusal(number("freq_base", -1.0f)).find("tiny: llama.rope.freq_base: found -1"), std::string::npos);
-  EXPECT_EQ(Refusal([](GgufBuilder& b) { b.String("llama.rope.scaling.type", "longrope"); }),
-            "tiny: llama.rope.scaling.type: found \"longrope\", expected none, linear or yarn");
   EXPECT_EQ(Refusal([](GgufBuilder& b) { b.Tensor("rope_freqs.weight", {5}, 0, std::string(20, '\0')); }),
             "tiny: tensor rope_freqs.weight: found 5 values, expected 8");
+}
+
+std::function<void(GgufBuilder&)> Scaling(const std::string& type, float factor) {
+  return [=](GgufBuilder& builder) {
+    builder.String("llama.rope.scaling.type", type).Number("llama.rope.scaling.factor", factor);
+  };
+}
+
+TEST(ModelConfig, AScalingFactorThatCannotBeIsNamed) {
+  const std::pair<float, std::string> wrong[] = {{NAN, "nan"}, {-2, "-2"}, {1e30f, "1e+30"}, {INFINITY, "inf"}};
+  for (const char* type : {"linear", "yarn"}) {
+    for (const auto& [factor, found] : wrong) {
+      EXPECT_EQ(Refusal(Scaling(type, factor)),
+                "tiny: llama.rope.scaling.factor: found " + found + ", expected above 0, at most 16777216") << type;
+    }
+  }
+}
+
+TEST(ModelConfig, AFactorOfZeroOrATypeOfNoneScalesNothing) {
+  for (const auto& change : {Scaling("linear", 0), Scaling("yarn", 0), Scaling("none", 8), Scaling("none", NAN)}) {
+    const ModelConfig config = Must(Read({}, change));
+    EXPECT_EQ(config.ropes[0].scaling, RopeConfig::Scaling::kNone);
+    EXPECT_EQ(config.ropes[0].factor, 1);
+  }
+}
+
+TEST(ModelConfig, AFactorWithoutATypeIsLinear) {
+  for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+    const ModelConfig config = Must(Read({}, [key](GgufBuilder& builder) { builder.Number(key, 4.0f); }));
+    EXPECT_EQ(config.ropes[0].scaling, RopeConfig::Scaling::kLinear) << key;
+    EXPECT_EQ(config.ropes[0].factor, 4) << key;
+  }
+}
+
+TEST(ModelConfig, AScalingThatIsNotKnownIsNamed) {
+  for (const std::string type : {"longrope", "llama3", "dynamic", "", "YARN"}) {
+    EXPECT_EQ(Refusal(Scaling(type, 4)),
+              "tiny: llama.rope.scaling.type: found \"" + type + "\", expected none, linear or yarn");
+  }
+  const std::string number = Refusal([](GgufBuilder& builder) { builder.Number("llama.rope.scaling.type", 2.0f); });
+  EXPECT_NE(number.find("found FLOAT32 2, expected STRING"), std::string::npos) << number;
+}
+
+TEST(ModelConfig, YarnNumbersThatCannotBeAreNamed) {
+  const auto yarn = [](const std::string& key, auto value) {
+    return [=](GgufBuilder& builder) {
+      Scaling("yarn", 4)(builder);
+      builder.Number("llama.rope.scaling." + key, value);
+    };
+  };
+  EXPECT_EQ(Refusal(yarn("original_context_length", uint32_t{0})),
+            "tiny: llama.rope.scaling.original_context_length: found 0, expected 1 to 16777216");
+  EXPECT_EQ(Refusal(yarn("yarn_beta_slow", NAN)), "tiny: llama.rope.scaling.yarn_beta_slow: found nan, expected a finite number above 0");
+  EXPECT_EQ(Refusal(yarn("yarn_beta_fast", 0.5f)),
+            "tiny: llama.rope.scaling.yarn_beta_fast: found 0.5, expected a finite number of at least yarn_beta_slow = 1");
+  EXPECT_EQ(Refusal(yarn("attn_factor", -1.0f)), "tiny: llama.rope.scaling.attn_factor: found -1, expected a finite number above 0");
+}
+
+// The factors of llama3: a tensor instead of a key.
+TEST(ModelConfig, AFrequencyFactorThatCannotBeIsNamed) {
+  const std::pair<float, std::string> wrong[] = {{NAN, "nan"}, {-2, "-2"}, {0, "0"}, {INFINITY, "inf"}};
+  for (const auto& [factor, found] : wrong) {
+    std::vector<float> factors(8, 1);
+    factors[3] = factor;
+    const std::string bytes(reinterpret_cast<const char*>(factors.data()), factors.size() * sizeof(float));
+    EXPECT_EQ(Refusal([&](GgufBuilder& builder) { builder.Tensor("rope_freqs.weight", {8}, 0, bytes); }),
+              "tiny: llama.rope_freqs.weight[3]: found " + found + ", expected a finite number above 0");
+  }
 }
 
 TEST(ModelConfig, AMissingTableIsNamed) {

@@ -125,8 +125,13 @@ TEST(RopeTable, RefusesWhatGivesNoTableAndSaysWhy) {
   ExpectRefused({.dimensions = 8, .base = 0}, "rope.freq_base: found 0, expected a finite number above 0");
   ExpectRefused({.dimensions = 8, .base = infinity}, "rope.freq_base: found inf, expected a finite number above 0");
   ExpectRefused({.dimensions = 8, .base = std::nan("")}, "rope.freq_base: found nan, expected a finite number above 0");
-  ExpectRefused({.dimensions = 8, .scaling = Scaling::kLinear, .factor = 0},
-                "rope.scaling.factor: found 0, expected a finite number above 0");
+  for (const Scaling scaling : {Scaling::kLinear, Scaling::kYarn}) {
+    for (const auto& [factor, text] : std::vector<std::pair<double, std::string>>{
+             {0, "0"}, {-4, "-4"}, {std::nan(""), "nan"}, {infinity, "inf"}, {1e30, "1e+30"}}) {
+      ExpectRefused({.dimensions = 8, .scaling = scaling, .factor = factor},
+                    "rope.scaling.factor: found " + text + ", expected above 0, at most 16777216");
+    }
+  }
   ExpectRefused({.dimensions = 8, .attn_factor = -1}, "rope.scaling.attn_factor: found -1, expected a finite number above 0");
   ExpectRefused({.dimensions = 8, .frequency_factors = {1, 2}},
                 "rope_freqs.weight: found 2 values, expected 4, one for each pair");
