@@ -21,14 +21,14 @@ constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kQ4_0, "Q4_0", 2, 32, 18, DequantizeQ4_0, QuantizeQ4_0},
     {BlockFormat::kQ4_1, "Q4_1", 3, 32, 20, DequantizeQ4_1, QuantizeQ4_1},
     {BlockFormat::kQ5_0, "Q5_0", 6, 32, 22, DequantizeQ5_0, QuantizeQ5_0},
-    {BlockFormat::kQ5_1, "Q5_1", 7, 32, 24, DequantizeQ5_1, nullptr},
+    {BlockFormat::kQ5_1, "Q5_1", 7, 32, 24, DequantizeQ5_1, QuantizeQ5_1},
     {BlockFormat::kQ8_0, "Q8_0", 8, 32, 34, DequantizeQ8_0, QuantizeQ8_0},
-    {BlockFormat::kQ2_K, "Q2_K", 10, 256, 84, DequantizeQ2_K, nullptr},
-    {BlockFormat::kQ3_K, "Q3_K", 11, 256, 110, DequantizeQ3_K, nullptr},
-    {BlockFormat::kQ4_K, "Q4_K", 12, 256, 144, DequantizeQ4_K, nullptr},
-    {BlockFormat::kQ5_K, "Q5_K", 13, 256, 176, DequantizeQ5_K, nullptr},
-    {BlockFormat::kQ6_K, "Q6_K", 14, 256, 210, DequantizeQ6_K, nullptr},
-    {BlockFormat::kIQ4_NL, "IQ4_NL", 20, 32, 18, DequantizeIQ4_NL, nullptr},
+    {BlockFormat::kQ2_K, "Q2_K", 10, 256, 84, DequantizeQ2_K, QuantizeQ2_K},
+    {BlockFormat::kQ3_K, "Q3_K", 11, 256, 110, DequantizeQ3_K, QuantizeQ3_K},
+    {BlockFormat::kQ4_K, "Q4_K", 12, 256, 144, DequantizeQ4_K, QuantizeQ4_K},
+    {BlockFormat::kQ5_K, "Q5_K", 13, 256, 176, DequantizeQ5_K, QuantizeQ5_K},
+    {BlockFormat::kQ6_K, "Q6_K", 14, 256, 210, DequantizeQ6_K, QuantizeQ6_K},
+    {BlockFormat::kIQ4_NL, "IQ4_NL", 20, 32, 18, DequantizeIQ4_NL, QuantizeIQ4_NL},
 };
 
 // What a GGUF type number is called, for messages; the number is the index. Null: never given out, or withdrawn.

@@ -4,7 +4,7 @@
 // The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
 //
 //   void Dequantize...: blocks -> FP32, one rounding per value at most.
-//   void Quantize...:   FP32 -> the nearest block, with the scale that GGUF tools choose. A NaN gives some valid block.
+//   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools, or those that a search finds (block_format.h says which).
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,14 @@ void QuantizeBF16(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ4_0(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ4_1(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ5_0(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ5_1(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ8_0(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ2_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ3_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ4_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ5_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ6_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeIQ4_NL(const float* in, int64_t values, std::byte* blocks);
 
 // Files are little-endian, and blocks lie at any address: bytes are put together by hand.
 inline uint16_t LoadUint16(const std::byte* bytes) {
@@ -82,5 +89,16 @@ inline uint32_t TruncateTo(float value, int highest) {
   if (!(value > 0)) return 0;
   return static_cast<uint32_t>(std::min(value, static_cast<float>(highest)));
 }
+
+constexpr float kLargestHalf = 65504;
+
+// For the formats that search. in -> out, as numbers to calculate with: NaN becomes 0, what is beyond `largest` is cut there, and
+// what no FP16 scale can tell from 0 (the smallest is 2^-24) becomes 0, so that quotients stay finite.
+inline void CopyWithin(float largest, const float* in, int count, float* out) {
+  for (int i = 0; i < count; ++i) out[i] = std::fabs(in[i]) > 0x1p-30f ? std::clamp(in[i], -largest, largest) : 0;
+}
+
+// FP16, with the largest finite number for what is beyond it.
+inline uint16_t FiniteHalf(float value) { return FloatToHalf(std::clamp(value, -kLargestHalf, kLargestHalf)); }
 
 }  // namespace tessera

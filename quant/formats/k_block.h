@@ -1,5 +1,6 @@
 // The K formats: blocks of 256 values, whose scales are small integers under one or two FP16 factors. Each of their files says
-// where in the file's block these lie (Unpack...); dequantizing and packing into panels (quant/panels/k_formats.cc) start from here.
+// where in the file's block these lie (Unpack..., Pack...); dequantizing, quantizing (k_search.h) and packing into panels
+// (quant/panels/blocks_of_256.cc) start from here.
 //
 //   const KBlock block = UnpackQ4_K(bytes);       // 144 bytes
 //   // Value i is factor * scales[i / run] * (codes[i] - zero) - minimum_factor * minima[i / run].
@@ -40,6 +41,7 @@ void AddBits(const std::byte* bytes, int from, uint8_t* codes) {
 
 // The first 16 bytes of Q4_K and Q5_K: both factors, eight scales and eight minima of 6 bits. A block without codes.
 KBlock UnpackSixBitScales(const std::byte* bytes);
+void PackSixBitScales(const KBlock& block, std::byte* bytes);
 
 // BlockFormatInfo::dequantize of a K format. The products are exact (11 + 6 bits of scale times the code), or rounded once where
 // scales have 8 bits (Q6_K, which has no minimum).

@@ -3,9 +3,13 @@
 // d * scale * q - factor * minimum.
 //
 // Each half of the block (128 values) has 32 bytes of codes: byte i holds two bits for each of values i, i + 32, i + 64, i + 96.
-#include "tessera/quant/formats/k_block.h"
+#include "tessera/quant/formats/k_search.h"
 
 namespace tessera {
+namespace {
+constexpr int kBytes = 84;
+constexpr KShape kShape = {.run = 16, .codes = 4, .highest_scale = 15, .highest_minimum = 15};
+}  // namespace
 
 KBlock UnpackQ2_K(const std::byte* bytes) {
   KBlock block;
@@ -19,8 +23,22 @@ KBlock UnpackQ2_K(const std::byte* bytes) {
   return block;
 }
 
+void PackQ2_K(const KBlock& block, std::byte* bytes) {
+  std::fill_n(bytes, kBytes, std::byte{0});
+  for (int run = 0; run < 16; ++run) bytes[run] = static_cast<std::byte>(block.scales[run] | block.minima[run] << 4);
+  for (int i = 0; i < KBlock::kValues; ++i) {
+    bytes[16 + i / 128 * 32 + i % 32] |= static_cast<std::byte>(block.codes[i] << i % 128 / 32 * 2);
+  }
+  StoreUint16(block.factor, bytes + 80);
+  StoreUint16(block.minimum_factor, bytes + 82);
+}
+
 void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out) {
-  DequantizeKBlocks<UnpackQ2_K, /*kBytes=*/84, /*kRun=*/16, /*kZero=*/0>(blocks, values, out);
+  DequantizeKBlocks<UnpackQ2_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
+}
+
+void QuantizeQ2_K(const float* in, int64_t values, std::byte* blocks) {
+  QuantizeKBlocks<PackQ2_K, kBytes>(kShape, in, values, blocks);
 }
 
 }  // namespace tessera

@@ -2,10 +2,13 @@
 // low bits, 12 bytes of scales, an FP16 factor d. A value is d * scale * (q - 4).
 //
 // The low bits lie as the codes of Q2_K. Byte i of the third bits holds those of values i, i + 32, ..., i + 224.
-#include "tessera/quant/formats/k_block.h"
+#include "tessera/quant/formats/k_search.h"
 
 namespace tessera {
 namespace {
+
+constexpr int kBytes = 110;
+constexpr KShape kShape = {.run = 16, .codes = 8, .zero = 4, .lowest_scale = -32, .highest_scale = 31};
 
 // Bytes 0-7 hold the low four bits of scales 0-7 (low half) and 8-15 (high half); byte 8 + i has the top two bits of scales i,
 // i + 4, i + 8 and i + 12. 32 stands for zero.
@@ -28,8 +31,26 @@ KBlock UnpackQ3_K(const std::byte* bytes) {
   return block;
 }
 
+void PackQ3_K(const KBlock& block, std::byte* bytes) {
+  std::fill_n(bytes, kBytes, std::byte{0});
+  for (int run = 0; run < 16; ++run) {
+    const int scale = block.scales[run] + 32;
+    bytes[96 + run % 8] |= static_cast<std::byte>((scale & 15) << run / 8 * 4);
+    bytes[104 + run % 4] |= static_cast<std::byte>(scale >> 4 << run / 4 * 2);
+  }
+  for (int i = 0; i < KBlock::kValues; ++i) {
+    bytes[32 + i / 128 * 32 + i % 32] |= static_cast<std::byte>((block.codes[i] & 3) << i % 128 / 32 * 2);
+    bytes[i % 32] |= static_cast<std::byte>(block.codes[i] >> 2 << i / 32);
+  }
+  StoreUint16(block.factor, bytes + 108);
+}
+
 void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out) {
-  DequantizeKBlocks<UnpackQ3_K, /*kBytes=*/110, /*kRun=*/16, /*kZero=*/4>(blocks, values, out);
+  DequantizeKBlocks<UnpackQ3_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
+}
+
+void QuantizeQ3_K(const float* in, int64_t values, std::byte* blocks) {
+  QuantizeKBlocks<PackQ3_K, kBytes>(kShape, in, values, blocks);
 }
 
 }  // namespace tessera

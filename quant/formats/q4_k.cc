@@ -1,9 +1,13 @@
 // Q4_K: 256 values in 144 bytes, eight runs of 32 with a 6-bit scale and a 6-bit minimum each. An FP16 factor d of the scales, an
 // FP16 factor of the minima, 12 bytes of scales and minima, then 128 bytes of codes: 32 bytes hold two runs, the first in the low
 // halves, the second in the high halves. A value is d * scale * q - factor * minimum.
-#include "tessera/quant/formats/k_block.h"
+#include "tessera/quant/formats/k_search.h"
 
 namespace tessera {
+namespace {
+constexpr int kBytes = 144;
+constexpr KShape kShape = {.run = 32, .codes = 16, .highest_scale = 63, .highest_minimum = 63};
+}  // namespace
 
 KBlock UnpackQ4_K(const std::byte* bytes) {
   KBlock block = UnpackSixBitScales(bytes);
@@ -11,8 +15,22 @@ KBlock UnpackQ4_K(const std::byte* bytes) {
   return block;
 }
 
+void PackQ4_K(const KBlock& block, std::byte* bytes) {
+  StoreUint16(block.factor, bytes);
+  StoreUint16(block.minimum_factor, bytes + 2);
+  PackSixBitScales(block, bytes + 4);
+  for (int i = 0; i < 128; ++i) {
+    const uint8_t* pair = block.codes + i / 32 * 64 + i % 32;
+    bytes[16 + i] = static_cast<std::byte>(pair[0] | pair[32] << 4);
+  }
+}
+
 void DequantizeQ4_K(const std::byte* blocks, int64_t values, float* out) {
-  DequantizeKBlocks<UnpackQ4_K, /*kBytes=*/144, /*kRun=*/32, /*kZero=*/0>(blocks, values, out);
+  DequantizeKBlocks<UnpackQ4_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
+}
+
+void QuantizeQ4_K(const float* in, int64_t values, std::byte* blocks) {
+  QuantizeKBlocks<PackQ4_K, kBytes>(kShape, in, values, blocks);
 }
 
 }  // namespace tessera

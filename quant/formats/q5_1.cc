@@ -21,4 +21,22 @@ void DequantizeQ5_1(const std::byte* blocks, int64_t values, float* out) {
   }
 }
 
+void QuantizeQ5_1(const float* in, int64_t values, std::byte* blocks) {
+  for (; values > 0; values -= kValues, blocks += kBytes, in += kValues) {
+    const auto [smallest, largest] = std::minmax_element(in, in + kValues);
+    const float m = *smallest, d = (*largest - m) / 31;
+    const float inverse = d == 0 ? 0 : 1 / d;
+    StoreHalf(d, blocks);
+    StoreHalf(m, blocks + 2);
+    uint32_t fifth = 0;
+    for (int i = 0; i < 16; ++i) {
+      const uint32_t low = TruncateTo((in[i] - m) * inverse + 0.5f, 31);
+      const uint32_t high = TruncateTo((in[i + 16] - m) * inverse + 0.5f, 31);
+      blocks[8 + i] = static_cast<std::byte>((low & 0xf) | (high & 0xf) << 4);
+      fifth |= low >> 4 << i | high >> 4 << (i + 16);
+    }
+    StoreUint32(fifth, blocks + 4);
+  }
+}
+
 }  // namespace tessera

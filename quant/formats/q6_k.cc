@@ -3,9 +3,13 @@
 //
 // Each half of the block (128 values) has 64 bytes of low halves: byte i holds values i (low) and i + 64 (high). Its 32 bytes of
 // top bits: byte i holds two bits for each of values i, i + 32, i + 64, i + 96.
-#include "tessera/quant/formats/k_block.h"
+#include "tessera/quant/formats/k_search.h"
 
 namespace tessera {
+namespace {
+constexpr int kBytes = 210;
+constexpr KShape kShape = {.run = 16, .codes = 64, .zero = 32, .lowest_scale = -128, .highest_scale = 127};
+}  // namespace
 
 KBlock UnpackQ6_K(const std::byte* bytes) {
   KBlock block;
@@ -18,8 +22,22 @@ KBlock UnpackQ6_K(const std::byte* bytes) {
   return block;
 }
 
+void PackQ6_K(const KBlock& block, std::byte* bytes) {
+  std::fill_n(bytes, kBytes, std::byte{0});
+  for (int i = 0; i < KBlock::kValues; ++i) {
+    bytes[i / 128 * 64 + i % 64] |= static_cast<std::byte>((block.codes[i] & 15) << i % 128 / 64 * 4);
+    bytes[128 + i / 128 * 32 + i % 32] |= static_cast<std::byte>(block.codes[i] >> 4 << i % 128 / 32 * 2);
+  }
+  for (int run = 0; run < 16; ++run) bytes[192 + run] = static_cast<std::byte>(block.scales[run]);
+  StoreUint16(block.factor, bytes + 208);
+}
+
 void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out) {
-  DequantizeKBlocks<UnpackQ6_K, /*kBytes=*/210, /*kRun=*/16, /*kZero=*/32>(blocks, values, out);
+  DequantizeKBlocks<UnpackQ6_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
+}
+
+void QuantizeQ6_K(const float* in, int64_t values, std::byte* blocks) {
+  QuantizeKBlocks<PackQ6_K, kBytes>(kShape, in, values, blocks);
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // Seeded random weights in any block format, with scales small enough that products stay ordinary numbers.
 //
-// RandomBlocks: what a file holds: rounded uniform numbers, where there is a quantizer. WildBlocks: random bits in every field but the
+// RandomBlocks: what a file holds: uniform numbers from -scale to scale, quantized. WildBlocks: random bits in every field but the
 // FP16 scales, also those that a quantizer never writes.
 #pragma once
 
@@ -46,7 +46,6 @@ inline std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uin
 
 inline std::vector<std::byte> RandomBlocks(BlockFormat format, int64_t values, uint64_t seed, float scale = 1.0f) {
   const BlockFormatInfo& info = InfoOf(format);
-  if (info.quantize == nullptr) return WildBlocks(format, values, seed, scale);
   SeededRandom random(seed);
   std::vector<std::byte> blocks(values / info.values_per_block * info.bytes_per_block);
   std::vector<float> numbers(values);
