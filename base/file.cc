@@ -1,18 +1,15 @@
 #include "tessera/base/file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -29,6 +26,7 @@ class Descriptor {  // Closes a file descriptor when it goes.
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~Descriptor() { if (fd_ >= 0) close(fd_); }
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -125,28 +123,26 @@ absl::Status WriteTemporary(const Descriptor& file, const std::string& path, con
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(const OpenFile file, OpenRegular(path));
-  std::unique_ptr<MappedFile> mapped(new MappedFile);
-  if (file.size == 0) return mapped;  // mmap refuses zero bytes.
-  void* data = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.descriptor.get(), 0);
-  if (data == MAP_FAILED) return SystemError(path, absl::StrCat("map ", file.size, " bytes"));
-  mapped->bytes_ = {static_cast<const std::byte*>(data), static_cast<size_t>(file.size)};
-  return mapped;
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(OpenFile file, OpenRegular(path));
+  return std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, file.descriptor.Release(), file.size));
 }
 
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-}
+RandomAccessFile::~RandomAccessFile() { close(descriptor_); }
 
-void MappedFile::Forget(int64_t begin, int64_t size) const {
-  const int64_t page = sysconf(_SC_PAGESIZE), file_size = static_cast<int64_t>(bytes_.size());
-  begin = std::clamp<int64_t>(begin, 0, file_size);
-  int64_t end = begin + std::clamp<int64_t>(size, 0, file_size - begin);
-  // Only whole pages go: the first and the last may hold bytes of a neighbour. The file's last page has no neighbour.
-  begin = AlignUp(begin, page);
-  if (end < file_size) end = end / page * page;
-  if (begin < end) madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t got = pread(descriptor_, out.data(), out.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(path_, absl::StrCat("read ", out.size(), " bytes at byte ", offset));
+    if (got == 0) {
+      return absl::DataLossError(absl::StrCat(path_, ": the file ends before byte ", offset, ", expected ", out.size(),
+                                              " bytes more: it had ", size_, " bytes when it was opened"));
+    }
+    offset += got;
+    out.remove_prefix(got);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t max_bytes) {

@@ -1,17 +1,19 @@
-// Files as the engine reads and writes them: mapped whole for reading, written whole or not at all.
+// Files as the engine reads and writes them: read at any place, written whole or not at all.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file, MappedFile::Open(path));
-//   Parse(file->bytes());
+//   ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+//   RETURN_IF_ERROR(file->Read(/*offset=*/128, buffer));         // the whole buffer, or an error
 //   RETURN_IF_ERROR(WriteFileAtomically("report.json", text));   // temporary file, sync, rename
 //
-// A mapped file must keep its length while it is read: if another process shortens it, the system ends this one (SIGBUS).
-// Only regular files are mapped: a directory, FIFO or device is InvalidArgument with what it is. Missing: NotFound; unreadable:
-// PermissionDenied. Thread-safe after Open.
+// Files are read, not mapped: a file that another process shortens, or a disk that fails, is then a Status, where a mapping would
+// end the process (SIGBUS). Only regular files are opened: a directory, FIFO or device is InvalidArgument with what it is. Missing:
+// NotFound; unreadable: PermissionDenied. Thread-safe after Open.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,22 +21,25 @@
 
 namespace tessera {
 
-class MappedFile {
+class RandomAccessFile {
  public:
-  static absl::StatusOr<std::unique_ptr<MappedFile>> Open(const std::string& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  static absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(const std::string& path);
+  ~RandomAccessFile();
+  RandomAccessFile(const RandomAccessFile&) = delete;
+  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
-  absl::Span<const std::byte> bytes() const { return bytes_; }
+  int64_t size() const { return size_; }  // When it was opened.
 
-  // Tells the system that bytes [begin, begin + size) are not needed again: they leave this process's memory, and come back
-  // from the file if they are read after all.
-  void Forget(int64_t begin, int64_t size) const;
+  // Fills `out` with the bytes from `offset` on. DataLoss (byte, bytes needed and left) if the file ends before; what the system
+  // says if it cannot read. REQUIRES: offset >= 0.
+  absl::Status Read(int64_t offset, absl::Span<std::byte> out) const;
 
  private:
-  MappedFile() = default;
-  absl::Span<const std::byte> bytes_;
+  RandomAccessFile(std::string path, int descriptor, int64_t size) : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+  const std::string path_;
+  const int descriptor_;
+  const int64_t size_;
 };
 
 // The whole file as a string. ResourceExhausted if it is larger than max_bytes (found and allowed are named).

@@ -5,8 +5,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/internal/gguf_bytes.h"
 #include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/gguf_split.h"
 
 namespace tessera {
 namespace {
@@ -57,7 +60,7 @@ std::string Describe(const GgufValue& value) {
     case GgufType::kFloat32: return absl::StrCat(type, " ", At<float>(value));
     case GgufType::kFloat64: return absl::StrCat(type, " ", At<double>(value));
     case GgufType::kBool: return absl::StrCat(type, At<uint8_t>(value) != 0 ? " true" : " false");
-    default: return absl::StrCat(type, " ", Quoted(value.strings[0]));
+    default: return absl::StrCat(type, " ", Quoted(*value.Strings().begin()));
   }
 }
 
@@ -95,6 +98,29 @@ absl::string_view GgufTypeName(GgufType type) {
   return "unknown";
 }
 
+GgufFile::GgufFile() = default;
+GgufFile::~GgufFile() = default;
+
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Open(path));
+  ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(std::move(bytes), path));
+  ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
+  return split ? GgufSplit::Join(std::move(file)) : std::move(file);
+}
+
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::byte> bytes, const std::string& name) {
+  ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(GgufBytes(bytes), name));
+  ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
+  if (!split) return file;
+  return WrongValue(*file, "split.count", *file->Find("split.count"), "1: the other parts are files, and these are bytes in memory");
+}
+
+int64_t GgufFile::size() const {
+  int64_t size = 0;
+  for (int part = 0; part < parts(); ++part) size += Part(part).bytes_->size();
+  return size;
+}
+
 const GgufValue* GgufFile::Find(absl::string_view key) const {
   const auto found = key_index_.find(key);
   return found == key_index_.end() ? nullptr : &metadata_[found->second].second;
@@ -105,14 +131,17 @@ const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
 }
 
-void GgufFile::Forget(const GgufTensor& tensor, int64_t begin, int64_t size) const {
-  if (file_ != nullptr) file_->Forget(tensor.offset + begin, size);
+absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const {
+  CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.size) << tensor.name << ": " << out.size() << " from " << begin;
+  const absl::Status status = Part(tensor.part).bytes_->Read(tensor.offset + begin, out);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(status.message(), " (reading tensor ", Quoted(tensor.name), ")"));
 }
 
 absl::StatusOr<absl::string_view> GgufFile::String(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (value->type != GgufType::kString) return WrongValue(*this, key, *value, "STRING");
-  return value->strings[0];
+  return *value->Strings().begin();
 }
 
 absl::StatusOr<uint64_t> GgufFile::Uint(absl::string_view key) const {
@@ -135,10 +164,10 @@ absl::StatusOr<bool> GgufFile::Bool(absl::string_view key) const {
   return At<uint8_t>(*value) != 0;
 }
 
-absl::StatusOr<absl::Span<const absl::string_view>> GgufFile::Strings(absl::string_view key) const {
+absl::StatusOr<GgufStrings> GgufFile::Strings(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (!IsArrayOf(*value, GgufType::kString)) return WrongValue(*this, key, *value, "an array of STRING");
-  return absl::MakeConstSpan(value->strings);
+  return value->Strings();
 }
 
 absl::StatusOr<std::vector<float>> GgufFile::Floats(absl::string_view key) const {

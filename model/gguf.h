@@ -1,17 +1,24 @@
-// Reads GGUF model files (versions 2 and 3, little-endian): metadata and a table of tensors over a mapped file.
+// Reads GGUF model files (versions 2 and 3, little-endian): metadata and a table of tensors, whose bytes are read on demand.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::Open("model.gguf"));
 //   ASSIGN_OR_RETURN(absl::string_view architecture, file->String("general.architecture"));
 //   ASSIGN_OR_RETURN(uint64_t layers, file->Uint(absl::StrCat(architecture, ".block_count")));
-//   for (const GgufTensor& tensor : file->tensors()) Use(tensor.name, tensor.bytes);
+//   for (const GgufTensor& tensor : file->tensors()) {
+//     std::vector<std::byte> bytes(tensor.size);
+//     RETURN_IF_ERROR(file->Read(tensor, /*begin=*/0, absl::MakeSpan(bytes)));
+//   }
 //
+// A model that was split into model-00001-of-00003.gguf and so on is opened by any of its parts, and read as one file.
 // The file is hostile until checked: Open verifies every count, length, offset and size against the file before it is used,
 // and allocates nothing the file's size does not justify. Errors are InvalidArgument with file, field, byte offset, the value
-// found and the value expected; NotFound for a missing file or key. Everything returned points into the mapping and is valid
-// while the GgufFile lives. Thread-safe after Open. The rules that go beyond the format's own: model/gguf_parser.cc.
+// found and the value expected; NotFound for a missing file or key; DataLoss if the file becomes shorter while it is read.
+// Metadata is in memory and lives as long as the GgufFile. Thread-safe after Open. The rules that go beyond the format's own:
+// model/gguf_parser.cc and, for split models, model/internal/gguf_split.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,10 +28,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "tessera/base/file.h"
 #include "tessera/quant/block_format.h"
 
 namespace tessera {
+
+class GgufBytes;
 
 enum class GgufType : uint32_t {
   kUint8 = 0, kInt8 = 1, kUint16 = 2, kInt16 = 3, kUint32 = 4, kInt32 = 5, kFloat32 = 6, kBool = 7,
@@ -32,22 +40,58 @@ enum class GgufType : uint32_t {
 };
 absl::string_view GgufTypeName(GgufType type);  // "UINT8", "STRING", ...
 
-// One metadata entry. Scalars and strings are views into the file; an array of strings keeps one view per element.
+// The strings of an array, to be walked through once: each lies in the file as a 64-bit length and its bytes.
+//
+//   for (absl::string_view text : strings) Use(text);
+class GgufStrings {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const std::byte* at) : at_(at) {}
+    absl::string_view operator*() const { return {reinterpret_cast<const char*>(at_ + sizeof(uint64_t)), length()}; }
+    Iterator& operator++() { at_ += sizeof(uint64_t) + length(); return *this; }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    uint64_t length() const {
+      uint64_t length;
+      std::memcpy(&length, at_, sizeof length);
+      return length;
+    }
+    const std::byte* at_;
+  };
+
+  // REQUIRES: `bytes` are `count` strings, as a GgufFile has checked them.
+  GgufStrings(absl::Span<const std::byte> bytes, uint64_t count) : bytes_(bytes), count_(count) {}
+
+  uint64_t size() const { return count_; }
+  Iterator begin() const { return Iterator(bytes_.data()); }
+  Iterator end() const { return Iterator(bytes_.data() + bytes_.size()); }
+
+ private:
+  absl::Span<const std::byte> bytes_;
+  uint64_t count_;
+};
+
+// One metadata entry: a view into the file.
 struct GgufValue {
   GgufType type;                              // kArray: see element_type.
   GgufType element_type;                      // Of an array, never kArray; else equal to type.
   uint64_t count = 1;                         // Elements of an array; else 1.
-  absl::Span<const std::byte> bytes;          // The raw little-endian elements (not for strings).
-  std::vector<absl::string_view> strings;     // One per element, for a string or an array of strings.
+  absl::Span<const std::byte> bytes;          // The raw little-endian elements; of strings each with its length before it.
   int64_t offset = 0;                         // Where the value starts in the file, for messages.
+
+  // A string, or an array of them. REQUIRES: element_type == kString.
+  GgufStrings Strings() const { return {bytes, count}; }
 };
 
 struct GgufTensor {
   absl::string_view name;
   std::vector<int64_t> shape;                 // Fastest dimension first, as in the file: {in_features, out_features}.
   const BlockFormatInfo* format;
-  absl::Span<const std::byte> bytes;          // Exactly the tensor's size.
-  int64_t offset;                             // Of the bytes in the file.
+  int64_t size;                               // In bytes.
+  int64_t offset;                             // Of the bytes in their file.
+  int part = 0;                               // Of a split model: which file, from 0.
 };
 
 class GgufFile {
@@ -55,10 +99,13 @@ class GgufFile {
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
   // The same over bytes in memory, which must outlive the result. `name` stands for the path in messages.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
+  ~GgufFile();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }                  // Of a split model: of its first part.
+  const std::string& PathOf(const GgufTensor& tensor) const { return Part(tensor.part).path_; }
   uint32_t version() const { return version_; }
-  int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
+  int parts() const { return 1 + static_cast<int>(more_parts_.size()); }
+  int64_t size() const;                                              // In bytes, of all parts.
 
   // Keys in file order, for printing.
   absl::Span<const std::pair<absl::string_view, GgufValue>> metadata() const { return metadata_; }
@@ -70,7 +117,7 @@ class GgufFile {
   absl::StatusOr<uint64_t> Uint(absl::string_view key) const;
   absl::StatusOr<double> Float(absl::string_view key) const;
   absl::StatusOr<bool> Bool(absl::string_view key) const;
-  absl::StatusOr<absl::Span<const absl::string_view>> Strings(absl::string_view key) const;
+  absl::StatusOr<GgufStrings> Strings(absl::string_view key) const;
   absl::StatusOr<std::vector<float>> Floats(absl::string_view key) const;   // Array of FLOAT32.
   absl::StatusOr<std::vector<int32_t>> Ints(absl::string_view key) const;   // Array of INT32 or UINT32; each must fit.
 
@@ -82,23 +129,24 @@ class GgufFile {
 
   absl::Span<const GgufTensor> tensors() const { return tensors_; }  // In file order.
   const GgufTensor* FindTensor(absl::string_view name) const;        // Null if absent.
-  // Tells the system that the tensor's bytes are not needed again (MappedFile::Forget). They stay readable.
-  void Forget(const GgufTensor& tensor) const { Forget(tensor, 0, static_cast<int64_t>(tensor.bytes.size())); }
-  // The same for `size` bytes of it from `begin` on.
-  void Forget(const GgufTensor& tensor, int64_t begin, int64_t size) const;
+  // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor. REQUIRES: the range lies in the tensor.
+  absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
 
  private:
   friend class GgufParser;
-  GgufFile() = default;
+  friend class GgufSplit;
+  GgufFile();
+  static absl::StatusOr<std::unique_ptr<GgufFile>> ParseBytes(GgufBytes bytes, const std::string& path);
+  const GgufFile& Part(int part) const { return part == 0 ? *this : *more_parts_[part - 1]; }
 
   std::string path_;
-  std::unique_ptr<MappedFile> file_;  // Null after Parse.
-  absl::Span<const std::byte> bytes_;
+  std::unique_ptr<GgufBytes> bytes_;
   uint32_t version_ = 0;
   std::vector<std::pair<absl::string_view, GgufValue>> metadata_;
   absl::flat_hash_map<absl::string_view, size_t> key_index_;
   std::vector<GgufTensor> tensors_;
   absl::flat_hash_map<absl::string_view, size_t> tensor_index_;
+  std::vector<std::unique_ptr<GgufFile>> more_parts_;  // Of a split model: all but the first.
 };
 
 }  // namespace tessera

@@ -1,10 +1,9 @@
 // The one pass over a GGUF file that decides whether it is one. What is refused beyond what the format itself forbids:
 //
 //   - nested arrays (no model has them, and their depth would be the file's choice);
-//   - more than kMostStrings strings in arrays: the only thing whose views take more memory than its bytes in the file,
-//     which may even be a hole (zeros are empty strings);
+//   - metadata and a table of tensors longer than GgufBytes::kLongestHeader, which are all that is kept in memory;
+//   - more than kMostEntries or kMostTensors: the only things that take more memory than their bytes in the file;
 //   - keys and names that are not printable UTF-8, and a key or name that comes twice: which one would count?
-//   - one part of a split model: its tensors are elsewhere.
 //
 // Accepted: tensors in any order, gaps between them, bytes after the last. Lists grow as entries are read, never by a count
 // that the file states, so that memory follows from what was read.
@@ -26,7 +25,7 @@ namespace {
 constexpr uint32_t kMagic = 0x46554747;          // "GGUF"
 constexpr uint32_t kReversedMagic = 0x47475546;  // "FUGG": a big-endian file of a tool that also turned the magic.
 constexpr uint64_t kLongestKey = 65535, kLongestName = 63;  // The format's; a name takes 64 bytes with its NUL.
-constexpr uint64_t kMostStrings = uint64_t{1} << 23;  // 32 times the largest vocabulary known; 128 MiB of views.
+constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;  // The largest models known have some 100 and some 50,000.
 constexpr uint32_t kMostDimensions = 4;
 constexpr uint64_t kSmallestEntry = 8 + 1 + 4 + 1;             // Key length, a key, type, a byte.
 constexpr uint64_t kSmallestTensor = 8 + 1 + 4 + 8 + 4 + 8;  // Name length, a name, n_dims, a dimension, type, offset.
@@ -45,13 +44,13 @@ uint64_t BytesOfElement(GgufType type) {  // Of a string: its length, the least 
 
 class GgufParser {
  public:
-  explicit GgufParser(GgufFile* file) : file_(*file), cursor_(file->bytes_, file->path_) {}
+  explicit GgufParser(GgufFile* file) : file_(*file), cursor_(file->bytes_.get(), file->path_) {}
 
   absl::Status Parse();
 
  private:
   absl::Status ParseHeader();
-  absl::StatusOr<uint64_t> ReadCount(const char* field, absl::string_view thing, uint64_t each);
+  absl::StatusOr<uint64_t> ReadCount(const char* field, absl::string_view thing, uint64_t each, uint64_t most);
   absl::Status ParseEntry(uint64_t index);
   absl::StatusOr<GgufType> ParseType(const char* field);
   absl::Status ParseArrayHead(GgufValue* value);
@@ -59,7 +58,6 @@ class GgufParser {
   absl::Status ParseStrings(GgufValue* value);
   absl::Status CheckBools(const GgufValue& value);
   absl::Status ReadAlignment();
-  absl::Status CheckNotSplit();
   absl::Status ParseTensor(uint64_t index);
   absl::Status ParseShape(GgufTensor* tensor);
   absl::StatusOr<int64_t> SizeOf(const GgufTensor& tensor, int64_t shape_offset);
@@ -69,16 +67,13 @@ class GgufParser {
   GgufFile& file_;
   GgufCursor cursor_;
   uint64_t metadata_count_ = 0, tensor_count_ = 0;
-  uint64_t strings_ = 0;          // In all arrays so far.
   uint32_t alignment_ = 32;       // The format's default.
-  std::vector<int64_t> sizes_;    // Of each tensor, in bytes.
 };
 
 absl::Status GgufParser::Parse() {
   RETURN_IF_ERROR(ParseHeader());
   for (uint64_t i = 0; i < metadata_count_; ++i) RETURN_IF_ERROR(ParseEntry(i));
   RETURN_IF_ERROR(ReadAlignment());
-  RETURN_IF_ERROR(CheckNotSplit());
   for (uint64_t i = 0; i < tensor_count_; ++i) RETURN_IF_ERROR(ParseTensor(i));
   RETURN_IF_ERROR(PlaceTensors());
   return CheckNoOverlap();
@@ -104,18 +99,21 @@ absl::Status GgufParser::ParseHeader() {
   }
   if (version != 2 && version != 3) return cursor_.Error("version", absl::StrCat("found ", version, ", expected 2 or 3"));
 
-  ASSIGN_OR_RETURN(tensor_count_, ReadCount("tensor_count", "a tensor", kSmallestTensor));
-  ASSIGN_OR_RETURN(metadata_count_, ReadCount("metadata_count", "an entry", kSmallestEntry));
+  ASSIGN_OR_RETURN(tensor_count_, ReadCount("tensor_count", "a tensor", kSmallestTensor, kMostTensors));
+  ASSIGN_OR_RETURN(metadata_count_, ReadCount("metadata_count", "an entry", kSmallestEntry, kMostEntries));
   return absl::OkStatus();
 }
 
-// A number of things that take `each` bytes or more: as many must be left.
-absl::StatusOr<uint64_t> GgufParser::ReadCount(const char* field, absl::string_view thing, uint64_t each) {
+// A number of things, at most `most`, that take `each` bytes or more: as many must be left.
+absl::StatusOr<uint64_t> GgufParser::ReadCount(const char* field, absl::string_view thing, uint64_t each, uint64_t most) {
   ASSIGN_OR_RETURN(const uint64_t count, cursor_.Read<uint64_t>(field));
   const uint64_t left = cursor_.left();
-  if (count <= left / each) return count;
-  return cursor_.Error(field, absl::StrCat("found ", count, ", expected at most ", left / each, " (", left, " bytes left, ",
-                                           thing, " takes ", each, " or more)"));
+  if (count > left / each) {
+    return cursor_.Error(field, absl::StrCat("found ", count, ", expected at most ", left / each, " (", left, " bytes left, ",
+                                             thing, " takes ", each, " or more)"));
+  }
+  if (count > most) return cursor_.Error(field, absl::StrCat("found ", count, ", expected at most ", most));
+  return count;
 }
 
 absl::Status GgufParser::ParseEntry(uint64_t index) {
@@ -160,12 +158,6 @@ absl::Status GgufParser::ParseArrayHead(GgufValue* value) {
                                                " bytes left, ", GgufTypeName(value->element_type), " takes ", each,
                                                value->element_type == GgufType::kString ? " or more)" : ")"));
   }
-  if (value->element_type != GgufType::kString) return absl::OkStatus();
-  if (value->count > kMostStrings - strings_) {
-    return cursor_.Error("count", absl::StrCat("found ", value->count, ", expected at most ", kMostStrings - strings_,
-                                               " (all arrays together may hold ", kMostStrings, " strings)"));
-  }
-  strings_ += value->count;
   return absl::OkStatus();
 }
 
@@ -188,12 +180,10 @@ absl::Status GgufParser::CheckBools(const GgufValue& value) {
 
 absl::Status GgufParser::ParseStrings(GgufValue* value) {
   const bool array = value->type == GgufType::kArray;
-  value->strings.reserve(value->count);  // At most twice the bytes left in the file, and kMostStrings.
   for (uint64_t i = 0; i < value->count; ++i) {
-    ASSIGN_OR_RETURN(const absl::string_view text,
-                     cursor_.ReadString("value", 0, kAnyLength, array ? static_cast<int64_t>(i) : -1));
-    value->strings.push_back(text);
+    RETURN_IF_ERROR(cursor_.ReadString("value", 0, kAnyLength, array ? static_cast<int64_t>(i) : -1).status());
   }
+  value->bytes = cursor_.Since(value->offset);
   return absl::OkStatus();
 }
 
@@ -210,14 +200,6 @@ absl::Status GgufParser::ReadAlignment() {
                            absl::StrCat("found ", alignment_, ", expected a power of two from 8 to 65536"));
   }
   return absl::OkStatus();
-}
-
-absl::Status GgufParser::CheckNotSplit() {
-  ASSIGN_OR_RETURN(const uint64_t parts, file_.UintOr("split.count", 1));
-  if (parts <= 1) return absl::OkStatus();
-  cursor_.Enter("metadata \"split.count\"");
-  return cursor_.ErrorAt(file_.Find("split.count")->offset, "value",
-                         absl::StrCat("found ", parts, ", expected 1: this is one part of a split model, join the parts first"));
 }
 
 absl::Status GgufParser::ParseTensor(uint64_t index) {
@@ -237,14 +219,13 @@ absl::Status GgufParser::ParseTensor(uint64_t index) {
   absl::StatusOr<const BlockFormatInfo*> format = BlockFormatByGgufType(type);
   if (!format.ok()) return cursor_.Error("type", format.status().message());
   tensor.format = *format;
-  ASSIGN_OR_RETURN(const int64_t size, SizeOf(tensor, shape_offset));
+  ASSIGN_OR_RETURN(tensor.size, SizeOf(tensor, shape_offset));
   ASSIGN_OR_RETURN(const uint64_t offset, cursor_.Read<uint64_t>("offset"));
   if (offset % alignment_ != 0 || offset > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     return cursor_.Error("offset", absl::StrCat("found ", offset, ", expected a multiple of ", alignment_, " within the file"));
   }
   tensor.offset = static_cast<int64_t>(offset);  // From the start of the data, until PlaceTensors knows where that is.
   file_.tensors_.push_back(std::move(tensor));
-  sizes_.push_back(size);
   return absl::OkStatus();
 }
 
@@ -280,17 +261,15 @@ absl::StatusOr<int64_t> GgufParser::SizeOf(const GgufTensor& tensor, int64_t sha
 absl::Status GgufParser::PlaceTensors() {
   if (file_.tensors_.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t start, CheckedAlignUp(cursor_.offset(), alignment_));
-  for (size_t i = 0; i < file_.tensors_.size(); ++i) {
-    GgufTensor& tensor = file_.tensors_[i];
+  for (GgufTensor& tensor : file_.tensors_) {
     cursor_.Enter(absl::StrCat("tensor ", Quoted(tensor.name)));
     const absl::StatusOr<int64_t> begin = CheckedAdd(start, tensor.offset);
     if (!begin.ok()) return cursor_.ErrorAt(start, "data", begin.status().message());
-    const int64_t left = std::max<int64_t>(0, file_.size() - *begin);
-    if (sizes_[i] > left) {
-      return cursor_.ErrorAt(*begin, "data", absl::StrCat("the file is truncated: needs ", sizes_[i], " bytes, ", left, " left"));
+    const int64_t left = std::max<int64_t>(0, file_.bytes_->size() - *begin);
+    if (tensor.size > left) {
+      return cursor_.ErrorAt(*begin, "data", absl::StrCat("the file is truncated: needs ", tensor.size, " bytes, ", left, " left"));
     }
     tensor.offset = *begin;
-    tensor.bytes = file_.bytes_.subspan(static_cast<size_t>(*begin), static_cast<size_t>(sizes_[i]));
   }
   return absl::OkStatus();
 }
@@ -301,7 +280,7 @@ absl::Status GgufParser::CheckNoOverlap() {
   std::stable_sort(order.begin(), order.end(), [](const GgufTensor* a, const GgufTensor* b) { return a->offset < b->offset; });
   for (size_t i = 1; i < order.size(); ++i) {
     const GgufTensor& before = *order[i - 1];
-    const int64_t end = before.offset + static_cast<int64_t>(before.bytes.size());
+    const int64_t end = before.offset + before.size;
     if (order[i]->offset >= end) continue;
     cursor_.Enter(absl::StrCat("tensor ", Quoted(order[i]->name)));
     return cursor_.ErrorAt(order[i]->offset, "data",
@@ -310,18 +289,11 @@ absl::Status GgufParser::CheckNoOverlap() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::byte> bytes, const std::string& name) {
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseBytes(GgufBytes bytes, const std::string& path) {
   std::unique_ptr<GgufFile> file(new GgufFile);
-  file->path_ = name;
-  file->bytes_ = bytes;
+  file->path_ = path;
+  file->bytes_ = std::make_unique<GgufBytes>(std::move(bytes));
   RETURN_IF_ERROR(GgufParser(file.get()).Parse());
-  return file;
-}
-
-absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> mapping, MappedFile::Open(path));
-  ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, Parse(mapping->bytes(), path));
-  file->file_ = std::move(mapping);
   return file;
 }
 

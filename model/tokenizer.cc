@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/internal/gguf_cursor.h"
 #include "tessera/model/tokenizers/byte_pair.h"
 #include "tessera/model/tokenizers/segmenter.h"
 #include "tessera/model/tokenizers/sentence_piece.h"
@@ -82,7 +83,7 @@ absl::StatusOr<const Kind*> KindOf(const GgufFile& file) {
     if (kind.model == model) return &kind;
     absl::StrAppend(&known, known.empty() ? "" : " or ", kind.model);
   }
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kModelKey, ": found \"", model, "\", expected ", known));
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kModelKey, ": found ", Quoted(model), ", expected ", known));
 }
 
 // Whether texts begin with BOS. A file that asks for it must say which token it is.

@@ -9,6 +9,7 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/tensor_names.h"
+#include "tessera/quant/finite_blocks.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,7 @@ absl::Status CheckShape(const GgufFile& file, const GgufTensor& tensor, const Te
   const std::vector<int64_t> expected =
       need.vector ? std::vector<int64_t>{need.columns} : std::vector<int64_t>{need.columns, need.rows};
   if (tensor.shape == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor ", need.name, ": shape: found [",
+  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", need.name, ": shape: found [",
                                                  absl::StrJoin(tensor.shape, ", "), "], expected [", absl::StrJoin(expected, ", "),
                                                  "]"));
 }
@@ -119,21 +120,51 @@ std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {
   return placed;
 }
 
-absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out) {
-  for (const WeightLayout::Placed& placed : layout.PartsOfUnit(unit)) {
-    const TensorPart& part = *placed.part;
-    const GgufTensor* tensor = file.FindTensor(*placed.tensor);
-    const MatrixSpec& spec = part.weight.spec;
-    ASSIGN_OR_RETURN(const int64_t begin, BytesOfRows(tensor->format->format, part.first_row, spec.in_features));
-    ASSIGN_OR_RETURN(const int64_t size, BytesOfRows(tensor->format->format, spec.out_features, spec.in_features));
-    const absl::Span<const std::byte> source = tensor->bytes.subspan(begin, size);
-    const absl::Span<std::byte> target = out.subspan(part.offset, part.bytes);
-    if (part.weight.vector || layout.encoding() == WeightEncoding::kFloat32) {
-      tensor->format->dequantize(source.data(), spec.out_features * spec.in_features, reinterpret_cast<float*>(target.data()));
+namespace {
+
+constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file: what is read is packed while the caches hold it.
+
+// One NaN or infinity would turn every logit into NaN. `begin`: where `bytes` lie in the tensor.
+absl::Status CheckFinite(const GgufFile& file, const GgufTensor& tensor, int64_t begin, absl::Span<const std::byte> bytes) {
+  const NotFiniteBlocks bad = FindNotFinite(tensor.format->format, bytes);
+  if (bad.count == 0) return absl::OkStatus();
+  const int64_t block = begin / tensor.format->bytes_per_block + bad.first;
+  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name, ": ", tensor.format->name, tensor.format->values_per_block == 1 ? " value " : " block ", block,
+                                                 " at byte ", tensor.offset + block * tensor.format->bytes_per_block,
+                                                 ": found a NaN or an infinity, expected finite numbers"));
+}
+
+// Reads a part of a tensor, some rows at a time (whole panels), and writes them as the encoding has them.
+absl::Status FillPart(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, WeightEncoding encoding,
+                      std::vector<std::byte>& buffer, absl::Span<std::byte> out) {
+  GraphWeight piece = part.weight;
+  const int64_t rows = piece.spec.out_features, columns = piece.spec.in_features;
+  const BlockFormatInfo& format = *tensor.format;
+  ASSIGN_OR_RETURN(const int64_t row_bytes, BytesOfRows(format.format, 1, columns));
+  const int64_t rows_at_once = std::max<int64_t>(1, kReadAtOnce / row_bytes / kRowsPerPanel) * kRowsPerPanel;
+  for (int64_t row = 0; row < rows; row += rows_at_once) {
+    piece.spec.out_features = std::min(rows_at_once, rows - row);
+    buffer.resize(piece.spec.out_features * row_bytes);
+    RETURN_IF_ERROR(file.Read(tensor, (part.first_row + row) * row_bytes, absl::MakeSpan(buffer)));
+    RETURN_IF_ERROR(CheckFinite(file, tensor, (part.first_row + row) * row_bytes, buffer));
+    ASSIGN_OR_RETURN(const int64_t size, WeightBytes(piece, encoding));
+    if (piece.vector || encoding == WeightEncoding::kFloat32) {
+      format.dequantize(buffer.data(), piece.spec.out_features * columns, reinterpret_cast<float*>(out.data()));
     } else {
-      RETURN_IF_ERROR(PackedMatrix::Pack(spec, source, target));
+      RETURN_IF_ERROR(PackedMatrix::Pack(piece.spec, buffer, out.first(size)));
     }
-    file.Forget(*tensor, begin, size);  // The copy is what is read from now on; the process need not hold both.
+    out.remove_prefix(size);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out) {
+  std::vector<std::byte> buffer;
+  for (const auto& [name, part] : layout.PartsOfUnit(unit)) {
+    const GgufTensor& tensor = *file.FindTensor(*name);
+    RETURN_IF_ERROR(FillPart(file, tensor, *part, layout.encoding(), buffer, out.subspan(part->offset, part->bytes)));
   }
   return absl::OkStatus();
 }

@@ -38,6 +38,8 @@ struct BlockFormatInfo {
   // as 0, and numbers beyond the format's range, infinities too, as its largest.
   // REQUIRES: as dequantize.
   void (*quantize)(const float* in, int64_t values, std::byte* blocks);
+  // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats).
+  int16_t scales[2] = {-1, -1};
 };
 
 const BlockFormatInfo& InfoOf(BlockFormat format);

@@ -22,6 +22,12 @@ T ElementAt(const GgufValue& value, uint64_t index) {
   return element;
 }
 
+absl::string_view StringAt(const GgufValue& value, uint64_t index) {
+  auto text = value.Strings().begin();
+  for (; index > 0; --index) ++text;
+  return *text;
+}
+
 void WriteShortened(JsonWriter& json, absl::string_view text) {
   if (text.size() <= kShownBytes) {
     json.String(text);
@@ -46,7 +52,7 @@ void WriteElement(JsonWriter& json, const GgufValue& value, uint64_t index) {
     case GgufType::kFloat32: json.Double(ElementAt<float>(value, index), 7); return;
     case GgufType::kFloat64: json.Double(ElementAt<double>(value, index)); return;
     case GgufType::kBool: json.Bool(ElementAt<uint8_t>(value, index) != 0); return;
-    case GgufType::kString: WriteShortened(json, value.strings[index]); return;
+    case GgufType::kString: WriteShortened(json, StringAt(value, index)); return;
     case GgufType::kArray: json.Null(); return;  // Arrays of arrays do not pass the reader.
   }
 }
@@ -84,7 +90,7 @@ void WriteTensor(JsonWriter& json, const GgufTensor& tensor) {
   for (int64_t size : tensor.shape) json.Int(size);
   json.EndArray();
   json.Key("format").String(tensor.format->name);
-  json.Key("bytes").Int(static_cast<int64_t>(tensor.bytes.size()));
+  json.Key("bytes").Int(tensor.size);
   json.Key("offset").Int(tensor.offset);
   json.EndObject();
 }
@@ -97,7 +103,7 @@ std::string FileText(const GgufFile& file) {
   Table tensors({{"tensor"}, {"shape"}, {"format"}, {"bytes", Table::Align::kRight}, {"offset", Table::Align::kRight}});
   for (const GgufTensor& tensor : file.tensors()) {
     tensors.AddRow({Escaped(tensor.name), absl::StrJoin(tensor.shape, " x "), tensor.format->name,
-                    absl::StrCat(tensor.bytes.size()), absl::StrCat(tensor.offset)});
+                    absl::StrCat(tensor.size), absl::StrCat(tensor.offset)});
   }
   return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ", file.metadata().size(),
                       " metadata entries, ", file.tensors().size(), " tensors\n\n", metadata.ToString(), "\n", tensors.ToString());
@@ -114,7 +120,7 @@ std::string FileJson(const GgufFile& file) {
       json.Key("count").Uint(value.count);
       WriteElements(json.Key("first"), value);
     } else if (value.type == GgufType::kString) {
-      json.Key("value").String(value.strings[0]);  // Whole: a program may want the chat template.
+      json.Key("value").String(*value.Strings().begin());  // Whole: a program may want the chat template.
     } else {
       WriteElement(json.Key("value"), value, 0);
     }

@@ -1,8 +1,11 @@
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/architectures/architecture.h"
+#include "tessera/model/internal/gguf_cursor.h"
 
 namespace tessera {
 namespace {
@@ -43,13 +46,17 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
   config.layers.resize(layers);
   const GgufTensor* embedding = file.FindTensor("token_embd.weight");
   if (embedding == nullptr || embedding->shape.size() != 2 || embedding->shape[1] > kLargestVocabulary) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor token_embd.weight: ",
-                                                   embedding == nullptr ? "missing" : "wrong shape", ", expected [", config.width,
+    const std::string found = embedding == nullptr ? "missing" : absl::StrCat("shape: found [", absl::StrJoin(embedding->shape, ", "), "]");
+    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor token_embd.weight: ", found, ", expected [", config.width,
                                                    ", vocabulary <= ", kLargestVocabulary, "]"));
   }
   config.vocabulary = static_cast<int>(embedding->shape[1]);
   config.tied_head = file.FindTensor("output.weight") == nullptr;
-  return absl::OkStatus();
+  // More rows than tokens are padding. A token without a row could be written in a prompt and not be computed.
+  const GgufValue* tokens = file.Find("tokenizer.ggml.tokens");
+  if (tokens == nullptr || tokens->count <= static_cast<uint64_t>(config.vocabulary)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tokenizer.ggml.tokens: found ", tokens->count,
+                                                 " entries, expected at most ", config.vocabulary, ", the rows of token_embd.weight"));
 }
 
 absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& config) {
@@ -81,8 +88,8 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   ASSIGN_OR_RETURN(rope.factor, file.FloatOr(keys.Full("rope.scaling.factor"), older_factor));
   ASSIGN_OR_RETURN(rope.attn_factor, file.FloatOr(keys.Full("rope.scaling.attn_factor"), 1.0));
   if (type != "none" && type != "linear" && type != "yarn") {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", keys.Full("rope.scaling.type"), ": found \"", type,
-                                                   "\", expected none, linear or yarn"));
+    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", keys.Full("rope.scaling.type"), ": found ", Quoted(type),
+                                                   ", expected none, linear or yarn"));
   }
   if (type == "none" || rope.factor == 0) {
     rope.factor = 1;
@@ -118,11 +125,16 @@ absl::Status ReadRope(const GgufFile& file, const Keys& keys, ModelConfig& confi
       return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor rope_freqs.weight: found ", factors->shape[0],
                                                      " values, expected ", expected));
     }
+    std::vector<std::byte> bytes(factors->size);
+    RETURN_IF_ERROR(file.Read(*factors, 0, absl::MakeSpan(bytes)));
     rope.frequency_factors.resize(expected);
-    factors->format->dequantize(factors->bytes.data(), expected, rope.frequency_factors.data());
+    factors->format->dequantize(bytes.data(), expected, rope.frequency_factors.data());
   }
   const absl::Status usable = RopeTable::Create(rope).status();
-  if (!usable.ok()) return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", config.architecture, ".", usable.message()));
+  if (!usable.ok()) {
+    const bool of_tensor = absl::StartsWith(usable.message(), "rope_freqs.weight");
+    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", of_tensor ? "tensor " : keys.Full(""), usable.message()));
+  }
   config.ropes = {rope};
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/architectures/architecture.h"
+#include "tessera/model/internal/gguf_cursor.h"
 
 namespace tessera {
 namespace {
@@ -16,7 +17,7 @@ absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name) {
   }
   const auto append_name = [](std::string* out, const Architecture* a) { absl::StrAppend(out, a->name); };
   return absl::NotFoundError(
-      absl::StrCat("found \"", name, "\", expected one of ", absl::StrJoin(kArchitectures, ", ", append_name)));
+      absl::StrCat("found ", Quoted(name), ", expected one of ", absl::StrJoin(kArchitectures, ", ", append_name)));
 }
 
 absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {

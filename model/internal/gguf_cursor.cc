@@ -49,8 +49,8 @@ bool IsPrintableUtf8(absl::string_view text) {
 
 absl::StatusOr<absl::Span<const std::byte>> GgufCursor::Take(uint64_t size, const char* field, int64_t index) {
   begin_ = offset_;
-  if (size > left()) return Truncated(field, index, size);
-  const absl::Span<const std::byte> taken = bytes_.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size));
+  RETURN_IF_ERROR(Need(size, field, index));
+  const absl::Span<const std::byte> taken = header_.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size));
   offset_ += static_cast<int64_t>(size);
   return taken;
 }
@@ -74,8 +74,17 @@ absl::Status GgufCursor::ErrorAt(int64_t offset, const char* field, absl::string
   return absl::InvalidArgumentError(absl::StrCat(file_, ": ", place, field, number, " at byte ", offset, ": ", problem));
 }
 
-absl::Status GgufCursor::Truncated(const char* field, int64_t index, uint64_t needed) const {
-  return ErrorAt(offset_, field, absl::StrCat("the file is truncated: needs ", needed, " bytes, ", left(), " left"), index);
+absl::Status GgufCursor::ReadMore(uint64_t size, const char* field, int64_t index) {
+  if (size > left()) {
+    return ErrorAt(offset_, field, absl::StrCat("the file is truncated: needs ", size, " bytes, ", left(), " left"), index);
+  }
+  const int64_t end = offset_ + static_cast<int64_t>(size);
+  if (end > GgufBytes::kLongestHeader) {
+    return ErrorAt(offset_, field, absl::StrCat("found ", size, " bytes, expected metadata and tensor table to end before byte ",
+                                                GgufBytes::kLongestHeader), index);
+  }
+  ASSIGN_OR_RETURN(header_, bytes_.Header(end));
+  return absl::OkStatus();
 }
 
 }  // namespace tessera

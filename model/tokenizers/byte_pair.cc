@@ -1,5 +1,6 @@
 #include "tessera/model/tokenizers/byte_pair.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/internal/gguf_cursor.h"
 #include "tessera/model/tokenizers/byte_alphabet.h"
 #include "tessera/model/tokenizers/pair_merger.h"
 #include "tessera/model/tokenizers/pre_tokenizer.h"
@@ -52,18 +54,20 @@ class BytePairSegmenter final : public Segmenter {
 };
 
 absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const absl::Span<const absl::string_view> merges, file.Strings(kMergesKey));
-  merges_.reserve(merges.size());
+  ASSIGN_OR_RETURN(const GgufStrings merges, file.Strings(kMergesKey));
+  merges_.reserve(std::min<uint64_t>(merges.size(), vocabulary_.size()));
   std::string joined;
-  for (size_t rank = 0; rank < merges.size(); ++rank) {
-    const size_t space = merges[rank].find(' ', 1);  // From 1: neither side is empty.
-    const bool two = space != absl::string_view::npos && space + 1 < merges[rank].size();
-    const absl::string_view left = merges[rank].substr(0, space), right = two ? merges[rank].substr(space + 1) : "";
+  int64_t rank = -1;
+  for (const absl::string_view merge : merges) {
+    ++rank;
+    const size_t space = merge.find(' ', 1);  // From 1: neither side is empty.
+    const bool two = space != absl::string_view::npos && space + 1 < merge.size();
+    const absl::string_view left = merge.substr(0, space), right = two ? merge.substr(space + 1) : "";
     joined.assign(left.data(), left.size()).append(right.data(), right.size());
     const std::optional<TokenId> a = vocabulary_.Find(left), b = vocabulary_.Find(right), both = vocabulary_.Find(joined);
     if (!two || !a.has_value() || !b.has_value() || !both.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kMergesKey, "[", rank, "]: found \"", merges[rank],
-                                                     "\", expected two tokens with a space between, whose joined text is a token"));
+      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kMergesKey, "[", rank, "]: found ", Quoted(merge),
+                                                     ", expected two tokens with a space between, whose joined text is a token"));
     }
     if (!vocabulary_.IsText(*both)) continue;
     merges_.try_emplace(PairKey(*a, *b), PairMerge{static_cast<double>(rank), *both});  // Given twice: the first counts.

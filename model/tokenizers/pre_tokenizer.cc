@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/model/internal/gguf_cursor.h"
 #include "tessera/model/tokenizers/utf8.h"
 
 namespace tessera {
@@ -101,7 +102,7 @@ absl::StatusOr<std::unique_ptr<PreTokenizer>> PreTokenizer::ByName(absl::string_
     cutter->adds_bos_by_default_ = rule.adds_bos_by_default;
     return cutter;
   }
-  return absl::InvalidArgumentError(absl::StrCat("found \"", name, "\", expected one of ", known));
+  return absl::InvalidArgumentError(absl::StrCat("found ", Quoted(name), ", expected one of ", known));
 }
 
 void PreTokenizer::Split(absl::string_view text, std::vector<absl::string_view>* words) const {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/internal/gguf_cursor.h"
 #include "tessera/model/tokenizers/pair_merger.h"
 #include "tessera/model/tokenizers/utf8.h"
 
@@ -81,8 +82,8 @@ absl::Status SentencePieceSegmenter::ReadBytes(const GgufFile& file) {
     if (vocabulary_.kind(id) != TokenKind::kByte) continue;
     const int byte = ByteOf(vocabulary_.text(id));
     if (byte < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTokensKey, "[", id, "]: found \"", vocabulary_.text(id),
-                                                     "\", expected <0x00> to <0xFF>, since token_type says it is a byte"));
+      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTokensKey, "[", id, "]: found ", Quoted(vocabulary_.text(id)),
+                                                     ", expected <0x00> to <0xFF>, since token_type says it is a byte"));
     }
     byte_tokens_[byte] = id;
   }

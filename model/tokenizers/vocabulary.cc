@@ -45,8 +45,8 @@ absl::StatusOr<std::unique_ptr<Vocabulary>> Vocabulary::FromGguf(const GgufFile&
 }
 
 absl::Status Vocabulary::ReadTexts(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const absl::Span<const absl::string_view> texts, file.Strings(kTokensKey));
-  if (texts.empty() || texts.size() > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
+  ASSIGN_OR_RETURN(const GgufStrings texts, file.Strings(kTokensKey));
+  if (texts.size() == 0 || texts.size() > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path(), ": ", kTokensKey, ": found ", texts.size(), " entries, expected 1 to 2^31 - 1"));
   }

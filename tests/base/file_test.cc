@@ -33,22 +33,28 @@ class FileTest : public testing::Test {
   std::string directory_;
 };
 
-std::string Text(const MappedFile& file) { return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}; }
+absl::Span<std::byte> BytesOf(std::string& text) { return {reinterpret_cast<std::byte*>(text.data()), text.size()}; }
+
+std::string Text(const RandomAccessFile& file) {
+  std::string text(file.size(), '\0');
+  EXPECT_EQ(file.Read(0, BytesOf(text)), absl::OkStatus());
+  return text;
+}
 
 bool Mentions(const absl::Status& status, const std::string& text) { return status.ToString().find(text) != std::string::npos; }
 
-size_t Parse(absl::Span<const std::byte> bytes) { return bytes.size(); }
-
-absl::StatusOr<size_t> Example(const std::string& path, const std::string& report, absl::string_view text) {
-  ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file, MappedFile::Open(path));
-  const size_t parsed = Parse(file->bytes());
+absl::Status Example(const std::string& path, const std::string& report, absl::string_view text, absl::Span<std::byte> buffer) {
+  ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  RETURN_IF_ERROR(file->Read(/*offset=*/128, buffer));
   RETURN_IF_ERROR(WriteFileAtomically(report, text));
-  return parsed;
+  return absl::OkStatus();
 }
 
 TEST_F(FileTest, HeaderExample) {
-  ASSERT_TRUE(WriteFileAtomically(Path("model"), "12345").ok());
-  EXPECT_EQ(*Example(Path("model"), Path("report.json"), "{}"), 5u);
+  ASSERT_TRUE(WriteFileAtomically(Path("model"), std::string(128, 'a') + "12345").ok());
+  std::string buffer(5, ' ');
+  EXPECT_EQ(Example(Path("model"), Path("report.json"), "{}", BytesOf(buffer)), absl::OkStatus());
+  EXPECT_EQ(buffer, "12345");
 }
 
 TEST_F(FileTest, WhatIsWrittenIsReadBackBothWays) {
@@ -57,15 +63,15 @@ TEST_F(FileTest, WhatIsWrittenIsReadBackBothWays) {
     for (size_t i = 0; i < size; ++i) contents[i] = static_cast<char>(i * 7);
     ASSERT_TRUE(WriteFileAtomically(Path("file"), contents).ok());
     EXPECT_EQ(*ReadFileToString(Path("file"), static_cast<int64_t>(size)), contents);
-    const absl::StatusOr<std::unique_ptr<MappedFile>> mapped = MappedFile::Open(Path("file"));
-    ASSERT_TRUE(mapped.ok()) << mapped.status();
-    EXPECT_EQ(Text(**mapped), contents);
+    const absl::StatusOr<std::unique_ptr<RandomAccessFile>> file = RandomAccessFile::Open(Path("file"));
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(Text(**file), contents);
   }
   EXPECT_EQ(FilesInDirectory(), 1);  // No temporary file is left.
 }
 
 TEST_F(FileTest, MissingFilesAreNotFoundWithTheirPath) {
-  for (const absl::Status& status : {MappedFile::Open(Path("none")).status(), ReadFileToString(Path("none"), 10).status()}) {
+  for (const absl::Status& status : {RandomAccessFile::Open(Path("none")).status(), ReadFileToString(Path("none"), 10).status()}) {
     EXPECT_TRUE(absl::IsNotFound(status)) << status;
     EXPECT_TRUE(Mentions(status, Path("none"))) << status;
     EXPECT_TRUE(Mentions(status, "No such file")) << status;
@@ -76,7 +82,7 @@ TEST_F(FileTest, UnreadableFilesArePermissionDenied) {
   if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
   ASSERT_TRUE(WriteFileAtomically(Path("secret"), "x").ok());
   ASSERT_EQ(chmod(Path("secret").c_str(), 0), 0);
-  EXPECT_TRUE(absl::IsPermissionDenied(MappedFile::Open(Path("secret")).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(RandomAccessFile::Open(Path("secret")).status()));
 }
 
 TEST_F(FileTest, DirectoriesFifosAndDevicesAreRefusedWithoutWaiting) {
@@ -86,7 +92,7 @@ TEST_F(FileTest, DirectoriesFifosAndDevicesAreRefusedWithoutWaiting) {
       {directory_, "a directory"}, {Path("fifo"), "a FIFO"}, {"/dev/null", "a device"}};
   for (const auto& [path, kind] : cases) {
     for (const absl::Status& status :
-         {MappedFile::Open(path).status(), ReadFileToString(path, 10).status(), WriteFileAtomically(path, "x")}) {
+         {RandomAccessFile::Open(path).status(), ReadFileToString(path, 10).status(), WriteFileAtomically(path, "x")}) {
       EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
       EXPECT_TRUE(Mentions(status, kind)) << status;
     }
@@ -123,7 +129,7 @@ TEST_F(FileTest, ReplacingKeepsTheModeAndTheLink) {
 
 TEST_F(FileTest, AReaderKeepsTheOldFileWhileItIsReplaced) {
   ASSERT_TRUE(WriteFileAtomically(Path("file"), "old").ok());
-  const std::unique_ptr<MappedFile> old = *MappedFile::Open(Path("file"));
+  const std::unique_ptr<RandomAccessFile> old = *RandomAccessFile::Open(Path("file"));
   ASSERT_TRUE(WriteFileAtomically(Path("file"), "new!").ok());
   EXPECT_EQ(Text(*old), "old");
   EXPECT_EQ(*ReadFileToString(Path("file"), 10), "new!");
@@ -157,17 +163,24 @@ TEST_F(FileTest, PathsThatCannotBeWrittenAreErrorsWithThePath) {
   EXPECT_EQ(FilesInDirectory(), 1);
 }
 
-TEST_F(FileTest, ForgottenBytesComeBackFromTheFile) {
-  std::string contents(100'000, 'a');
-  ASSERT_TRUE(WriteFileAtomically(Path("file"), contents).ok());
-  const std::unique_ptr<MappedFile> file = *MappedFile::Open(Path("file"));
-  EXPECT_EQ(Text(*file), contents);
-  const std::pair<int64_t, int64_t> ranges[] = {{0, 100'000}, {5, 10}, {99'999, 1}, {-5, 50'000}, {50'000, INT64_MAX},
-                                                {200'000, 5}, {0, -1}};
-  for (const auto& [begin, size] : ranges) {
-    file->Forget(begin, size);
-    EXPECT_EQ(Text(*file), contents) << begin << " " << size;
-  }
+TEST_F(FileTest, ReadsPastTheEndSayWhatIsMissing) {
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "0123456789").ok());
+  const std::unique_ptr<RandomAccessFile> file = *RandomAccessFile::Open(Path("file"));
+  std::string part(4, ' ');
+  EXPECT_EQ(file->Read(6, BytesOf(part)), absl::OkStatus());
+  EXPECT_EQ(part, "6789");
+  EXPECT_EQ(file->Read(100, {}), absl::OkStatus());
+  EXPECT_EQ(file->Read(8, BytesOf(part)), absl::DataLossError(Path("file") + ": the file ends before byte 10, expected 2 bytes more: it "
+                                                                             "had 10 bytes when it was opened"));
+}
+
+TEST_F(FileTest, AFileThatAnotherProcessShortensIsAnError) {
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), std::string(100'000, 'a')).ok());
+  const std::unique_ptr<RandomAccessFile> file = *RandomAccessFile::Open(Path("file"));
+  std::filesystem::resize_file(Path("file"), 50'000);
+  std::string part(60'000, ' ');
+  EXPECT_TRUE(absl::IsDataLoss(file->Read(0, BytesOf(part))));
+  EXPECT_EQ(file->size(), 100'000);
 }
 
 TEST_F(FileTest, WritableIsKnownBeforeTheWork) {

@@ -80,6 +80,16 @@ class GgufBuilder {
     return *this;
   }
 
+  // Takes an entry out again, to be missed or put in anew. REQUIRES: it is there.
+  GgufBuilder& Remove(const std::string& key) {
+    CHECK_EQ(std::erase_if(entries_, [&](const Entry& entry) { return entry.key == key; }), 1u) << "no key " << key;
+    return *this;
+  }
+  GgufBuilder& RemoveTensor(const std::string& name) {
+    CHECK_EQ(std::erase_if(tensors_, [&](const Matrix& tensor) { return tensor.name == name; }), 1u) << "no tensor " << name;
+    return *this;
+  }
+
   // Tensors lie one after the other, each at the next multiple of the alignment. shape: fastest dimension first.
   GgufBuilder& Tensor(const std::string& name, const std::vector<uint64_t>& shape, uint32_t gguf_type, const std::string& bytes) {
     tensors_.push_back({name, shape, gguf_type, bytes});

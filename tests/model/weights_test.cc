@@ -150,7 +150,9 @@ TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
     for (const GgufTensor& tensor : tiny.file->tensors()) {
       const int64_t columns = tensor.shape[0];
       std::vector<float> expected(columns * (tensor.shape.size() == 1 ? 1 : tensor.shape[1]));
-      tensor.format->dequantize(tensor.bytes.data(), static_cast<int64_t>(expected.size()), expected.data());
+      std::vector<std::byte> blocks(tensor.size);
+      Must(tiny.file->Read(tensor, 0, absl::MakeSpan(blocks)));
+      tensor.format->dequantize(blocks.data(), static_cast<int64_t>(expected.size()), expected.data());
       std::vector<float> found(expected.size());
       for (const TensorPart& part : layout.Parts(tensor.name)) {
         const WeightLease lease = Must(source->Acquire(part.unit));

@@ -1,0 +1,46 @@
+// The bytes of one GGUF file, on disk or in memory: its header, read into memory as far as it is asked for, and any other range.
+//
+//   ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Open("model.gguf"));
+//   ASSIGN_OR_RETURN(absl::Span<const std::byte> header, bytes.Header(24));    // stays where it is when more is asked for
+//   RETURN_IF_ERROR(bytes.Read(tensor_offset, buffer));
+//
+// Header belongs to one thread; Read may be called by all at once. Errors are those of RandomAccessFile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/file.h"
+
+namespace tessera {
+
+class GgufBytes {
+ public:
+  // Where the metadata and the table of tensors must end: eight times the largest known, and memory that a small device can spare.
+  static constexpr int64_t kLongestHeader = int64_t{64} << 20;
+
+  static absl::StatusOr<GgufBytes> Open(const std::string& path);
+  // Bytes in memory, which must outlive this.
+  explicit GgufBytes(absl::Span<const std::byte> bytes) : header_(bytes), size_(static_cast<int64_t>(bytes.size())) {}
+
+  int64_t size() const { return size_; }
+
+  // The first `end` bytes at least, valid while this lives. REQUIRES: 0 <= end <= min(size(), kLongestHeader).
+  absl::StatusOr<absl::Span<const std::byte>> Header(int64_t end);
+
+  // REQUIRES: the range lies within size().
+  absl::Status Read(int64_t begin, absl::Span<std::byte> out) const;
+
+ private:
+  std::unique_ptr<RandomAccessFile> file_;  // Null for bytes in memory.
+  AlignedBuffer buffer_;                    // Room for the whole header; only what was read takes memory.
+  absl::Span<const std::byte> header_;      // What was read of it; of bytes in memory all.
+  int64_t size_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// Finds the blocks of a tensor that stand for no numbers: a NaN or an infinity as value, scale or minimum. Files from outside may hold
+// them, and one is enough to turn every logit into NaN.
+//
+//   const NotFiniteBlocks bad = FindNotFinite(BlockFormat::kQ4_0, bytes);
+//   if (bad.count > 0) Report(bad.count, bad.first * InfoOf(BlockFormat::kQ4_0).bytes_per_block);
+//
+// Reads scales only (BlockFormatInfo::scales), at the speed of memory: codes are finite by nature. Thread-safe (pure function).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "tessera/quant/block_format.h"
+
+namespace tessera {
+
+struct NotFiniteBlocks {
+  int64_t count = 0;
+  int64_t first = -1;  // Index of the first; -1: none.
+};
+
+// REQUIRES: `blocks` are whole blocks.
+NotFiniteBlocks FindNotFinite(BlockFormat format, absl::Span<const std::byte> blocks);
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// Every bad file that is known, loaded as the programs load a model: each is refused, with exactly the words that say where and why.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/bad_gguf_files.h"
+
+namespace tessera {
+namespace {
+
+class BadFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/tessera_bad_files_" + std::to_string(getpid());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void ExpectRefused(const std::vector<BadFile>& files) {
+    WriteBadFiles(files, folder_);
+    for (const BadFile& file : files) {
+      const std::string path = absl::StrCat(folder_, "/", file.name, ".gguf");
+      EXPECT_EQ(std::string(Engine::Load({.model_path = path, .threads = 1}).status().message()), absl::StrCat(path, ": ", file.message));
+    }
+  }
+
+  std::string folder_;
+};
+
+TEST_F(BadFiles, EachHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (const auto& files : {BadGgufFiles(), BadModelFiles()}) {
+    for (const BadFile& file : files) EXPECT_TRUE(names.insert(file.name).second) << file.name << " a second time";
+  }
+  EXPECT_GE(names.size(), 300u);
+  RecordProperty("files", static_cast<int>(names.size()));
+  std::cout << names.size() << " bad files\n";
+}
+
+TEST_F(BadFiles, TheFilesThatAreSpoiledLoad) {
+  WriteBadFiles({{"llama", TinyModelBuilder({}).Build(), ""}, {"sentence-piece", SentencePieceModel().Build(), ""}}, folder_);
+  for (const char* name : {"llama", "sentence-piece"}) {
+    const absl::Status status = Engine::Load({.model_path = absl::StrCat(folder_, "/", name, ".gguf"), .threads = 1}).status();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST_F(BadFiles, NoGgufFileIsSaidWhereAndWhy) { ExpectRefused(BadGgufFiles()); }
+
+TEST_F(BadFiles, NoModelIsSaidWhereAndWhy) { ExpectRefused(BadModelFiles()); }
+
+}  // namespace
+}  // namespace tessera
