@@ -96,6 +96,19 @@ class GgufBuilder {
     return *this;
   }
 
+  // The same model in parts, tensors dealt out in order: WriteTo("x-00001-of-00003.gguf") and so on.
+  std::vector<GgufBuilder> Split(uint16_t count) const {
+    std::vector<GgufBuilder> parts(count);
+    parts[0].entries_ = entries_;
+    for (uint16_t part = 0; part < count; ++part) {
+      parts[part].Number("split.no", part).Number("split.count", count);
+      parts[part].Number("split.tensors.count", static_cast<int32_t>(tensors_.size()));
+      const auto first = [&](size_t of) { return tensors_.begin() + static_cast<std::ptrdiff_t>(tensors_.size() * of / count); };
+      parts[part].tensors_.assign(first(part), first(part + size_t{1}));
+    }
+    return parts;
+  }
+
   template <typename T>
   GgufBuilder& Corrupt(const std::string& field, std::type_identity_t<T> value) {
     corruptions_.emplace_back(field, Bytes(value));

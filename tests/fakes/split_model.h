@@ -1,0 +1,40 @@
+// The parts of a split model in a folder of their own, which goes with this.
+//
+//   SplitModel model(TinyModelBuilder({}).Split(3));
+//   GgufFile::Open(model.Path(1));                       // .../model-00002-of-00003.gguf
+//   model.Write(1, spoiled);                             // another part in its place
+//
+// Thread-compatible.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "tessera/tests/fakes/gguf_builder.h"
+
+namespace tessera {
+
+class SplitModel {
+ public:
+  explicit SplitModel(std::vector<GgufBuilder> parts) : parts_(static_cast<int>(parts.size())) {
+    std::filesystem::create_directories(folder_);
+    for (int part = 0; part < parts_; ++part) Write(part, parts[part]);
+  }
+  ~SplitModel() { std::filesystem::remove_all(folder_); }
+  SplitModel(const SplitModel&) = delete;
+  SplitModel& operator=(const SplitModel&) = delete;
+
+  std::string Path(int part) const { return folder_ + absl::StrFormat("/model-%05d-of-%05d.gguf", part + 1, parts_); }
+  void Write(int part, GgufBuilder builder) const { builder.WriteTo(Path(part)); }
+
+ private:
+  const std::string folder_ = testing::TempDir() + "tessera_split_" + std::to_string(getpid());
+  const int parts_;
+};
+
+}  // namespace tessera
