@@ -1,0 +1,28 @@
+# tessera_fuzz_targets(NAMES ...): from each tests/fuzz/X_fuzz.cc the program tessera_replay_X, which is a test, and in the build type
+# AddressSanitizer, by clang, tessera_fuzz_X (libFuzzer).
+#
+# A fuzzer finds its way by what code an input reached. That is counted in the layers that decide by an input's bytes, not in kernels.
+
+function(tessera_fuzz_targets)
+  set(folder ${CMAKE_SOURCE_DIR}/tests/fuzz)
+  foreach(name ${ARGN})
+    add_executable(tessera_replay_${name} ${folder}/${name}_fuzz.cc ${folder}/replay_main.cc)
+    target_link_libraries(tessera_replay_${name} PRIVATE tessera::model GTest::gtest)
+    add_test(NAME replay_${name} COMMAND tessera_replay_${name} ${folder}/corpus/${name})
+    set_tests_properties(replay_${name} PROPERTIES LABELS fuzz)
+  endforeach()
+  if(NOT CMAKE_BUILD_TYPE STREQUAL AddressSanitizer)
+    return()
+  endif()
+  foreach(layer base model)
+    target_compile_options(tessera_${layer}_objects PRIVATE -fsanitize=fuzzer-no-link)
+  endforeach()
+  foreach(name ${ARGN})
+    add_executable(tessera_fuzz_${name} ${folder}/${name}_fuzz.cc ${folder}/libfuzzer_main.cc)
+    target_link_libraries(tessera_fuzz_${name} PRIVATE tessera::model GTest::gtest)
+    target_link_options(tessera_fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+  foreach(name gguf loader)
+    target_sources(tessera_fuzz_${name} PRIVATE ${folder}/gguf_mutator.cc)
+  endforeach()
+endfunction()

@@ -1,0 +1,29 @@
+// What a fuzz target is: two functions that one file, X_fuzz.cc, defines for one kind of input.
+//
+//   bool RunInput(absl::Span<const std::byte> input) { return GgufFile::Parse(input, "input").ok(); }
+//   std::vector<FuzzSeed> Seeds() { return {{"empty", ""}, {"small", Small().Build()}}; }
+//
+// Each is built as tessera_replay_X, by any compiler, which runs the seeds and the files of tests/fuzz/corpus/X and is a test; and
+// in the build type AddressSanitizer as tessera_fuzz_X, too, which changes them at random for as long as one likes.
+// docs/fuzzing.md tells how to run both.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace tessera {
+
+// True if the input is what the target reads, false if it was refused. A broken promise is a CHECK failure. The same input does
+// the same each time. One thread.
+bool RunInput(absl::Span<const std::byte> input);
+
+struct FuzzSeed {
+  std::string name;   // Fit for a file's name.
+  std::string bytes;
+};
+std::vector<FuzzSeed> Seeds();
+
+}  // namespace tessera

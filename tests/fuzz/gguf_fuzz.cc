@@ -1,0 +1,117 @@
+// The reader of GGUF files: what it accepts is consistent, and every accessor answers for every key.
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/match.h"
+#include "glog/logging.h"
+#include "tessera/model/gguf.h"
+#include "tessera/tests/fuzz/spoiled_files.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kName[] = "input.gguf";
+
+// Reads every byte, so that a sanitizer sees those that are not the file's.
+template <typename Bytes>
+void Touch(const Bytes& bytes) {
+  uint8_t sum = 0;
+  for (auto byte : bytes) sum ^= static_cast<uint8_t>(byte);
+  [[maybe_unused]] volatile uint8_t kept = sum;
+}
+
+// A refusal names the file; a typed accessor refuses in no other way.
+bool Accepts(const absl::Status& status) {
+  if (status.ok()) return true;
+  CHECK(absl::IsInvalidArgument(status) || absl::IsNotFound(status)) << status;
+  CHECK(absl::StartsWith(status.message(), kName)) << status;
+  return false;
+}
+
+void UseKey(const GgufFile& file, absl::string_view key, const GgufValue& value) {
+  CHECK_EQ(file.Find(key), &value);
+  Touch(key);
+  Touch(value.bytes);
+  for (absl::string_view text : value.strings) Touch(text);
+  const bool text = Accepts(file.String(key).status()), number = Accepts(file.Uint(key).status());
+  const bool real = Accepts(file.Float(key).status()), truth = Accepts(file.Bool(key).status());
+  const bool texts = Accepts(file.Strings(key).status()), reals = Accepts(file.Floats(key).status());
+  const bool numbers = Accepts(file.Ints(key).status());
+  CHECK_LE(text + number + real + truth + texts + reals + numbers, 1) << key;
+  CHECK_EQ(text, file.StringOr(key, "").ok());
+  CHECK_EQ(number, file.UintOr(key, 0).ok());
+  CHECK_EQ(real, file.FloatOr(key, 0).ok());
+  CHECK_EQ(truth, file.BoolOr(key, false).ok());
+  if (texts) CHECK_EQ(file.Strings(key)->size(), value.count);
+  if (reals) CHECK_EQ(file.Floats(key)->size(), value.count);
+  if (numbers) CHECK_EQ(file.Ints(key)->size(), value.count);
+}
+
+void UseTensors(const GgufFile& file, absl::Span<const std::byte> input) {
+  std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
+  for (const GgufTensor& tensor : file.tensors()) {
+    CHECK_EQ(file.FindTensor(tensor.name), &tensor);
+    Touch(tensor.name);
+    Touch(tensor.bytes);
+    CHECK(tensor.bytes.data() == input.data() + tensor.offset) << tensor.name;
+    int64_t rows = 1;
+    for (size_t i = 1; i < tensor.shape.size(); ++i) rows *= tensor.shape[i];
+    CHECK_EQ(*BytesOfRows(tensor.format->format, rows, tensor.shape[0]), static_cast<int64_t>(tensor.bytes.size()));
+    ranges.emplace_back(tensor.bytes.data(), tensor.bytes.data() + tensor.bytes.size());
+    file.Forget(tensor);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i) CHECK(ranges[i - 1].second <= ranges[i].first) << "tensors overlap";
+}
+
+GgufBuilder EveryType() {
+  GgufBuilder builder;
+  builder.Alignment(64).Number<uint8_t>("u8", 255).Number<int8_t>("i8", -1).Number<uint16_t>("u16", 1).Number<int16_t>("i16", 1);
+  builder.Number<uint32_t>("u32", 7).Number<int32_t>("i32", -7).Number<uint64_t>("u64", 7).Number<int64_t>("i64", 7);
+  builder.Number("f32", 1.5f).Number("f64", 1.5).Number("bool", true).String("string", "a \"quoted\" \xff text");
+  builder.Strings("strings", {"", "one", "two"}).Numbers<float>("floats", {1, 2}).Numbers<int32_t>("ints", {3, -4});
+  builder.Numbers<uint32_t>("uints", {5, 0xffffffff}).Numbers<bool>("bools", {true, false}).Numbers<double>("doubles", {0.5});
+  builder.String("k\xc3\xb6\xe2\x82\xac\xf0\x9f\x99\x82", std::string(100, 'x'));
+  builder.Tensor("f32", {32, 2}, 0, std::string(256, 'a')).Tensor("q8_0", {64, 1, 1, 1}, 8, std::string(68, 'b'));
+  builder.Tensor("q6_k", {256}, 14, std::string(210, 'c'));
+  return builder;
+}
+
+}  // namespace
+
+bool RunInput(absl::Span<const std::byte> input) {
+  const auto file = GgufFile::Parse(input, kName);
+  if (!Accepts(file.status())) return false;
+  CHECK_EQ((*file)->size(), static_cast<int64_t>(input.size()));
+  for (const auto& [key, value] : (*file)->metadata()) UseKey(**file, key, value);
+  Accepts((*file)->String("absent").status());
+  const GgufTensor* absent = (*file)->FindTensor("absent");
+  CHECK(absent == nullptr || absent->name == "absent");
+  UseTensors(**file, input);
+  return true;
+}
+
+std::vector<FuzzSeed> Seeds() {
+  std::vector<FuzzSeed> seeds;
+  AppendSpoiled("every_type", EveryType(), &seeds);
+  const auto add = [&](const char* name, GgufBuilder builder) { seeds.push_back({name, builder.Build()}); };
+  add("version_2", GgufBuilder().Version(2));
+  add("version_1", GgufBuilder().Version(1));
+  add("big_endian", GgufBuilder().Version(0x03000000));
+  add("key_twice", GgufBuilder().Number("k", 1).Number("k", 2));
+  add("key_of_control_characters", GgufBuilder().Number("k\xc2\x9b", 1));
+  add("key_of_surrogates", GgufBuilder().Number("\xed\xa0\x80", 1));
+  add("key_overlong", GgufBuilder().Number("\xf0\x80\x80\x80", 1));
+  add("name_twice", GgufBuilder().Tensor("a", {1}, 0, "1234").Tensor("a", {1}, 0, "1234"));
+  add("name_of_control_characters", GgufBuilder().Tensor("a\n", {1}, 0, "1234"));
+  add("alignment_of_a_string", GgufBuilder().String("general.alignment", "32"));
+  add("part_of_a_split_model", GgufBuilder().Number<uint16_t>("split.count", 3));
+  add("nested_array", GgufBuilder().Array("k", GgufType::kArray, 1, std::string(20, '\0')));
+  add("strings_beyond_the_end", GgufBuilder().Array("k", GgufType::kString, 2, std::string("\1\0\0\0\0\0\0\0x\7\0\0\0\0\0\0\0", 17)));
+  add("overlap", GgufBuilder().Tensor("a", {16}, 0, std::string(64, 'a')).Tensor("b", {1}, 0, "bbbb").Corrupt<uint64_t>("tensor b offset", 32));
+  add("shape_overflows", GgufBuilder().Tensor("a", {1, 1, 1}, 0, "aaaa").Corrupt<uint64_t>("tensor a ne0", uint64_t{1} << 62)
+                             .Corrupt<uint64_t>("tensor a ne1", uint64_t{1} << 62));
+  return seeds;
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+// The model loader: from the bytes of a GGUF file to the logits of one token, on both devices. A file that is refused is refused
+// before its sizes are believed, and in words that name the file.
+#include "absl/strings/match.h"
+#include "glog/logging.h"
+#include "tessera/model/chat_template.h"
+#include "tessera/model/forward.h"
+#include "tessera/npu/host/host_device.h"
+#include "tessera/npu/reference/reference_device.h"
+#include "tessera/tests/fakes/tiny_model.h"
+#include "tessera/tests/fuzz/spoiled_files.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kName[] = "input.gguf";
+constexpr int64_t kLargestModel = 4 << 20;  // A pass through more would take the time of a thousand other inputs.
+
+ThreadPool& OneThread() {
+  static ThreadPool* pool = new ThreadPool(1);
+  return *pool;
+}
+
+bool Accepts(const absl::Status& status) {
+  CHECK(status.ok() || absl::StartsWith(status.message(), kName)) << status;
+  return status.ok();
+}
+
+// The logits of token 0, alone in a cache.
+void RunOneToken(const ModelConfig& config, const WeightLayout& layout, WeightSource& source, Device& device) {
+  auto cache = KvCache::Create({.layers = static_cast<int>(config.layers.size()), .heads = config.kv_heads,
+                                .head_size = config.head_size, .slots = 16, .format = device.kv_format()});
+  CHECK(cache.ok()) << cache.status();
+  const auto forward = Forward::Create(config, layout, source, device, {.row_capacity = 1});
+  CHECK(forward.ok()) << forward.status();
+  std::vector<int32_t> slots;
+  const KvCache::SequenceId sequence = (*cache)->NewSequence();
+  CHECK((*cache)->Extend(sequence, 1, &slots).ok());
+  const KvCache::Path path = (*cache)->PathOf(sequence, 1);
+  const absl::Status ran = (*forward)->Run({{/*token=*/0, slots[0], path}}, **cache);
+  CHECK(ran.ok()) << ran;
+  std::vector<float> logits(config.vocabulary);
+  const absl::Status chosen = (*forward)->Logits({0}, TensorView<float>(logits.data(), 1, config.vocabulary));
+  CHECK(chosen.ok()) << chosen;
+}
+
+bool LoadAndRun(const GgufFile& file, const ModelConfig& config, Device& device) {
+  const auto layout = WeightLayout::Plan(file, config, device.weight_encoding());
+  if (!Accepts(layout.status()) || layout->TotalBytes() > kLargestModel) return false;
+  const auto source = LoadResident(file, *layout, OneThread());
+  if (!Accepts(source.status())) return false;
+  RunOneToken(config, *layout, **source, device);
+  return true;
+}
+
+void UseTokenizer(const GgufFile& file) {
+  const auto tokenizer = Tokenizer::FromGguf(file);
+  if (Accepts(tokenizer.status())) {
+    for (TokenId token : (*tokenizer)->Encode("A few words, <s>1234</s>.", {.parse_special = true, .add_bos = true})) {
+      CHECK(token >= 0 && token < (*tokenizer)->vocabulary_size()) << token;
+    }
+  }
+  const auto chat = ChatTemplate::FromGguf(file);
+  if (chat.ok()) chat->Render({{"user", "Hi"}}, /*add_generation_prompt=*/true);
+}
+
+TinyModel Tiny(const char* architecture, std::vector<BlockFormat> formats) {
+  return {.architecture = architecture, .width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .head_size = 16, .layers = 1,
+          .context = 16, .tied = true, .formats = std::move(formats)};
+}
+
+}  // namespace
+
+bool RunInput(absl::Span<const std::byte> input) {
+  const auto file = GgufFile::Parse(input, kName);
+  if (!file.ok()) return false;
+  UseTokenizer(**file);
+  const auto config = ReadModelConfig(**file);
+  if (!Accepts(config.status())) return false;
+  HostDevice host(OneThread());
+  ReferenceDevice reference(&OneThread());
+  const bool fast = LoadAndRun(**file, *config, host);
+  return LoadAndRun(**file, *config, reference) && fast;
+}
+
+std::vector<FuzzSeed> Seeds() {
+  std::vector<FuzzSeed> seeds;
+  const auto add = [&](const char* name, const TinyModel& model) { seeds.push_back({name, TinyModelBuilder(model).Build()}); };
+  add("qwen2", Tiny("qwen2", {BlockFormat::kQ4_0, BlockFormat::kQ4_1}));
+  add("qwen3", Tiny("qwen3", {BlockFormat::kQ5_0, BlockFormat::kF16}));
+  TinyModel gemma3 = Tiny("gemma3", {BlockFormat::kBF16, BlockFormat::kF32});
+  gemma3.window = 8;
+  add("gemma3", gemma3);
+  GgufBuilder llama = TinyModelBuilder(Tiny("llama", {BlockFormat::kQ8_0}));
+  llama.String("llama.rope.scaling.type", "yarn").Number("llama.rope.scaling.factor", 4.0f).Number("llama.rope.freq_base", 1e6f);
+  AppendSpoiled("llama", llama.String("tokenizer.chat_template", "<|im_start|>"), &seeds);
+  return seeds;
+}
+
+}  // namespace tessera
