@@ -1,9 +1,14 @@
 # Build types that find faults while the tests run. Each stops at the first fault, with a stack, and has the assertions of the
-# code and of the standard library on. Kernels keep their own -O3; all else is -O1, which clang compiles fastest.
+# code and of the standard library on. All is -O1, which clang compiles fastest, but kernels.
 #
 #   cmake -S . -B build-asan -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=AddressSanitizer
 #
 # AddressSanitizer: memory errors, leaks and undefined behaviour. ThreadSanitizer: data races.
+
+set(TESSERA_KERNEL_OPTIMIZATION -O3)
+if(CMAKE_BUILD_TYPE MATCHES Sanitizer)
+  set(TESSERA_KERNEL_OPTIMIZATION -O2)
+endif()
 
 set(TESSERA_FAULT_FLAGS "-O1 -gline-tables-only -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -DTESSERA_SANITIZED")
 set(CMAKE_CXX_FLAGS_ADDRESSSANITIZER

@@ -28,11 +28,8 @@ bool Accepts(const absl::Status& status) {
   return false;
 }
 
-void UseKey(const GgufFile& file, absl::string_view key, const GgufValue& value) {
-  CHECK_EQ(file.Find(key), &value);
-  Touch(key);
-  Touch(value.bytes);
-  for (absl::string_view text : value.strings) Touch(text);
+// Exactly one of the accessors takes the value, or none does: there are arrays that no loader asks for.
+void UseAccessors(const GgufFile& file, absl::string_view key, const GgufValue& value) {
   const bool text = Accepts(file.String(key).status()), number = Accepts(file.Uint(key).status());
   const bool real = Accepts(file.Float(key).status()), truth = Accepts(file.Bool(key).status());
   const bool texts = Accepts(file.Strings(key).status()), reals = Accepts(file.Floats(key).status());
@@ -45,6 +42,22 @@ void UseKey(const GgufFile& file, absl::string_view key, const GgufValue& value)
   if (texts) CHECK_EQ(file.Strings(key)->size(), value.count);
   if (reals) CHECK_EQ(file.Floats(key)->size(), value.count);
   if (numbers) CHECK_EQ(file.Ints(key)->size(), value.count);
+}
+
+void UseMetadata(const GgufFile& file) {
+  int left = 3;  // Each wrong type makes a message, which takes longer than to parse the file.
+  for (const auto& [key, value] : file.metadata()) {
+    CHECK_EQ(file.Find(key), &value);
+    Touch(key);
+    Touch(value.bytes);
+    for (absl::string_view text : value.strings) Touch(text);
+    if (left-- > 0) UseAccessors(file, key, value);
+  }
+  constexpr char kAbsent[] = "\n";  // No key holds a control character.
+  CHECK(absl::IsNotFound(file.String(kAbsent).status()));
+  CHECK(*file.StringOr(kAbsent, "a") == "a" && *file.UintOr(kAbsent, 1) == 1);
+  CHECK(*file.FloatOr(kAbsent, 1) == 1 && *file.BoolOr(kAbsent, true));
+  CHECK(file.FindTensor(kAbsent) == nullptr);
 }
 
 void UseTensors(const GgufFile& file, absl::Span<const std::byte> input) {
@@ -66,14 +79,13 @@ void UseTensors(const GgufFile& file, absl::Span<const std::byte> input) {
 
 GgufBuilder EveryType() {
   GgufBuilder builder;
-  builder.Alignment(64).Number<uint8_t>("u8", 255).Number<int8_t>("i8", -1).Number<uint16_t>("u16", 1).Number<int16_t>("i16", 1);
+  builder.Alignment(32).Number<uint8_t>("u8", 255).Number<int8_t>("i8", -1).Number<uint16_t>("u16", 1).Number<int16_t>("i16", 1);
   builder.Number<uint32_t>("u32", 7).Number<int32_t>("i32", -7).Number<uint64_t>("u64", 7).Number<int64_t>("i64", 7);
   builder.Number("f32", 1.5f).Number("f64", 1.5).Number("bool", true).String("string", "a \"quoted\" \xff text");
   builder.Strings("strings", {"", "one", "two"}).Numbers<float>("floats", {1, 2}).Numbers<int32_t>("ints", {3, -4});
   builder.Numbers<uint32_t>("uints", {5, 0xffffffff}).Numbers<bool>("bools", {true, false}).Numbers<double>("doubles", {0.5});
   builder.String("k\xc3\xb6\xe2\x82\xac\xf0\x9f\x99\x82", std::string(100, 'x'));
-  builder.Tensor("f32", {32, 2}, 0, std::string(256, 'a')).Tensor("q8_0", {64, 1, 1, 1}, 8, std::string(68, 'b'));
-  builder.Tensor("q6_k", {256}, 14, std::string(210, 'c'));
+  builder.Tensor("f32", {4, 2}, 0, std::string(32, 'a')).Tensor("q8_0", {64, 1, 1, 1}, 8, std::string(68, 'b'));
   return builder;
 }
 
@@ -83,10 +95,7 @@ bool RunInput(absl::Span<const std::byte> input) {
   const auto file = GgufFile::Parse(input, kName);
   if (!Accepts(file.status())) return false;
   CHECK_EQ((*file)->size(), static_cast<int64_t>(input.size()));
-  for (const auto& [key, value] : (*file)->metadata()) UseKey(**file, key, value);
-  Accepts((*file)->String("absent").status());
-  const GgufTensor* absent = (*file)->FindTensor("absent");
-  CHECK(absent == nullptr || absent->name == "absent");
+  UseMetadata(**file);
   UseTensors(**file, input);
   return true;
 }
