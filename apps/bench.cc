@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/benchmark.h"
+#include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/overhead.h"
@@ -122,6 +123,7 @@ absl::Status Run() {
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
   if (options.context == 0) options.context = benchmark.NeededContext();
   ASSIGN_OR_RETURN(options.threads, ThreadsOf(options));
+  if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
   Result result = {.model = options.model_path, .threads = options.threads};
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
   result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));

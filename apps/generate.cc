@@ -13,6 +13,7 @@
 #include "tessera/apps/common/interrupt.h"
 #include "tessera/apps/common/jsonl.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/apps/common/prompt_size.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -22,8 +23,8 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_generate",
-          .summary = "Writes text with a language model. The text goes to standard output as it comes, everything else to standard "
-                     "error. Ctrl-C ends the answer, twice ends the program.",
+          .summary = "Writes text with a language model, to standard output as it comes; all else goes to standard error. Ctrl-C ends "
+                     "it; in a dialogue it ends the answer, and twice the program.",
           .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
@@ -32,7 +33,7 @@ AppInfo Info() {
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
                      sampling,
                      ModelFlags(),
-                     {"Output", {"json", "jsonl", "dry_run"}}}};
+                     {"Output", {"json", "jsonl"}}}};
 }
 
 absl::Status CheckFlags() {
@@ -75,12 +76,16 @@ absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
 }
 
 absl::Status AnswerOnce(Engine& engine, Conversation& conversation, const std::string& prompt) {
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
   conversation.AddUser(prompt);
+  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
   if (FLAGS_json) options.on_text = nullptr;
-  ASSIGN_OR_RETURN(const Generation result, answerer.Run(conversation.Tokens(engine.tokenizer()), options));
+  CatchSignals(CtrlC::kEndsProgram);
+  ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, options));
   RETURN_IF_ERROR(streamer.status());
   RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.totals()) : WriteOutput("\n"));
   if (result.reason == FinishReason::kContextFull) {
@@ -110,22 +115,15 @@ class Dialogue {
   // False at the end of the dialogue. An empty message means: nothing to answer.
   absl::StatusOr<bool> ReadMessage(std::string* message) {
     if (terminal_) WriteError("> ");
-    const absl::StatusOr<bool> more = reader_.Next(message);
+    absl::StatusOr<bool> more = reader_.Next(message);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
-      WriteError("\nCtrl-C again or /exit ends the program.\n");
-      message->clear();
-      // The signal stays pending: another one before the next message ends the program.
-      return WaitForMessage(message);
+      WriteError("\nCtrl-C again or /exit ends the program.\n");  // Nobody has forgotten this one, so another is the second.
+      if (terminal_) WriteError("> ");
+      more = reader_.Next(message);
     }
     RETURN_IF_ERROR(more.status());
     if (!*more && terminal_) WriteError("\n");
     return *more && !IsCommand(message);
-  }
-
-  absl::StatusOr<bool> WaitForMessage(std::string* message) {
-    if (terminal_) WriteError("> ");
-    ASSIGN_OR_RETURN(const bool more, reader_.Next(message));
-    return more && !IsCommand(message);
   }
 
   // True for /exit. /reset is carried out and leaves an empty message.
@@ -173,16 +171,19 @@ class Dialogue {
 };
 
 absl::Status Chat(Engine& engine, Conversation& conversation, const std::string& first) {
+  RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(engine, conversation, answerer).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.totals());
   return status;
 }
 
 absl::Status AnswerRequests(Engine& engine) {
+  RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine.tokenizer(), engine.config().vocabulary));
+    ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine));
     ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
     answerer.Reset();
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
@@ -195,25 +196,22 @@ absl::Status AnswerRequests(Engine& engine) {
 }
 
 absl::Status RunWith(Engine& engine, const std::string& prompt) {
-  if (FLAGS_jsonl) return AnswerRequests(engine);  // Ctrl-C ends it at once: lines are written whole, and there is no summary to keep.
+  if (FLAGS_jsonl) return AnswerRequests(engine);  // A signal ends it at once: lines are written whole, and there is no summary.
+  RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
-  CatchInterrupts();  // Not earlier: while a model loads, Ctrl-C may end the program at once.
   return FLAGS_chat ? Chat(engine, conversation, prompt) : AnswerOnce(engine, conversation, prompt);
 }
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
-  ASSIGN_OR_RETURN(const EngineOptions planned, EngineOptionsOfFlags(nullptr));
-  if (FLAGS_dry_run) {
-    ASSIGN_OR_RETURN(const LoadPlan plan, PlanLoad(planned));
-    return WriteOutput(FLAGS_json ? PlanJson(plan) : PlanText(plan));
-  }
+  Trace trace;
+  ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
-  Trace trace;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, LoadEngine(trace.timeline()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   return trace.Finish(RunWith(*engine, prompt));
 }
 

@@ -4,11 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/input.h"
 #include "tessera/apps/common/jsonl.h"
 #include "tessera/apps/common/logit_math.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/apps/common/prompt_size.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 
@@ -20,8 +22,8 @@ AppInfo Info() {
           .summary = "Shows what a model thinks comes next, after every token of a text: the largest logits and the logarithm of the "
                      "sum of all their exponentials. BOS is added where the model asks for it.",
           .examples = {"tessera_logits --prompt \"The capital of France is\" --top 5",
-                       "tessera_logits --jsonl --top 20 < requests   # {\"id\": \"a\", \"text\": \"Hello\"} or {\"id\": \"b\", \"tokens\": [1, 2]}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, ModelFlags(), {"Output", {"top", "jsonl"}}}};
+                       "tessera_logits --jsonl --top 20 < requests   # {\"id\": \"a\", \"tokens\": [1, 2]}"},
+          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, ModelFlags(), {"Output", {"top", "json", "jsonl"}}}};
 }
 
 void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
@@ -31,33 +33,36 @@ void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
   json.EndArray().EndObject();
 }
 
+// "tokens" and "positions", members of the object at hand.
+absl::Status WritePositions(Session& session, const std::vector<TokenId>& tokens, JsonWriter& json) {
+  WriteTokens(json.Key("tokens"), tokens);
+  json.Key("positions").BeginArray();
+  RETURN_IF_ERROR(session.AppendEach(tokens, [&](int, absl::Span<const float> logits) {
+    WritePosition(json, logits);
+    return absl::OkStatus();
+  }));
+  json.EndArray();
+  return absl::OkStatus();
+}
+
 absl::Status AnswerRequests(Engine& engine) {
+  RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine.tokenizer(), engine.config().vocabulary));
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine));
     JsonWriter answer = BeginAnswer(request);
-    WriteTokens(answer.Key("tokens"), tokens);
-    answer.Key("positions").BeginArray();
     session->Truncate(0);
-    RETURN_IF_ERROR(session->AppendEach(tokens, [&](int, absl::Span<const float> logits) {
-      WritePosition(answer, logits);
-      return absl::OkStatus();
-    }));
-    answer.EndArray();
+    RETURN_IF_ERROR(WritePositions(*session, tokens, answer));
     return WriteAnswer(std::move(answer));
   });
 }
 
 // A table for a person: each token and what was expected after it.
-absl::Status ShowText(Engine& engine, const std::string& text) {
-  const Tokenizer& tokenizer = engine.tokenizer();
-  const std::vector<TokenId> tokens = tokenizer.Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
-  if (tokens.empty()) return absl::InvalidArgumentError("--prompt: found no tokens, expected at least 1");
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+absl::Status ShowTable(const Tokenizer& tokenizer, Session& session, const std::vector<TokenId>& tokens) {
   Table table({{"position", Table::Align::kRight}, {"token", Table::Align::kRight}, {"after"}, {"next", Table::Align::kRight},
                {"piece"}, {"logit", Table::Align::kRight}, {"probability", Table::Align::kRight}});
   const auto piece = [&](TokenId token) { return absl::StrCat("\"", tokenizer.Piece(token, true), "\""); };
-  RETURN_IF_ERROR(session->AppendEach(tokens, [&](int index, absl::Span<const float> logits) {
+  RETURN_IF_ERROR(session.AppendEach(tokens, [&](int index, absl::Span<const float> logits) {
     const double log_sum = LogSumExp(logits);
     for (TokenId next : LargestLogits(logits, FLAGS_top)) {
       table.AddRow({absl::StrCat(index), absl::StrCat(tokens[index]), piece(tokens[index]), absl::StrCat(next), piece(next),
@@ -68,15 +73,32 @@ absl::Status ShowText(Engine& engine, const std::string& text) {
   return WriteOutput(table.ToString());
 }
 
+absl::Status ShowText(Engine& engine, const std::string& text) {
+  RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+  const std::vector<TokenId> tokens = engine.tokenizer().Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  if (!FLAGS_json) return ShowTable(engine.tokenizer(), *session, tokens);
+  JsonWriter json;
+  json.BeginObject();
+  RETURN_IF_ERROR(WritePositions(*session, tokens, json));
+  json.EndObject();
+  return WriteOutput(std::move(json).Take() + "\n");
+}
+
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlagRange("top", FLAGS_top, 1, 1 << 20));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
+  Trace trace;
+  ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  if (FLAGS_dry_run) return ShowLoadPlan(options, Session::kLogitRows + 1);
   std::string text;
   if (!FLAGS_jsonl) {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
-  Trace trace;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, LoadEngine(trace.timeline()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   return trace.Finish(FLAGS_jsonl ? AnswerRequests(*engine) : ShowText(*engine, text));
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/input.h"
 #include "tessera/apps/common/jsonl.h"
@@ -32,11 +33,13 @@ struct Score {
   double Perplexity() const { return std::exp(nll_sum / static_cast<double>(scored)); }
 };
 
-absl::StatusOr<std::vector<std::vector<TokenId>>> WindowsOf(const Tokenizer& tokenizer, const std::string& text) {
+using Windows = std::vector<std::vector<TokenId>>;
+
+absl::StatusOr<Windows> WindowsOf(const Tokenizer& tokenizer, const std::string& text) {
   const std::vector<TokenId> tokens = tokenizer.Encode(text);
   const bool add_bos = tokenizer.adds_bos() && tokenizer.bos().has_value();
   const size_t of_text = FLAGS_window - (add_bos ? 1 : 0);
-  std::vector<std::vector<TokenId>> windows;
+  Windows windows;
   for (size_t begin = 0; begin + of_text <= tokens.size(); begin += of_text) {
     if (FLAGS_max_windows > 0 && windows.size() == static_cast<size_t>(FLAGS_max_windows)) break;
     std::vector<TokenId> window;
@@ -59,8 +62,7 @@ absl::Status ScoreWindow(Session& session, absl::Span<const TokenId> window, Sco
   });
 }
 
-absl::StatusOr<Score> ScoreText(Engine& engine, Session& session, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> windows, WindowsOf(engine.tokenizer(), text));
+absl::StatusOr<Score> ScoreWindows(Session& session, const Windows& windows) {
   Score score;
   Progress progress("windows", static_cast<int64_t>(windows.size()));
   for (size_t i = 0; i < windows.size(); ++i) {
@@ -76,18 +78,24 @@ void WriteScore(JsonWriter& json, const Score& score) {
   json.Key("perplexity").Double(score.Perplexity(), 15);
 }
 
-absl::Status AnswerRequests(Engine& engine, Session& session) {
+absl::Status AnswerRequests(Engine& engine) {
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string text, request.String("text"));
     JsonWriter answer = BeginAnswer(request);
-    ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text));
+    ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
+    ASSIGN_OR_RETURN(const Score score, ScoreWindows(*session, windows));
     WriteScore(answer, score);
     return WriteAnswer(std::move(answer));
   });
 }
 
-absl::Status ShowText(Engine& engine, Session& session, const std::string& text) {
-  ASSIGN_OR_RETURN(const Score score, ScoreText(engine, session, text));
+absl::Status ShowText(Engine& engine, const std::string& text) {
+  ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  ASSIGN_OR_RETURN(const Score score, ScoreWindows(*session, windows));
   if (!FLAGS_json) {
     return WriteOutput(absl::StrFormat("perplexity %.4f over %d tokens (%.4f nats each)\n", score.Perplexity(), score.scored,
                                        score.nll_sum / static_cast<double>(score.scored)));
@@ -99,20 +107,11 @@ absl::Status ShowText(Engine& engine, Session& session, const std::string& text)
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-absl::Status RunWith(Engine& engine, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  return FLAGS_jsonl ? AnswerRequests(engine, *session) : ShowText(engine, *session, text);
-}
-
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlagRange("window", FLAGS_window, 2, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("max_windows", FLAGS_max_windows, 0, 1 << 30));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
-  std::string text;
-  if (!FLAGS_jsonl) {
-    ASSIGN_OR_RETURN(text, ReadPrompt());
-  }
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   if (options.context == 0) options.context = FLAGS_window;  // No more is needed, and the cache stays small.
@@ -120,8 +119,13 @@ absl::Status Run() {
     return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
                                                    ", the context (--context)"));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
-  return trace.Finish(RunWith(*engine, text));
+  if (FLAGS_dry_run) return ShowLoadPlan(options, Session::kLogitRows + 1);
+  std::string text;
+  if (!FLAGS_jsonl) {
+    ASSIGN_OR_RETURN(text, ReadPrompt());
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(*engine) : ShowText(*engine, text));
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,13 +94,24 @@ absl::StatusOr<Target> ResolveTarget(std::string path) {
   return target;
 }
 
+// The temporary file under way, where RemoveTemporaryFile finds it. There is one at a time, since a signal handler can follow neither
+// a lock nor memory that another thread gives back.
+std::mutex one_write_at_a_time;
+std::atomic<int> temporary_directory{-1};   // The folder's descriptor; -1: there is no file.
+char temporary_name[64];                    // Written only while there is no file.
+
 // A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
-absl::StatusOr<Descriptor> CreateTemporary(const Descriptor& directory, const std::string& path, mode_t mode, std::string* name) {
-  static std::atomic<int64_t> counter{0};
+absl::StatusOr<Descriptor> CreateTemporary(const Descriptor& directory, const std::string& path, mode_t mode) {
+  static int64_t counter = 0;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    *name = absl::StrCat(".tessera-", getpid(), "-", counter.fetch_add(1), ".tmp");
-    Descriptor file(openat(directory.get(), name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    std::snprintf(temporary_name, sizeof(temporary_name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),
+                  static_cast<long long>(counter++));
+    temporary_directory = directory.get();
+    Descriptor file(openat(directory.get(), temporary_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (file.get() >= 0) return file;
+    const int error = errno;
+    temporary_directory = -1;
+    errno = error;
     if (errno != EEXIST) break;
   }
   return SystemError(path, "create a temporary file beside it");
@@ -168,22 +181,26 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
 }
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents) {
+  const std::lock_guard<std::mutex> lock(one_write_at_a_time);
   ASSIGN_OR_RETURN(const Target target, ResolveTarget(path));
   // Opened first: after the rename it could be too late to learn that the directory cannot be synced.
   const Descriptor directory(open(target.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return SystemError(path, absl::StrCat("open its directory ", target.directory));
-  std::string temporary;
-  ASSIGN_OR_RETURN(const Descriptor file, CreateTemporary(directory, path, target.mode, &temporary));
+  ASSIGN_OR_RETURN(const Descriptor file, CreateTemporary(directory, path, target.mode));
   absl::Status status = WriteTemporary(file, path, target, contents);
-  if (status.ok() && renameat(directory.get(), temporary.c_str(), directory.get(), target.name.c_str()) != 0) {
+  if (status.ok() && renameat(directory.get(), temporary_name, directory.get(), target.name.c_str()) != 0) {
     status = SystemError(path, "put the new file in place");
   }
-  if (!status.ok()) {
-    unlinkat(directory.get(), temporary.c_str(), 0);
-    return status;
-  }
+  if (!status.ok()) RemoveTemporaryFile();
+  temporary_directory = -1;
+  RETURN_IF_ERROR(status);
   if (fsync(directory.get()) != 0 && errno != EINVAL) return SystemError(path, "sync its directory");  // EINVAL: it has no sync.
   return absl::OkStatus();
+}
+
+void RemoveTemporaryFile() {
+  const int directory = temporary_directory;
+  if (directory >= 0) unlinkat(directory, temporary_name, 0);
 }
 
 absl::Status CheckWritable(const std::string& path) {

@@ -48,7 +48,12 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
 // Whether WriteFileAtomically could write there now: OK, or the error it would give. For outputs that come after long work.
 absl::Status CheckWritable(const std::string& path);
 
-// Replaces `path` with `contents`, or leaves it untouched: what a reader finds is the old file or the whole new one.
+// Replaces `path` with `contents`, or leaves it untouched: what a reader finds is the old file or the whole new one. Calls on
+// several threads wait for each other.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
+
+// Removes the temporary file of a WriteFileAtomically that is under way, if there is one. For a handler of a signal that ends the
+// process: async-signal-safe, and the write must not go on afterwards.
+void RemoveTemporaryFile();
 
 }  // namespace tessera

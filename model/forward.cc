@@ -80,6 +80,7 @@ absl::StatusOr<Forward::Block> Forward::LoadBlock(BlockGraph block, int row_capa
 }
 
 absl::Status Forward::RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments) {
+  if (options_.cancel != nullptr && *options_.cancel) return absl::CancelledError("pass: cancelled");
   leases_.clear();
   for (int unit : block.units) {
     TimelineScope scope(options_.timeline, Zone::kLease, unit, Resource::kFlash);

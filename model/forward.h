@@ -12,6 +12,7 @@
 // and leaves only the slots of this pass unusable.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ class Forward {
   struct Options {
     int row_capacity = 512;               // Most rows of a pass.
     Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
+    const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
   };
   // The source and the device must outlive the Forward. InvalidArgument if the model's graphs do not compile.
   static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,

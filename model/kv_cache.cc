@@ -29,12 +29,25 @@ absl::Status CheckOptions(const KvCache::Options& options) {
   return absl::OkStatus();
 }
 
+int SlotsOf(const KvCache::Options& options) { return static_cast<int>(AlignUp(options.slots, KvView::kSlotsPerBlock)); }
+
 // As KvView::KeyBytes and ValueBytes over all layers, but checked. width: numbers of a head in one slot.
-absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int64_t slots, int64_t width) {
-  ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(slots, KvView::ElementBytes(options.format)));
+absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int64_t width) {
+  ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(SlotsOf(options), KvView::ElementBytes(options.format)));
   for (const int64_t factor : {width, int64_t{options.heads}, int64_t{options.layers}}) {
     ASSIGN_OR_RETURN(bytes, CheckedMul(bytes, factor));
   }
+  return bytes;
+}
+
+struct CacheBytes { int64_t keys; int64_t values; };
+
+absl::StatusOr<CacheBytes> CheckedBytes(const KvCache::Options& options) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  CacheBytes bytes;
+  ASSIGN_OR_RETURN(bytes.keys, CheckedBytes(options, options.head_size));
+  ASSIGN_OR_RETURN(bytes.values, CheckedBytes(options, AlignUp(options.head_size, 16)));
+  RETURN_IF_ERROR(CheckedAdd(bytes.keys, bytes.values).status());
   return bytes;
 }
 
@@ -69,14 +82,16 @@ void Divide(const KvCache::Path& ranges, int count, KvCache::Path& head, KvCache
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KvCache>> KvCache::Create(const Options& options) {
-  RETURN_IF_ERROR(CheckOptions(options));
-  const int slots = static_cast<int>(AlignUp(options.slots, KvView::kSlotsPerBlock));
-  ASSIGN_OR_RETURN(const int64_t key_bytes, CheckedBytes(options, slots, options.head_size));
-  ASSIGN_OR_RETURN(const int64_t value_bytes, CheckedBytes(options, slots, AlignUp(options.head_size, 16)));
-  RETURN_IF_ERROR(CheckedAdd(key_bytes, value_bytes).status());
-  ASSIGN_OR_RETURN(AlignedBuffer keys, AllocateFor("keys", key_bytes, options, slots));
-  ASSIGN_OR_RETURN(AlignedBuffer values, AllocateFor("values", value_bytes, options, slots));
+  ASSIGN_OR_RETURN(const CacheBytes bytes, CheckedBytes(options));
+  const int slots = SlotsOf(options);
+  ASSIGN_OR_RETURN(AlignedBuffer keys, AllocateFor("keys", bytes.keys, options, slots));
+  ASSIGN_OR_RETURN(AlignedBuffer values, AllocateFor("values", bytes.values, options, slots));
   return std::unique_ptr<KvCache>(new KvCache(options, slots, std::move(keys), std::move(values)));
+}
+
+absl::StatusOr<int64_t> KvCache::BytesFor(const Options& options) {
+  ASSIGN_OR_RETURN(const CacheBytes bytes, CheckedBytes(options));
+  return bytes.keys + bytes.values;
 }
 
 KvCache::KvCache(const Options& options, int slots, AlignedBuffer keys, AlignedBuffer values)

@@ -51,6 +51,8 @@ class KvCache {
   // slots that are too many to number), found and expected; OutOfRange if the bytes do not fit in 63 bits; ResourceExhausted,
   // with the bytes, if the system has none to give.
   static absl::StatusOr<std::unique_ptr<KvCache>> Create(const Options& options);
+  // bytes() of such a cache, or the error of making it.
+  static absl::StatusOr<int64_t> BytesFor(const Options& options);
   ~KvCache();
 
   // Layer 0 of the view is `first_layer`. Valid while the cache lives. REQUIRES: 0 <= first_layer < layers.

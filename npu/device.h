@@ -53,6 +53,9 @@ class Device {
   virtual absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) = 0;
   // InvalidArgument if the arguments do not fit the graph (which, found, expected); nothing has run then.
   virtual absl::Status Run(GraphHandle handle, const RunArguments& arguments) = 0;
+  // What the loaded graphs need of memory besides arguments and weights, once one has run with all its rows and paths of
+  // `longest_path` positions.
+  virtual int64_t ScratchBytes(int longest_path) const = 0;
 };
 
 // Bytes of a weight as `encoding` has it.

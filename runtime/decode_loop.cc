@@ -57,10 +57,6 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
   const size_t limit = options.max_tokens > 0 ? static_cast<size_t>(options.max_tokens) : SIZE_MAX;
   result.reason = FinishReason::kLength;
   while (result.tokens.size() < limit) {
-    if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
-      result.reason = FinishReason::kCancelled;
-      break;
-    }
     TokenId token;
     {
       TimelineScope scope(engine.timeline(), Zone::kSample, static_cast<int>(result.tokens.size()));
@@ -80,7 +76,12 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
       result.reason = FinishReason::kContextFull;
       break;
     }
-    RETURN_IF_ERROR(session.Append({&token, 1}));
+    const absl::Status appended = session.Append({&token, 1});
+    if (absl::IsCancelled(appended)) {
+      result.reason = FinishReason::kCancelled;
+      break;
+    }
+    RETURN_IF_ERROR(appended);
   }
   writer.Finish();
   return result;

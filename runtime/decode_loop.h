@@ -4,10 +4,9 @@
 //   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, options));
 //
 // The prompt is in the session already. The same session, sampler and stream give the same tokens on every machine. Threads: as
-// Session; `cancel` may be set from anywhere, a signal handler included.
+// Session. EngineOptions::cancel ends it with kCancelled, which is no error.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -31,7 +30,6 @@ struct GenerateOptions {
   bool starts_text = false;                              // See TextStreamOptions.
   bool ignore_end = false;                               // Go on after end tokens (benchmarks).
   std::function<void(absl::string_view text)> on_text;   // Whole characters, as they become certain.
-  const std::atomic<bool>* cancel = nullptr;             // Looked at before each token.
 };
 
 struct Generation {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <glog/logging.h>
+
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/cpu_features.h"
@@ -46,13 +48,18 @@ absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& options) {
-  auto engine = std::unique_ptr<Engine>(new Engine());
-  RETURN_IF_ERROR(engine->Open(options));
-  RETURN_IF_ERROR(engine->Build());
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(options));
+  RETURN_IF_ERROR(engine->LoadWeights());
   return engine;
 }
 
-absl::Status Engine::Open(const EngineOptions& options) {
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
+  auto engine = std::unique_ptr<Engine>(new Engine());
+  RETURN_IF_ERROR(engine->Prepare(options));
+  return engine;
+}
+
+absl::Status Engine::Prepare(const EngineOptions& options) {
   options_ = options;
   if (options.row_capacity < 1 || options.row_capacity > 65536) {
     return absl::InvalidArgumentError(absl::StrCat("row capacity: found ", options.row_capacity, ", expected 1 to 65536"));
@@ -63,25 +70,52 @@ absl::Status Engine::Open(const EngineOptions& options) {
   ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
   ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(*file_));
   pool_ = std::make_unique<ThreadPool>(threads);
+  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
+  ASSIGN_OR_RETURN(layout_, WeightLayout::Plan(*file_, config_, device_->weight_encoding()));
   return absl::OkStatus();
 }
 
-absl::Status Engine::Build() {
-  TimelineScope scope(options_.timeline, Zone::kLoad, 0);
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
-  ASSIGN_OR_RETURN(layout_, WeightLayout::Plan(*file_, config_, device_->weight_encoding()));
-  ASSIGN_OR_RETURN(source_, LoadResident(*file_, layout_, *pool_));
-  KvCache::Options cache;
-  cache.layers = static_cast<int>(config_.layers.size());
-  cache.heads = config_.kv_heads;
-  cache.head_size = config_.head_size;
-  cache.slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock));
-  cache.format = device_->kv_format();
-  ASSIGN_OR_RETURN(cache_, KvCache::Create(cache));
+KvCache::Options Engine::CacheOptions() const {
+  return {.layers = static_cast<int>(config_.layers.size()),
+          .heads = config_.kv_heads,
+          .head_size = config_.head_size,
+          .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
+          .format = device_->kv_format()};
+}
+
+absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {
   const int row_capacity = std::min(options_.row_capacity, context_);
-  ASSIGN_OR_RETURN(forward_, Forward::Create(config_, layout_, *source_, *device_,
-                                             {.row_capacity = row_capacity, .timeline = options_.timeline}));
+  return Forward::Create(config_, layout_, source, device,
+                         {.row_capacity = row_capacity, .timeline = options_.timeline, .cancel = options_.cancel});
+}
+
+absl::Status Engine::LoadWeights() {
+  CHECK(source_ == nullptr) << "LoadWeights: called a second time";
+  TimelineScope scope(options_.timeline, Zone::kLoad, 0);
+  ASSIGN_OR_RETURN(source_, LoadResident(*file_, layout_, *pool_));
+  ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));
+  ASSIGN_OR_RETURN(forward_, MakeForward(*source_, *device_));
   return absl::OkStatus();
+}
+
+absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
+  EngineMemory memory = {.weights = layout_.TotalBytes()};
+  ASSIGN_OR_RETURN(memory.cache, KvCache::BytesFor(CacheOptions()));
+  // The device and the forward pass reserve what they need when graphs are loaded, and touch it only when rows come.
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, MakeDevice(options_, *pool_));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ResidentSource> no_weights, ResidentSource::Create({}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Forward> forward, MakeForward(*no_weights, *device));
+  memory.graphs = device->ScratchBytes(context_);
+  memory.hidden_states = forward->scratch_bytes();
+  return memory;
+}
+
+EngineMemory Engine::memory() const {
+  CHECK(source_ != nullptr) << "memory: the weights are not loaded";
+  return {.weights = layout_.TotalBytes(),
+          .cache = cache_->bytes(),
+          .graphs = device_->ScratchBytes(context_),
+          .hidden_states = forward_->scratch_bytes()};
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession() {

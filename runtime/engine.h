@@ -9,6 +9,7 @@
 // before their engine. Errors name the file or option, the value found and the value expected.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,6 +44,9 @@ struct EngineOptions {
   std::string kernels = "auto";      // See KernelPathFromName.
   int row_capacity = 512;            // Most rows of a pass: a longer prompt is cut, which changes no bit.
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
+  // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
+  // handler included. Must outlive the engine. Null: never.
+  const std::atomic<bool>* cancel = nullptr;
 };
 constexpr int kDefaultContext = 8192;
 
@@ -51,11 +55,31 @@ absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
 // The positions its sessions have together; InvalidArgument (--context, found, expected) out of range.
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);
 
+// Where an engine's memory goes, in bytes, once a pass has had all its rows and the context is full. Besides, there are the
+// program, the tokenizer and the file's metadata, and for each session a row of logits.
+struct EngineMemory {
+  int64_t weights = 0;        // As the path has them.
+  int64_t cache = 0;          // Keys and values.
+  int64_t graphs = 0;         // What the device computes in.
+  int64_t hidden_states = 0;  // Between blocks.
+  int64_t Total() const { return weights + cache + graphs + hidden_states; }
+};
+
 class Session;
 
 class Engine {
  public:
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options);
+
+  // The same in two steps, for what can be known or refused before weights are read. After Open there are file, config, layout,
+  // tokenizer, context and threads. LoadWeights, called once, makes what sessions need.
+  static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
+  absl::Status LoadWeights();
+
+  // Before LoadWeights: what it will take. Allocates none of it.
+  absl::StatusOr<EngineMemory> PlanMemory() const;
+  // REQUIRES: the weights are loaded.
+  EngineMemory memory() const;
 
   const EngineOptions& options() const { return options_; }
   const GgufFile& file() const { return *file_; }
@@ -64,7 +88,6 @@ class Engine {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   int context() const { return context_; }
   int threads() const { return pool_->threads(); }
-  int64_t cache_bytes() const { return cache_->bytes(); }
   Timeline* timeline() const { return options_.timeline; }
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline) {
@@ -81,8 +104,9 @@ class Engine {
 
  private:
   Engine() = default;
-  absl::Status Open(const EngineOptions& options);
-  absl::Status Build();
+  absl::Status Prepare(const EngineOptions& options);
+  KvCache::Options CacheOptions() const;
+  absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
 
   EngineOptions options_;
   int context_ = 0;
@@ -114,6 +138,7 @@ class Session {
 
   // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call. Its
   // error ends the call, and is treated like one of a pass. REQUIRES: it appends to no session of this engine.
+  static constexpr int kLogitRows = 32;  // Rows of logits it holds at a time: 32 MiB at a vocabulary of 262,144.
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
 

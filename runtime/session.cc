@@ -75,7 +75,7 @@ absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsV
 }
 
 absl::Status Session::AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
-  constexpr size_t kAtOnce = 32;  // Rows of logits held at a time: 32 MiB at a vocabulary of 262,144.
+  constexpr size_t kAtOnce = kLogitRows;
   const size_t vocabulary = engine_.config().vocabulary;
   std::vector<float> some(std::min(kAtOnce, tokens.size()) * vocabulary);
   size_t last = 0;

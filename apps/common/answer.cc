@@ -6,20 +6,13 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/interrupt.h"
+#include "tessera/apps/common/prompt_size.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 namespace {
-
-absl::Status CheckPrompt(const std::vector<TokenId>& prompt, int context) {
-  if (prompt.empty()) return absl::InvalidArgumentError("prompt: found no tokens, expected at least 1");
-  if (prompt.size() <= static_cast<size_t>(context)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("prompt: found ", prompt.size(), " tokens, expected at most ", context,
-                                                   ", the context (--context)"));
-}
 
 double PerSecond(int64_t tokens, double seconds) { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
 
@@ -38,24 +31,21 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
   const size_t most = std::min(held.size(), prompt.size() - 1);
   const size_t common = std::mismatch(held.begin(), held.begin() + most, prompt.begin()).first - held.begin();
   session_->Truncate(static_cast<int>(common));
-  const size_t at_once = engine_->forward().row_capacity();  // A pass each, so that Ctrl-C need not wait for the whole prompt.
-  for (size_t begin = common; begin < prompt.size() && !CancelRequested(); begin += at_once) {
-    const absl::Span<const TokenId> part = absl::MakeConstSpan(prompt).subspan(begin, at_once);
-    RETURN_IF_ERROR(session_->Append(part));
-    totals_.prompt_tokens += part.size();
-  }
+  const absl::Span<const TokenId> rest = absl::MakeConstSpan(prompt).subspan(common);
+  RETURN_IF_ERROR(session_->Append(rest));
+  totals_.prompt_tokens += rest.size();
   return absl::OkStatus();
 }
 
 absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
-  RETURN_IF_ERROR(CheckPrompt(prompt, engine_->context()));
+  RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
   const double begin = SecondsSinceStart();
-  RETURN_IF_ERROR(AppendPrompt(prompt));
+  const absl::Status appended = AppendPrompt(prompt);
+  if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
+  RETURN_IF_ERROR(appended);
   const double prompt_end = SecondsSinceStart();
   totals_.prompt_seconds += prompt_end - begin;
-  if (CancelRequested()) return Generation{.reason = FinishReason::kCancelled};
   GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = stop_, .starts_text = options.starts_text};
-  generate.cancel = &CancelRequested();
   generate.on_text = [&](absl::string_view text) {
     if (totals_.first_token_seconds < 0) totals_.first_token_seconds = SecondsSinceStart();
     if (options.on_text) options.on_text(text);

@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(Answer answer, answerer.Run(tokens, {.on_text = [](absl::string_view text) { ... }}));
 //   WriteError(SummaryLine(answerer.totals()));
 //
-// Threads: one at a time; a signal may cancel (interrupt.h), which ends the prompt or the answer early and is no error.
+// Threads: one at a time; EngineOptions::cancel ends the prompt or the answer early, which is no error.
 #pragma once
 
 #include <functional>

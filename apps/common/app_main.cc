@@ -1,25 +1,21 @@
 #include "tessera/apps/common/app_main.h"
 
-#include <csignal>
 #include <new>
+#include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/help.h"
 #include "tessera/apps/common/interrupt.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/apps/common/version.h"
 #include "tessera/base/clock.h"
-#include "tessera/base/cpu_features.h"
-
-// Set by the build for this file alone, so that a commit does not compile everything again.
-#ifndef TESSERA_VERSION
-#define TESSERA_VERSION "0"
-#endif
-#ifndef TESSERA_COMMIT
-#define TESSERA_COMMIT "unknown"
-#endif
 
 namespace tessera {
 namespace {
@@ -28,40 +24,59 @@ constexpr int kOk = 0, kFailed = 1, kWrongUsage = 2;
 
 const int64_t start_ns = RealClock().NowNanos();  // Before main.
 
+// An error may quote a file or a flag: no control character of theirs reaches the terminal.
+std::string Printable(absl::string_view message) {
+  std::string printable;
+  for (const char c : message) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    if (control && c != '\n') absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(c));
+    else printable += c;
+  }
+  return printable;
+}
+
+int Failure(const AppInfo& info, absl::string_view message, int code) {
+  WriteError(absl::StrCat(info.name, ": ", Printable(message), "\n"));
+  if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.name, " --help.\n"));
+  return code;
+}
+
 int ExitCode(const AppInfo& info, const absl::Status& status) {
   if (status.ok()) return kOk;
-  if (absl::IsCancelled(status)) return SignalExitCode();
-  const bool wrong_usage = absl::StartsWith(status.message(), "--");
-  WriteError(absl::StrCat(info.name, ": ", status.message(), "\n"));
-  if (wrong_usage) WriteError(absl::StrCat("Try ", info.name, " --help.\n"));
-  return wrong_usage ? kWrongUsage : kFailed;
+  if (absl::IsCancelled(status)) EndAsSignalled();
+  return Failure(info, status.message(), absl::StartsWith(status.message(), "--") ? kWrongUsage : kFailed);
 }
 
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   try {  // Our own code throws nothing; the standard library does where memory ends.
     return ExitCode(info, run());
   } catch (const std::bad_alloc&) {
-    WriteError(absl::StrCat(info.name, ": out of memory\n"));
+    return Failure(info, "out of memory", kFailed);
   } catch (const std::exception& exception) {
-    WriteError(absl::StrCat(info.name, ": ", exception.what(), "\n"));
+    return Failure(info, exception.what(), kFailed);
   }
-  return kFailed;
+}
+
+// A file that is opened must not get the number of a closed standard one. What is put in its place fails as the closed one would:
+// it cannot be read for standard input, and not be written for the others.
+void OccupyStandardFiles() {
+  for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(file, F_GETFD) < 0) open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // Takes the lowest free number.
+  }
 }
 
 }  // namespace
 
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
+  OccupyStandardFiles();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(info.name.c_str());
-  std::signal(SIGPIPE, SIG_IGN);  // A closed standard output is seen where it is written.
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
-  if (!line.ok()) {
-    WriteError(absl::StrCat(info.name, ": ", line.status().message(), "\nTry ", info.name, " --help.\n"));
-    return kWrongUsage;
-  }
-  if (line->help) return RunGuarded(info, [&] { return WriteOutput(HelpText(info)); });
-  if (line->version) return RunGuarded(info, [&] { return WriteOutput(VersionText(info.name)); });
+  if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
+  EndOnSignals();
+  if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
+  if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
   return RunGuarded(info, run);
 }
 
@@ -71,11 +86,5 @@ absl::Status ForFlag(absl::string_view flag, const absl::Status& status) {
 }
 
 double SecondsSinceStart() { return static_cast<double>(RealClock().NowNanos() - start_ns) * 1e-9; }
-
-std::string VersionText(absl::string_view program) {
-  std::string text = absl::StrCat(program, " ", TESSERA_VERSION, " (commit ", TESSERA_COMMIT, ")\nkernels:");
-  for (KernelPath path : SupportedKernelPaths()) absl::StrAppend(&text, " ", KernelPathName(path));
-  return absl::StrCat(text, "; auto is ", KernelPathName(BestKernelPath()), "\n");
-}
 
 }  // namespace tessera

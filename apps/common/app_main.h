@@ -3,12 +3,12 @@
 //   int main(int argc, char** argv) { return tessera::AppMain(argc, argv, Info(), Run); }       // absl::Status Run();
 //
 // Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is what the command line's parser says, and every error of Run whose
-// message begins with a flag ("--context: found ..."). A Cancelled status ends quietly: the reader of standard output has gone
-// (0), or a signal asked for the end (130, 143). No stack traces, no exceptions; errors go to stderr as one sentence.
+// message begins with a flag ("--context: found ..."). A Cancelled status ends quietly by the signal that asked for the end
+// (interrupt.h). Errors go to stderr as one sentence, with --json, too: standard output holds a whole result or none. No stack
+// traces, no exceptions.
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -23,8 +23,5 @@ absl::Status ForFlag(absl::string_view flag, const absl::Status& status);
 
 // Seconds since the program started.
 double SecondsSinceStart();
-
-// "tessera_generate 0.1.0 (commit 1a2b3c4)" and, on a second line, the kernels.
-std::string VersionText(absl::string_view program);
 
 }  // namespace tessera

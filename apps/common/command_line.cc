@@ -1,15 +1,16 @@
 #include "tessera/apps/common/command_line.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <gflags/gflags.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "tessera/apps/common/help.h"
 #include "tessera/base/file.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
@@ -17,14 +18,18 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kColumns = 100;
-constexpr size_t kTextColumn = 28;
 constexpr int64_t kLargestFlagFile = 1 << 20;
 
 std::vector<std::string> NamesOf(const AppInfo& info) {
-  std::vector<std::string> names = {"help", "version", "flagfile"};
+  std::vector<std::string> names;
   for (const FlagGroup& group : info.groups) names.insert(names.end(), group.flags.begin(), group.flags.end());
+  for (const FlagDescription& flag : GeneralFlags()) names.push_back(flag.name);
   return names;
+}
+
+bool IsGeneral(const std::string& name) {
+  const std::vector<FlagDescription>& flags = GeneralFlags();
+  return std::any_of(flags.begin(), flags.end(), [&](const FlagDescription& flag) { return flag.name == name; });
 }
 
 const char* ExpectedBy(const std::string& type) {
@@ -35,30 +40,45 @@ const char* ExpectedBy(const std::string& type) {
   return "text";
 }
 
-// Goes through arguments one by one; a flag file's lines take the place of --flagfile.
+// What was found, for a message: not a whole file.
+std::string Shown(absl::string_view text) {
+  constexpr size_t kMost = 100;
+  return absl::StrCat("\"", text.substr(0, kMost), text.size() > kMost ? "...\"" : "\"");
+}
+
+absl::Status FlagError(absl::string_view name, absl::string_view found, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("--", name, ": found ", found, ", expected ", expected));
+}
+
+// An error in what a flag refers to, named after the place there.
+absl::Status At(absl::string_view place, const absl::Status& status) {
+  return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
+}
+
+// Goes through arguments one by one; what --flagfile and --fromenv refer to takes their place.
 class Parser {
  public:
   explicit Parser(const AppInfo& info) : names_(NamesOf(info)) {}
 
-  absl::Status Parse(absl::Span<const std::string> arguments, bool in_file) {
+  absl::Status Parse(absl::Span<const std::string> arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::string& argument = arguments[i];
       if (!absl::StartsWith(argument, "-") || argument == "-" || argument == "--") {
         return absl::InvalidArgumentError(
-            absl::StrCat("unexpected argument \"", argument, "\", expected a flag (put text in quotes: --prompt=\"two words\")"));
+            absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag (put text in quotes: --prompt=\"two words\")"));
       }
       const std::vector<std::string> parts = absl::StrSplit(argument, absl::MaxSplits('=', 1));
       std::string name = absl::StrReplaceAll(parts[0].substr(absl::StartsWith(argument, "--") ? 2 : 1), {{"-", "_"}});
       ASSIGN_OR_RETURN(const bool negated, Resolve(name));
       std::string value = negated ? "false" : "true";
       if (parts.size() == 2) {
-        if (negated) return absl::InvalidArgumentError(absl::StrCat("--no", name, ": found a value, expected none"));
+        if (negated) return FlagError("no" + name, "a value", "none");
         value = parts[1];
       } else if (!IsSwitch(name)) {
-        if (++i == arguments.size()) return absl::InvalidArgumentError(absl::StrCat("--", name, ": found no value, expected one"));
+        if (++i == arguments.size()) return FlagError(name, "no value", "one");
         value = arguments[i];
       }
-      RETURN_IF_ERROR(Set(name, value, in_file));
+      RETURN_IF_ERROR(Set(name, value));
     }
     return absl::OkStatus();
   }
@@ -68,10 +88,7 @@ class Parser {
  private:
   bool IsKnown(const std::string& name) const { return std::find(names_.begin(), names_.end(), name) != names_.end(); }
 
-  static bool IsSwitch(const std::string& name) {
-    gflags::CommandLineFlagInfo flag;
-    return gflags::GetCommandLineFlagInfo(name.c_str(), &flag) && flag.type == "bool";  // Includes --help and --version.
-  }
+  static bool IsSwitch(const std::string& name) { return DescribeFlag(name).type == "bool"; }
 
   // Finds the flag meant; true if it is a switch with "no" before it, which is then taken off the name.
   absl::StatusOr<bool> Resolve(std::string& name) const {
@@ -80,102 +97,70 @@ class Parser {
       name = name.substr(2);
       return true;
     }
-    const std::string nearest = NearestName(name, names_);
-    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", name, nearest.empty() ? "" : ": did you mean --", nearest,
+    constexpr size_t kLongestName = 64;
+    const std::string shown = name.substr(0, kLongestName), nearest = NearestName(shown, names_);
+    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", shown, nearest.empty() ? "" : ": did you mean --", nearest,
                                                    nearest.empty() ? "" : "?"));
   }
 
-  absl::Status Set(const std::string& name, const std::string& value, bool in_file) {
-    if (name == "help" || name == "version") {
-      (name == "help" ? line.help : line.version) = value != "false";
-      return absl::OkStatus();
+  absl::Status Set(const std::string& name, const std::string& value) {
+    const FlagDescription flag = DescribeFlag(name);
+    if (absl::StrContains(value, '\0')) return FlagError(name, "a NUL byte", ExpectedBy(flag.type));
+    if (value.empty() && flag.placeholder != "TEXT") {  // Not the default: --model=$FILE, with FILE unset, is a mistake.
+      return FlagError(name, "an empty value", flag.placeholder.empty() ? "true or false" : flag.placeholder);
     }
-    if (name == "flagfile") return ReadFlagFile(value, in_file);
-    if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("--", name, ": found \"", value, "\", expected ",
-                                                     ExpectedBy(gflags::GetCommandLineFlagInfoOrDie(name.c_str()).type)));
+    if (name == "help") return SetSwitch(name, value, &line.help);
+    if (name == "version") return SetSwitch(name, value, &line.version);
+    if (name == "flagfile") return ReadFlagFile(value);
+    if (name == "fromenv") return ReadEnvironment(name, value, /*required=*/true);
+    if (name == "tryfromenv") return ReadEnvironment(name, value, /*required=*/false);
+    if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return FlagError(name, Shown(value), ExpectedBy(flag.type));
+    return absl::OkStatus();
+  }
+
+  static absl::Status SetSwitch(const std::string& name, const std::string& value, bool* on) {
+    *on = value == "true";
+    return *on || value == "false" ? absl::OkStatus() : FlagError(name, Shown(value), ExpectedBy("bool"));
+  }
+
+  absl::Status ReadFlagFile(const std::string& path) {
+    if (in_file_) return FlagError("flagfile", Shown(path), "no flag file in a flag file");
+    const absl::StatusOr<std::string> text = ReadFileToString(path, kLargestFlagFile);
+    if (!text.ok()) return At("--flagfile", text.status());
+    in_file_ = true;
+    int number = 0;
+    for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+      ++number;
+      line = absl::StripAsciiWhitespace(line);
+      if (line.empty() || line[0] == '#') continue;
+      RETURN_IF_ERROR(At(absl::StrCat("--flagfile: ", path, ", line ", number), Parse({std::string(line)})));
+    }
+    in_file_ = false;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadEnvironment(const std::string& by, const std::string& names, bool required) {
+    const std::vector<std::string> list = absl::StrSplit(names, ',');
+    for (const std::string& name : list) {
+      if (!IsKnown(name) || IsGeneral(name)) return FlagError(by, Shown(name), "flags of this program, with commas between");
+      const std::string variable = absl::StrCat("FLAGS_", name);
+      const char* value = std::getenv(variable.c_str());
+      if (value != nullptr) RETURN_IF_ERROR(At(absl::StrCat("--", by, ": ", variable), Set(name, value)));
+      if (value == nullptr && required) return FlagError(by, absl::StrCat("no ", variable, " in the environment"), "it to be set");
     }
     return absl::OkStatus();
   }
 
-  absl::Status ReadFlagFile(const std::string& path, bool in_file) {
-    if (in_file) return absl::InvalidArgumentError(absl::StrCat("--flagfile: found ", path, " in a flag file, expected no other file"));
-    const absl::StatusOr<std::string> text = ReadFileToString(path, kLargestFlagFile);
-    if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--flagfile: ", text.status().message()));
-    std::vector<std::string> lines;
-    for (absl::string_view line : absl::StrSplit(*text, '\n')) {
-      line = absl::StripAsciiWhitespace(line);
-      if (!line.empty() && line[0] != '#') lines.emplace_back(line);
-    }
-    return Parse(lines, /*in_file=*/true);
-  }
-
   const std::vector<std::string> names_;
+  bool in_file_ = false;
 };
-
-// `text` in lines of at most kColumns, each after the first indented.
-std::string Wrapped(absl::string_view text, size_t indent) {
-  std::string lines;
-  size_t column = indent;
-  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    if (column > indent && column + 1 + word.size() > kColumns) {
-      absl::StrAppend(&lines, "\n", std::string(indent, ' '));
-      column = indent;
-    }
-    if (column > indent) {
-      lines += ' ';
-      ++column;
-    }
-    lines.append(word.data(), word.size());
-    column += word.size();
-  }
-  return lines;
-}
-
-std::string HelpLine(const std::string& left, absl::string_view text) {
-  std::string line = absl::StrCat("  ", left);
-  if (line.size() + 2 > kTextColumn) {
-    absl::StrAppend(&line, "\n", std::string(kTextColumn, ' '));
-  } else {
-    line.resize(kTextColumn, ' ');
-  }
-  return absl::StrCat(line, Wrapped(text, kTextColumn), "\n");
-}
-
-std::string FlagHelp(const std::string& name) {
-  const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
-  const size_t bar = flag.description.rfind('|');
-  const std::string left = absl::StrCat("--", name, bar > 0 ? "=" : "", flag.description.substr(0, bar));
-  std::string text = flag.description.substr(bar + 1);
-  double number;  // gflags writes 0.8 with 17 digits.
-  if (flag.type == "double" && absl::SimpleAtod(flag.default_value, &number)) {
-    absl::StrAppend(&text, " Default: ", number, ".");
-  } else if (flag.type != "bool" && !flag.default_value.empty()) {
-    absl::StrAppend(&text, " Default: ", flag.default_value, ".");
-  }
-  return HelpLine(left, text);
-}
 
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<const std::string> arguments) {
   Parser parser(info);
-  RETURN_IF_ERROR(parser.Parse(arguments, /*in_file=*/false));
+  RETURN_IF_ERROR(parser.Parse(arguments));
   return parser.line;
-}
-
-std::string HelpText(const AppInfo& info) {
-  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.name, ": ", info.summary), 0), "\n\nExamples:\n");
-  for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
-  for (const FlagGroup& group : info.groups) {
-    absl::StrAppend(&help, "\n", group.title, ":\n");
-    for (const std::string& name : group.flags) help += FlagHelp(name);
-  }
-  help += "\nGeneral:\n";
-  help += HelpLine("--flagfile=FILE", "Read further flags from a file, one a line; lines that begin with # are left out.");
-  help += HelpLine("--version", "Version and commit, and the kernels this CPU can run.");
-  help += HelpLine("--help", "This text.");
-  return help + "\nExit codes: 0 ok, 1 failed, 2 wrong usage.\n";
 }
 
 }  // namespace tessera

@@ -1,11 +1,13 @@
-// Reads a program's command line into gflags and writes its help: only the flags the program has, and nothing ends the process.
+// Reads a program's command line into gflags: only the flags the program has, and nothing ends the process.
 //
 //   const AppInfo info = {.name = "tessera_tokenize", .summary = "Turns text into token ids.", .groups = {ModelFlags()}};
 //   ASSIGN_OR_RETURN(CommandLine line, ParseCommandLine(info, {"--model=a.gguf", "--jsonl"}));
-//   if (line.help) Print(HelpText(info));
+//   if (line.help) Print(HelpText(info));                             // help.h
 //
-// Taken are --flag=value, --flag value, --flag and --noflag for switches, dashes for underlines, and --flagfile=FILE with one flag a
-// line. Every program has --help and --version. Errors are InvalidArgument that begin with the flag: "--top_k: found ...".
+// Taken are --flag=value, --flag value, --flag and --noflag for switches, and dashes for underlines. --flagfile=FILE stands for the
+// flags in that file, one --flag=value a line; it may not name another. --fromenv=a,b stands for the values of FLAGS_a and FLAGS_b in
+// the environment, --tryfromenv for those that are set. Of a flag given twice the last counts. Every program has these three, --help
+// and --version. Errors are InvalidArgument with the flag: "--top_k: found ...", "--flagfile: FILE, line 3: --top_k: found ...".
 // Threads: before others are started.
 #pragma once
 
@@ -32,8 +34,5 @@ struct CommandLine {
 
 // Sets the flags. `arguments` are those after the program's name.
 absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<const std::string> arguments);
-
-// Summary, examples and flags, for a terminal 100 columns wide.
-std::string HelpText(const AppInfo& info);
 
 }  // namespace tessera

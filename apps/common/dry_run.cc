@@ -1,78 +1,136 @@
 #include "tessera/apps/common/dry_run.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/common/flags.h"
+#include "tessera/apps/common/output.h"
 #include "tessera/base/byte_size.h"
-#include "tessera/base/checked_math.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 
 namespace tessera {
 namespace {
 
-absl::StatusOr<int64_t> CacheBytes(const ModelConfig& config, int64_t context, KvFormat format) {
-  ASSIGN_OR_RETURN(const int64_t slots, CheckedAlignUp(context, KvView::kSlotsPerBlock));
-  const int64_t row = KvView::KeyBytes(format, config.kv_heads, config.head_size, 1) +
-                      KvView::ValueBytes(format, config.kv_heads, config.head_size, 1);
-  ASSIGN_OR_RETURN(const int64_t layer, CheckedMul(row, slots));
-  return CheckedMul(layer, static_cast<int64_t>(config.layers.size()));
+struct LoadPlan {
+  const Engine& engine;
+  std::string path;                // "fast" or "reference".
+  std::string kernels;             // "none" on the reference path.
+  EngineMemory memory;
+  int64_t program_bytes = 0;       // Code, libraries, stacks.
+  int64_t tokenizer_bytes = 0;     // And metadata.
+  int64_t logits_bytes = 0;
+  int64_t Total() const { return memory.Total() + program_bytes + tokenizer_bytes + logits_bytes; }
+};
+
+struct FormatUse {
+  std::set<std::string> tensors;
+  int64_t bytes = 0;               // As loaded.
+};
+
+std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
+  std::map<std::string, FormatUse> uses;
+  for (int unit = 0; unit < engine.layout().units(); ++unit) {
+    for (const WeightLayout::Placed& placed : engine.layout().PartsOfUnit(unit)) {
+      FormatUse& use = uses[std::string(engine.file().FindTensor(*placed.tensor)->format->name)];
+      use.tensors.insert(*placed.tensor);
+      use.bytes += placed.part->bytes;
+    }
+  }
+  return uses;
+}
+
+int64_t LargestUnit(const WeightLayout& layout) {
+  int64_t largest = 0;
+  for (int unit = 0; unit < layout.units(); ++unit) largest = std::max(largest, layout.UnitBytes(unit));
+  return largest;
+}
+
+std::string PlanText(const LoadPlan& plan) {
+  const Engine& engine = plan.engine;
+  Table what({{"what"}, {"value"}});
+  what.AddRow({"model", engine.file().path()});
+  what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
+  what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, ")")});
+  what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
+  what.AddRow({"units", absl::StrCat(engine.layout().units(), ", the largest ", FormatByteSize(LargestUnit(engine.layout())))});
+  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
+  for (const auto& [format, use] : UseOfFormats(engine)) {
+    formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
+  }
+  Table memory({{"memory"}, {"most", Table::Align::kRight}});
+  const auto add = [&](const char* part, int64_t bytes) { memory.AddRow({part, FormatByteSize(bytes)}); };
+  add("weights", plan.memory.weights);
+  add("keys and values", plan.memory.cache);
+  add("scratch of graphs", plan.memory.graphs);
+  add("hidden states", plan.memory.hidden_states);
+  add("logits", plan.logits_bytes);
+  add("tokenizer, metadata", plan.tokenizer_bytes);
+  add("program", plan.program_bytes);
+  add("total", plan.Total());
+  return absl::StrCat(what.ToString(), "\n", formats.ToString(), "\n", memory.ToString());
+}
+
+void WriteFormats(JsonWriter& json, const Engine& engine) {
+  json.BeginArray();
+  for (const auto& [format, use] : UseOfFormats(engine)) {
+    json.BeginObject().Key("format").String(format);
+    json.Key("tensors").Int(static_cast<int64_t>(use.tensors.size())).Key("bytes").Int(use.bytes).EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
+  json.BeginObject();
+  json.Key("weights").Int(plan.memory.weights);
+  json.Key("cache").Int(plan.memory.cache);
+  json.Key("graphs").Int(plan.memory.graphs);
+  json.Key("hidden_states").Int(plan.memory.hidden_states);
+  json.Key("logits").Int(plan.logits_bytes);
+  json.Key("tokenizer").Int(plan.tokenizer_bytes);
+  json.Key("program").Int(plan.program_bytes);
+  json.Key("total").Int(plan.Total());
+  json.EndObject();
+}
+
+std::string PlanJson(const LoadPlan& plan) {
+  const Engine& engine = plan.engine;
+  JsonWriter json(2);
+  json.BeginObject();
+  json.Key("model").String(engine.file().path());
+  json.Key("architecture").String(engine.config().architecture);
+  json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
+  json.Key("context").Int(engine.context());
+  json.Key("trained_context").Int(engine.config().context_length);
+  json.Key("path").String(plan.path);
+  json.Key("kernels").String(plan.kernels);
+  json.Key("threads").Int(engine.threads());
+  json.Key("units").Int(engine.layout().units());
+  json.Key("largest_unit_bytes").Int(LargestUnit(engine.layout()));
+  WriteFormats(json.Key("formats"), engine);
+  WriteMemory(json.Key("memory_bytes"), plan);
+  json.EndObject();
+  return std::move(json).Take() + "\n";
 }
 
 }  // namespace
 
-absl::StatusOr<LoadPlan> PlanLoad(const EngineOptions& options) {
-  const bool reference = options.path == ComputePath::kReference;
-  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(options.model_path));
-  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(*file));
-  ASSIGN_OR_RETURN(const WeightLayout layout,
-                   WeightLayout::Plan(*file, config, reference ? WeightEncoding::kFloat32 : WeightEncoding::kPacked));
+absl::Status ShowLoadPlan(const EngineOptions& options, int logit_rows) {
+  const int64_t before = PeakMemoryBytes();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  LoadPlan plan = {.engine = *engine, .program_bytes = before, .tokenizer_bytes = PeakMemoryBytes() - before};
+  ASSIGN_OR_RETURN(plan.memory, engine->PlanMemory());
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
-  LoadPlan plan;
-  plan.model = options.model_path;
-  plan.architecture = config.architecture;
-  plan.layers = static_cast<int>(config.layers.size());
-  plan.weight_units = layout.units();
-  plan.weight_bytes = layout.TotalBytes();
-  plan.trained_context = config.context_length;
-  ASSIGN_OR_RETURN(plan.context, ContextOf(options, config));
-  ASSIGN_OR_RETURN(plan.cache_bytes, CacheBytes(config, plan.context, reference ? KvFormat::kFloat : KvFormat::kHalf));
-  ASSIGN_OR_RETURN(plan.threads, ThreadsOf(options));
+  const bool reference = options.path == ComputePath::kReference;
   plan.path = reference ? "reference" : "fast";
   plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
-  return plan;
-}
-
-std::string PlanText(const LoadPlan& plan) {
-  Table table({{"what"}, {"value"}});
-  table.AddRow({"model", plan.model});
-  table.AddRow({"architecture", plan.architecture});
-  table.AddRow({"layers", absl::StrCat(plan.layers)});
-  table.AddRow({"weights", absl::StrCat(FormatByteSize(plan.weight_bytes), " in ", plan.weight_units, " units")});
-  table.AddRow({"keys and values", absl::StrCat(FormatByteSize(plan.cache_bytes), " when the context is full")});
-  table.AddRow({"context", absl::StrCat(plan.context, " tokens (trained for ", plan.trained_context, ")")});
-  table.AddRow({"threads", absl::StrCat(plan.threads)});
-  table.AddRow({"path", plan.path});
-  table.AddRow({"kernels", plan.kernels});
-  return table.ToString();
-}
-
-std::string PlanJson(const LoadPlan& plan) {
-  JsonWriter json(2);
-  json.BeginObject();
-  json.Key("model").String(plan.model);
-  json.Key("architecture").String(plan.architecture);
-  json.Key("layers").Int(plan.layers);
-  json.Key("weight_bytes").Int(plan.weight_bytes);
-  json.Key("weight_units").Int(plan.weight_units);
-  json.Key("cache_bytes").Int(plan.cache_bytes);
-  json.Key("context").Int(plan.context);
-  json.Key("trained_context").Int(plan.trained_context);
-  json.Key("threads").Int(plan.threads);
-  json.Key("path").String(plan.path);
-  json.Key("kernels").String(plan.kernels);
-  json.EndObject();
-  return std::move(json).Take() + "\n";
+  plan.logits_bytes = int64_t{logit_rows} * engine->config().vocabulary * static_cast<int64_t>(sizeof(float));
+  return WriteOutput(FLAGS_json ? PlanJson(plan) : PlanText(plan));
 }
 
 }  // namespace tessera

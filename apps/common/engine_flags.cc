@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/flags.h"
+#include "tessera/apps/common/interrupt.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
@@ -58,12 +59,8 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   options.path = *path;
   options.kernels = FLAGS_kernels;
   options.timeline = timeline;
+  options.cancel = &CancelRequested();
   return options;
-}
-
-absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(Timeline* timeline) {
-  ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(timeline));
-  return Engine::Load(options);
 }
 
 absl::StatusOr<Sampler> SamplerOfFlags() {

@@ -1,7 +1,7 @@
 // From flags to what the runtime takes: the model's path, the engine, the sampler, stop strings and the trace.
 //
 //   Trace trace;                                              // --trace
-//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, LoadEngine(trace.timeline()));
+//   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
 //   ...
 //   return trace.Finish(status);
 //
@@ -22,9 +22,8 @@ namespace tessera {
 // --model, or the default model in the cache. An error says how to fetch that.
 absl::StatusOr<std::string> ModelPath();
 
-// All flags of ModelFlags(), checked before anything is read.
+// All flags of ModelFlags(), checked before anything is read. What cancels is CancelRequested().
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
-absl::StatusOr<std::unique_ptr<Engine>> LoadEngine(Timeline* timeline);
 
 absl::StatusOr<Sampler> SamplerOfFlags();
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();

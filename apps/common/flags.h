@@ -3,7 +3,8 @@
 //   const AppInfo info = {.name = "tessera_logits", ..., .groups = {ModelFlags(), {"Output", {"jsonl", "top"}}}};
 //   if (FLAGS_top < 1) ...
 //
-// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|what it does".
+// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|what it does";
+// the placeholder TEXT says that the value may be empty. docs/flags.md lists them all.
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ DECLARE_int32(context);
 DECLARE_string(path);
 DECLARE_string(kernels);
 DECLARE_string(trace);
+DECLARE_bool(dry_run);
 // Sampling.
 DECLARE_uint64(seed);
 DECLARE_double(temperature);
@@ -37,7 +39,6 @@ DECLARE_int32(n_predict);
 // Input and output.
 DECLARE_bool(json);
 DECLARE_bool(jsonl);
-DECLARE_bool(dry_run);
 // Of single programs.
 DECLARE_bool(special);
 DECLARE_int32(top);
@@ -58,7 +59,7 @@ struct FlagGroup {
   std::vector<std::string> flags;
 };
 
-FlagGroup ModelFlags();      // --model --threads --context --path --kernels --trace
+FlagGroup ModelFlags();      // --model --threads --context --path --kernels --trace --dry_run
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

@@ -21,14 +21,12 @@ bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(fla
 
 // Appends what standard input has next; false at its end.
 absl::StatusOr<bool> ReadSome(std::string* text) {
+  if (!WaitForInput(STDIN_FILENO)) return absl::CancelledError("standard input: interrupted");
   char buffer[1 << 16];
-  while (true) {
-    const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
-    if (bytes > 0) text->append(buffer, bytes);
-    if (bytes >= 0) return bytes > 0;
-    if (errno != EINTR) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
-    if (CancelRequested()) return absl::CancelledError("standard input: interrupted");
-  }
+  const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
+  if (bytes < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
+  text->append(buffer, bytes);
+  return bytes > 0;
 }
 
 absl::Status CheckSize(size_t bytes) {

@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-constexpr int64_t kLargestPrompt = int64_t{64} << 20;
+constexpr int64_t kLargestPrompt = int64_t{64} << 20;  // Also of a line of requests.
 
 // --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
 // dropped. Errors begin with the flag if none or both are given.
@@ -27,8 +27,8 @@ bool PromptGiven();  // By a flag.
 
 class LineReader {
  public:
-  // The next line without its line break; false at the end. Cancelled if a signal came (interrupt.h); ResourceExhausted for a line
-  // longer than kLargestPrompt.
+  // The next line without its line break; false at the end. Cancelled if a signal came (WaitForInput); ResourceExhausted for a
+  // line longer than kLargestPrompt.
   absl::StatusOr<bool> Next(std::string* line);
 
  private:

@@ -1,30 +1,44 @@
-// Ctrl-C ends an answer, and a second time the program; SIGTERM ends both.
+// What ends a program early: Ctrl-C (SIGINT), SIGTERM, a terminal that closes (SIGHUP), a reader of standard output that goes.
 //
-//   CatchInterrupts();                                        // once, when there is something to end cleanly
-//   GenerateOptions options = {.cancel = &CancelRequested()};
+//   EndOnSignals();                                           // in main: each of them ends the process at once
+//   CatchSignals(CtrlC::kEndsProgram);                        // from here on there is something to end in order
+//   EngineOptions options = {.cancel = &CancelRequested()};
 //   if (TerminationRequested()) return absl::CancelledError("");
-//   ForgetInterrupt();                                        // the next answer
 //
-// A second signal before ForgetInterrupt ends the process at once, with exit code 130 (Ctrl-C) or 143 (SIGTERM). Without
-// CatchInterrupts signals do what they always do. Threads: signals come on any; the rest is the main thread's.
+// Before CatchSignals a signal ends the process where it stands: its status is the signal's own (a shell shows 130, 143, 129), and
+// no temporary file stays behind. After it, the first signal asks for an end (CancelRequested) and wakes WaitForInput. If the
+// program is still there kGraceMillis later, it ends as before; so it does at once at a second signal before ForgetInterrupt.
+// With CtrlC::kEndsAnswer, Ctrl-C alone sets no such limit: the program goes on with the next question.
+// A reader of standard output that goes away ends the process at once and quietly, with exit code 0, even while nothing is written.
+// A signal that is ignored when the program starts (nohup) stays so.
+// Threads: signals come on any; the rest is the main thread's.
 #pragma once
 
 #include <atomic>
 
 namespace tessera {
 
-void CatchInterrupts();
+constexpr int kGraceMillis = 100;
+
+void EndOnSignals();
+
+enum class CtrlC { kEndsProgram, kEndsAnswer };
+void CatchSignals(CtrlC meaning);  // REQUIRES: called once, after EndOnSignals.
 
 // True from a signal, or from RequestCancel, to ForgetInterrupt.
 const std::atomic<bool>& CancelRequested();
 void RequestCancel();
 
-// True for good after SIGTERM.
+// True for good once a signal has asked for the program's end, not only the answer's.
 bool TerminationRequested();
 
+// Ready for the next answer, unless the program is to end.
 void ForgetInterrupt();
 
-// What a program that ends because of a Cancelled status exits with: 143 after SIGTERM, 130 after Ctrl-C, else 0.
-int SignalExitCode();
+// Waits until `file` can be read, or has ended. False, once for each signal, if one came first or since ForgetInterrupt.
+bool WaitForInput(int file);
+
+// Ends the process by the signal that came. Returns if none did.
+void EndAsSignalled();
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/common/input.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/apps/common/prompt_size.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -21,6 +22,7 @@ absl::Status CheckId(const JsonValue& request) {
 }  // namespace
 
 absl::Status ForEachRequest(const std::function<absl::Status(const JsonValue& request)>& answer) {
+  const JsonValue::Limits limits = {.max_bytes = kLargestPrompt};  // A line that can be read can be parsed.
   LineReader reader;
   std::string line;
   for (int64_t number = 1;; ++number) {
@@ -28,7 +30,7 @@ absl::Status ForEachRequest(const std::function<absl::Status(const JsonValue& re
     if (!more) return absl::OkStatus();
     if (absl::StripAsciiWhitespace(line).empty()) continue;
     const std::string source = absl::StrCat("standard input, line ", number);
-    ASSIGN_OR_RETURN(const JsonValue request, JsonValue::Parse(line, source));
+    ASSIGN_OR_RETURN(const JsonValue request, JsonValue::Parse(line, source, limits));
     RETURN_IF_ERROR(CheckId(request));
     const absl::Status status = answer(request);
     if (status.ok() || absl::IsCancelled(status) || absl::StartsWith(status.message(), source)) {
@@ -39,7 +41,7 @@ absl::Status ForEachRequest(const std::function<absl::Status(const JsonValue& re
   }
 }
 
-absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, const Tokenizer& tokenizer, int vocabulary) {
+absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, const Engine& engine) {
   if (request.Has("text") == request.Has("tokens")) {
     return request.Error(request.Has("text") ? "text and tokens" : "neither text nor tokens", "one of them");
   }
@@ -47,10 +49,11 @@ absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, con
   if (request.Has("text")) {
     ASSIGN_OR_RETURN(const std::string text, request.String("text"));
     ASSIGN_OR_RETURN(const bool special, request.BoolOr("special", false));
-    tokens = tokenizer.Encode(text, {.parse_special = special, .add_bos = true});
+    RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+    tokens = engine.tokenizer().Encode(text, {.parse_special = special, .add_bos = true});
   } else {
     ASSIGN_OR_RETURN(const JsonValue list, request.Value("tokens"));
-    ASSIGN_OR_RETURN(const std::vector<int64_t> ids, list.AsInts(0, vocabulary - 1));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> ids, list.AsInts(0, engine.config().vocabulary - 1));
     tokens.assign(ids.begin(), ids.end());
   }
   if (tokens.empty()) return request.Error("no tokens", "at least one");

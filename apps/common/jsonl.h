@@ -1,7 +1,7 @@
 // Requests from standard input, one JSON object a line, each with an "id" that its answer repeats.
 //
 //   RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
-//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, RequestTokens(request, *tokenizer, vocabulary));
+//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, RequestTokens(request, *engine));
 //     JsonWriter answer = BeginAnswer(request);                     // {"id": ...
 //     WriteTokens(answer.Key("tokens"), tokens);
 //     return WriteAnswer(std::move(answer));                        // ... } and a line break, at once
@@ -17,15 +17,15 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/json.h"
-#include "tessera/model/tokenizer.h"
+#include "tessera/runtime/engine.h"
 
 namespace tessera {
 
 absl::Status ForEachRequest(const std::function<absl::Status(const JsonValue& request)>& answer);
 
-// The request's "tokens", each below `vocabulary`, or those of its "text", with BOS where the model asks for it. Special tokens
+// The request's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it. Special tokens
 // written out in the text count only where the request says "special": true.
-absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, const Tokenizer& tokenizer, int vocabulary);
+absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, const Engine& engine);
 
 // The beginning of an answer: an object with the request's id.
 JsonWriter BeginAnswer(const JsonValue& request);

@@ -28,7 +28,6 @@ int WriteAll(int file, absl::string_view text) {
 absl::Status WriteOutput(absl::string_view text) {
   const int error = WriteAll(STDOUT_FILENO, text);
   if (error == 0) return absl::OkStatus();
-  if (error == EPIPE) return absl::CancelledError("standard output: the reader has gone");
   return absl::UnavailableError(absl::StrCat("standard output: ", std::strerror(error)));
 }
 

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// Cancelled if the reader has gone (the program then ends quietly); Unavailable with the system's words for any other failure.
+// Unavailable with the system's words. A reader that has gone ends the process (interrupt.h).
 absl::Status WriteOutput(absl::string_view text);
 
 // Whether it arrives or not.

@@ -17,6 +17,8 @@ absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
   return absl::OkStatus();
 }
 
+int64_t RoundedBytes(const HostGraph& graph) { return QuantizedRows::BytesFor(graph.compiled.row_capacity, graph.widest_input); }
+
 int LongestPath(const RunArguments& arguments) {
   int longest = 0;
   for (const SlotPath& path : arguments.paths) {
@@ -66,7 +68,7 @@ absl::StatusOr<GraphHandle> HostDevice::Load(const CompiledGraph& graph) {
   auto loaded = std::make_unique<LoadedGraph>();
   loaded->host = PrepareForHost(graph);
   RETURN_IF_ERROR(GrowTo(arena_, graph.arena_bytes));
-  RETURN_IF_ERROR(GrowTo(rounded_, QuantizedRows::BytesFor(graph.row_capacity, loaded->host.widest_input)));
+  RETURN_IF_ERROR(GrowTo(rounded_, RoundedBytes(loaded->host)));
   graphs_.push_back(std::move(loaded));
   return static_cast<GraphHandle>(graphs_.size()) - 1;
 }
@@ -87,6 +89,17 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
                        private_.data(), scratch_bytes, longest};
   pool_.Run([&run](int index) { Worker(run, index).Run(); });
   return absl::OkStatus();
+}
+
+int64_t HostDevice::ScratchBytes(int longest_path) const {
+  int64_t arena = 0, rounded = 0, worker = 0;
+  for (const std::unique_ptr<LoadedGraph>& loaded : graphs_) {
+    const HostGraph& graph = loaded->host;
+    arena = std::max(arena, graph.compiled.arena_bytes);
+    rounded = std::max(rounded, RoundedBytes(graph));
+    worker = std::max(worker, WorkerScratchBytes(graph, graph.widest_head > 0 ? longest_path : 0));
+  }
+  return arena + rounded + worker * pool_.threads();
 }
 
 }  // namespace tessera

@@ -41,6 +41,7 @@ class HostDevice : public Device {
   KvFormat kv_format() const override { return KvFormat::kHalf; }
   absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) override;
   absl::Status Run(GraphHandle handle, const RunArguments& arguments) override;
+  int64_t ScratchBytes(int longest_path) const override;
 
  private:
   struct LoadedGraph;

@@ -1,6 +1,7 @@
 #include "tessera/npu/reference/reference_device.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -204,6 +205,19 @@ absl::Status ReferenceDevice::Run(GraphHandle handle, const RunArguments& argume
   const GraphRun run(compiled.graph, arguments, scratch_, pool_);
   for (const Operator& op : compiled.graph.operators) std::visit(run, op);
   return absl::OkStatus();
+}
+
+// Buffers of one number are shared by all graphs, and a vector keeps the largest size it had.
+int64_t ReferenceDevice::ScratchBytes(int longest_path) const {
+  std::vector<int64_t> largest;
+  for (const CompiledGraph& compiled : graphs_) {
+    const std::vector<GraphBuffer>& buffers = compiled.graph.buffers;
+    largest.resize(std::max(largest.size(), buffers.size()), 0);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].kind == BufferKind::kScratch) largest[i] = std::max<int64_t>(largest[i], compiled.row_capacity * buffers[i].columns);
+    }
+  }
+  return std::accumulate(largest.begin(), largest.end(), int64_t{0}) * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace tessera

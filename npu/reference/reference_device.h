@@ -27,6 +27,7 @@ class ReferenceDevice : public Device {
   KvFormat kv_format() const override { return KvFormat::kFloat; }
   absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) override;
   absl::Status Run(GraphHandle handle, const RunArguments& arguments) override;
+  int64_t ScratchBytes(int longest_path) const override;
 
  private:
   ThreadPool* pool_;

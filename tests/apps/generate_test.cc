@@ -167,14 +167,6 @@ TEST(Generate, TruncatedFileIsAClearError) {
   }
 }
 
-TEST(Generate, DryRunSaysWhatWouldBeLoaded) {
-  const JsonValue plan = Json(Generate({"--dry_run", "--json", "--context=128"}).output);
-  EXPECT_EQ(*plan.Int("layers"), 2);
-  EXPECT_EQ(*plan.Int("context"), 128);
-  EXPECT_EQ(*plan.Int("cache_bytes"), 2 * 2 * 2 * 16 * 128 * 2) << "layers, keys and values, heads, head size, slots, FP16";
-  EXPECT_NE(Generate({"--dry_run"}).output.find("weights"), std::string::npos);
-}
-
 TEST(Generate, DialogueKeepsItsHistory) {
   const Ended two = Generate({"--chat", "--chat_template=chatml", "--n_predict=6"}, "the\nin\n");
   const Ended reset = Generate({"--chat", "--chat_template=chatml", "--n_predict=6"}, "the\n/reset\nin\n/exit\nnever read\n");
@@ -187,22 +179,19 @@ TEST(Generate, DialogueKeepsItsHistory) {
   EXPECT_NE(two.errors.find("peak memory"), std::string::npos);
 }
 
-TEST(Generate, InterruptEndsTheAnswerAndStillPrintsTheSummary) {
-  Program program("tessera_generate", With({"--prompt=the", "--n_predict=0", "--context=400000"}));
-  EXPECT_NE(program.FirstOutput(), "");
-  program.Signal(SIGINT);
-  const Ended ended = program.Finish("");
-  EXPECT_EQ(ended.code, 0) << ended.errors;
-  EXPECT_NE(ended.errors.find("peak memory"), std::string::npos) << ended.errors;
-}
-
-TEST(Generate, TerminationEndsTheProgramWithItsCode) {
-  Program program("tessera_generate", With({"--prompt=the", "--n_predict=0", "--context=400000"}));
-  EXPECT_NE(program.FirstOutput(), "");
-  program.Signal(SIGTERM);
-  const Ended ended = program.Finish("");
-  EXPECT_EQ(ended.code, 128 + SIGTERM) << ended.errors;
-  EXPECT_NE(ended.errors.find("peak memory"), std::string::npos) << ended.errors;
+TEST(Generate, ASignalEndsTheAnswerAndTheSummaryIsStillPrinted) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    bool summary = false;
+    for (int i = 0; i < 5 && !summary; ++i) {  // It has kGraceMillis, which a busy machine may use up.
+      Program program("tessera_generate", With({"--prompt=the", "--n_predict=0", "--context=400000"}));
+      EXPECT_NE(program.FirstOutput(), "");
+      program.Signal(signal);
+      const Ended ended = program.Finish("");
+      EXPECT_EQ(ended.code, 128 + signal) << ended.errors;
+      summary = ended.errors.find("peak memory") != std::string::npos;
+    }
+    EXPECT_TRUE(summary) << signal;
+  }
 }
 
 TEST(Generate, AnInterruptEndsTheWaitForRequests) {
@@ -215,16 +204,29 @@ TEST(Generate, AnInterruptEndsTheWaitForRequests) {
   EXPECT_EQ(program.Finish("").code, 128 + SIGINT);
 }
 
-TEST(Generate, RepeatedInterruptsEndADialogue) {
+TEST(Generate, TwoInterruptsBetweenAnswersEndADialogue) {
   Program program("tessera_generate", With({"--chat", "--chat_template=chatml", "--n_predict=2"}));
   program.Write("the\n");
   EXPECT_NE(program.FirstOutput(), "");
-  for (int i = 0; i < 500 && program.Running(); ++i) {
-    program.Signal(SIGINT);
-    usleep(10'000);
-  }
-  EXPECT_FALSE(program.Running());
-  EXPECT_EQ(program.Finish("").code, 130);
+  usleep(500'000);  // Two tokens are long done.
+  program.Signal(SIGINT);
+  usleep(200'000);
+  EXPECT_TRUE(program.Running());
+  program.Signal(SIGINT);
+  program.MillisToEnd();
+  const Ended ended = program.Finish("");
+  EXPECT_EQ(ended.code, 128 + SIGINT);
+  EXPECT_NE(ended.errors.find("Ctrl-C again or /exit ends the program."), std::string::npos) << ended.errors;
+}
+
+TEST(Generate, AnInterruptEndsAnAnswerAndTheDialogueGoesOn) {
+  Program program("tessera_generate", With({"--chat", "--chat_template=chatml", "--n_predict=0", "--context=400000"}));
+  program.Write("the\n");
+  EXPECT_NE(program.FirstOutput(), "");
+  program.Signal(SIGINT);
+  const Ended ended = program.Finish("/exit\n");
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_NE(ended.errors.find("peak memory"), std::string::npos) << ended.errors;
 }
 
 TEST(Generate, ReaderThatGoesAwayEndsItQuietly) {

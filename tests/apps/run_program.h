@@ -5,6 +5,7 @@
 //   EXPECT_EQ(ended.code, 0) << ended.errors;
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -19,6 +20,12 @@
 namespace tessera {
 
 inline std::string TinyModel(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
+
+inline const std::vector<std::string>& Programs() {
+  static const std::vector<std::string> programs = {"tessera_bench",   "tessera_generate",   "tessera_inspect",
+                                                    "tessera_logits",  "tessera_perplexity", "tessera_tokenize"};
+  return programs;
+}
 
 struct Ended {
   int code;            // 128 + the signal's number if one ended it.
@@ -74,6 +81,14 @@ class Program {
     int status;
     if (process_ > 0 && waitpid(process_, &status, WNOHANG) == process_) Keep(status);
     return process_ > 0;
+  }
+
+  // Waits for its end; the milliseconds that took, or 10000 if it has not come by then.
+  double MillisToEnd() {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto passed = [&] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(); };
+    while (Running() && passed() < 10'000) usleep(500);
+    return Running() ? 10'000 : passed();
   }
 
   // Gives it `input` and the end of input, and waits for its end.

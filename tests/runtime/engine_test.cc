@@ -35,7 +35,7 @@ TEST(Engine, ShowsWhatItWasBuiltFrom) {
   EXPECT_EQ(engine->timeline(), nullptr);
   EXPECT_EQ(engine->forward().row_capacity(), 100);  // More rows than positions cannot come.
   EXPECT_EQ(engine->cache().slots(), 112);
-  EXPECT_EQ(engine->cache_bytes(), 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
+  EXPECT_EQ(engine->memory().cache, 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
 }
 
 TEST(Engine, DefaultsAreTheModelsContextAndAllCores) {
@@ -49,7 +49,7 @@ TEST(Engine, DefaultsAreTheModelsContextAndAllCores) {
 TEST(Engine, TheReferencePathKeepsFloats) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .path = ComputePath::kReference}));
   EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kFloat32);
-  EXPECT_EQ(engine->cache_bytes(), 2 * 512 * (2 * 16 + 2 * 16) * 4);
+  EXPECT_EQ(engine->memory().cache, 2 * 512 * (2 * 16 + 2 * 16) * 4);
 }
 
 TEST(Engine, WrongOptionsAreNamed) {

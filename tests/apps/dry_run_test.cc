@@ -1,0 +1,88 @@
+// --dry_run: what is foretold is what comes.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/json.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/real_models.h"
+
+namespace tessera {
+namespace {
+
+JsonValue RunJson(const std::string& program, const std::vector<std::string>& arguments) {
+  const Ended ended = RunProgram(program, arguments);
+  absl::StatusOr<JsonValue> value = JsonValue::Parse(ended.output);
+  CHECK(value.ok()) << value.status() << ended.errors;
+  return *value;
+}
+
+TEST(DryRun, PartsAreThoseOfALoadedEngine) {
+  for (const std::string path : {"fast", "reference"}) {
+    for (const std::string model : {"llama", "gemma3"}) {
+      const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel(model), "--dry_run", "--json", "--context=128", "--threads=2", "--path=" + path});
+      const absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(
+          {.model_path = TinyModel(model), .threads = 2, .context = 128, .path = path == "fast" ? ComputePath::kFast : ComputePath::kReference});
+      ASSERT_TRUE(engine.ok()) << engine.status();
+      const EngineMemory memory = (*engine)->memory();
+      const JsonValue bytes = *plan.Object("memory_bytes");
+      EXPECT_EQ(*bytes.Int("weights"), memory.weights);
+      EXPECT_EQ(*bytes.Int("cache"), memory.cache);
+      EXPECT_EQ(*bytes.Int("graphs"), memory.graphs);
+      EXPECT_EQ(*bytes.Int("hidden_states"), memory.hidden_states);
+      EXPECT_EQ(*bytes.Int("logits"), (*engine)->config().vocabulary * 4);
+      int64_t sum = 0;
+      for (const std::string& part : bytes.Keys()) sum += part == "total" ? 0 : *bytes.Int(part);
+      EXPECT_EQ(*bytes.Int("total"), sum);
+    }
+  }
+}
+
+TEST(DryRun, SizesAreThoseWorkedOutByHand) {
+  const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128"});
+  EXPECT_EQ(*plan.Int("layers"), 2);
+  EXPECT_EQ(*plan.Int("context"), 128);
+  EXPECT_EQ(*plan.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 16 * 128 * 2) << "layers, keys and values, heads, head size, slots, FP16";
+  int64_t tensors = 0, bytes = 0;
+  const JsonValue formats = *plan.Array("formats");
+  for (int64_t i = 0; i < formats.size(); ++i) {
+    tensors += *formats[i].Int("tensors");
+    bytes += *formats[i].Int("bytes");
+  }
+  EXPECT_EQ(tensors, 21) << "all tensors of the file";
+  EXPECT_LE(bytes, *plan.Object("memory_bytes")->Int("weights"));
+}
+
+TEST(DryRun, EveryProgramThatLoadsWeightsHasIt) {
+  const std::string model = "--model=" + TinyModel("llama");
+  for (const std::string program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_bench"}) {
+    const Ended text = RunProgram(program, {model, "--dry_run"});  // No prompt, and none is asked for.
+    EXPECT_EQ(text.code, 0) << text.errors;
+    for (const char* part : {"units", "F32", "weights", "keys and values", "scratch of graphs", "tokenizer", "total"}) {
+      EXPECT_NE(text.output.find(part), std::string::npos) << program << ": " << part;
+    }
+    EXPECT_TRUE(RunJson(program, {model, "--dry_run", "--json"}).Has("memory_bytes"));
+  }
+  EXPECT_EQ(*RunJson("tessera_perplexity", {model, "--dry_run", "--json", "--window=64"}).Int("context"), 64) << "as in a run";
+}
+
+// The whole context is filled, in passes of all rows, so that the measured peak is the greatest there can be.
+TEST(DryRun, TotalAgreesWithTheMeasuredPeakOfARealModel) {
+  const std::string model = RealModelPath("smollm2");
+  if (model.empty()) FAIL() << RealModelMissing("smollm2");
+  const std::string prompt = ::testing::TempDir() + "/dry_run_test_prompt";
+  std::ofstream file(prompt);
+  for (int i = 0; i < 600; ++i) file << " word";
+  file.close();
+  const std::vector<std::string> flags = {"--model=" + model, "--context=640", "--json", "--threads=2"};
+  std::vector<std::string> plan = flags, run = flags;
+  plan.push_back("--dry_run");
+  run.insert(run.end(), {"--raw", "--prompt_file=" + prompt, "--n_predict=0", "--temperature=0"});
+  const int64_t planned = *RunJson("tessera_generate", plan).Object("memory_bytes")->Int("total");
+  const int64_t measured = *RunJson("tessera_generate", run).Object("timings")->Int("peak_memory_bytes");
+  EXPECT_NEAR(static_cast<double>(measured) / static_cast<double>(planned), 1.0, 0.06) << planned << " planned, " << measured << " measured";
+}
+
+}  // namespace
+}  // namespace tessera

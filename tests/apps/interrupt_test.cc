@@ -1,0 +1,97 @@
+#include "tessera/apps/common/interrupt.h"
+
+#include <csignal>
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+// Signals are the process's: each test has one of its own. Its exit code, or 128 + the signal that ended it.
+int CodeOf(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    EndOnSignals();
+    _exit(body());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Standard input that never says anything.
+int SilentInput() {
+  int ends[2];
+  return pipe(ends) == 0 ? ends[0] : -1;
+}
+
+TEST(Interrupt, EndsTheProcessUntilCaught) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    EXPECT_EQ(CodeOf([&] { return raise(signal); }), 128 + signal);
+  }
+}
+
+TEST(Interrupt, TheFirstAsksAndTheSecondEnds) {
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsAnswer);
+    raise(SIGINT);
+    if (!CancelRequested() || TerminationRequested()) return 1;
+    ForgetInterrupt();
+    if (CancelRequested()) return 2;
+    raise(SIGINT);
+    raise(SIGINT);
+    return 3;
+  }), 128 + SIGINT);
+}
+
+// Between an answer and the read of the next message nothing is waiting that the signal could interrupt.
+TEST(Interrupt, OneBeforeTheWaitIsNotLost) {
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsAnswer);
+    ForgetInterrupt();
+    raise(SIGINT);
+    return WaitForInput(SilentInput()) ? 1 : 0;
+  }), 0);
+}
+
+TEST(Interrupt, TheWaitTellsOfASignalOnce) {
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsAnswer);
+    int ends[2];
+    if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1) return 1;
+    raise(SIGINT);
+    if (WaitForInput(ends[0])) return 2;
+    return WaitForInput(ends[0]) ? 0 : 3;
+  }), 0);
+}
+
+TEST(Interrupt, WhoDoesNotEndInOrderIsEnded) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    EXPECT_EQ(CodeOf([&] {
+      CatchSignals(signal == SIGINT ? CtrlC::kEndsProgram : CtrlC::kEndsAnswer);
+      raise(signal);
+      if (!CancelRequested() || !TerminationRequested()) return 1;
+      while (true) pause();
+    }), 128 + signal);
+  }
+}
+
+TEST(Interrupt, TheEndIsThatOfTheSignalThatAskedForIt) {
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsProgram);
+    raise(SIGTERM);
+    EndAsSignalled();
+    return 1;
+  }), 128 + SIGTERM);
+  EXPECT_EQ(CodeOf([] {
+    EndAsSignalled();
+    return 7;
+  }), 7) << "no signal came";
+}
+
+}  // namespace
+}  // namespace tessera

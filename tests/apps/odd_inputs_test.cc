@@ -1,0 +1,179 @@
+// What nobody means to type: every flag of every program with values that cannot be, and files that are none.
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/json.h"
+#include "tessera/tests/apps/run_program.h"
+
+namespace tessera {
+namespace {
+
+struct Flag { std::string name, type, placeholder; };
+
+// The program's own flags: without those every program has.
+std::vector<Flag> FlagsOf(const std::string& program) {
+  std::vector<Flag> found;
+  const absl::StatusOr<JsonValue> help = JsonValue::Parse(RunProgram(program, {"--help", "--json"}).output);
+  CHECK(help.ok()) << help.status();
+  const JsonValue groups = *help->Array("groups");
+  for (int64_t g = 0; g < groups.size(); ++g) {
+    if (*groups[g].String("title") == "General") continue;
+    const JsonValue flags = *groups[g].Array("flags");
+    for (int64_t f = 0; f < flags.size(); ++f) {
+      found.push_back({*flags[f].String("name"), *flags[f].String("type"), *flags[f].String("placeholder")});
+    }
+  }
+  return found;
+}
+
+// A short run that ends well, for the flag to be put behind.
+std::vector<std::string> ShortRun(const std::string& program) {
+  std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
+  if (program == "tessera_generate") arguments.push_back("--n_predict=2");
+  if (program == "tessera_perplexity") arguments.push_back("--window=4");
+  if (program == "tessera_bench") arguments.insert(arguments.end(), {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"});
+  return arguments;
+}
+
+Ended RunWith(const std::string& program, const std::string& argument, const std::string& input = "the in the") {
+  std::vector<std::string> arguments = ShortRun(program);
+  if (!argument.empty()) arguments.push_back(argument);
+  return RunProgram(program, arguments, input);
+}
+
+// The first line of `errors` is the program's, and about `what`.
+void ExpectError(const Ended& ended, int code, const std::string& program, const std::string& what) {
+  EXPECT_EQ(ended.code, code) << program << " " << what << ended.errors;
+  EXPECT_EQ(ended.errors.rfind(absl::StrCat(program, ": ", what), 0), 0u) << what << " in " << ended.errors;
+  EXPECT_EQ(ended.output, "");
+}
+
+TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
+  for (const std::string& program : Programs()) {
+    for (const Flag& flag : FlagsOf(program)) {
+      if (flag.type == "string") continue;
+      std::vector<std::string> values = {"", "many", "99999999999999999999", "-99999999999999999999", "nan", "1e999", "\xff\xfe", "5 apples"};
+      if (flag.type != "bool") values.push_back("-1");
+      for (const std::string& value : values) {
+        ExpectError(RunWith(program, absl::StrCat("--", flag.name, "=", value)), 2, program, absl::StrCat("--", flag.name, ": found "));
+      }
+    }
+  }
+}
+
+TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
+  for (const std::string& program : Programs()) {
+    for (const Flag& flag : FlagsOf(program)) {
+      if (flag.type == "bool") continue;
+      ExpectError(RunWith(program, "--" + flag.name), 2, program, absl::StrCat("--", flag.name, ": found no value"));
+    }
+  }
+}
+
+// Text may be anything; what names a thing must name one that is there.
+TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
+  const std::string huge(100'000, 'x');
+  for (const std::string& program : Programs()) {
+    for (const Flag& flag : FlagsOf(program)) {
+      if (flag.type != "string") continue;
+      for (const std::string& value : {std::string(), huge, std::string("\xff\xfe\x80"), std::string("-1"), std::string("\n\t")}) {
+        const Ended ended = RunWith(program, absl::StrCat("--", flag.name, "=", value));
+        const std::string shown = absl::StrCat(program, " --", flag.name, "=", value.substr(0, 10), ": ", ended.errors.substr(0, 300));
+        if (flag.placeholder == "TEXT") {
+          EXPECT_LE(ended.code, 2) << shown;
+        } else if (flag.name == "trace" && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
+          EXPECT_EQ(ended.code, 0) << shown;
+          std::remove(value.c_str());  // A file may have any name.
+        } else {
+          EXPECT_TRUE(ended.code == 1 || ended.code == 2) << shown;
+        }
+        if (ended.code != 0) {
+          EXPECT_NE(ended.errors.find(program + ": "), std::string::npos) << shown;
+        }
+      }
+    }
+  }
+}
+
+TEST(OddInputs, TwoSourcesOfOnePromptExcludeEachOther) {
+  for (const std::string program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_tokenize"}) {
+    const std::string model = "--model=" + TinyModel("llama");
+    ExpectError(RunProgram(program, {model, "--prompt=a", "--prompt_file=b"}), 2, program, "--prompt_file: found beside --prompt");
+    ExpectError(RunProgram(program, {model, "--prompt=a", "--jsonl"}), 2, program, "--jsonl: found beside --prompt");
+    ExpectError(RunProgram(program, {model, "--prompt_file=-", "--jsonl"}), 2, program, "--jsonl: found beside --prompt");
+    ExpectError(RunProgram(program, {model, "--json", "--jsonl"}), 2, program, "--json");
+    ExpectError(RunProgram(program, {model, "--prompt_file=/nowhere/prompt"}), 1, program, "/nowhere/prompt: cannot open");
+    ExpectError(RunProgram(program, {model, "--prompt_file=/"}), 1, program, "/: found a directory, expected a regular file");
+  }
+}
+
+TEST(OddInputs, APathThatIsNoModelIsNamed) {
+  const std::string fifo = ::testing::TempDir() + "/odd_inputs_fifo", secret = ::testing::TempDir() + "/odd_inputs_secret";
+  mkfifo(fifo.c_str(), 0600);
+  std::ofstream(secret) << "GGUF";
+  chmod(secret.c_str(), 0);
+  for (const std::string& program : Programs()) {
+    for (const std::string& path : {std::string("/"), std::string("/nowhere/model.gguf"), fifo, secret}) {
+      ExpectError(RunProgram(program, {"--model=" + path}, "the in the"), 1, program, path + ": ");
+    }
+  }
+}
+
+// A shell's redirections, which Program cannot do.
+int ShellCode(const std::string& command) { return WEXITSTATUS(system(("exec timeout 60 " + command).c_str())); }
+
+std::string CommandOf(const std::string& program) {
+  std::string command = std::string(TESSERA_BINARY_DIR) + "/bin/" + program;
+  for (const std::string& argument : ShortRun(program)) command += " " + argument;
+  return command;
+}
+
+TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
+  const std::string message = ::testing::TempDir() + "/odd_inputs_message";
+  for (const std::string& program : Programs()) {
+    for (const std::string where : {"> /dev/full", ">&-"}) {
+      for (const std::string flags : {"", " --json", " --help", " --version"}) {
+        const std::string command = CommandOf(program) + flags + " < " + std::string(TESSERA_SOURCE_DIR) + "/README.md 2> " + message;
+        const std::string shortened = program == "tessera_generate" || program == "tessera_logits" ? command + " --prompt=the < /dev/null" : command;
+        EXPECT_EQ(ShellCode(shortened + " " + where), 1) << program << flags << " " << where;
+        std::ifstream file(message);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        EXPECT_NE(text.find(program + ": standard output: "), std::string::npos) << program << flags << " " << where << ": " << text;
+      }
+    }
+  }
+}
+
+TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
+  for (const std::string& program : Programs()) {
+    const bool reads = program != "tessera_bench" && program != "tessera_inspect";
+    EXPECT_EQ(ShellCode(CommandOf(program) + " <&- > /dev/null 2> /dev/null"), reads ? 1 : 0) << program;
+  }
+  EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0) << "nothing is read, and nobody hears the summary";
+}
+
+TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
+  const std::string path = ::testing::TempDir() + "/odd_inputs_long", text(16 << 20, 'x');
+  std::ofstream(path) << text;
+  for (const std::string program : {"tessera_generate", "tessera_logits"}) {
+    ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--prompt_file=" + path}), 1, program,
+                "prompt: found 16777216 bytes, expected at most ");
+    ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--jsonl"}, "{\"id\": 1, \"text\": \"" + text + "\"}"), 1,
+                program, "standard input, line 1: prompt: found 16777216 bytes, expected at most ");
+  }
+}
+
+TEST(OddInputs, ALineOfRequestsMayBeAsLongAsItCanBeRead) {
+  const std::string text(20 << 20, 'x');  // Beyond what JSON is limited to elsewhere.
+  const Ended ended = RunProgram("tessera_perplexity", {"--model=" + TinyModel("llama"), "--jsonl", "--window=4", "--max_windows=1"},
+                                 "{\"id\": 1, \"text\": \"" + text + "\"}");
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  ExpectError(RunProgram("tessera_perplexity", {"--model=" + TinyModel("llama"), "--jsonl"}, std::string((64 << 20) + 1, 'x')), 1,
+              "tessera_perplexity", "standard input: found over 67108");
+}
+
+}  // namespace
+}  // namespace tessera
