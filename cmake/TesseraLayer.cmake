@@ -21,9 +21,6 @@ function(tessera_build)
   if(NOT names)
     set(names ${tessera_layers})
   endif()
-  if(TESSERA_TESTS)
-    tessera_need(GTest::gtest)
-  endif()
   foreach(name ${names})
     if(NOT name IN_LIST tessera_layers)
       message(FATAL_ERROR "TESSERA_LAYERS: found ${name}, expected some of: ${tessera_layers}")
@@ -79,13 +76,16 @@ function(tessera_kernel_flags)
 endfunction()
 
 # Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the static
-# one. No path of this machine gets into a library by way of __FILE__.
+# one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets into a library by way of __FILE__.
 function(tessera_create_library layer)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${layer}/*.cc)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_avx(2|512)\\.cc$")
   endif()
   tessera_kernel_flags(${sources})
+  set(hidden ${sources})
+  list(FILTER hidden INCLUDE REGEX "/(internal|kernels)/")
+  set_property(SOURCE ${hidden} APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
   add_library(tessera_${layer}_objects OBJECT ${sources})
   set_target_properties(tessera_${layer}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition
@@ -99,10 +99,10 @@ function(tessera_create_library layer)
     string(REGEX REPLACE "tessera::([a-z]+)" "tessera_\\1_${kind}" links "${tessera_${layer}_LINKS}")
     target_link_libraries(tessera_${layer}_${kind} PUBLIC ${links} PRIVATE ${tessera_${layer}_PRIVATE_LINKS})
     target_compile_features(tessera_${layer}_${kind} PUBLIC cxx_std_20)
-    set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer} LINKER_LANGUAGE CXX)
+    set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer})
   endforeach()
-  # Before 1.0 each minor version may change the interface. A layer links all that it uses, by itself (sanitizers add symbols that
-  # only the program has).
+  # Before 1.0 each minor version may change the interface. A library links all that it uses by itself, but for sanitizers' symbols,
+  # which only the program has.
   set_target_properties(tessera_${layer}_shared PROPERTIES INSTALL_RPATH "$ORIGIN" VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_link_options(tessera_${layer}_shared PRIVATE $<$<CONFIG:Release>:LINKER:-z,defs>)
@@ -127,21 +127,40 @@ function(tessera_create_apps)
   endforeach()
 endfunction()
 
+# What all test programs share: main(), optimization that compiles fast, and headers that are read once. A compiler launcher (ccache)
+# remembers whole objects instead, and could not if they depended on a precompiled header.
+function(tessera_create_test_main)
+  tessera_need(GTest::gtest)
+  add_library(tessera_test_main OBJECT tests/test_main.cc)
+  target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
+  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds)  # g++ 12 warns of its own std::string.
+  target_compile_definitions(tessera_test_main PUBLIC
+    TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(tessera_test_main PRIVATE <gtest/gtest.h> <string> <vector> <absl/status/statusor.h> <absl/strings/str_cat.h>)
+  endif()
+endfunction()
+
 function(tessera_create_tests layer)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${layer}/*_test.cc)
   if(NOT sources)
     return()
   endif()
+  if(NOT TARGET tessera_test_main)
+    tessera_create_test_main()
+  endif()
   file(GLOB fakes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
   tessera_kernel_flags(${fakes})
-  add_executable(tessera_${layer}_tests ${sources} ${fakes} ${CMAKE_SOURCE_DIR}/tests/test_main.cc)
-  target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} GTest::gtest)
-  target_compile_definitions(tessera_${layer}_tests PRIVATE
-    TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # Made without an instruction set's flags.
+  add_executable(tessera_${layer}_tests ${sources} ${fakes})
+  target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(tessera_${layer}_tests REUSE_FROM tessera_test_main)
+  endif()
   add_test(NAME ${layer} COMMAND tessera_${layer}_tests)
   set_tests_properties(${layer} PROPERTIES LABELS ${layer})
-  add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" DEPENDS tessera_${layer}_tests
-                    USES_TERMINAL VERBATIM)
+  add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
+                    DEPENDS tessera_${layer}_tests)
   if(layer STREQUAL "apps")
     add_dependencies(tessera_apps_tests tessera_apps_all)  # They run the binaries.
   endif()
