@@ -273,6 +273,44 @@ class ModelTest(unittest.TestCase):
         self.assertEqual((self.folder / "m.gguf").read_bytes(), b"old")
 
 
+class VersionTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.source = Path(folder.name)
+        self.header = self.source / "out" / "tessera_version.h"
+
+    def git(self, *arguments):
+        identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.com"]
+        return subprocess.run(["git", "-C", str(self.source), *identity, *arguments], check=True, capture_output=True, text=True).stdout
+
+    def written(self):
+        script = SCRIPTS.parent / "cmake" / "TesseraVersion.cmake"
+        flags = [f"-DSOURCE={self.source}", "-DVERSION=1.2.3", f"-DHEADER={self.header}"]
+        subprocess.run(["cmake", *flags, "-P", str(script)], check=True, capture_output=True)
+        return self.header.read_text()
+
+    def test_without_git_the_commit_is_unknown(self):
+        self.assertEqual(self.written(), '#define TESSERA_VERSION "1.2.3"\n#define TESSERA_COMMIT "unknown"\n')
+
+    def test_header_follows_commits_and_is_left_alone_between_them(self):
+        (self.source / ".gitignore").write_text("out\n")
+        self.git("init")
+        self.git("add", ".")
+        self.git("commit", "-m", "first")
+        first = self.git("rev-parse", "--short", "HEAD").strip()
+        self.assertIn(f'TESSERA_COMMIT "{first}"', self.written())
+        os.utime(self.header, ns=(1, 1))
+        self.written()
+        self.assertEqual(self.header.stat().st_mtime_ns, 1, "an unchanged header is not written again")
+        (self.source / ".gitignore").write_text("out\nbuild\n")
+        self.assertIn(f'TESSERA_COMMIT "{first}-dirty"', self.written())
+        self.git("commit", "-am", "second")
+        second = self.git("rev-parse", "--short", "HEAD").strip()
+        self.assertNotEqual(first, second)
+        self.assertIn(f'TESSERA_COMMIT "{second}"', self.written())
+
+
 class ShellTest(unittest.TestCase):
     def bash(self, script, **environment):
         script = f"set -euo pipefail; source {SCRIPTS}/lib.sh; {script}"

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,38 @@ TEST(Session, TruncatingNothingKeepsTheLogits) {
   EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
   Must(session->Append({}));
   EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
+}
+
+TEST(Session, ACancelledAppendLeavesTheSequenceAsItWas) {
+  std::atomic<bool> cancel = false;
+  const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = 8, .cancel = &cancel});
+  const auto session = Must(engine->NewSession()), other = Must(engine->NewSession());
+  const std::vector<TokenId> tokens = RandomTokens(30, 4);
+  Must(session->Append(tokens));
+  cancel = true;
+  EXPECT_EQ(session->Append(RandomTokens(20, 5)).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(session->tokens(), absl::MakeConstSpan(tokens));
+  cancel = false;
+  Must(session->Append(RandomTokens(3, 6)));
+  Must(other->Append(tokens));
+  Must(other->Append(RandomTokens(3, 6)));
+  EXPECT_EQ(session->logits(), other->logits());
+}
+
+// From within a pass, not only before the first: the visitor is called between two parts of one call.
+TEST(Session, CancelEndsAnAppendThatIsUnderWay) {
+  std::atomic<bool> cancel = false;
+  const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = 8, .cancel = &cancel});
+  const auto session = Must(engine->NewSession());
+  int seen = 0;
+  const absl::Status status = session->AppendEach(RandomTokens(30, 4), [&](int index, absl::Span<const float>) {
+    seen = index;
+    cancel = true;
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(seen, 7) << "the last of the first pass's rows";
+  EXPECT_EQ(session->length(), 0);
 }
 
 // However a prompt is cut: by the caller, and by the row capacity.
