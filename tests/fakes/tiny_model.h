@@ -3,7 +3,7 @@
 //   GgufBuilder builder = TinyModelBuilder({.architecture = "qwen3", .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0}});
 //   const std::string bytes = builder.Build();                       // or builder.WriteTo(path), or Corrupt a field first
 //
-// The matrices take `formats` in turn, so that those of one product differ; Q4_K and Q6_K need sizes that are multiples of 256.
+// The matrices take `formats` in turn, so that those of one product differ; K formats need sizes that are multiples of 256.
 // Weights are such that a row's numbers stay near 1 from layer to layer, and every token and position changes the logits.
 #pragma once
 

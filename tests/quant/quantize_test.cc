@@ -61,10 +61,10 @@ Values HeavyTailedValues(int count) {
 // What a format can hold, and how well it has to do on the two kinds of values.
 struct Searching {
   BlockFormat format;
-  int run, codes, zero;                  // Values that share a scale, codes, the code of zero.
-  int end_scale, highest_minimum;        // The scale integer of the largest magnitude; 0: no minima.
-  double most_gaussian, most_heavy;      // At most this part of the error of plain rounding.
-  double peer_gaussian, peer_heavy;      // llama.cpp's errors on the same values.
+  int run, codes, zero;              // Values that share a scale, codes, the code of zero.
+  int end_scale, highest_minimum;    // The scale integer of the largest magnitude; 0: no minima.
+  double most_gaussian, most_heavy;  // At most this part of the error of plain rounding.
+  double peer_gaussian, peer_heavy;  // llama.cpp's errors on the same values.
 };
 // The peer's are root mean square errors of quantize_q2_K and its sisters as in llama-cpp-python 0.3.36, without importances.
 const Searching kSearching[] = {
@@ -80,8 +80,8 @@ int NearestInteger(float value, int lowest, int highest) {
   return static_cast<int>(std::clamp(std::round(value), static_cast<float>(lowest), static_cast<float>(highest)));
 }
 
-// Rounding to the nearest without a search: a run's scale lets its codes reach its largest value (and from its smallest, if there are
-// minima), the factors let the integers reach the largest scale and minimum, and each integer and code is the nearest.
+// Rounding to the nearest without a search: a run's scale lets its codes reach its largest value (and from its smallest, if there
+// are minima), the factors let the integers reach the largest scale and minimum, and each integer and code is the nearest.
 class PlainBlock {
  public:
   PlainBlock(const Searching& format, const float* x) : format_(format) {
@@ -98,7 +98,8 @@ class PlainBlock {
       largest_minimum = std::max(largest_minimum, minimum);
     }
     factor_ = HalfToFloat(FloatToHalf(largest_scale / static_cast<float>(format.end_scale)));
-    if (format.highest_minimum > 0) minimum_factor_ = HalfToFloat(FloatToHalf(largest_minimum / static_cast<float>(format.highest_minimum)));
+    if (format.highest_minimum == 0) return;
+    minimum_factor_ = HalfToFloat(FloatToHalf(largest_minimum / static_cast<float>(format.highest_minimum)));
   }
 
   float Rounded(int i, float value) const {
@@ -194,8 +195,8 @@ TEST(Quantize, ScalingABlockByAPowerOfTwoScalesItsValues) {
   }
 }
 
-// Runs without any spread, on either side of zero, where fits have nothing to divide by. Signed scales reach one step further below
-// zero than above, so one of the two signs may miss a step.
+// Runs without any spread, on either side of zero, where fits have nothing to divide by. Signed scales reach one step further
+// below zero than above, so one of the two signs may miss a step.
 TEST(Quantize, ConstantRunsKeepTheirValue) {
   for (const Searching& format : kSearching) {
     Values x(kBlock);
@@ -209,7 +210,8 @@ TEST(Quantize, ConstantRunsKeepTheirValue) {
 // Numbers that FP16 scales cannot reach, or that are none. The rest of the block is what it can be.
 TEST(Quantize, SearchingFormatsGiveFiniteBlocksForAnyValues) {
   const float infinity = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
-  const float odd[] = {NAN, -NAN, infinity, -infinity, largest, -largest, 1e9f, -1e9f, 1e-30f, std::numeric_limits<float>::denorm_min()};
+  const float odd[] = {NAN,      -NAN, infinity, -infinity, largest,
+                       -largest, 1e9f, -1e9f,    1e-30f,    std::numeric_limits<float>::denorm_min()};
   for (const Searching& format : kSearching) {
     for (const float value : odd) {
       Values one = GaussianValues(kBlock), run = one, alternating = one, all(kBlock, value);
@@ -217,7 +219,9 @@ TEST(Quantize, SearchingFormatsGiveFiniteBlocksForAnyValues) {
       std::fill_n(run.begin() + 32, format.run, value);
       for (int i = 0; i < kBlock; i += 2) alternating[i] = i % 4 == 0 ? value : -value;
       for (const Values& x : {one, run, alternating, all}) {
-        for (const float y : ThereAndBack(format.format, x)) ASSERT_TRUE(std::isfinite(y)) << InfoOf(format.format).name << " of " << value;
+        for (const float y : ThereAndBack(format.format, x)) {
+          ASSERT_TRUE(std::isfinite(y)) << InfoOf(format.format).name << " of " << value;
+        }
       }
     }
   }
@@ -232,16 +236,17 @@ TEST(Quantize, NotANumberCountsAsZero) {
 TEST(Quantize, WhatIsTooLargeBecomesTheLargestNumber) {
   for (const Searching& format : kSearching) {
     const Values x = ThereAndBack(format.format, Values(kBlock, std::numeric_limits<float>::infinity()));
-    const int code = format.format == BlockFormat::kIQ4_NL ? -kIq4NlCodebook[0] :
-                     format.zero > 0 ? format.zero : format.codes - 1;
-    const float expected = kLargestHalf * static_cast<float>(std::max(std::abs(format.end_scale), 1) * code);
+    const int farthest_code = format.zero > 0 ? format.zero : format.codes - 1;
+    const int farthest = format.format == BlockFormat::kIQ4_NL ? -kIq4NlCodebook[0] : std::abs(format.end_scale) * farthest_code;
+    const float expected = kLargestHalf * static_cast<float>(farthest);
     for (const float value : x) ASSERT_FLOAT_EQ(value, expected) << InfoOf(format.format).name;
   }
 }
 
 TEST(Quantize, WhatIsTooSmallBecomesZero) {
   for (const Searching& format : kSearching) {
-    for (const float value : ThereAndBack(format.format, Values(kBlock, 0x1p-31f))) ASSERT_EQ(value, 0) << InfoOf(format.format).name;
+    const Values zeros(kBlock, 0);
+    EXPECT_EQ(ThereAndBack(format.format, Values(kBlock, 0x1p-31f)), zeros) << InfoOf(format.format).name;
   }
 }
 
