@@ -35,8 +35,8 @@ struct Encoded {
   }
 };
 
-// The largest value meets one of the ends of the code book, or a number beyond or within it: each is tried, and the scale improved by
-// least squares.
+// The largest value meets one of the ends of the code book, or a number beyond or within it: each is tried, and the scale
+// improved by least squares.
 Encoded SearchBlock(const float* x, uint16_t* d) {
   const float largest = LargestSigned(x, kValues);
   *d = 0;

@@ -20,11 +20,13 @@ KBlock UnpackSixBitScales(const std::byte* bytes) {
 }
 
 void PackSixBitScales(const KBlock& block, std::byte* bytes) {
+  StoreUint16(block.factor, bytes);
+  StoreUint16(block.minimum_factor, bytes + 2);
   for (int run = 0; run < 4; ++run) {
     const int scale = block.scales[run + 4], minimum = block.minima[run + 4];
-    bytes[run] = static_cast<std::byte>(block.scales[run] | scale >> 4 << 6);
-    bytes[run + 4] = static_cast<std::byte>(block.minima[run] | minimum >> 4 << 6);
-    bytes[run + 8] = static_cast<std::byte>((scale & 15) | (minimum & 15) << 4);
+    bytes[4 + run] = static_cast<std::byte>(block.scales[run] | scale >> 4 << 6);
+    bytes[8 + run] = static_cast<std::byte>(block.minima[run] | minimum >> 4 << 6);
+    bytes[12 + run] = static_cast<std::byte>((scale & 15) | (minimum & 15) << 4);
   }
 }
 

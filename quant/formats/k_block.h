@@ -39,6 +39,12 @@ void AddBits(const std::byte* bytes, int from, uint8_t* codes) {
   }
 }
 
+// The opposite: adds kBits of 32 codes, from bit kFrom on, to 32 bytes, at bit `to` of each.
+template <int kBits, int kFrom = 0>
+void PutBits(const uint8_t* codes, int to, std::byte* bytes) {
+  for (int i = 0; i < 32; ++i) bytes[i] |= static_cast<std::byte>((codes[i] >> kFrom & ((1 << kBits) - 1)) << to);
+}
+
 // The first 16 bytes of Q4_K and Q5_K: both factors, eight scales and eight minima of 6 bits. A block without codes.
 KBlock UnpackSixBitScales(const std::byte* bytes);
 void PackSixBitScales(const KBlock& block, std::byte* bytes);

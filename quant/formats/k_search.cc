@@ -45,8 +45,8 @@ Line LeastSquares(const KShape& shape, const float* x, const uint8_t* codes) {
   return {qq > 0 ? static_cast<float>(xq / qq) : 0, 0};  // Without a minimum, or one below 0, the line goes through 0.
 }
 
-// The best line for a run whose scale and minimum may be any number. A scale at which the codes just reach both ends of the run is not
-// it: a little cut off at the ends makes the steps between smaller. How little is tried, in steps; -1 is a step to spare.
+// The best line for a run whose scale and minimum may be any number. A scale at which the codes just reach both ends of the run
+// is not it: a little cut off at the ends makes the steps between smaller. How little is tried, in steps; -1 is a step to spare.
 Line FitRun(const KShape& shape, const float* x) {
   const float largest = LargestSigned(x, shape.run);
   const float low = std::min(0.0f, *std::min_element(x, x + shape.run)), high = *std::max_element(x, x + shape.run);
@@ -81,8 +81,9 @@ void ChooseRun(const KShape& shape, const float* x, Line wanted, int run, KBlock
   const int near_minimum = Nearest(wanted.minimum, minimum_factor, 0, shape.highest_minimum);
   float smallest_error = std::numeric_limits<float>::infinity();
   uint8_t codes[KBlock::kValues];
-  for (int scale = std::max(near_scale - 1, shape.lowest_scale); scale <= std::min(near_scale + 1, shape.highest_scale); ++scale) {
-    for (int minimum = std::max(near_minimum - 1, 0); minimum <= std::min(near_minimum + 1, shape.highest_minimum); ++minimum) {
+  for (int scale = near_scale - 1; scale <= near_scale + 1; ++scale) {
+    for (int minimum = near_minimum - 1; minimum <= near_minimum + 1; ++minimum) {
+      if (scale < shape.lowest_scale || scale > shape.highest_scale || minimum < 0 || minimum > shape.highest_minimum) continue;
       const Line line = {factor * static_cast<float>(scale), minimum_factor * static_cast<float>(minimum)};
       Encode(shape, x, line, codes);
       const float error = SquaredError(shape, x, line, codes);
@@ -97,7 +98,7 @@ void ChooseRun(const KShape& shape, const float* x, Line wanted, int run, KBlock
 
 }  // namespace
 
-void SearchKBlock(const KShape& shape, const float* in, KBlock* block) {
+KBlock SearchKBlock(const KShape& shape, const float* in) {
   const int runs = KBlock::kValues / shape.run;
   const int end = shape.lowest_scale < 0 ? shape.lowest_scale : shape.highest_scale;  // Those of the largest magnitude.
   const int farthest_code = shape.zero > 0 ? shape.zero : shape.codes - 1;
@@ -110,9 +111,11 @@ void SearchKBlock(const KShape& shape, const float* in, KBlock* block) {
     scales[run] = lines[run].scale;
     largest_minimum = std::max(largest_minimum, lines[run].minimum);
   }
-  block->factor = FiniteHalf(LargestSigned(scales, runs) / static_cast<float>(end));
-  block->minimum_factor = shape.highest_minimum == 0 ? 0 : FiniteHalf(largest_minimum / static_cast<float>(shape.highest_minimum));
-  for (int run = 0; run < runs; ++run) ChooseRun(shape, x + run * shape.run, lines[run], run, block);
+  KBlock block;
+  block.factor = FiniteHalf(LargestSigned(scales, runs) / static_cast<float>(end));
+  if (shape.highest_minimum > 0) block.minimum_factor = FiniteHalf(largest_minimum / static_cast<float>(shape.highest_minimum));
+  for (int run = 0; run < runs; ++run) ChooseRun(shape, x + run * shape.run, lines[run], run, &block);
+  return block;
 }
 
 }  // namespace tessera

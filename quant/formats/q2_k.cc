@@ -7,8 +7,17 @@
 
 namespace tessera {
 namespace {
+
 constexpr int kBytes = 84;
 constexpr KShape kShape = {.run = 16, .codes = 4, .highest_scale = 15, .highest_minimum = 15};
+
+void PackQ2_K(const KBlock& block, std::byte* bytes) {
+  for (int run = 0; run < 16; ++run) bytes[run] = static_cast<std::byte>(block.scales[run] | block.minima[run] << 4);
+  for (int g = 0; g < 8; ++g) PutBits<2>(block.codes + 32 * g, g % 4 * 2, bytes + 16 + g / 4 * 32);
+  StoreUint16(block.factor, bytes + 80);
+  StoreUint16(block.minimum_factor, bytes + 82);
+}
+
 }  // namespace
 
 KBlock UnpackQ2_K(const std::byte* bytes) {
@@ -21,16 +30,6 @@ KBlock UnpackQ2_K(const std::byte* bytes) {
   block.factor = LoadUint16(bytes + 80);
   block.minimum_factor = LoadUint16(bytes + 82);
   return block;
-}
-
-void PackQ2_K(const KBlock& block, std::byte* bytes) {
-  std::fill_n(bytes, kBytes, std::byte{0});
-  for (int run = 0; run < 16; ++run) bytes[run] = static_cast<std::byte>(block.scales[run] | block.minima[run] << 4);
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    bytes[16 + i / 128 * 32 + i % 32] |= static_cast<std::byte>(block.codes[i] << i % 128 / 32 * 2);
-  }
-  StoreUint16(block.factor, bytes + 80);
-  StoreUint16(block.minimum_factor, bytes + 82);
 }
 
 void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out) {

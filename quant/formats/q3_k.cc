@@ -18,6 +18,19 @@ int8_t ScaleOfRun(const std::byte* bytes, int run) {
   return static_cast<int8_t>((low | top << 4) - 32);
 }
 
+void PackQ3_K(const KBlock& block, std::byte* bytes) {
+  for (int g = 0; g < 8; ++g) {
+    PutBits<2>(block.codes + 32 * g, g % 4 * 2, bytes + 32 + g / 4 * 32);
+    PutBits<1, 2>(block.codes + 32 * g, g, bytes);
+  }
+  for (int run = 0; run < 16; ++run) {
+    const int scale = block.scales[run] + 32;
+    bytes[96 + run % 8] |= static_cast<std::byte>((scale & 15) << run / 8 * 4);
+    bytes[104 + run % 4] |= static_cast<std::byte>(scale >> 4 << run / 4 * 2);
+  }
+  StoreUint16(block.factor, bytes + 108);
+}
+
 }  // namespace
 
 KBlock UnpackQ3_K(const std::byte* bytes) {
@@ -29,20 +42,6 @@ KBlock UnpackQ3_K(const std::byte* bytes) {
   for (int run = 0; run < 16; ++run) block.scales[run] = ScaleOfRun(bytes + 96, run);
   block.factor = LoadUint16(bytes + 108);
   return block;
-}
-
-void PackQ3_K(const KBlock& block, std::byte* bytes) {
-  std::fill_n(bytes, kBytes, std::byte{0});
-  for (int run = 0; run < 16; ++run) {
-    const int scale = block.scales[run] + 32;
-    bytes[96 + run % 8] |= static_cast<std::byte>((scale & 15) << run / 8 * 4);
-    bytes[104 + run % 4] |= static_cast<std::byte>(scale >> 4 << run / 4 * 2);
-  }
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    bytes[32 + i / 128 * 32 + i % 32] |= static_cast<std::byte>((block.codes[i] & 3) << i % 128 / 32 * 2);
-    bytes[i % 32] |= static_cast<std::byte>(block.codes[i] >> 2 << i / 32);
-  }
-  StoreUint16(block.factor, bytes + 108);
 }
 
 void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out) {

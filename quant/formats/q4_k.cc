@@ -5,24 +5,21 @@
 
 namespace tessera {
 namespace {
+
 constexpr int kBytes = 144;
 constexpr KShape kShape = {.run = 32, .codes = 16, .highest_scale = 63, .highest_minimum = 63};
+
+void PackQ4_K(const KBlock& block, std::byte* bytes) {
+  PackSixBitScales(block, bytes);
+  for (int g = 0; g < 8; ++g) PutBits<4>(block.codes + 32 * g, g % 2 * 4, bytes + 16 + g / 2 * 32);
+}
+
 }  // namespace
 
 KBlock UnpackQ4_K(const std::byte* bytes) {
   KBlock block = UnpackSixBitScales(bytes);
   for (int g = 0; g < 8; ++g) AddBits<4>(bytes + 16 + g / 2 * 32, g % 2 * 4, block.codes + 32 * g);
   return block;
-}
-
-void PackQ4_K(const KBlock& block, std::byte* bytes) {
-  StoreUint16(block.factor, bytes);
-  StoreUint16(block.minimum_factor, bytes + 2);
-  PackSixBitScales(block, bytes + 4);
-  for (int i = 0; i < 128; ++i) {
-    const uint8_t* pair = block.codes + i / 32 * 64 + i % 32;
-    bytes[16 + i] = static_cast<std::byte>(pair[0] | pair[32] << 4);
-  }
 }
 
 void DequantizeQ4_K(const std::byte* blocks, int64_t values, float* out) {

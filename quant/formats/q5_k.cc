@@ -4,8 +4,18 @@
 
 namespace tessera {
 namespace {
+
 constexpr int kBytes = 176;
 constexpr KShape kShape = {.run = 32, .codes = 32, .highest_scale = 63, .highest_minimum = 63};
+
+void PackQ5_K(const KBlock& block, std::byte* bytes) {
+  PackSixBitScales(block, bytes);
+  for (int g = 0; g < 8; ++g) {
+    PutBits<4>(block.codes + 32 * g, g % 2 * 4, bytes + 48 + g / 2 * 32);
+    PutBits<1, 4>(block.codes + 32 * g, g, bytes + 16);
+  }
+}
+
 }  // namespace
 
 KBlock UnpackQ5_K(const std::byte* bytes) {
@@ -15,17 +25,6 @@ KBlock UnpackQ5_K(const std::byte* bytes) {
     AddBits<1, 4>(bytes + 16, g, block.codes + 32 * g);
   }
   return block;
-}
-
-void PackQ5_K(const KBlock& block, std::byte* bytes) {
-  StoreUint16(block.factor, bytes);
-  StoreUint16(block.minimum_factor, bytes + 2);
-  PackSixBitScales(block, bytes + 4);
-  std::fill_n(bytes + 16, kBytes - 16, std::byte{0});
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    bytes[16 + i % 32] |= static_cast<std::byte>(block.codes[i] >> 4 << i / 32);
-    bytes[48 + i / 64 * 32 + i % 32] |= static_cast<std::byte>((block.codes[i] & 15) << i % 64 / 32 * 4);
-  }
 }
 
 void DequantizeQ5_K(const std::byte* blocks, int64_t values, float* out) {

@@ -7,8 +7,19 @@
 
 namespace tessera {
 namespace {
+
 constexpr int kBytes = 210;
 constexpr KShape kShape = {.run = 16, .codes = 64, .zero = 32, .lowest_scale = -128, .highest_scale = 127};
+
+void PackQ6_K(const KBlock& block, std::byte* bytes) {
+  for (int g = 0; g < 8; ++g) {
+    PutBits<4>(block.codes + 32 * g, g % 4 / 2 * 4, bytes + g / 4 * 64 + g % 2 * 32);
+    PutBits<2, 4>(block.codes + 32 * g, g % 4 * 2, bytes + 128 + g / 4 * 32);
+  }
+  for (int run = 0; run < 16; ++run) bytes[192 + run] = static_cast<std::byte>(block.scales[run]);
+  StoreUint16(block.factor, bytes + 208);
+}
+
 }  // namespace
 
 KBlock UnpackQ6_K(const std::byte* bytes) {
@@ -20,16 +31,6 @@ KBlock UnpackQ6_K(const std::byte* bytes) {
   for (int run = 0; run < 16; ++run) block.scales[run] = static_cast<int8_t>(bytes[192 + run]);
   block.factor = LoadUint16(bytes + 208);
   return block;
-}
-
-void PackQ6_K(const KBlock& block, std::byte* bytes) {
-  std::fill_n(bytes, kBytes, std::byte{0});
-  for (int i = 0; i < KBlock::kValues; ++i) {
-    bytes[i / 128 * 64 + i % 64] |= static_cast<std::byte>((block.codes[i] & 15) << i % 128 / 64 * 4);
-    bytes[128 + i / 128 * 32 + i % 32] |= static_cast<std::byte>(block.codes[i] >> 4 << i % 128 / 32 * 2);
-  }
-  for (int run = 0; run < 16; ++run) bytes[192 + run] = static_cast<std::byte>(block.scales[run]);
-  StoreUint16(block.factor, bytes + 208);
 }
 
 void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out) {
