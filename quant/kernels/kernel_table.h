@@ -10,15 +10,19 @@
 
 namespace tessera {
 
+template <typename L, typename... Blocks>
+constexpr MatMulKernels TableOf(KernelPath path) {
+  static_assert(3 + sizeof...(Blocks) == kBlockFormats, "one kernel a format");
+  return {path,
+          {FloatPanels<L, panels::F32>, FloatPanels<L, panels::F16>, FloatPanels<L, panels::BF16>, Panels<L, Blocks>...},
+          QuantizeRow<L>};
+}
+
 // In the order of BlockFormat.
 template <typename L>
 constexpr MatMulKernels KernelTable(KernelPath path) {
-  return {path,
-          {FloatPanels<L, panels::F32>, FloatPanels<L, panels::F16>, FloatPanels<L, panels::BF16>, Panels<L, panels::Q4_0>,
-           Panels<L, panels::Q4_1>, Panels<L, panels::Q5_0>, Panels<L, panels::Q5_1>, Panels<L, panels::Q8_0>,
-           Panels<L, panels::Q2_K>, Panels<L, panels::Q3_K>, Panels<L, panels::Q4_K>, Panels<L, panels::Q5_K>,
-           Panels<L, panels::Q6_K>, Panels<L, panels::IQ4_NL>},
-          QuantizeRow<L>};
+  using namespace panels;
+  return TableOf<L, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL>(path);
 }
 
 extern const MatMulKernels kMatMulPortable, kMatMulAvx2, kMatMulAvx512;

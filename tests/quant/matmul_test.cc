@@ -20,15 +20,18 @@ struct Packed {
   PackedMatrix Matrix() const { return PackedMatrix::Open(spec, bytes.bytes()).value(); }
 };
 
-Packed RandomMatrix(BlockFormat format, int64_t out_features, int64_t in_features, uint64_t seed) {
+Packed PackedFrom(BlockFormat format, int64_t out_features, int64_t in_features, const std::vector<std::byte>& gguf) {
   Packed packed;
   packed.spec = {"w", format, out_features, in_features};
-  const std::vector<std::byte> gguf = RandomBlocks(format, out_features * in_features, seed);
   packed.values.resize(out_features * in_features);
   InfoOf(format).dequantize(gguf.data(), out_features * in_features, packed.values.data());
   packed.bytes = AlignedBuffer::Allocate(PackedMatrix::BytesFor(packed.spec).value()).value();
   EXPECT_TRUE(PackedMatrix::Pack(packed.spec, gguf, packed.bytes.bytes()).ok());
   return packed;
+}
+
+Packed RandomMatrix(BlockFormat format, int64_t out_features, int64_t in_features, uint64_t seed) {
+  return PackedFrom(format, out_features, in_features, RandomBlocks(format, out_features * in_features, seed));
 }
 
 std::vector<float> RandomRows(int64_t rows, int64_t columns, uint64_t seed) {
@@ -122,28 +125,61 @@ TEST(MatMul, AllInstructionSetsGiveTheSameBits) {
   }
 }
 
+// Blocks whose codes and scales are all at an end of their range, which no quantizer writes (Q8_0: -128), times the largest
+// activations of one sign: here a sum of two products in 16 bits would saturate first.
 TEST(MatMul, ExtremeWeightsAndActivationsDoNotSaturate) {
-  const MatrixSpec spec = {"w", BlockFormat::kQ8_0, 32, 64};
-  std::vector<std::byte> gguf = RandomBlocks(spec.format, 32 * 64, 9);
-  for (size_t block = 0; block < gguf.size(); block += 34) {
-    for (int i = 2; i < 34; ++i) gguf[block + i] = std::byte{0x80};  // -128, which no quantizer writes.
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.values_per_block == 1) continue;
+    for (int pattern : {0x00, 0x0f, 0x7f, 0x80, 0xf0, 0xff}) {
+      std::vector<std::byte> gguf = WildBlocks(info.format, 32 * 256, 9);
+      const auto [first_byte, count] = HalvesOf(info.format);
+      for (size_t i = 0; i < gguf.size(); ++i) {
+        const int at = static_cast<int>(i) % info.bytes_per_block - first_byte;
+        if (at < 0 || at >= 2 * count) gguf[i] = static_cast<std::byte>(pattern);
+      }
+      const Packed w = PackedFrom(info.format, 32, 256, gguf);
+      for (float sign : {1.0f, -1.0f}) {
+        for (KernelPath path : SupportedKernelPaths()) {
+          const std::vector<float> y = Multiply(w, std::vector<float>(256, sign), 1, MatMulKernelsFor(path));
+          for (int o = 0; o < 32; ++o) {
+            double exact = 0, magnitude = 0;
+            for (int k = 0; k < 256; ++k) exact += sign * w.values[o * 256 + k], magnitude += std::fabs(w.values[o * 256 + k]);
+            ASSERT_NEAR(y[o], exact, magnitude * 1e-5) << info.name << " " << pattern << " " << KernelPathName(path);
+          }
+        }
+      }
+    }
   }
-  std::vector<float> weights(32 * 64);
-  InfoOf(spec.format).dequantize(gguf.data(), 32 * 64, weights.data());
-  AlignedBuffer buffer = AlignedBuffer::Allocate(PackedMatrix::BytesFor(spec).value()).value();
-  ASSERT_TRUE(PackedMatrix::Pack(spec, gguf, buffer.bytes()).ok());
-  for (float sign : {1.0f, -1.0f}) {
-    const std::vector<float> x(64, sign);
-    for (KernelPath path : SupportedKernelPaths()) {
-      std::vector<float> y(32);
-      ThreadPool pool(1);
-      MatMulScratch scratch;
-      ASSERT_TRUE(MatMul(PackedMatrix::Open(spec, buffer.bytes()).value(), {x.data(), 1, 64}, {y.data(), 1, 32}, pool, scratch,
-                         MatMulKernelsFor(path)).ok());
-      for (int o = 0; o < 32; ++o) {
-        double exact = 0;
-        for (int k = 0; k < 64; ++k) exact += sign * weights[o * 64 + k];
-        EXPECT_NEAR(y[o], exact, std::fabs(exact) * 1e-5) << KernelPathName(path);
+}
+
+bool SameNumber(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)); }
+
+TEST(MatMul, HostileScalesSpoilTheirOwnOutputOnlyAndAlikeOnEveryPath) {
+  constexpr uint16_t kHostile[] = {0x7e00, 0xfe00, 0x7c00, 0xfc00, 0x0001, 0x8001, 0x03ff, 0x7bff, 0xfbff};  // NaN, Inf, least, most.
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.values_per_block == 1) continue;
+    const std::vector<std::byte> gguf = WildBlocks(info.format, 40 * 512, 18);
+    const std::vector<float> x = RandomRows(3, 512, 19);
+    const std::vector<float> clean = Multiply(PackedFrom(info.format, 40, 512, gguf), x, 1, MatMulKernelsFor(KernelPath::kPortable));
+    for (uint16_t hostile : kHostile) {
+      constexpr int kOutput = 21;
+      std::vector<std::byte> spoiled = gguf;
+      const auto [first_byte, count] = HalvesOf(info.format);
+      std::byte* block = spoiled.data() + kOutput * 512 / info.values_per_block * info.bytes_per_block;
+      for (int i = 0; i < count; ++i) std::memcpy(block + first_byte + 2 * i, &hostile, sizeof hostile);
+      const Packed w = PackedFrom(info.format, 40, 512, spoiled);
+      const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable));
+      for (KernelPath path : SupportedKernelPaths()) {
+        const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path));
+        for (size_t i = 0; i < y.size(); ++i) {
+          SCOPED_TRACE(testing::Message() << info.name << " " << hostile << " " << KernelPathName(path) << " output " << i % 40);
+          ASSERT_TRUE(SameNumber(y[i], expected[i])) << y[i] << " and " << expected[i];
+          if (i % 40 != kOutput) {
+            ASSERT_TRUE(SameNumber(y[i], clean[i]));
+          } else {
+            ASSERT_EQ(std::isfinite(y[i]), (hostile & 0x7c00) != 0x7c00);
+          }
+        }
       }
     }
   }
@@ -165,7 +201,7 @@ TEST(MatMul, NotANumberSpoilsItsOwnRowOnly) {
 
 // What two terms leave over is half a step of the second: its group's magnitude is at most half a step of the first, 1 / 254.
 TEST(MatMul, TwoTermsRoundActivationsToFifteenBits) {
-  for (BlockFormat format : {BlockFormat::kQ4_1, BlockFormat::kQ8_0, BlockFormat::kQ6_K}) {
+  for (BlockFormat format : {BlockFormat::kQ4_1, BlockFormat::kQ8_0, BlockFormat::kQ2_K, BlockFormat::kQ6_K}) {
     const Packed w = RandomMatrix(format, 64, 512, 13);
     const std::vector<float> x = RandomRows(7, 512, 14);
     for (KernelPath path : SupportedKernelPaths()) {

@@ -1,9 +1,13 @@
 #include "tessera/quant/panels/panel_format.h"
 
 #include <cstring>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tessera/base/random.h"
+#include "tessera/quant/packed_matrix.h"
 #include "tessera/tests/fakes/random_blocks.h"
 
 namespace tessera {
@@ -46,7 +50,26 @@ TEST(PanelFormat, OutputsWithoutARowAreZero) {
   }
 }
 
-// The layout is a file format: a pack made elsewhere must mean the same. One weight set in a panel lights exactly these bytes.
+// The layout is a file format: a pack made elsewhere must mean the same. So no format's bytes may ever change: what is hashed (FNV-1a)
+// are 70 rows of 512 random weights.
+TEST(PanelFormat, BytesAreFixedForEver) {
+  const std::map<std::string, uint64_t> hashes = {
+      {"F32", 0x9973a9a754bb88aa},  {"F16", 0x81334af011a49be6},  {"BF16", 0x81334af011a49be6},  {"Q4_0", 0x1df9096f985a1c68},
+      {"Q4_1", 0xbc99abef77a5333b}, {"Q5_0", 0xf09fa5fb7effd8c3}, {"Q5_1", 0x026adba89fc587d4},  {"Q8_0", 0xe95ab41a6bccfd16},
+      {"Q2_K", 0x1cd40b5fa0492479}, {"Q3_K", 0x57888a547a6a50a1}, {"Q4_K", 0x206c90a90593e5ee},  {"Q5_K", 0x095da2c4edfa21ea},
+      {"Q6_K", 0x80ff4e9b97e3c23b}, {"IQ4_NL", 0x1df9096f985a1c68}};
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    std::vector<std::byte> gguf(BytesOfRows(info.format, 70, 512).value()), packed(3 * PanelBytes(info.format, 512));
+    SeededRandom random(7);
+    for (std::byte& byte : gguf) byte = static_cast<std::byte>(random.Next());
+    ASSERT_EQ(PackedMatrix::Pack({"w", info.format, 70, 512}, gguf, absl::MakeSpan(packed)), absl::OkStatus());
+    uint64_t hash = 0xcbf29ce484222325;
+    for (std::byte byte : packed) hash = (hash ^ std::to_integer<uint64_t>(byte)) * 0x100000001b3;
+    EXPECT_EQ(hash, hashes.at(info.name)) << info.name;
+  }
+}
+
+// One weight set in a panel lights exactly these bytes.
 TEST(PanelFormat, QuadsLieWhereTheHeaderSays) {
   std::vector<std::byte> gguf(32 * 34);     // Q8_0: 32 rows of one block.
   constexpr int kOutput = 21, kInput = 14;  // Tile 1, lane 5; quad 3, element 2.
