@@ -21,11 +21,11 @@ struct alignas(64) ActivationGroup {
   int8_t values[kValues];
   float scale;           // Of the group: x is about scale * values[i].
   float scaled_sum;      // scale * sum of values, for formats with a minimum.
-  // Weights are stored unsigned; where 8, 16, 32 or 128 stands for zero, an integer sum starts at this instead of 0.
+  // Weights are stored unsigned; where 4, 8, 16, 32 or 128 stands for zero, an integer sum starts at this instead of 0.
   int32_t start8;        // -8 * sum of values; likewise below.
   int32_t start16;
   int32_t start128;
-  int32_t start32[2];    // One for each half of the group: Q6_K scales 16 values at a time.
+  int32_t start32[2];    // One for each half of the group: Q2_K, Q3_K and Q6_K scale 16 values at a time. -32 times a sum is exact.
   int32_t unused = 0;
 };
 static_assert(sizeof(ActivationGroup) == 64);

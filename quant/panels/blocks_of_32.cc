@@ -13,7 +13,7 @@ template <typename Format>
 void Codes(const std::byte* block, uint8_t* codes) {
   const std::byte* pairs = block + (Format::kHasMinimum ? 4 : 2);
   uint32_t fifth = 0;
-  if constexpr (Format::kTileBytes == 320) fifth = LoadUint32(pairs), pairs += 4;
+  if constexpr (Format::kTileBytes > Format::kHighPlane) fifth = LoadUint32(pairs), pairs += 4;
   for (int k = 0; k < 16; ++k) {
     codes[k] = static_cast<uint8_t>(LowNibble(pairs[k]) | ((fifth & 1u << k) != 0 ? 16 : 0));
     codes[k + 16] = static_cast<uint8_t>(HighNibble(pairs[k]) | ((fifth & 0x10000u << k) != 0 ? 16 : 0));

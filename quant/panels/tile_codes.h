@@ -1,5 +1,5 @@
-// How a tile (32 inputs of 16 outputs) holds the codes of its weights: in a plane of their low bits and, where the sum of both is no
-// power of two, a plane of their high bits.
+// How a tile (32 inputs of 16 outputs) holds the codes of its weights: in a plane of their low bits and, for codes of 3, 5 or 6 bits,
+// a plane of their high bits.
 //
 //   using Codes = TileCodes<4, 1>;                            // Five bits: 4 + 1 lines, 320 bytes.
 //   Codes::Put(codes, tile, lane);                            // The 32 codes of one output, a byte each.

@@ -132,10 +132,10 @@ TEST(MatMul, ExtremeWeightsAndActivationsDoNotSaturate) {
     if (info.values_per_block == 1) continue;
     for (int pattern : {0x00, 0x0f, 0x7f, 0x80, 0xf0, 0xff}) {
       std::vector<std::byte> gguf = WildBlocks(info.format, 32 * 256, 9);
-      const auto [first_byte, count] = HalvesOf(info.format);
       for (size_t i = 0; i < gguf.size(); ++i) {
-        const int at = static_cast<int>(i) % info.bytes_per_block - first_byte;
-        if (at < 0 || at >= 2 * count) gguf[i] = static_cast<std::byte>(pattern);
+        const int at = static_cast<int>(i) % info.bytes_per_block;
+        const auto holds = [at](int scale) { return scale >= 0 && (at == scale || at == scale + 1); };
+        if (!holds(info.scales[0]) && !holds(info.scales[1])) gguf[i] = static_cast<std::byte>(pattern);
       }
       const Packed w = PackedFrom(info.format, 32, 256, gguf);
       for (float sign : {1.0f, -1.0f}) {
@@ -164,9 +164,10 @@ TEST(MatMul, HostileScalesSpoilTheirOwnOutputOnlyAndAlikeOnEveryPath) {
     for (uint16_t hostile : kHostile) {
       constexpr int kOutput = 21;
       std::vector<std::byte> spoiled = gguf;
-      const auto [first_byte, count] = HalvesOf(info.format);
       std::byte* block = spoiled.data() + kOutput * 512 / info.values_per_block * info.bytes_per_block;
-      for (int i = 0; i < count; ++i) std::memcpy(block + first_byte + 2 * i, &hostile, sizeof hostile);
+      for (int at : info.scales) {
+        if (at >= 0) std::memcpy(block + at, &hostile, sizeof hostile);
+      }
       const Packed w = PackedFrom(info.format, 40, 512, spoiled);
       const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable));
       for (KernelPath path : SupportedKernelPaths()) {
