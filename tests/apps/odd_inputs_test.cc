@@ -55,8 +55,9 @@ TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
   for (const std::string& program : Programs()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type == "string") continue;
-      std::vector<std::string> values = {"", "many", "99999999999999999999", "-99999999999999999999", "nan", "1e999", "\xff\xfe", "5 apples"};
+      std::vector<std::string> values = {"", "many", "-99999999999999999999", "nan", "1e999", "\xff\xfe", "5 apples"};
       if (flag.type != "bool") values.push_back("-1");
+      if (flag.type != "double") values.push_back("99999999999999999999");
       for (const std::string& value : values) {
         ExpectError(RunWith(program, absl::StrCat("--", flag.name, "=", value)), 2, program, absl::StrCat("--", flag.name, ": found "));
       }

@@ -65,7 +65,10 @@ class Program {
     if (process_ > 0) Finish("");
   }
 
-  void Signal(int signal) { kill(process_, signal); }
+  void Signal(int signal) {
+    CHECK_GT(process_, 0) << "it has ended";
+    kill(process_, signal);
+  }
   void CloseOutput() { close(output_[0]); output_[0] = -1; }
 
   // Waits for the first bytes of output. Empty if it ended without any.

@@ -192,5 +192,30 @@ TEST_F(FileTest, WritableIsKnownBeforeTheWork) {
   EXPECT_NE(missing.message().find("/nowhere/"), std::string::npos) << missing;
 }
 
+// A handler of a signal that ends the process calls it, wherever the write stands.
+TEST_F(FileTest, RemoveTemporaryFileLeavesOnlyWholeFiles) {
+  const std::string contents(8 << 20, 'x');
+  for (int i = 0; i < 40; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGTERM, [](int) {
+        RemoveTemporaryFile();
+        _exit(0);
+      });
+      while (true) (void)WriteFileAtomically(Path("whole"), contents);
+    }
+    usleep(1000 * i);
+    kill(child, SIGTERM);
+    int status;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_LE(FilesInDirectory(), 1);
+    const absl::StatusOr<std::string> read = ReadFileToString(Path("whole"), 1 << 30);
+    if (read.ok()) {
+      ASSERT_EQ(read->size(), contents.size());
+    }
+  }
+  EXPECT_EQ(FilesInDirectory(), 1) << "at least one write came to its end";
+}
+
 }  // namespace
 }  // namespace tessera
