@@ -99,6 +99,12 @@ absl::StatusOr<Target> ResolveTarget(std::string path) {
 std::mutex one_write_at_a_time;
 std::atomic<int> temporary_directory{-1};   // The folder's descriptor; -1: there is no file.
 char temporary_name[64];                    // Written only while there is no file.
+std::atomic<bool> process_ends{false};
+
+void UnlinkTemporary() {
+  const int directory = temporary_directory;
+  if (directory >= 0) unlinkat(directory, temporary_name, 0);
+}
 
 // A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
 absl::StatusOr<Descriptor> CreateTemporary(const Descriptor& directory, const std::string& path, mode_t mode) {
@@ -106,10 +112,13 @@ absl::StatusOr<Descriptor> CreateTemporary(const Descriptor& directory, const st
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::snprintf(temporary_name, sizeof(temporary_name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),
                   static_cast<long long>(counter++));
-    temporary_directory = directory.get();
+    temporary_directory = directory.get();  // Before there is a file, and process_ends is looked at after: one of both sees it.
     Descriptor file(openat(directory.get(), temporary_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (file.get() >= 0) return file;
     const int error = errno;
+    if (file.get() >= 0) {
+      if (process_ends) UnlinkTemporary();
+      return file;
+    }
     temporary_directory = -1;
     errno = error;
     if (errno != EEXIST) break;
@@ -191,7 +200,7 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   if (status.ok() && renameat(directory.get(), temporary_name, directory.get(), target.name.c_str()) != 0) {
     status = SystemError(path, "put the new file in place");
   }
-  if (!status.ok()) RemoveTemporaryFile();
+  if (!status.ok()) UnlinkTemporary();
   temporary_directory = -1;
   RETURN_IF_ERROR(status);
   if (fsync(directory.get()) != 0 && errno != EINVAL) return SystemError(path, "sync its directory");  // EINVAL: it has no sync.
@@ -199,8 +208,8 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 }
 
 void RemoveTemporaryFile() {
-  const int directory = temporary_directory;
-  if (directory >= 0) unlinkat(directory, temporary_name, 0);
+  process_ends = true;
+  UnlinkTemporary();
 }
 
 absl::Status CheckWritable(const std::string& path) {

@@ -52,8 +52,8 @@ absl::Status CheckWritable(const std::string& path);
 // several threads wait for each other.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
 
-// Removes the temporary file of a WriteFileAtomically that is under way, if there is one. For a handler of a signal that ends the
-// process: async-signal-safe, and the write must not go on afterwards.
+// Removes the temporary file of a WriteFileAtomically that is under way, if there is one, and lets no other stay. For those about to
+// end the process while other threads run: async-signal-safe.
 void RemoveTemporaryFile();
 
 }  // namespace tessera
