@@ -11,12 +11,19 @@ namespace {
 // bytes with input k low and k + 16 high.
 template <typename Format>
 void Codes(const std::byte* block, uint8_t* codes) {
-  const std::byte* pairs = block + (Format::kHasMinimum ? 4 : 2);
-  uint32_t fifth = 0;
-  if constexpr (Format::kTileBytes > Format::kHighPlane) fifth = LoadUint32(pairs), pairs += 4;
-  for (int k = 0; k < 16; ++k) {
-    codes[k] = static_cast<uint8_t>(LowNibble(pairs[k]) | ((fifth & 1u << k) != 0 ? 16 : 0));
-    codes[k + 16] = static_cast<uint8_t>(HighNibble(pairs[k]) | ((fifth & 0x10000u << k) != 0 ? 16 : 0));
+  constexpr bool kFifth = Format::kTileBytes > Format::kHighPlane;
+  const std::byte* word = block + (Format::kHasMinimum ? 4 : 2);
+  const std::byte* pairs = kFifth ? word + 4 : word;
+  for (int k = 0; k < 16; k += 4) {  // Four bytes at a time: packing is most of loading a model.
+    uint32_t quad;
+    std::memcpy(&quad, pairs + k, sizeof quad);
+    const uint32_t low = quad & 0x0f0f0f0f, high = quad >> 4 & 0x0f0f0f0f;
+    std::memcpy(codes + k, &low, sizeof low);
+    std::memcpy(codes + k + 16, &high, sizeof high);
+  }
+  if constexpr (kFifth) {
+    const uint32_t fifth = LoadUint32(word);
+    for (int k = 0; k < 32; ++k) codes[k] = static_cast<uint8_t>(codes[k] | (fifth >> k & 1) << 4);
   }
 }
 
