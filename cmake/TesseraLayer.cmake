@@ -75,8 +75,8 @@ function(tessera_kernel_flags)
   endforeach()
 endfunction()
 
-# Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the static
-# one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets into a library by way of __FILE__.
+# Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
+# static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
 function(tessera_create_library layer)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${layer}/*.cc)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -101,8 +101,8 @@ function(tessera_create_library layer)
     target_compile_features(tessera_${layer}_${kind} PUBLIC cxx_std_20)
     set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer})
   endforeach()
-  # Before 1.0 each minor version may change the interface. A library links all that it uses by itself, but for sanitizers' symbols,
-  # which only the program has.
+  # Before 1.0 each minor version may change the interface. A library links by itself all that it uses, but for what sanitizers add:
+  # that comes with the program.
   set_target_properties(tessera_${layer}_shared PROPERTIES INSTALL_RPATH "$ORIGIN" VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_link_options(tessera_${layer}_shared PRIVATE $<$<CONFIG:Release>:LINKER:-z,defs>)
@@ -127,17 +127,18 @@ function(tessera_create_apps)
   endforeach()
 endfunction()
 
-# What all test programs share: main(), optimization that compiles fast, and headers that are read once. A compiler launcher (ccache)
-# remembers whole objects instead, and could not if they depended on a precompiled header.
+# What all test programs share: main(), optimization that compiles fast, and headers that are read once. A compiler launcher
+# (ccache) remembers whole objects instead, and could not if they depended on a precompiled header.
 function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_main OBJECT tests/test_main.cc)
   target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
-  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds)  # g++ 12 warns of its own std::string.
+  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds)  # g++ 12 warns of std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(tessera_test_main PRIVATE <gtest/gtest.h> <string> <vector> <absl/status/statusor.h> <absl/strings/str_cat.h>)
+    target_precompile_headers(tessera_test_main PRIVATE
+      <gtest/gtest.h> <string> <vector> <absl/status/statusor.h> <absl/strings/str_cat.h>)
   endif()
 endfunction()
 

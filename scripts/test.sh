@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh [--quick]
 #
-# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone and the one that every test file ran, and says so.
+# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone and the one
+# that every test file ran, and says so.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

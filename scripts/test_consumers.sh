@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Proves that each layer is a product: installs it with what it links and nothing else, and builds the project tests/consumer/LAYER
-# against that, by CMake and by pkg-config, static and shared; then asks for what is not there. One line a project.
+# Proves that each layer is a product: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that,
+# by CMake and by pkg-config, static and shared; then asks for what is not there. One line a project.
 #
 #   scripts/test_consumers.sh [--build-dir build] [--results FILE]
 #
-# Takes what is built; does not build. --results: lines `pass|fail <tab> name` are added to FILE. Projects and what is installed lie
-# in a temporary folder, and nothing in it may name this tree or the build folder.
+# Takes what is built; does not build. --results: adds lines `pass|fail <tab> name` to FILE. All happens in a temporary folder, and
+# nothing in it may name this tree or the build folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -31,8 +31,8 @@ with_packages() {
 
 # The layers that LAYER links, and LAYER, as its package says.
 closure() {
-  local below
-  for below in $(grep '^set(needs ' "$build/package/tessera-$1-needs.cmake" | grep -oP 'tessera::\K\w+'); do closure "$below"; done
+  local below needs=$build/package/tessera-$1-needs.cmake
+  for below in $(grep '^set(needs ' "$needs" | grep -oP 'tessera::\K\w+'); do closure "$below"; done
   echo "$1"
 }
 
@@ -46,11 +46,11 @@ is_apart() {
 
 # What LAYER needs, in the folder LAYER/installed: a package does not know where it lies, so it is moved there.
 install_layer() {
-  local component
-  for component in $(closure "$1" | sort -u); do cmake --install "$build" --prefix "$work/$1/prefix" --component "$component"; done
-  mv "$work/$1/prefix" "$work/$1/installed"
-  is_apart "$work/$1/installed"
-  (cd "$work/$1/installed/lib" && echo libtessera_*.a)
+  local folder=$work/$1 component
+  for component in $(closure "$1" | sort -u); do cmake --install "$build" --prefix "$folder/prefix" --component "$component"; done
+  mv "$folder/prefix" "$folder/installed"
+  is_apart "$folder/installed"
+  (cd "$folder/installed/lib" && echo libtessera_*.a)
 }
 
 # The project's program uses the kind of library it asked for and prints one line.
@@ -95,12 +95,14 @@ all_headers() {
   echo "$(wc -l <"$work/$layer/all.cc") headers"
 }
 
-# A function that was compiled for an instruction set may be merged only with one of the same name and the same instruction set, or
-# a CPU without it gets it, too.
+# Of functions that several files define, the linker keeps any one. So those compiled for an instruction set must name it, or a CPU
+# without it may meet them.
 kernels_are_apart() {
-  local archives=("$work"/runtime/installed/lib/libtessera_*.a)
-  if nm -AC "${archives[@]}" 2>/dev/null | grep -E '_avx(2|512)\.cc\.o:[0-9a-f]+ [WVu] ' | grep -viE 'avx(2|512)'; then return 1; fi
-  echo "$(nm -AC "${archives[@]}" 2>/dev/null | grep -cE '_avx(2|512)\.cc\.o:[0-9a-f]+ [WVu] ') functions name their instruction set"
+  nm -AC "$work"/runtime/installed/lib/libtessera_*.a 2>/dev/null |
+    sed -nE 's/.*_avx(2|512)\.cc\.o:[0-9a-f]+ [WVu] //p' >"$work/shared_functions.txt"
+  if grep -vE 'Avx(2|512)' "$work/shared_functions.txt"; then return 1; fi
+  [[ -s $work/shared_functions.txt || $(uname -m) != x86_64 ]]
+  echo "$(wc -l <"$work/shared_functions.txt") functions name their instruction set"
 }
 
 installed_programs() {
@@ -123,7 +125,7 @@ refused() {
 
 # Runs FUNCTION as the project NAME, in the background, as many at once as there are cores. The last line of its log tells.
 project() {
-  local name=$1 start=$EPOCHREALTIME outcome=pass log
+  local name=$1 start=$EPOCHREALTIME outcome=pass log line
   shift
   while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
   {
@@ -132,7 +134,8 @@ project() {
     wait $! || outcome=fail
     printf '%s\tconsumer %s\n' "$outcome" "$name" >>"$work/outcomes.tsv"
     if [[ $outcome == fail ]]; then tail -n 40 "$log" >&2; fi
-    say "$(printf '%-30s %s (%s s)' "$name" "$(tail -n 1 "$log")" "$(seconds_since "$start")")$([[ $outcome == pass ]] || echo " FAILED")"
+    printf -v line '%-28s %s  %6s s  %s' "$name" "$outcome" "$(seconds_since "$start")" "$(tail -n 1 "$log")"
+    say "$line"
   } &
 }
 
