@@ -118,6 +118,16 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows) const {
   return absl::OkStatus();
 }
 
+// Of two rows that store to one slot the last would win, or either, by threads.
+absl::Status Forward::CheckSlotsDiffer() {
+  sorted_slots_ = slots_;
+  std::sort(sorted_slots_.begin(), sorted_slots_.end());
+  const auto twice = std::adjacent_find(sorted_slots_.begin(), sorted_slots_.end());
+  if (twice == sorted_slots_.end()) return absl::OkStatus();
+  const auto first = std::find(slots_.begin(), slots_.end(), *twice), second = std::find(first + 1, slots_.end(), *twice);
+  return RowError(second - slots_.begin(), "slot", *twice, absl::StrCat("another than that of row ", first - slots_.begin()));
+}
+
 void Forward::FillRowData(absl::Span<const ForwardRow> rows) {
   tokens_.clear();
   slots_.clear();
@@ -180,6 +190,7 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   current_ = 0;
   if (rows.empty()) return absl::OkStatus();
   FillRowData(rows);
+  RETURN_IF_ERROR(CheckSlotsDiffer());
   RETURN_IF_ERROR(Embed(static_cast<int>(rows.size())));
   RETURN_IF_ERROR(RunLayers(rows, cache));
   rows_ = static_cast<int>(rows.size());

@@ -80,6 +80,7 @@ class Forward {
   absl::Status RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments);
   absl::Status CheckRows(absl::Span<const ForwardRow> rows) const;
   void FillRowData(absl::Span<const ForwardRow> rows);
+  absl::Status CheckSlotsDiffer();
   void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
   absl::Status Embed(int rows);
   absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
@@ -105,7 +106,7 @@ class Forward {
 
   // Per row of the pass at hand.
   std::vector<int32_t> tokens_;
-  std::vector<int32_t> slots_;
+  std::vector<int32_t> slots_, sorted_slots_;
   std::vector<SlotPath> paths_;
   std::vector<const AdapterProduct*> adapters_;
   std::vector<std::vector<float>> rope_values_;

@@ -38,7 +38,7 @@ absl::Status CheckNumbers(const std::string& place, absl::string_view field, con
 }
 
 absl::Status CheckMatrices(const std::string& place, const LoraMatrices& matrices) {
-  RETURN_IF_ERROR(CheckPositive(place, "rank", matrices.rank));
+  RETURN_IF_ERROR(CheckWithin(place + " rank", matrices.rank, 1, kLargestAdapterRank));
   RETURN_IF_ERROR(CheckPositive(place, "in", matrices.in));
   RETURN_IF_ERROR(CheckPositive(place, "out", matrices.out));
   if (!std::isfinite(matrices.scale)) {

@@ -81,7 +81,9 @@ absl::Status CheckAdapters(const CompiledGraph& graph, const RunArguments& argum
       const AdapterProduct& product = products[i];
       if (product.a == nullptr) continue;
       if (product.b == nullptr) return Invalid("adapter ", i, " of row ", row, ": b: found null, expected memory");
-      if (product.rank < 1) return Invalid("adapter ", i, " of row ", row, ": rank: found ", product.rank, ", expected >= 1");
+      if (product.rank < 1 || product.rank > kLargestAdapterRank) {
+        return Invalid("adapter ", i, " of row ", row, ": rank: found ", product.rank, ", expected 1 to ", kLargestAdapterRank);
+      }
       if (!std::isfinite(product.scale)) {
         return Invalid("adapter ", i, " of row ", row, ": scale: found ", product.scale, ", expected a finite number");
       }

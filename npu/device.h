@@ -25,6 +25,8 @@ enum class WeightEncoding : uint8_t { kPacked, kFloat32 };
 
 // One adapter's numbers for one placeholder. a: [rank, in] and b: [rank, out], row-major FP32: B is stored transposed, so that sixteen
 // outputs lie side by side. Null a: not bound.
+// REQUIRES of a product that is bound: 1 <= rank <= kLargestAdapterRank, since kernels keep A x on their stack.
+inline constexpr int kLargestAdapterRank = 1024;
 struct AdapterProduct { const float* a = nullptr; const float* b = nullptr; int rank = 0; float scale = 0; };
 
 // An input or output buffer of the caller's: FP32, row r at data + r * row_stride.

@@ -35,22 +35,6 @@ absl::Status CheckCacheFormat(const CompiledGraph& graph, const RunArguments& ar
   return absl::InvalidArgumentError("arguments: kv: format: found FP32, expected FP16");
 }
 
-// The kernel keeps A x on its stack.
-absl::Status CheckRanks(const CompiledGraph& graph, const RunArguments& arguments) {
-  const AdapterProduct* checked = nullptr;  // Rows of one task stand side by side and share theirs.
-  for (size_t row = 0; row < arguments.adapters.size(); ++row) {
-    const AdapterProduct* products = arguments.adapters[row];
-    if (products == checked) continue;
-    checked = products;
-    for (int i = 0; products != nullptr && i < graph.graph.adapters; ++i) {
-      if (products[i].a == nullptr || products[i].rank <= kLargestRank) continue;
-      return absl::InvalidArgumentError(absl::StrCat("arguments: adapter ", i, " of row ", row, ": rank: found ",
-                                                     products[i].rank, ", expected at most ", kLargestRank));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 struct HostDevice::LoadedGraph {
@@ -81,7 +65,6 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), arguments));
   if (arguments.rows == 0) return absl::OkStatus();
   RETURN_IF_ERROR(CheckCacheFormat(graph.compiled, arguments));
-  RETURN_IF_ERROR(CheckRanks(graph.compiled, arguments));
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
   RETURN_IF_ERROR(GrowTo(private_, scratch_bytes * pool_.threads()));

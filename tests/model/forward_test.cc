@@ -84,6 +84,11 @@ TEST_F(ForwardRows, PathsMustEndInTheRowsSlot) {
   EXPECT_EQ(Message({wrong}), "row 0: path length: found 0, expected 1 to 1073741824");
 }
 
+TEST_F(ForwardRows, TwoRowsMayNotStoreToOneSlot) {
+  const std::vector<SlotRange> other = {{1, 1}};
+  EXPECT_EQ(Message({row_, {.token = 5, .slot = 1, .path = other}, row_}), "row 2: slot: found 0, expected another than that of row 0");
+}
+
 TEST_F(ForwardRows, SlotsOutsideTheCacheAreNamed) {
   const std::vector<SlotRange> beyond = {{0, 1}, {32, 1}};
   EXPECT_EQ(Message({{.token = 5, .slot = 32, .path = beyond}}), "arguments: slot of row 0: found 32, expected 0 to 31");

@@ -87,7 +87,8 @@ TEST(LoraAdapter, EveryWrongFieldIsNamedAndChangesNothing) {
   EXPECT_EQ(message(-1, 0, nothing), "adapter layer: found -1, expected 0 to 1");
   EXPECT_EQ(message(1, 7, nothing), "adapter layer 1 placeholder: found 7, expected 0 to 6");
   const std::string place = "adapter layer 1 placeholder 3 ";
-  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.rank = 0; }), place + "rank: found 0, expected 1 or more");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.rank = 0; }), place + "rank: found 0, expected 1 to 1024");
+  EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.rank = 1025; }), place + "rank: found 1025, expected 1 to 1024");
   EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.in = 0; }), place + "in: found 0, expected 1 or more");
   EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.out = -5; }), place + "out: found -5, expected 1 or more");
   EXPECT_EQ(message(1, 3, [](LoraMatrices& m) { m.in = 4; }), place + "A: found 6 numbers, expected 8 (rank 2 x 4)");

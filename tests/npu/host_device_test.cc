@@ -260,7 +260,7 @@ TEST_F(RefusedArguments, ARankTheKernelHasNoRoomFor) {
   products[3] = {.a = numbers.data(), .b = numbers.data(), .rank = 1025, .scale = 1};
   std::vector<TestRow> rows = Chain(2);
   rows[1].adapters = products;
-  ExpectRefused(paired_.Prepare(device_, rows), "arguments: adapter 3 of row 1: rank: found 1025, expected at most 1024");
+  ExpectRefused(paired_.Prepare(device_, rows), "arguments: adapter 3 of row 1: rank: found 1025, expected 1 to 1024");
 }
 
 // A graph that only stores wants the format as much as one that attends.

@@ -99,7 +99,7 @@ void HalvesOfRow(const float* x, int64_t columns, uint16_t* y) {
 template <typename L>
 void AdaptRow(const AdapterJob& job) {
   const AdapterProduct& adapter = job.adapter;
-  float inner[kLargestRank];
+  float inner[kLargestAdapterRank];
   for (int r = 0; r < adapter.rank; ++r) inner[r] = DotProduct<L>(adapter.a + r * job.in_features, job.x, job.in_features);
   const typename L::Float scale = L::Set(adapter.scale);
   ForEachStep(job.end - job.begin, [&](int64_t i, int lanes) __attribute__((always_inline)) {
