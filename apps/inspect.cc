@@ -1,19 +1,28 @@
 // Shows what is in a model file, and the static graphs it is run as.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/describe_file.h"
 #include "tessera/apps/common/describe_graph.h"
+#include "tessera/apps/common/describe_problems.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/model/verify.h"
 
 namespace tessera {
 namespace {
 
 AppInfo Info() {
   return {.name = "tessera_inspect",
-          .summary = "Shows a model file's metadata and tensors or, with --graph, the static graphs it is run as. Reads no weights.",
-          .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --graph", "tessera_inspect --graph --json"},
-          .groups = {{"Model", {"model", "path"}}, {"Output", {"graph", "json"}}}};
+          .summary = "Shows a model file's metadata and tensors or, with --graph, the static graphs it is run as. Only --verify, "
+                     "which looks for all that is wrong with the file, reads the weights.",
+          .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf",
+                       "tessera_inspect --graph", "tessera_inspect --graph --json"},
+          .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
 }
 
 absl::Status ShowGraphs(const GgufFile& file, ComputePath path) {
@@ -24,9 +33,27 @@ absl::Status ShowGraphs(const GgufFile& file, ComputePath path) {
   return WriteOutput(FLAGS_json ? GraphsJson(graphs) : GraphsText(graphs));
 }
 
+absl::Status Verify(const std::string& path) {
+  EngineOptions options;
+  options.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
+  ThreadPool pool(threads);
+  std::unique_ptr<Progress> shown;  // In MiB.
+  const VerifyReport report = VerifyModel(path, pool, [&shown](int64_t done, int64_t total) {
+    if (shown == nullptr) shown = std::make_unique<Progress>("verifying", total >> 20);
+    shown->Update(done >> 20);
+  });
+  shown.reset();
+  RETURN_IF_ERROR(WriteOutput(FLAGS_json ? ReportJson(path, report) : ReportText(path, report)));
+  if (report.problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": found ", report.problems.size(), " problems, expected none"));
+}
+
 absl::Status Run() {
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
+  RETURN_IF_ERROR(CheckNotBoth("verify", FLAGS_verify, "graph", FLAGS_graph));
+  if (FLAGS_verify) return Verify(path);
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
   if (FLAGS_graph) return ShowGraphs(*file, compute_path);
   return WriteOutput(FLAGS_json ? FileJson(*file) : FileText(*file));

@@ -8,8 +8,8 @@
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/gguf_bytes.h"
-#include "tessera/model/internal/gguf_cursor.h"
 #include "tessera/model/internal/gguf_split.h"
+#include "tessera/model/internal/quoted.h"
 
 namespace tessera {
 namespace {
@@ -112,13 +112,20 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::
   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(GgufBytes(bytes), name));
   ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
   if (!split) return file;
-  return WrongValue(*file, "split.count", *file->Find("split.count"), "1: the other parts are files, and these are bytes in memory");
+  return WrongValue(*file, "split.count", *file->Find("split.count"),
+                    "1: the other parts are files, and these are bytes in memory");
 }
 
 int64_t GgufFile::size() const {
   int64_t size = 0;
   for (int part = 0; part < parts(); ++part) size += Part(part).bytes_->size();
   return size;
+}
+
+int64_t GgufFile::unused_bytes() const {
+  int64_t unused = 0;
+  for (int part = 0; part < parts(); ++part) unused += Part(part).unused_bytes_;
+  return unused;
 }
 
 const GgufValue* GgufFile::Find(absl::string_view key) const {
@@ -132,7 +139,8 @@ const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
 }
 
 absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const {
-  CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.size) << tensor.name << ": " << out.size() << " from " << begin;
+  CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.size)
+      << tensor.name << ": " << out.size() << " from " << begin;
   const absl::Status status = Part(tensor.part).bytes_->Read(tensor.offset + begin, out);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(status.message(), " (reading tensor ", Quoted(tensor.name), ")"));

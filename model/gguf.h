@@ -102,10 +102,12 @@ class GgufFile {
   ~GgufFile();
 
   const std::string& path() const { return path_; }                  // Of a split model: of its first part.
-  const std::string& PathOf(const GgufTensor& tensor) const { return Part(tensor.part).path_; }
   uint32_t version() const { return version_; }
-  int parts() const { return 1 + static_cast<int>(more_parts_.size()); }
   int64_t size() const;                                              // In bytes, of all parts.
+  int64_t unused_bytes() const;      // Between tensors beyond their alignment, and after the last.
+  // A split model has parts, 0 to parts() - 1; any other is its own part 0.
+  int parts() const { return 1 + static_cast<int>(more_parts_.size()); }
+  const std::string& PathOf(const GgufTensor& tensor) const { return Part(tensor.part).path_; }
 
   // Keys in file order, for printing.
   absl::Span<const std::pair<absl::string_view, GgufValue>> metadata() const { return metadata_; }
@@ -142,6 +144,7 @@ class GgufFile {
   std::string path_;
   std::unique_ptr<GgufBytes> bytes_;
   uint32_t version_ = 0;
+  int64_t unused_bytes_ = 0;
   std::vector<std::pair<absl::string_view, GgufValue>> metadata_;
   absl::flat_hash_map<absl::string_view, size_t> key_index_;
   std::vector<GgufTensor> tensors_;

@@ -267,25 +267,30 @@ absl::Status GgufParser::PlaceTensors() {
     if (!begin.ok()) return cursor_.ErrorAt(start, "data", begin.status().message());
     const int64_t left = std::max<int64_t>(0, file_.bytes_->size() - *begin);
     if (tensor.size > left) {
-      return cursor_.ErrorAt(*begin, "data", absl::StrCat("the file is truncated: needs ", tensor.size, " bytes, ", left, " left"));
+      return cursor_.ErrorAt(*begin, "data",
+                             absl::StrCat("the file is truncated: needs ", tensor.size, " bytes, ", left, " left"));
     }
     tensor.offset = *begin;
   }
   return absl::OkStatus();
 }
 
+// Tensors may not share bytes. Counts those that belong to none.
 absl::Status GgufParser::CheckNoOverlap() {
   std::vector<const GgufTensor*> order;
   for (const GgufTensor& tensor : file_.tensors_) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const GgufTensor* a, const GgufTensor* b) { return a->offset < b->offset; });
-  for (size_t i = 1; i < order.size(); ++i) {
-    const GgufTensor& before = *order[i - 1];
-    const int64_t end = before.offset + before.size;
-    if (order[i]->offset >= end) continue;
-    cursor_.Enter(absl::StrCat("tensor ", Quoted(order[i]->name)));
-    return cursor_.ErrorAt(order[i]->offset, "data",
-                           absl::StrCat("overlaps tensor ", Quoted(before.name), ", expected byte ", end, " or later"));
+  int64_t end = cursor_.offset();
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i]->offset < end) {
+      cursor_.Enter(absl::StrCat("tensor ", Quoted(order[i]->name)));
+      return cursor_.ErrorAt(order[i]->offset, "data",
+                             absl::StrCat("overlaps tensor ", Quoted(order[i - 1]->name), ", expected byte ", end, " or later"));
+    }
+    file_.unused_bytes_ += order[i]->offset - std::min(order[i]->offset, AlignUp(end, alignment_));
+    end = order[i]->offset + order[i]->size;
   }
+  file_.unused_bytes_ += std::max<int64_t>(0, file_.bytes_->size() - AlignUp(end, alignment_));
   return absl::OkStatus();
 }
 

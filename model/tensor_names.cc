@@ -1,6 +1,7 @@
 #include "tessera/model/tensor_names.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tessera {
 namespace {
@@ -55,5 +56,18 @@ TensorNeed EmbeddingNeed(const ModelConfig& config) {
 TensorNeed OutputNormNeed(const ModelConfig& config) { return {"output_norm.weight", "output_norm.weight", 1, config.width, true}; }
 
 TensorNeed HeadNeed(const ModelConfig& config) { return {"output.weight", "output.weight", config.vocabulary, config.width, false}; }
+
+absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorNeed& need) {
+  const GgufTensor* tensor = file.FindTensor(need.name);
+  if (tensor == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path(), ": tensor ", need.name, ": missing, expected ", need.rows, " x ", need.columns));
+  }
+  const auto expected = need.vector ? std::vector<int64_t>{need.columns} : std::vector<int64_t>{need.columns, need.rows};
+  if (tensor->shape == expected) return tensor;
+  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(*tensor), ": tensor ", need.name, ": shape: found [",
+                                                 absl::StrJoin(tensor->shape, ", "), "], expected [",
+                                                 absl::StrJoin(expected, ", "), "]"));
+}
 
 }  // namespace tessera

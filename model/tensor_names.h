@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "tessera/model/config.h"
+#include "tessera/model/gguf.h"
 
 namespace tessera {
 
@@ -26,5 +28,8 @@ std::vector<TensorNeed> LayerNeeds(const ModelConfig& config, int layer);
 TensorNeed EmbeddingNeed(const ModelConfig& config);
 TensorNeed OutputNormNeed(const ModelConfig& config);
 TensorNeed HeadNeed(const ModelConfig& config);
+
+// The file's tensor of that name. InvalidArgument (file, tensor, found, expected) if it is missing or has another shape.
+absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorNeed& need);
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/quoted.h"
 #include "tessera/model/tokenizers/byte_pair.h"
 #include "tessera/model/tokenizers/segmenter.h"
 #include "tessera/model/tokenizers/sentence_piece.h"

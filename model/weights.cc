@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/tensor_names.h"
@@ -16,15 +15,6 @@ namespace {
 
 constexpr int64_t kRowsPerPanel = 32;
 constexpr int64_t kAlignment = 64;  // Of each part in its unit.
-
-absl::Status CheckShape(const GgufFile& file, const GgufTensor& tensor, const TensorNeed& need) {
-  const std::vector<int64_t> expected =
-      need.vector ? std::vector<int64_t>{need.columns} : std::vector<int64_t>{need.columns, need.rows};
-  if (tensor.shape == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", need.name, ": shape: found [",
-                                                 absl::StrJoin(tensor.shape, ", "), "], expected [", absl::StrJoin(expected, ", "),
-                                                 "]"));
-}
 
 }  // namespace
 
@@ -40,12 +30,7 @@ class LayoutPlanner {
   void BeginUnit() { begin_unit_ = true; }
 
   absl::Status Place(const TensorNeed& need) {
-    const GgufTensor* tensor = file_.FindTensor(need.name);
-    if (tensor == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": tensor ", need.name, ": missing, expected ", need.rows, " x ",
-                                                     need.columns));
-    }
-    RETURN_IF_ERROR(CheckShape(file_, *tensor, need));
+    ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file_, need));
     GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
     if (need.vector || AlignUp(bytes, kAlignment) <= largest_unit_) {
@@ -129,8 +114,9 @@ absl::Status CheckFinite(const GgufFile& file, const GgufTensor& tensor, int64_t
   const NotFiniteBlocks bad = FindNotFinite(tensor.format->format, bytes);
   if (bad.count == 0) return absl::OkStatus();
   const int64_t block = begin / tensor.format->bytes_per_block + bad.first;
-  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name, ": ", tensor.format->name, tensor.format->values_per_block == 1 ? " value " : " block ", block,
-                                                 " at byte ", tensor.offset + block * tensor.format->bytes_per_block,
+  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name, ": ", tensor.format->name,
+                                                 tensor.format->values_per_block == 1 ? " value " : " block ", block, " at byte ",
+                                                 tensor.offset + block * tensor.format->bytes_per_block,
                                                  ": found a NaN or an infinity, expected finite numbers"));
 }
 

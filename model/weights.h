@@ -58,6 +58,7 @@ class WeightLayout {
 };
 
 // Writes unit `unit` into `out`: matrices packed or widened as the layout's encoding says, vectors widened to FP32.
+// InvalidArgument (file, tensor, block, byte) for a NaN or an infinity; the errors of GgufFile::Read.
 // REQUIRES: out.size() == layout.UnitBytes(unit), zeroed; `layout` was planned from `file`.
 absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out);
 

@@ -45,6 +45,7 @@ DECLARE_int32(top);
 DECLARE_int32(window);
 DECLARE_int32(max_windows);
 DECLARE_bool(graph);
+DECLARE_bool(verify);
 DECLARE_int32(prompt_tokens);
 DECLARE_int32(generate_tokens);
 DECLARE_int32(depth);

@@ -5,7 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/architectures/architecture.h"
-#include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/quoted.h"
 
 namespace tessera {
 namespace {
@@ -46,9 +46,10 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
   config.layers.resize(layers);
   const GgufTensor* embedding = file.FindTensor("token_embd.weight");
   if (embedding == nullptr || embedding->shape.size() != 2 || embedding->shape[1] > kLargestVocabulary) {
-    const std::string found = embedding == nullptr ? "missing" : absl::StrCat("shape: found [", absl::StrJoin(embedding->shape, ", "), "]");
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor token_embd.weight: ", found, ", expected [", config.width,
-                                                   ", vocabulary <= ", kLargestVocabulary, "]"));
+    const std::string found =
+        embedding == nullptr ? "missing" : absl::StrCat("shape: found [", absl::StrJoin(embedding->shape, ", "), "]");
+    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor token_embd.weight: ", found, ", expected [",
+                                                   config.width, ", vocabulary <= ", kLargestVocabulary, "]"));
   }
   config.vocabulary = static_cast<int>(embedding->shape[1]);
   config.tied_head = file.FindTensor("output.weight") == nullptr;
@@ -56,7 +57,8 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
   const GgufValue* tokens = file.Find("tokenizer.ggml.tokens");
   if (tokens == nullptr || tokens->count <= static_cast<uint64_t>(config.vocabulary)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tokenizer.ggml.tokens: found ", tokens->count,
-                                                 " entries, expected at most ", config.vocabulary, ", the rows of token_embd.weight"));
+                                                 " entries, expected at most ", config.vocabulary,
+                                                 ", the rows of token_embd.weight"));
 }
 
 absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& config) {

@@ -2,7 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/architectures/architecture.h"
-#include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/quoted.h"
 
 namespace tessera {
 namespace {

@@ -31,7 +31,7 @@ absl::StatusOr<absl::Span<const std::byte>> GgufBytes::Header(int64_t end) {
 
 absl::Status GgufBytes::Read(int64_t begin, absl::Span<std::byte> out) const {
   if (file_ != nullptr) return file_->Read(begin, out);
-  if (!out.empty()) std::memcpy(out.data(), header_.data() + begin, out.size());
+  if (!out.empty()) std::memcpy(out.data(), memory_.data() + begin, out.size());
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 // Header belongs to one thread; Read may be called by all at once. Errors are those of RandomAccessFile.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,12 +22,15 @@ namespace tessera {
 
 class GgufBytes {
  public:
-  // Where the metadata and the table of tensors must end: eight times the largest known, and memory that a small device can spare.
+  // Where metadata and the table of tensors must end: several times the largest known, and memory a small device can spare.
   static constexpr int64_t kLongestHeader = int64_t{64} << 20;
 
   static absl::StatusOr<GgufBytes> Open(const std::string& path);
   // Bytes in memory, which must outlive this.
-  explicit GgufBytes(absl::Span<const std::byte> bytes) : header_(bytes), size_(static_cast<int64_t>(bytes.size())) {}
+  explicit GgufBytes(absl::Span<const std::byte> bytes)
+      : memory_(bytes),
+        header_(bytes.first(std::min<size_t>(bytes.size(), kLongestHeader))),
+        size_(static_cast<int64_t>(bytes.size())) {}
 
   int64_t size() const { return size_; }
 
@@ -38,8 +42,9 @@ class GgufBytes {
 
  private:
   std::unique_ptr<RandomAccessFile> file_;  // Null for bytes in memory.
-  AlignedBuffer buffer_;                    // Room for the whole header; only what was read takes memory.
-  absl::Span<const std::byte> header_;      // What was read of it; of bytes in memory all.
+  AlignedBuffer buffer_;                    // Room for the header of a file; only what was read takes memory.
+  absl::Span<const std::byte> memory_;      // Empty for a file.
+  absl::Span<const std::byte> header_;      // What there is of the header so far.
   int64_t size_;
 };
 

@@ -20,16 +20,11 @@
 #include "absl/types/span.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/gguf_bytes.h"
+#include "tessera/model/internal/quoted.h"
 
 namespace tessera {
 
 static_assert(std::endian::native == std::endian::little, "GGUF values are read as they lie in the file");
-
-// Text from a file, fit for a message: in quotes, escaped, and cut after 64 bytes.
-std::string Quoted(absl::string_view text);
-
-// True for UTF-8 without control characters (and so without NUL): what a key or a tensor's name may hold.
-bool IsPrintableUtf8(absl::string_view text);
 
 class GgufCursor {
  public:

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/gguf_bytes.h"
-#include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/quoted.h"
 
 namespace tessera {
 
@@ -27,8 +27,8 @@ namespace {
 constexpr uint64_t kMostParts = 99999;  // As many digits as the names have.
 
 absl::Status WrongKey(const GgufFile& file, absl::string_view key, uint64_t found, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ", file.Find(key)->offset,
-                                                 ": found ", found, ", expected ", expected));
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ",
+                                                 file.Find(key)->offset, ": found ", found, ", expected ", expected));
 }
 
 absl::StatusOr<GgufSplit::PartNumber> ReadPartNumber(const GgufFile& file) {
@@ -45,18 +45,21 @@ absl::StatusOr<GgufSplit::PartNumber> ReadPartNumber(const GgufFile& file) {
 
 absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expected) {
   ASSIGN_OR_RETURN(const GgufSplit::PartNumber found, ReadPartNumber(file));
-  if (found.number != expected.number) return WrongKey(file, "split.no", found.number, absl::StrCat(expected.number, ", as the name says"));
-  if (found.count != expected.count) return WrongKey(file, "split.count", found.count, absl::StrCat(expected.count, ", as the name says"));
-  if (found.tensors == expected.tensors) return absl::OkStatus();
-  return WrongKey(file, "split.tensors.count", found.tensors, absl::StrCat(expected.tensors, ", as in the other parts"));
+  const auto check = [&file](const char* key, uint64_t found, uint64_t expected, const char* why) {
+    return found == expected ? absl::OkStatus() : WrongKey(file, key, found, absl::StrCat(expected, ", as ", why));
+  };
+  RETURN_IF_ERROR(check("split.no", found.number, expected.number, "the name says"));
+  RETURN_IF_ERROR(check("split.count", found.count, expected.count, "the name says"));
+  return check("split.tensors.count", found.tensors, expected.tensors, "in the other parts");
 }
 
 // Only the first part may say anything about the model.
 absl::Status CheckNoMetadata(const GgufFile& file) {
   for (const auto& [key, value] : file.metadata()) {
     if (absl::StartsWith(key, "split.") || key == "general.alignment") continue;
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ", value.offset,
-                                                   ": found in a part after the first, expected split.* and general.alignment only"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ", value.offset,
+                     ": found in a part after the first, expected split.* and general.alignment only"));
   }
   return absl::OkStatus();
 }
@@ -86,7 +89,8 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
   const std::string path = part->path();
   if (!absl::EndsWith(path, self.Suffix())) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": file name: found ", Quoted(path.substr(path.rfind('/') + 1)),
-                                                   ", expected one that ends in ", self.Suffix(), ", as split.no and split.count say"));
+                                                   ", expected one that ends in ", self.Suffix(),
+                                                   ", as split.no and split.count say"));
   }
   const std::string stem = path.substr(0, path.size() - self.Suffix().size());
   std::vector<std::unique_ptr<GgufFile>> parts;
@@ -103,7 +107,8 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
   whole->more_parts_.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
   for (int number = 1; number < whole->parts(); ++number) RETURN_IF_ERROR(TakeTensors(*whole, number));
   if (whole->tensors_.size() == self.tensors) return whole;
-  return WrongKey(*whole, "split.tensors.count", self.tensors, absl::StrCat(whole->tensors_.size(), ", as many as the parts hold"));
+  return WrongKey(*whole, "split.tensors.count", self.tensors,
+                  absl::StrCat(whole->tensors_.size(), ", as many as the parts hold"));
 }
 
 absl::Status GgufSplit::TakeTensors(GgufFile& whole, int number) {
@@ -112,8 +117,8 @@ absl::Status GgufSplit::TakeTensors(GgufFile& whole, int number) {
     tensor.part = number;
     const auto [place, is_new] = whole.tensor_index_.emplace(tensor.name, whole.tensors_.size());
     if (!is_new) {
-      return absl::InvalidArgumentError(absl::StrCat(part.path(), ": tensor ", Quoted(tensor.name), " data at byte ", tensor.offset,
-                                                     ": found in ", whole.PathOf(whole.tensors_[place->second]),
+      return absl::InvalidArgumentError(absl::StrCat(part.path(), ": tensor ", Quoted(tensor.name), " data at byte ",
+                                                     tensor.offset, ": found in ", whole.PathOf(whole.tensors_[place->second]),
                                                      " as well, expected each tensor once"));
     }
     whole.tensors_.push_back(std::move(tensor));

@@ -3,9 +3,9 @@
 //   ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
 //   if (split) return GgufSplit::Join(std::move(file));
 //
-// Every part says in its metadata which it is (split.no, from 0), of how many (split.count) and how many tensors all have together
-// (split.tensors.count); its name must say the same. All other metadata is the first part's: the rest may hold none, but for the
-// alignment of their own tensors. Each tensor is in one part. Errors name the part.
+// Every part says in its metadata which it is (split.no, from 0), of how many (split.count) and how many tensors all have
+// together (split.tensors.count); its name must agree. All other metadata is the first part's: the rest may hold none, but for
+// the alignment of their own tensors. Each tensor is in one part. Errors name the part.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,16 @@ class GgufSplit {
   // Whether the file is one of several parts. InvalidArgument if split.count is no number.
   static absl::StatusOr<bool> IsPart(const GgufFile& file);
 
-  // Opens the other parts and makes one file of all. NotFound names a part that is missing. REQUIRES: IsPart(*part), opened by path.
+  // Opens the other parts and makes one file of all. NotFound names a part that is missing. REQUIRES: IsPart(*part), and it was
+  // opened by its path.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Join(std::unique_ptr<GgufFile> part);
 
   struct PartNumber;
 
  private:
   // `stem`: what the names of the parts begin with. `path`: the part that was asked for, for messages.
-  static absl::StatusOr<std::unique_ptr<GgufFile>> OpenSister(const std::string& path, const std::string& stem, const PartNumber& sister);
+  static absl::StatusOr<std::unique_ptr<GgufFile>> OpenSister(const std::string& path, const std::string& stem,
+                                                              const PartNumber& sister);
   // Adds the tensors of part `number` to those of the whole.
   static absl::Status TakeTensors(GgufFile& whole, int number);
 };

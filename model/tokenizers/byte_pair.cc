@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/quoted.h"
 #include "tessera/model/tokenizers/byte_alphabet.h"
 #include "tessera/model/tokenizers/pair_merger.h"
 #include "tessera/model/tokenizers/pre_tokenizer.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/quoted.h"
 #include "tessera/model/tokenizers/pair_merger.h"
 #include "tessera/model/tokenizers/utf8.h"
 

@@ -157,6 +157,23 @@ TEST(ChatTemplate, OffersAWayOutOfAnUnknownTemplate) {
   }
 }
 
+// A template is a program from outside. Whatever it would do, only its marks are looked for.
+TEST(ChatTemplate, ProgramsAreSearchedAndNeverRun) {
+  const std::string programs[] = {
+      std::string(6000, '('),
+      "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+      "{% for a in range(10**9) %}{% for b in range(10**9) %}{{ a }}{% endfor %}{% endfor %}",
+      "{% set s = 'x' %}{% for i in range(30) %}{% set s = s + s %}{% endfor %}{{ s }}",
+      "{{ x | unknown }}{% generation %}{{ undefined.attribute }}{{ ''.__class__ }}{{ raise_exception('no') }}{% if",
+  };
+  for (const std::string& program : programs) {
+    EXPECT_EQ(FromText(program).status().code(), absl::StatusCode::kInvalidArgument);
+    const auto chat = FromText(program + "{{'<|im_start|>'}}");
+    ASSERT_TRUE(chat.ok()) << chat.status();
+    EXPECT_EQ(chat->Render({{"user", "u"}}, false), "<|im_start|>user\nu<|im_end|>\n");
+  }
+}
+
 TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
   const ChatTemplate chat = Named("chatml");

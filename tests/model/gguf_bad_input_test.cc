@@ -53,13 +53,15 @@ uint64_t ReadAll(const GgufFile& file) {
 TEST(GgufBadInput, TheSmallFileIsRightBeforeItIsSpoiled) { EXPECT_EQ(StatusOf(SmallGguf().Build()), absl::OkStatus()); }
 
 TEST(GgufBadInput, EveryNamedFileIsSaidWhereAndWhy) {
-  for (const BadFile& file : BadGgufFiles()) EXPECT_EQ(StatusOf(file.bytes), absl::InvalidArgumentError("m.gguf: " + file.message));
+  for (const BadFile& file : BadGgufFiles())
+    EXPECT_EQ(StatusOf(file.bytes), absl::InvalidArgumentError("m.gguf: " + file.message));
 }
 
 TEST(GgufBadInput, EveryPrefixSaysWhatIsMissing) {
   const std::string whole = SmallGguf().Build();
   for (size_t size = 0; size < whole.size(); ++size) {
-    ASSERT_EQ(StatusOf(whole.substr(0, size)), absl::InvalidArgumentError("m.gguf: " + MessageOfPrefix(size))) << size << " bytes";
+    ASSERT_EQ(StatusOf(whole.substr(0, size)), absl::InvalidArgumentError("m.gguf: " + MessageOfPrefix(size)))
+        << size << " bytes";
   }
 }
 
@@ -125,14 +127,21 @@ TEST(GgufBadInput, AHeaderOfGigabytesIsRefused) {
                   strings ? "8" : "10000000000", " bytes, expected metadata and tensor table to end before byte 67108864")));
   }
   std::filesystem::remove(path);
+  GgufBuilder in_memory;  // The same rule, though the bytes are there already.
+  in_memory.Number<uint8_t>("first", 1).Array("a", GgufType::kUint8, 64 << 20, std::string(64 << 20, '\0'));
+  EXPECT_EQ(StatusOf(in_memory.Build()),
+            absl::InvalidArgumentError("m.gguf: metadata \"a\" value at byte 67: found 67108864 bytes, expected metadata and "
+                                       "tensor table to end before byte 67108864"));
 }
 
 TEST(GgufBadInput, OnePartOfASplitModelInMemoryIsNoModel) {
   EXPECT_EQ(StatusOf(SmallGguf().Number<uint16_t>("split.no", 1).Number<uint16_t>("split.count", 3).Build()),
-            absl::InvalidArgumentError("m.gguf: metadata \"split.count\" value at byte 255: found UINT16 3, expected 1: the other parts "
-                                       "are files, and these are bytes in memory"));
+            absl::InvalidArgumentError(
+                "m.gguf: metadata \"split.count\" value at byte 255: found UINT16 3, expected 1: the other parts "
+                "are files, and these are bytes in memory"));
   EXPECT_EQ(StatusOf(SmallGguf().String("split.count", "3").Build()),
-            absl::InvalidArgumentError("m.gguf: metadata \"split.count\" value at byte 233: found STRING \"3\", expected an integer of 0 or more"));
+            absl::InvalidArgumentError(
+                "m.gguf: metadata \"split.count\" value at byte 233: found STRING \"3\", expected an integer of 0 or more"));
   EXPECT_EQ(StatusOf(SmallGguf().Number<uint16_t>("split.count", 1).Build()), absl::OkStatus());
 }
 
@@ -164,9 +173,10 @@ TEST(GgufBadInput, AFileThatBecomesShorterIsAnError) {
   std::filesystem::resize_file(path, 500);
   const GgufTensor& a = (*file)->tensors()[0];
   std::vector<std::byte> bytes(a.size);
-  EXPECT_EQ((*file)->Read(a, 0, absl::MakeSpan(bytes)),
-            absl::DataLossError(path + ": the file ends before byte 500, expected 44 bytes more: it had 612 bytes when it was opened "
-                                       "(reading tensor \"a\")"));
+  EXPECT_EQ(
+      (*file)->Read(a, 0, absl::MakeSpan(bytes)),
+      absl::DataLossError(path + ": the file ends before byte 500, expected 44 bytes more: it had 612 bytes when it was opened "
+                                 "(reading tensor \"a\")"));
   EXPECT_EQ((*file)->Read(a, 0, absl::MakeSpan(bytes).first(200)), absl::OkStatus());
   std::filesystem::remove(path);
 }

@@ -72,7 +72,8 @@ TEST_F(BadParts, AMissingPartIsNamed) {
   std::filesystem::remove(model_.Path(1));
   for (const int opened : {0, 2}) {
     EXPECT_EQ(GgufFile::Open(model_.Path(opened)).status(),
-              absl::NotFoundError(absl::StrCat(model_.Path(1), ": cannot open: No such file or directory: part 2 of 3, which must lie beside ",
+              absl::NotFoundError(absl::StrCat(model_.Path(1),
+                                               ": cannot open: No such file or directory: part 2 of 3, which must lie beside ",
                                                model_.Path(opened))));
   }
 }
@@ -81,8 +82,9 @@ TEST_F(BadParts, APartUnderAnotherNameIsNamed) {
   const std::string other = model_.Path(0) + ".download.gguf";
   std::filesystem::rename(model_.Path(0), other);
   EXPECT_EQ(GgufFile::Open(other).status(),
-            absl::InvalidArgumentError(other + ": file name: found \"model-00001-of-00003.gguf.download.gguf\", expected one that ends in "
-                                               "-00001-of-00003.gguf, as split.no and split.count say"));
+            absl::InvalidArgumentError(
+                other + ": file name: found \"model-00001-of-00003.gguf.download.gguf\", expected one that ends in "
+                        "-00001-of-00003.gguf, as split.no and split.count say"));
 }
 
 TEST_F(BadParts, APartInThePlaceOfAnotherIsNamed) {
@@ -98,7 +100,8 @@ TEST_F(BadParts, PartsOfDifferentModelsAreNamed) {
   model_.Write(2, GgufBuilder(parts_[2]).RemoveTensor("f"));
   ExpectRefused(0, "metadata \"split.tensors.count\" value at byte 147: found 6, expected 5, as many as the parts hold");
   model_.Write(2, GgufBuilder(parts_[2]).RemoveTensor("f").Tensor("a", {1}, 0, "1234"));
-  ExpectRefused(2, absl::StrCat("tensor \"a\" data at byte 224: found in ", model_.Path(0), " as well, expected each tensor once"));
+  ExpectRefused(2,
+                absl::StrCat("tensor \"a\" data at byte 224: found in ", model_.Path(0), " as well, expected each tensor once"));
 }
 
 TEST_F(BadParts, MetadataOfTheModelInALaterPartIsNamed) {
@@ -127,7 +130,8 @@ TEST_F(BadParts, ErrorsInAPartNameThatPart) {
   ExpectRefused(1, "metadata \"split.count\": found no such key");
   std::filesystem::remove(model_.Path(1));
   std::filesystem::create_directory(model_.Path(1));
-  ExpectRefused(1, absl::StrCat("found a directory, expected a regular file: part 2 of 3, which must lie beside ", model_.Path(0)));
+  ExpectRefused(1,
+                absl::StrCat("found a directory, expected a regular file: part 2 of 3, which must lie beside ", model_.Path(0)));
 }
 
 TEST_F(BadParts, AFileThatSaysItIsTheOnlyPartIsWhole) {

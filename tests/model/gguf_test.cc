@@ -54,7 +54,9 @@ absl::StatusOr<int64_t> BytesOfTensors(const std::string& path, uint64_t* layers
   ASSIGN_OR_RETURN(absl::string_view architecture, file->String("general.architecture"));
   ASSIGN_OR_RETURN(*layers, file->Uint(absl::StrCat(architecture, ".block_count")));
   int64_t bytes = 0;
-  const auto Use = [&](absl::string_view name, const std::vector<std::byte>& of_tensor) { bytes += name == "a" ? of_tensor.size() : 0; };
+  const auto Use = [&](absl::string_view name, const std::vector<std::byte>& of_tensor) {
+    bytes += name == "a" ? of_tensor.size() : 0;
+  };
   for (const GgufTensor& tensor : file->tensors()) {
     std::vector<std::byte> bytes(tensor.size);
     RETURN_IF_ERROR(file->Read(tensor, /*begin=*/0, absl::MakeSpan(bytes)));

@@ -1,4 +1,5 @@
-// Every bad file that is known, loaded as the programs load a model: each is refused, with exactly the words that say where and why.
+// Every bad file that is known, loaded as the programs load a model: each is refused, with exactly the words that say where and
+// why.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,7 +24,8 @@ class BadFiles : public testing::Test {
     WriteBadFiles(files, folder_);
     for (const BadFile& file : files) {
       const std::string path = absl::StrCat(folder_, "/", file.name, ".gguf");
-      EXPECT_EQ(std::string(Engine::Load({.model_path = path, .threads = 1}).status().message()), absl::StrCat(path, ": ", file.message));
+      EXPECT_EQ(std::string(Engine::Load({.model_path = path, .threads = 1}).status().message()),
+                absl::StrCat(path, ": ", file.message));
     }
   }
 

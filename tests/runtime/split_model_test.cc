@@ -23,7 +23,8 @@ TEST(SplitModel, LogitsHaveTheBitsOfTheWholeFile) {
     const std::vector<float> expected = LogitsOf(*TinyEngine(tiny, {.threads = 1}));
     const SplitModel model(TinyModelBuilder(tiny).Split(3));
     for (const int part : {0, 1, 2}) {
-      EXPECT_EQ(LogitsOf(*Must(Engine::Load({.model_path = model.Path(part), .threads = 2}))), expected) << architecture << " " << part;
+      EXPECT_EQ(LogitsOf(*Must(Engine::Load({.model_path = model.Path(part), .threads = 2}))), expected)
+          << architecture << " " << part;
     }
   }
 }

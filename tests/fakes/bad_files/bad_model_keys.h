@@ -74,10 +74,12 @@ inline std::vector<Spoiled> BadHeads() {
       {"heads-4097", Overwrite("attention.head_count", 4097u), "llama.attention.head_count: found 4097, expected 1 to 4096"},
       {"heads-not-the-tensors", Overwrite("attention.head_count", 8u),
        "tensor blk.0.attn_q.weight: shape: found [64, 64], expected [64, 128]"},
-      {"heads-array", [](GgufBuilder& b) {
+      {"heads-array",
+       [](GgufBuilder& b) {
          b.Remove("llama.attention.head_count").Numbers<uint32_t>("llama.attention.head_count", {4, 4});
        },
-       "metadata \"llama.attention.head_count\" value at byte 4488: found an array of 2 UINT32, expected an integer of 0 or more"},
+       "metadata \"llama.attention.head_count\" value at byte 4488: found an array of 2 UINT32, "
+       "expected an integer of 0 or more"},
       {"kv-heads-0", Overwrite("attention.head_count_kv", 0u), "llama.attention.head_count_kv: found 0, expected 1 to 4096"},
       {"kv-heads-no-divisor", Overwrite("attention.head_count_kv", 3u),
        "llama.attention.head_count_kv: found 3, expected a divisor of the head count 4"},
@@ -98,14 +100,10 @@ inline std::vector<Spoiled> BadHeads() {
 }
 
 inline std::vector<Spoiled> BadRope() {
-  const auto scaling = [](const char* type, const std::string& key, float value) {
-    return [=](GgufBuilder& b) {
-      b.String("llama.rope.scaling.type", type).Number("llama.rope.scaling.factor", 4.0f).Number("llama.rope.scaling." + key, value);
-    };
-  };
   const auto factors = [](std::vector<float> values) {
     return [=](GgufBuilder& b) {
-      b.Tensor("rope_freqs.weight", {values.size()}, 0, std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size()));
+      b.Tensor("rope_freqs.weight", {values.size()}, 0,
+               std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size()));
     };
   };
   return {
@@ -122,6 +120,22 @@ inline std::vector<Spoiled> BadRope() {
        "llama.rope.freq_base: found inf, expected a finite number above 0"},
       {"rope-base-tiny", Put("rope.freq_base", 1e-30f),
        "llama.rope, frequency of pair 1: found 5623.41, expected at most 512 radians a position"},
+      {"rope-factors-too-few", factors(std::vector<float>(5, 1)), "tensor rope_freqs.weight: found 5 values, expected 8"},
+      {"rope-factors-with-0", factors({1, 1, 1, 0, 1, 1, 1, 1}),
+       "tensor rope_freqs.weight[3]: found 0, expected a finite number above 0"},
+      {"rope-factors-with-nan", factors({1, 1, 1, 1, 1, 1, 1, std::nanf("")}),
+       "tensor rope_freqs.weight[7]: found nan, expected a finite number above 0"},
+  };
+}
+
+inline std::vector<Spoiled> BadRopeScaling() {
+  const auto scaling = [](const char* type, const std::string& key, float value) {
+    return [=](GgufBuilder& b) {
+      const std::string scaling = "llama.rope.scaling.";
+      b.String(scaling + "type", type).Number(scaling + "factor", 4.0f).Number(scaling + key, value);
+    };
+  };
+  return {
       {"rope-scaling-unknown", [](GgufBuilder& b) { b.String("llama.rope.scaling.type", "longrope"); },
        "llama.rope.scaling.type: found \"longrope\", expected none, linear or yarn"},
       {"rope-factor-nan", Put("rope.scaling.factor", std::nanf("")),
@@ -137,17 +151,15 @@ inline std::vector<Spoiled> BadRope() {
       {"yarn-beta-fast-below-slow", scaling("yarn", "yarn_beta_fast", 0.5f),
        "llama.rope.scaling.yarn_beta_fast: found 0.5, expected a finite number of at least yarn_beta_slow = 1"},
       {"yarn-original-context-float", scaling("yarn", "original_context_length", 64),
-       "metadata \"llama.rope.scaling.original_context_length\" value at byte 4622: found FLOAT32 64, expected an integer of 0 or more"},
-      {"rope-factors-too-few", factors(std::vector<float>(5, 1)), "tensor rope_freqs.weight: found 5 values, expected 8"},
-      {"rope-factors-with-0", factors({1, 1, 1, 0, 1, 1, 1, 1}),
-       "tensor rope_freqs.weight[3]: found 0, expected a finite number above 0"},
-      {"rope-factors-with-nan", factors({1, 1, 1, 1, 1, 1, 1, std::nanf("")}),
-       "tensor rope_freqs.weight[7]: found nan, expected a finite number above 0"},
+       "metadata \"llama.rope.scaling.original_context_length\" value at byte 4622: found FLOAT32 64, "
+       "expected an integer of 0 or more"},
   };
 }
 
 inline void AddBadModelKeys(std::vector<BadFile>& files) {
-  for (const auto& table : {BadArchitecture(), BadSizes(), BadHeads(), BadRope()}) AddSpoiled(TinyModelBuilder({}), table, files);
+  for (const auto& table : {BadArchitecture(), BadSizes(), BadHeads(), BadRope(), BadRopeScaling()}) {
+    AddSpoiled(TinyModelBuilder({}), table, files);
+  }
 }
 
 }  // namespace tessera

@@ -21,14 +21,13 @@ inline std::function<void(GgufBuilder&)> WithoutToken(const std::string& key) {
   return [=](GgufBuilder& b) { b.Remove("tokenizer.ggml." + key); };
 }
 
-inline std::vector<Spoiled> BadBytePairs() {
+inline std::vector<Spoiled> BadTokens() {
   using M = GgufMetadata;
   const auto types = [](int id, int32_t type) {
     std::vector<int32_t> all(265, 1);
     all[id] = type;
     return M::Ints(all);
   };
-  const auto merges = [](const std::string& merge) { return Replace("merges", M::Strings({"h e", merge})); };
   return {
       {"tokenizer-missing", WithoutToken("model"), "metadata \"tokenizer.ggml.model\": found no such key"},
       {"tokenizer-unknown", Replace("model", M::String("bert")), "tokenizer.ggml.model: found \"bert\", expected gpt2 or llama"},
@@ -47,9 +46,17 @@ inline std::vector<Spoiled> BadBytePairs() {
       {"token-types-too-few", Replace("token_type", M::Ints({1, 1})),
        "tokenizer.ggml.token_type: found 2 entries, expected 265, as many as tokenizer.ggml.tokens"},
       {"token-types-floats", Replace("token_type", M::Floats(std::vector<float>(265, 1))),
-       "metadata \"tokenizer.ggml.token_type\" value at byte 3420: found an array of 265 FLOAT32, expected an array of INT32 or UINT32"},
+       "metadata \"tokenizer.ggml.token_type\" value at byte 3420: found an array of 265 FLOAT32, "
+       "expected an array of INT32 or UINT32"},
       {"token-type-7", Replace("token_type", types(4, 7)), "tokenizer.ggml.token_type[4]: found 7, expected 0 to 6"},
       {"token-type-negative", Replace("token_type", types(264, -1)), "tokenizer.ggml.token_type[264]: found -1, expected 0 to 6"},
+  };
+}
+
+inline std::vector<Spoiled> BadMerges() {
+  using M = GgufMetadata;
+  const auto merges = [](const std::string& merge) { return Replace("merges", M::Strings({"h e", merge})); };
+  return {
       {"merges-missing", WithoutToken("merges"), "metadata \"tokenizer.ggml.merges\": found no such key"},
       {"merges-numbers", Replace("merges", M::Ints({1, 2})),
        "metadata \"tokenizer.ggml.merges\" value at byte 4404: found an array of 2 INT32, expected an array of STRING"},
@@ -66,7 +73,14 @@ inline std::vector<Spoiled> BadBytePairs() {
       {"merge-two-spaces", merges("h  e"),
        "tokenizer.ggml.merges[1]: found \"h  e\", expected two tokens with a space between, whose joined text is a token"},
       {"merge-control-characters", merges("\x1b[2J \xff"),
-       "tokenizer.ggml.merges[1]: found \"\\x1b[2J \\xff\", expected two tokens with a space between, whose joined text is a token"},
+       "tokenizer.ggml.merges[1]: found \"\\x1b[2J \\xff\", expected two tokens with a space between, "
+       "whose joined text is a token"},
+  };
+}
+
+inline std::vector<Spoiled> BadRoles() {
+  using M = GgufMetadata;
+  return {
       {"bos-outside", Replace("bos_token_id", M::Uint(265)),
        "tokenizer.ggml.bos_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"bos-largest", Replace("bos_token_id", M::Uint(0xffffffff)),
@@ -81,7 +95,8 @@ inline std::vector<Spoiled> BadBytePairs() {
        "tokenizer.ggml.eot_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"end-of-message-outside", PutToken("eom_token_id", M::Uint(265)),
        "tokenizer.ggml.eom_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
-      {"add-bos-without-bos", [](GgufBuilder& b) { b.Remove("tokenizer.ggml.bos_token_id").Number("tokenizer.ggml.add_bos_token", true); },
+      {"add-bos-without-bos",
+       [](GgufBuilder& b) { b.Remove("tokenizer.ggml.bos_token_id").Number("tokenizer.ggml.add_bos_token", true); },
        "tokenizer.ggml.bos_token_id: found none, expected a token, since tokenizer.ggml.add_bos_token is true"},
       {"add-bos-number", PutToken("add_bos_token", M::Uint(1)),
        "metadata \"tokenizer.ggml.add_bos_token\" value at byte 4520: found UINT32 1, expected BOOL"},
@@ -130,7 +145,7 @@ inline std::vector<Spoiled> BadSentencePieces() {
 }
 
 inline void AddBadVocabularies(std::vector<BadFile>& files) {
-  AddSpoiled(TinyModelBuilder({}), BadBytePairs(), files);
+  for (const auto& table : {BadTokens(), BadMerges(), BadRoles()}) AddSpoiled(TinyModelBuilder({}), table, files);
   AddSpoiled(SentencePieceModel(), BadSentencePieces(), files);
 }
 

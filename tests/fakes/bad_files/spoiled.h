@@ -52,7 +52,9 @@ inline void AddSpoiled(const GgufBuilder& good, const std::vector<Spoiled>& rows
 // How a message goes on after a GGUF type that is not supported.
 inline std::string SupportedTypes() {
   std::string list;
-  for (const BlockFormatInfo& info : AllBlockFormats()) absl::StrAppend(&list, list.empty() ? "" : ", ", info.name, " (", info.gguf_type, ")");
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", info.name, " (", info.gguf_type, ")");
+  }
   return " is not supported; supported: " + list;
 }
 

@@ -2,7 +2,7 @@
 //
 //   for (size_t size = 0; size < SmallGguf().Build().size(); ++size) EXPECT_EQ(StatusOf(Prefix(size)), MessageOfPrefix(size));
 //
-// What must be said of a prefix follows from the list of reads below, which is the format's layout, written down once more by hand.
+// What must be said of a prefix follows from the list of reads below: the file's layout, written down once more by hand.
 #pragma once
 
 #include "tessera/tests/fakes/bad_files/spoiled.h"
@@ -16,45 +16,69 @@ struct GgufRead {
 };
 
 // Every read of SmallGguf()'s header, in order, from byte 0 on.
-inline const std::vector<GgufRead>& ReadsOfSmallGguf() {
-  static const auto* const reads = new std::vector<GgufRead>{
-      {"magic", "magic", 4}, {"version", "version", 4}, {"tensor-count", "tensor_count", 8}, {"metadata-count", "metadata_count", 8},
-      {"key-length", "metadata[0] key", 8}, {"key", "metadata[0] key", 4},
-      {"type", "metadata \"name\" type", 4}, {"string-length", "metadata \"name\" value", 8}, {"string", "metadata \"name\" value", 3},
-      {"alignment-key-length", "metadata[1] key", 8}, {"alignment-key", "metadata[1] key", 17},
-      {"alignment-type", "metadata \"general.alignment\" type", 4}, {"alignment", "metadata \"general.alignment\" value", 4},
-      {"flags-key-length", "metadata[2] key", 8}, {"flags-key", "metadata[2] key", 5},
-      {"flags-type", "metadata \"flags\" type", 4}, {"flags-element-type", "metadata \"flags\" element_type", 4},
-      {"flags-count", "metadata \"flags\" count", 8}, {"flags", "metadata \"flags\" value", 3},
-      {"words-key-length", "metadata[3] key", 8}, {"words-key", "metadata[3] key", 5},
-      {"words-type", "metadata \"words\" type", 4}, {"words-element-type", "metadata \"words\" element_type", 4},
-      {"words-count", "metadata \"words\" count", 8}, {"word-0-length", "metadata \"words\" value[0]", 8},
-      {"word-0", "metadata \"words\" value[0]", 1}, {"word-1-length", "metadata \"words\" value[1]", 8},
-      {"word-2-length", "metadata \"words\" value[2]", 8}, {"word-2", "metadata \"words\" value[2]", 2},
-      {"floats-key-length", "metadata[4] key", 8}, {"floats-key", "metadata[4] key", 6},
-      {"floats-type", "metadata \"floats\" type", 4}, {"floats-element-type", "metadata \"floats\" element_type", 4},
-      {"floats-count", "metadata \"floats\" count", 8}, {"floats", "metadata \"floats\" value", 8},
-      {"name-length", "tensor[0] name", 8}, {"name", "tensor[0] name", 1}, {"dimensions", "tensor \"a\" n_dims", 4},
-      {"ne0", "tensor \"a\" ne[0]", 8}, {"ne1", "tensor \"a\" ne[1]", 8}, {"tensor-type", "tensor \"a\" type", 4},
-      {"offset", "tensor \"a\" offset", 8}, {"name-1-length", "tensor[1] name", 8}, {"name-1", "tensor[1] name", 1},
-      {"dimensions-1", "tensor \"b\" n_dims", 4}, {"ne0-1", "tensor \"b\" ne[0]", 8}, {"tensor-type-1", "tensor \"b\" type", 4},
-      {"offset-1", "tensor \"b\" offset", 8},
-  };
-  return *reads;
-}
+inline constexpr GgufRead kReadsOfSmallGguf[] = {
+    {"magic", "magic", 4},
+    {"version", "version", 4},
+    {"tensor-count", "tensor_count", 8},
+    {"metadata-count", "metadata_count", 8},
+    {"key-length", "metadata[0] key", 8},
+    {"key", "metadata[0] key", 4},
+    {"type", "metadata \"name\" type", 4},
+    {"string-length", "metadata \"name\" value", 8},
+    {"string", "metadata \"name\" value", 3},
+    {"alignment-key-length", "metadata[1] key", 8},
+    {"alignment-key", "metadata[1] key", 17},
+    {"alignment-type", "metadata \"general.alignment\" type", 4},
+    {"alignment", "metadata \"general.alignment\" value", 4},
+    {"flags-key-length", "metadata[2] key", 8},
+    {"flags-key", "metadata[2] key", 5},
+    {"flags-type", "metadata \"flags\" type", 4},
+    {"flags-element-type", "metadata \"flags\" element_type", 4},
+    {"flags-count", "metadata \"flags\" count", 8},
+    {"flags", "metadata \"flags\" value", 3},
+    {"words-key-length", "metadata[3] key", 8},
+    {"words-key", "metadata[3] key", 5},
+    {"words-type", "metadata \"words\" type", 4},
+    {"words-element-type", "metadata \"words\" element_type", 4},
+    {"words-count", "metadata \"words\" count", 8},
+    {"word-0-length", "metadata \"words\" value[0]", 8},
+    {"word-0", "metadata \"words\" value[0]", 1},
+    {"word-1-length", "metadata \"words\" value[1]", 8},
+    {"word-2-length", "metadata \"words\" value[2]", 8},
+    {"word-2", "metadata \"words\" value[2]", 2},
+    {"floats-key-length", "metadata[4] key", 8},
+    {"floats-key", "metadata[4] key", 6},
+    {"floats-type", "metadata \"floats\" type", 4},
+    {"floats-element-type", "metadata \"floats\" element_type", 4},
+    {"floats-count", "metadata \"floats\" count", 8},
+    {"floats", "metadata \"floats\" value", 8},
+    {"name-length", "tensor[0] name", 8},
+    {"name", "tensor[0] name", 1},
+    {"dimensions", "tensor \"a\" n_dims", 4},
+    {"ne0", "tensor \"a\" ne[0]", 8},
+    {"ne1", "tensor \"a\" ne[1]", 8},
+    {"tensor-type", "tensor \"a\" type", 4},
+    {"offset", "tensor \"a\" offset", 8},
+    {"name-1-length", "tensor[1] name", 8},
+    {"name-1", "tensor[1] name", 1},
+    {"dimensions-1", "tensor \"b\" n_dims", 4},
+    {"ne0-1", "tensor \"b\" ne[0]", 8},
+    {"tensor-type-1", "tensor \"b\" type", 4},
+    {"offset-1", "tensor \"b\" offset", 8},
+};
 
 // A count or a length that is known to be too large before what it counts is read; empty if there is none.
 inline std::string CountMessageOfPrefix(size_t size) {
-  struct Count { size_t begin, end, count, each; const char* words; };
-  const Count counts[] = {{8, 16, 2, 33, "a tensor takes 33 or more"}, {16, 24, 5, 14, "an entry takes 14 or more"},
-                          {101 + 4, 101 + 12, 3, 1, "BOOL takes 1"}, {137, 145, 3, 8, "STRING takes 8 or more"},
-                          {194, 202, 2, 4, "FLOAT32 takes 4"}};
-  const char* fields[] = {"tensor_count", "metadata_count", "metadata \"flags\" count", "metadata \"words\" count", "metadata \"floats\" count"};
-  for (size_t i = 0; i < std::size(counts); ++i) {
-    const Count& count = counts[i];
+  struct Count { const char* field; size_t begin, end, count, each; const char* unit; };  // begin and end: of the number's bytes.
+  constexpr Count kCounts[] = {{"tensor_count", 8, 16, 2, 33, "a tensor takes 33 or more"},
+                               {"metadata_count", 16, 24, 5, 14, "an entry takes 14 or more"},
+                               {"metadata \"flags\" count", 105, 113, 3, 1, "BOOL takes 1"},
+                               {"metadata \"words\" count", 137, 145, 3, 8, "STRING takes 8 or more"},
+                               {"metadata \"floats\" count", 194, 202, 2, 4, "FLOAT32 takes 4"}};
+  for (const Count& count : kCounts) {
     if (size < count.end || (size - count.end) / count.each >= count.count) continue;
-    return absl::StrCat(fields[i], " at byte ", count.begin, ": found ", count.count, ", expected at most ",
-                        (size - count.end) / count.each, " (", size - count.end, " bytes left, ", count.words, ")");
+    return absl::StrCat(count.field, " at byte ", count.begin, ": found ", count.count, ", expected at most ",
+                        (size - count.end) / count.each, " (", size - count.end, " bytes left, ", count.unit, ")");
   }
   return "";
 }
@@ -67,23 +91,26 @@ inline std::string MessageOfPrefix(size_t size) {
                         size > begin ? size - begin : 0, " left");
   };
   size_t begin = 0;
-  for (const GgufRead& read : ReadsOfSmallGguf()) {
+  for (const GgufRead& read : kReadsOfSmallGguf) {
     if (size < begin + read.bytes) return truncated(read.field, begin, read.bytes);
     begin += read.bytes;
   }
+  // The data of the tensors: 256 bytes from 288 on and 68 bytes behind them.
   return size < 288 + 256 ? truncated("tensor \"a\" data", 288, 256) : truncated("tensor \"b\" data", 544, 68);
 }
 
 inline void AddTruncated(std::vector<BadFile>& files) {
   const std::string whole = SmallGguf().Build();
-  const auto add = [&](const std::string& name, size_t size) { files.push_back({name, whole.substr(0, size), MessageOfPrefix(size)}); };
+  const auto add = [&](const std::string& name, size_t size) {
+    files.push_back({name, whole.substr(0, size), MessageOfPrefix(size)});
+  };
   const auto add_border = [&](const std::string& border, size_t at) {
     if (at > 0) add("truncated-before-" + border, at - 1);
     add("truncated-at-" + border, at);
     add("truncated-in-" + border, at + 1);
   };
   size_t begin = 0;
-  for (const GgufRead& read : ReadsOfSmallGguf()) {
+  for (const GgufRead& read : kReadsOfSmallGguf) {
     add_border(read.name, begin);
     begin += read.bytes;
   }

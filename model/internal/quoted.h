@@ -1,0 +1,20 @@
+// Text from a file in a message: what a file holds shall neither take over a terminal nor fill it.
+//
+//   absl::StrCat("found ", Quoted(text), ", expected gpt2 or llama")
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+// In quotes, escaped, and cut after 64 bytes.
+std::string Quoted(absl::string_view text);
+
+// True for UTF-8 without control characters (and so without NUL): what a key or a tensor's name may hold.
+bool IsPrintableUtf8(absl::string_view text);
+
+}  // namespace tessera

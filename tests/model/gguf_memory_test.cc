@@ -1,0 +1,107 @@
+// How much memory a file can make a reader take: what operator new gives out is counted, for good files and for bad ones.
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tessera/model/tokenizer.h"
+#include "tessera/model/weights.h"
+#include "tessera/tests/fakes/bad_gguf_files.h"
+
+namespace {
+
+std::atomic<int64_t> live_bytes = 0, peak_bytes = 0;
+
+void Free(void* memory) noexcept {
+  live_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(size_t size) {
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  const int64_t live = live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+  for (int64_t peak = peak_bytes; live > peak && !peak_bytes.compare_exchange_weak(peak, live);) continue;
+  return memory;
+}
+void operator delete(void* memory) noexcept { Free(memory); }
+void operator delete(void* memory, size_t) noexcept { Free(memory); }
+
+namespace tessera {
+namespace {
+
+// The most bytes alive at once in body(), beyond those before.
+template <typename Body>
+int64_t PeakOf(const Body& body) {
+  const int64_t before = live_bytes;
+  peak_bytes = before;
+  body();
+  return peak_bytes - before;
+}
+
+int64_t PeakOfParsing(const std::string& bytes) {
+  return PeakOf([&] { (void)GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "m.gguf"); });
+}
+
+// All that loading does before it makes room for weights.
+int64_t PeakOfPlanning(const std::string& bytes) {
+  return PeakOf([&] {
+    const auto file = GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "m.gguf");
+    if (!file.ok()) return;
+    (void)Tokenizer::FromGguf(**file);
+    const auto config = ReadModelConfig(**file);
+    if (config.ok()) (void)WeightLayout::Plan(**file, *config, WeightEncoding::kPacked);
+  });
+}
+
+// The bounds: what a small file needs, and so many times the file.
+constexpr int64_t kParsing = 64 << 10, kPlanning = 1 << 20;
+constexpr int64_t kTimesTheFile = 16;
+
+TEST(GgufMemory, TheCounterCounts) {
+  EXPECT_EQ(PeakOf([] {}), 0);
+  EXPECT_GE(PeakOf([] { std::string(1 << 20, 'x').swap(*std::make_unique<std::string>()); }), 1 << 20);
+}
+
+TEST(GgufMemory, BadFilesTakeNoMoreThanTheirSizeJustifies) {
+  for (const BadFile& file : BadGgufFiles()) {
+    EXPECT_LE(PeakOfParsing(file.bytes), kParsing + kTimesTheFile * static_cast<int64_t>(file.bytes.size())) << file.name;
+  }
+  for (const BadFile& file : BadModelFiles()) {
+    EXPECT_LE(PeakOfPlanning(file.bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(file.bytes.size())) << file.name;
+  }
+}
+
+// Lists of the smallest entries there are: what takes most memory for its bytes.
+TEST(GgufMemory, ListsTakeNoMoreThanTheirSizeJustifies) {
+  GgufBuilder entries, tensors, strings;
+  for (int i = 0; i < 60'000; ++i) entries.Number<uint8_t>(std::to_string(i), 1);
+  for (int i = 0; i < 60'000; ++i) tensors.Tensor(std::to_string(i), {1}, 0, "1234");
+  strings.Array("strings", GgufType::kString, 1 << 20, std::string(8 << 20, '\0'));
+  for (GgufBuilder* builder : {&entries, &tensors, &strings}) {
+    const std::string bytes = builder->Build();
+    EXPECT_LE(PeakOfParsing(bytes), kParsing + kTimesTheFile * static_cast<int64_t>(bytes.size()));
+  }
+  const std::string bytes = strings.Build();
+  EXPECT_LE(PeakOfParsing(bytes), kParsing) << "strings are read where they lie";
+}
+
+TEST(GgufMemory, AVocabularyOfEmptyStringsTakesNoMoreThanItsSizeJustifies) {
+  constexpr uint64_t kStrings = 1 << 20;
+  const std::string empty(8 * kStrings, '\0');
+  for (const char* key : {"tokenizer.ggml.tokens", "tokenizer.ggml.merges"}) {
+    GgufBuilder builder = TinyModelBuilder({});
+    const std::string bytes = builder.Remove(key).Array(key, GgufType::kString, kStrings, empty).Build();
+    EXPECT_LE(PeakOfPlanning(bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(bytes.size())) << key;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
