@@ -1,6 +1,8 @@
 # tessera_fuzz_targets(NAMES ...): from each tests/fuzz/X_fuzz.cc the program tessera_replay_X, which is a test, and in the build type
 # AddressSanitizer, by clang, tessera_fuzz_X (libFuzzer).
 #
+# tessera_coverage_gguf, too, has the reader's own files compiled into it, with a counter in every line.
+#
 # A fuzzer finds its way by what code an input reached. That is counted in the layers that decide by an input's bytes, not in kernels.
 
 function(tessera_fuzz_targets)
@@ -25,4 +27,10 @@ function(tessera_fuzz_targets)
   foreach(name gguf loader)
     target_sources(tessera_fuzz_${name} PRIVATE ${folder}/gguf_mutator.cc)
   endforeach()
+
+  file(GLOB reader CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/model/gguf*.cc ${CMAKE_SOURCE_DIR}/model/internal/gguf_*.cc)
+  add_executable(tessera_coverage_gguf ${reader} ${folder}/gguf_fuzz.cc ${folder}/replay_main.cc)
+  target_compile_options(tessera_coverage_gguf PRIVATE -fprofile-instr-generate -fcoverage-mapping)
+  target_link_options(tessera_coverage_gguf PRIVATE -fprofile-instr-generate)
+  target_link_libraries(tessera_coverage_gguf PRIVATE tessera::model GTest::gtest)
 endfunction()

@@ -3,7 +3,8 @@
     python3 count_tests.py RESULTS
 
 RESULTS holds GoogleTest's *.json, one for each test binary; ctest's *.xml (JUnit), which also know the binaries that crashed or
-never ran; and *.tsv, lines `pass|fail <tab> name`, for everything else.
+never ran; and *.tsv, lines `pass|fail <tab> name`, for everything else. Folders in it hold the same of further runs of the same
+programs, such as those under a sanitizer; their names stand behind the tests'.
 """
 import json
 import sys
@@ -45,10 +46,12 @@ def outcomes(results):
 
 def main(results):
     count = Counter()
-    for outcome, name in outcomes(Path(results)):
-        count[outcome] += 1
-        if outcome != "pass":
-            print(f"{'FAILED ' if outcome == 'fail' else 'skipped'} {name}", file=sys.stderr)
+    for folder in (Path(results), *sorted(path for path in Path(results).iterdir() if path.is_dir())):
+        run = f" ({folder.name})" if folder != Path(results) else ""
+        for outcome, name in outcomes(folder):
+            count[outcome] += 1
+            if outcome != "pass":
+                print(f"{'FAILED ' if outcome == 'fail' else 'skipped'} {name}{run}", file=sys.stderr)
     print(count["pass"], count["fail"], count["skip"])
 
 

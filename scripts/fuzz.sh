@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets under the address and undefined-behaviour sanitizers, two at a time, and prints a line for each.
 #
-#   scripts/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [TARGET...]     targets: gguf tokenizer loader
-#   scripts/fuzz.sh --total                                                              the sum of all runs so far
+#   scripts/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
+#   scripts/fuzz.sh --total                                           the sum of all runs so far
+#
+# Targets: gguf, tokenizer, loader. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/count_tests.py reads them.
 #
 # A target begins with its seeds, tests/fuzz/corpus/TARGET and what earlier runs found worth keeping, and works in
 # build-asan/fuzz/TARGET. An input that breaks a promise is kept there, and the exit code is 1. docs/fuzzing.md has more.
@@ -13,15 +15,17 @@ build=$root/build-asan
 seconds=60
 compile=true
 total=false
+results=/dev/null
 targets=()
 while (($# > 0)); do
   case $1 in
     --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
     --build-dir) build=${2:?--build-dir needs a folder}; shift 2 ;;
+    --results) results=${2:?--results needs a file}; shift 2 ;;
     --no-build) compile=false; shift ;;
     --total) total=true; shift ;;
     gguf | tokenizer | loader) targets+=("$1"); shift ;;
-    *) die "unknown argument $1; usage: scripts/fuzz.sh [--seconds N] [--build-dir DIR] [--no-build] [--total] [gguf|tokenizer|loader...]" ;;
+    *) die "unknown argument $1; the first lines of scripts/fuzz.sh say what it takes" ;;
   esac
 done
 if ((${#targets[@]} == 0)); then targets=(gguf tokenizer loader); fi
@@ -45,6 +49,7 @@ fuzz() {
   executions=$(sed -nE 's/^stat::number_of_executed_units: //p' "$work/log")
   edges=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$work/log" | tail -n 1)
   echo "${executions:-0} $((EPOCHSECONDS - start)) ${edges:-0} $((status != 0))" >>"$work/history"
+  printf '%s\tfuzz_%s\n' "$( ((status == 0)) && echo pass || echo fail)" "$target" >>"$results"
   return "$status"
 }
 

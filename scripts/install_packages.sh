@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build and the tests need. Does nothing (in a few milliseconds) if all are there.
 #
-#   scripts/install_packages.sh
+#   scripts/install_packages.sh [--sanitizers]
+#
+# --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/fuzz.sh need.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -12,6 +14,9 @@ packages=(
   libgtest-dev                                      # tests
   python3 python3-pip ca-certificates               # checks, fetching models
 )
+if [[ ${1:-} == --sanitizers ]]; then
+  packages+=(clang-19 libclang-rt-19-dev llvm-19)   # sanitizers, fuzzing and its coverage
+fi
 
 missing_packages() {
   local -A installed=()

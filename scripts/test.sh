@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Builds everything and runs every test and check; the last line is "N passed, N failed".
 #
-#   scripts/test.sh [--quick]
+#   scripts/test.sh [--quick | --sanitize]
 #
-# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone and the one
-# that every test file ran, and says so.
+# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
+# every test file ran, the sanitizers and the fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 quick=false
+sanitize=false
 for argument in "$@"; do
   case $argument in
     --quick) quick=true ;;
-    *) die "unknown argument $argument; usage: scripts/test.sh [--quick]" ;;
+    --sanitize) sanitize=true ;;
+    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize]" ;;
   esac
 done
 build=$root/build
@@ -83,25 +85,54 @@ script_tests() {
   return "$status"
 }
 
-# Runs the test programs that ctest's FLAGS select. GoogleTest writes one JSON file a program, ctest one JUnit file a stage.
+# Runs the test programs of BUILD that ctest's FLAGS select, and leaves in FOLDER one JSON file of GoogleTest's a program and one
+# JUnit file of ctest's.
 run_tests() {
-  local name=$1
-  shift
-  GTEST_OUTPUT=json:$results/ run_logged "$name" "$results/$name.log" \
-    ctest --test-dir "$build" --output-on-failure --output-junit "$results/$name.xml" --timeout 1200 -j "$(nproc)" "$@"
+  local name=$1 build=$2 folder=$3
+  shift 3
+  mkdir -p "$folder"
+  GTEST_OUTPUT=json:$folder/ run_logged "$name" "$folder/$name.log" \
+    ctest --test-dir "$build" --output-on-failure --output-junit "$folder/$name.xml" --timeout 1200 -j "$(nproc)" "$@"
 }
 
+# All unit tests under the address and undefined-behaviour sanitizers, those of base (threads, timeline) under the thread sanitizer.
+sanitizer_tests() {
+  local layers=(base tensor quant npu storage model runtime) status=0
+  layers=("${layers[@]/#/tessera_}")
+  "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
+    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_base_tests || { record fail sanitizers; return 1; }
+  run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || status=1
+  run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^base$' || status=1
+  return "$status"
+}
+
+fuzzing() {
+  local status=0
+  check fuzz_coverage.sh || status=1
+  "$root/scripts/fuzz.sh" --results "$results/steps.tsv" || status=1
+  return "$status"
+}
+
+if $sanitize; then
+  need packages "$root/scripts/install_packages.sh" --sanitizers
+  need models fetch_models
+  stage sanitizers sanitizer_tests || true
+  finish
+fi
 need packages "$root/scripts/install_packages.sh"
 need build "$root/scripts/build.sh"
 need models fetch_models
 stage checks all_checks || true
 stage "script tests" script_tests || true
-stage "unit tests" run_tests unit_tests -LE '^apps$' || true
+stage "unit tests" run_tests unit_tests "$build" "$results" -LE '^apps$' || true
 if $quick; then
-  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run")
+  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run, sanitizers, fuzzing")
 else
   stage consumers "$root/scripts/test_consumers.sh" --results "$results/steps.tsv" || true
-  stage "app tests" run_tests app_tests -L '^apps$' || true
+  stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
   stage "all tests ran" check check_tests_ran --results "$results" || true
+  need clang "$root/scripts/install_packages.sh" --sanitizers
+  stage sanitizers sanitizer_tests || true
+  stage fuzzing fuzzing || true
 fi
 finish

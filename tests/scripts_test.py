@@ -229,7 +229,9 @@ class CountTest(unittest.TestCase):
     def count(self, **contents):
         with tempfile.TemporaryDirectory() as folder:
             for name, content in contents.items():
-                Path(folder, name.replace("__", ".")).write_text(content)
+                path = Path(folder, name.replace("__", ".").replace("_IN_", "/"))
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(content)
             return run("count_tests.py", folder).stdout.split()
 
     def test_counts_each_kind_once(self):
@@ -247,6 +249,13 @@ class CountTest(unittest.TestCase):
         suites = json.dumps({"testsuites": [{"name": "S", "testsuite": [{"name": "A", "status": "RUN", "result": "COMPLETED"}]}]})
         ctest = '<testsuite><testcase name="base" status="fail"/></testsuite>'
         self.assertEqual(self.count(tessera_base_tests__json=suites, unit__xml=ctest), ["1", "1", "0"])
+
+    def test_a_program_that_runs_twice_counts_twice(self):
+        suites = json.dumps({"testsuites": [{"name": "S", "testsuite": [{"name": "A", "status": "RUN", "result": "COMPLETED"}]}]})
+        crashed = '<testsuite><testcase name="base" status="fail"/></testsuite>'
+        passed = '<testsuite><testcase name="base" status="run"/></testsuite>'
+        found = self.count(tessera_base_tests__json=suites, unit__xml=passed, address_IN_unit__xml=crashed, thread_IN_unit__xml=passed)
+        self.assertEqual(found, ["2", "1", "0"])
 
 
 class ModelTest(unittest.TestCase):

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# How much of the GGUF reader the seeds and the corpus reach by themselves: prints the lines of each file, and fails if all files
+# together are below 90 %.
+#
+#   scripts/fuzz_coverage.sh [--build-dir build-asan]
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+build=$root/build-asan
+if [[ ${1:-} == --build-dir ]]; then build=${2:?--build-dir needs a folder}; shift 2; fi
+(($# == 0)) || die "unknown argument $1; usage: scripts/fuzz_coverage.sh [--build-dir DIR]"
+least=90
+
+"$root/scripts/build.sh" --build-dir "$build" --type AddressSanitizer tessera_coverage_gguf
+profile=$build/fuzz/coverage
+mkdir -p "$build/fuzz"
+LLVM_PROFILE_FILE=$profile.raw "$build/bin/tessera_coverage_gguf" "$root/tests/fuzz/corpus/gguf" >&2
+llvm-profdata-19 merge -o "$profile" "$profile.raw"
+# Of llvm-cov's columns: file, ..., lines, missed lines, their share (8 to 10), ...
+llvm-cov-19 report "$build/bin/tessera_coverage_gguf" -instr-profile "$profile" \
+  "$root"/model/gguf*.cc "$root"/model/internal/gguf_cursor.* |
+  awk -v least="$least" '
+    $1 ~ /gguf/ || $1 == "TOTAL" { printf "%-20s %5d lines, %3d missed: %s\n", $1, $8, $9, $10; share = $10 + 0 }
+    END { if (share < least) { print "expected " least "% or more" > "/dev/stderr"; exit 1 } }'

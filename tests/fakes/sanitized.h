@@ -1,0 +1,23 @@
+// What a test does less of under a sanitizer, where programs run several times slower and in terabytes of address space.
+//
+//   for (int seed = 0; seed < Fewer(/*cases=*/400, /*sanitized=*/40); ++seed) ...      // says so on stderr where it is 40
+//   if (kSanitized) GTEST_SKIP() << "limits the address space";
+#pragma once
+
+#include <cstdio>
+
+namespace tessera {
+
+#ifdef TESSERA_SANITIZED
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+inline int Fewer(int cases, int sanitized) {
+  if (!kSanitized) return cases;
+  std::fprintf(stderr, "under a sanitizer: %d cases of %d\n", sanitized, cases);
+  return sanitized;
+}
+
+}  // namespace tessera
