@@ -108,6 +108,13 @@ bool RunInput(absl::Span<const std::byte> input) {
 std::vector<FuzzSeed> Seeds() {
   std::vector<FuzzSeed> seeds;
   AppendSpoiled("every_type", EveryType(), &seeds);
+  const auto add = [&](const char* name, GgufBuilder builder) { seeds.push_back({name, builder.Build()}); };
+  add("unsigned_16_64", GgufBuilder().Number<uint16_t>("a", 1).Number<uint64_t>("b", 7));
+  add("signed_8_16_64", GgufBuilder().Number<int8_t>("a", -1).Number<int16_t>("b", 1).Number<int64_t>("c", 7));
+  add("signed_and_float_32", GgufBuilder().Number<int32_t>("a", -7).Number("b", 1.5f));
+  add("float_64_bool_string", GgufBuilder().Number("a", 1.5).Number("b", true).String("c", "text"));
+  add("arrays", GgufBuilder().Strings("a", {"", "one"}).Numbers<float>("b", {1, 2}).Numbers<int32_t>("c", {3, -4}));
+  add("unsigned_arrays", GgufBuilder().Numbers<uint32_t>("a", {5, 6}).Numbers<uint32_t>("b", {5, 0xffffffff}).Numbers<bool>("c", {true}));
   for (const BadFile& file : BadGgufFiles()) seeds.push_back({file.name, file.bytes});
   return seeds;
 }

@@ -18,7 +18,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* kPreTokenizers[] = {"gpt-2", "llama-bpe", "qwen2", "smollm"};
-constexpr int kSentencePiece = 4, kSpacePrefix = 5, kSpelledBytePair = 6, kSpelledSentencePiece = 7, kKinds = 8;
+constexpr int kSentencePiece = 4, kSpelledBytePair = 6, kSpelledSentencePiece = 7, kKinds = 8;  // 5: with a space before.
 constexpr absl::string_view kWrittenSpace = "\u2581";  // As SentencePiece writes a space; in a text it comes back as one.
 
 struct Subject {
@@ -155,7 +155,8 @@ std::vector<FuzzSeed> Seeds() {
       seeds.push_back(SeedOf("kind_" + std::to_string(kind) + "_" + std::to_string(seeds.size()), kind, vocabulary + text));
     }
   }
-  seeds.push_back(SeedOf("merge_that_is_no_token", kSpelledBytePair, std::string("\1\1\1\1 ", 5)));
+  // Two tokens: one without text, and the merge of a byte with it.
+  seeds.push_back(SeedOf("merge_with_nothing", kSpelledBytePair, std::string("\2\1\0\0\6\0\5\0", 8)));
   return seeds;
 }
 
