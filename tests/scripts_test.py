@@ -113,7 +113,7 @@ class CheckTest(unittest.TestCase):
         self.planted("check_layers", "tests/base/half_test.cc", '#include "tessera/tensor/view.h"\n', "tests/base/half_test.cc:1:")
 
     def test_layers_catches_architecture_by_name(self):
-        self.planted("check_layers", "base/half.cc", "\n// as Gemma does\n", "base/half.cc:2: names the architecture Gemma")
+        self.planted("check_layers", "base/half.cc", "\n// as Llama does\n", "base/half.cc:2: names the architecture Llama")
 
     def test_layers_lets_runtime_link_model_only_without_spec(self):
         self.plant("CMakeLists.txt", GOOD_TREE["CMakeLists.txt"] + "target_link_libraries(tessera_runtime_static INTERFACE tessera_model_static)\n")

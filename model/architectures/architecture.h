@@ -1,4 +1,4 @@
-// The registry of architectures: one file each in this folder, one line each in registry.cc.
+// The registry of architectures: one file each in this folder, one line each in TESSERA_ARCHITECTURES.
 //
 //   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture("qwen3"));
 //   ASSIGN_OR_RETURN(ModelConfig config, architecture->configure(file));
@@ -21,7 +21,16 @@ struct Architecture {
 // NotFound, with the names that are known.
 absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name);
 
-extern const Architecture kLlama, kQwen2, kQwen3, kGemma3;
+// The constants that the architectures' files define, one line each.
+#define TESSERA_ARCHITECTURES(architecture) \
+  architecture(kLlama)                      \
+  architecture(kQwen2)                      \
+  architecture(kQwen3)                      \
+  architecture(kGemma3)
+
+#define TESSERA_DECLARE_ARCHITECTURE(constant) extern const Architecture constant;
+TESSERA_ARCHITECTURES(TESSERA_DECLARE_ARCHITECTURE)
+#undef TESSERA_DECLARE_ARCHITECTURE
 
 // What most decoders share: sizes, epsilon, RoPE base and scaling from "<name>.*" keys, a tied head where output.weight is missing.
 // All layers are alike: full attention, rope 0. Architectures start from it and change what differs.

@@ -7,7 +7,9 @@
 namespace tessera {
 namespace {
 
-const Architecture* const kArchitectures[] = {&kLlama, &kQwen2, &kQwen3, &kGemma3};
+#define TESSERA_ADDRESS_OF(constant) &constant,
+const Architecture* const kArchitectures[] = {TESSERA_ARCHITECTURES(TESSERA_ADDRESS_OF)};
+#undef TESSERA_ADDRESS_OF
 
 }  // namespace
 
