@@ -179,7 +179,7 @@ TEST(ModelConfig, AFrequencyFactorThatCannotBeIsNamed) {
     factors[3] = factor;
     const std::string bytes(reinterpret_cast<const char*>(factors.data()), factors.size() * sizeof(float));
     EXPECT_EQ(Refusal([&](GgufBuilder& builder) { builder.Tensor("rope_freqs.weight", {8}, 0, bytes); }),
-              "tiny: llama.rope_freqs.weight[3]: found " + found + ", expected a finite number above 0");
+              "tiny: tensor rope_freqs.weight[3]: found " + found + ", expected a finite number above 0");
   }
 }
 
