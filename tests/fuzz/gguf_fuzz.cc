@@ -96,13 +96,13 @@ GgufBuilder EveryType() {
 
 }  // namespace
 
-bool RunInput(absl::Span<const std::byte> input) {
+absl::Status RunInput(absl::Span<const std::byte> input) {
   const auto file = GgufFile::Parse(input, kName);
-  if (!Accepts(file.status())) return false;
+  if (!Accepts(file.status())) return file.status();
   CHECK_EQ((*file)->size(), static_cast<int64_t>(input.size()));
   UseMetadata(**file);
   UseTensors(**file);
-  return true;
+  return absl::OkStatus();
 }
 
 std::vector<FuzzSeed> Seeds() {

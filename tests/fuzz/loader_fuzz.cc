@@ -2,6 +2,7 @@
 // before its sizes are believed, and in words that name the file.
 #include "absl/strings/match.h"
 #include "glog/logging.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/model/chat_template.h"
 #include "tessera/model/forward.h"
 #include "tessera/npu/host/host_device.h"
@@ -20,9 +21,9 @@ ThreadPool& OneThread() {
   return *pool;
 }
 
-bool Accepts(const absl::Status& status) {
+absl::Status Checked(const absl::Status& status) {
   CHECK(status.ok() || absl::StartsWith(status.message(), kName)) << status;
-  return status.ok();
+  return status;
 }
 
 // The logits of token 0, alone in a cache.
@@ -43,18 +44,19 @@ void RunOneToken(const ModelConfig& config, const WeightLayout& layout, WeightSo
   CHECK(chosen.ok()) << chosen;
 }
 
-bool LoadAndRun(const GgufFile& file, const ModelConfig& config, Device& device) {
+absl::Status LoadAndRun(const GgufFile& file, const ModelConfig& config, Device& device) {
   const auto layout = WeightLayout::Plan(file, config, device.weight_encoding());
-  if (!Accepts(layout.status()) || layout->TotalBytes() > kLargestModel) return false;
+  RETURN_IF_ERROR(Checked(layout.status()));
+  if (layout->TotalBytes() > kLargestModel) return absl::ResourceExhaustedError("larger than this target runs");
   const auto source = LoadResident(file, *layout, OneThread());
-  if (!Accepts(source.status())) return false;
+  RETURN_IF_ERROR(Checked(source.status()));
   RunOneToken(config, *layout, **source, device);
-  return true;
+  return absl::OkStatus();
 }
 
 void UseTokenizer(const GgufFile& file) {
   const auto tokenizer = Tokenizer::FromGguf(file);
-  if (Accepts(tokenizer.status())) {
+  if (Checked(tokenizer.status()).ok()) {
     for (TokenId token : (*tokenizer)->Encode("A few words, <s>1234</s>.", {.parse_special = true, .add_bos = true})) {
       CHECK(token >= 0 && token < (*tokenizer)->vocabulary_size()) << token;
     }
@@ -70,16 +72,16 @@ TinyModel Tiny(const char* architecture, std::vector<BlockFormat> formats) {
 
 }  // namespace
 
-bool RunInput(absl::Span<const std::byte> input) {
+absl::Status RunInput(absl::Span<const std::byte> input) {
   const auto file = GgufFile::Parse(input, kName);
-  if (!file.ok()) return false;
+  RETURN_IF_ERROR(Checked(file.status()));
   UseTokenizer(**file);
   const auto config = ReadModelConfig(**file);
-  if (!Accepts(config.status())) return false;
+  RETURN_IF_ERROR(Checked(config.status()));
   HostDevice host(OneThread());
   ReferenceDevice reference(&OneThread());
-  const bool fast = LoadAndRun(**file, *config, host);
-  return LoadAndRun(**file, *config, reference) && fast;
+  const absl::Status fast = LoadAndRun(**file, *config, host), exact = LoadAndRun(**file, *config, reference);
+  return fast.ok() ? exact : fast;
 }
 
 std::vector<FuzzSeed> Seeds() {

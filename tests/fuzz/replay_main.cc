@@ -1,7 +1,7 @@
 // Runs a fuzz target's seeds and the files named, without a fuzzer.
 //
 //   tessera_replay_gguf tests/fuzz/corpus/gguf            every seed, then every file of the folder
-//   tessera_replay_gguf --only crash-1a2b                 the file alone, as to see what a fuzzer found
+//   tessera_replay_gguf --only crash-1a2b                 the file alone, and what is said of it
 //   tessera_replay_gguf --write_seeds FOLDER              the seeds as files, for a fuzzer to start from
 //
 // Each input ends within ten seconds, or the program is ended. Exit codes: 0 ok, 1 if a folder is missing, or if nothing is
@@ -22,18 +22,14 @@
 namespace tessera {
 namespace {
 
-struct Count {
-  int accepted = 0, refused = 0;
-};
-
-void Run(const FuzzSeed& input, Count& count) {
+absl::Status Run(const FuzzSeed& input) {
   // Of exactly this size: the address sanitizer sees a read past it.
   const auto exact = std::make_unique<std::byte[]>(input.bytes.size());
   std::memcpy(exact.get(), input.bytes.data(), input.bytes.size());
-  VLOG(1) << input.name;
   alarm(10);
-  ++(RunInput({exact.get(), input.bytes.size()}) ? count.accepted : count.refused);
+  const absl::Status status = RunInput({exact.get(), input.bytes.size()});
   alarm(0);
+  return status;
 }
 
 std::vector<FuzzSeed> ReadFiles(const std::string& path) {
@@ -68,15 +64,18 @@ int Main(const std::vector<std::string>& arguments) {
     return 0;
   }
   const bool only = !arguments.empty() && arguments[0] == "--only";
-  Count count;
-  if (!only) {
-    for (const FuzzSeed& seed : Seeds()) Run(seed, count);
-  }
+  std::vector<FuzzSeed> inputs = only ? std::vector<FuzzSeed>() : Seeds();
   for (size_t i = only ? 1 : 0; i < arguments.size(); ++i) {
-    for (const FuzzSeed& file : ReadFiles(arguments[i])) Run(file, count);
+    for (FuzzSeed& file : ReadFiles(arguments[i])) inputs.push_back(std::move(file));
   }
-  std::printf("%d inputs accepted, %d refused\n", count.accepted, count.refused);
-  return only || (count.accepted > 0 && count.refused > 0) ? 0 : 1;
+  int accepted = 0, refused = 0;
+  for (const FuzzSeed& input : inputs) {
+    const absl::Status status = Run(input);
+    if (only) std::printf("%s: %s\n", input.name.c_str(), status.ToString().c_str());
+    ++(status.ok() ? accepted : refused);
+  }
+  std::printf("%d inputs accepted, %d refused\n", accepted, refused);
+  return only || (accepted > 0 && refused > 0) ? 0 : 1;
 }
 
 }  // namespace

@@ -129,17 +129,16 @@ FuzzSeed SeedOf(const std::string& name, int kind, const std::string& bytes) {
 
 }  // namespace
 
-bool RunInput(absl::Span<const std::byte> input) {
+absl::Status RunInput(absl::Span<const std::byte> input) {
   FuzzBytes bytes(input);
   const int kind = bytes.Below(kKinds);
   if (kind < kSpelledBytePair) {
     CheckText(Known(kind), bytes.Rest());
-    return true;
+    return absl::OkStatus();
   }
-  const absl::StatusOr<Subject> spelled = Spelled(kind == kSpelledSentencePiece, bytes);
-  if (!spelled.ok()) return false;
-  CheckText(*spelled, bytes.Rest());
-  return true;
+  ASSIGN_OR_RETURN(const Subject spelled, Spelled(kind == kSpelledSentencePiece, bytes));
+  CheckText(spelled, bytes.Rest());
+  return absl::OkStatus();
 }
 
 std::vector<FuzzSeed> Seeds() {
