@@ -31,6 +31,7 @@ absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView
                     const MatMulKernels& kernels, int terms) {
   CHECK(terms == 1 || terms == 2) << "terms: found " << terms;
   RETURN_IF_ERROR(CheckShapes(w, x, y));
+  if (x.rows() == 0) return absl::OkStatus();  // Then x and y may be null, and nothing may be added to them.
   const bool rounds = !PanelFormatOf(w.format()).float_activations;
   std::byte* storage = nullptr;
   if (rounds) {
