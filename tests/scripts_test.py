@@ -258,6 +258,42 @@ class CountTest(unittest.TestCase):
         self.assertEqual(found, ["2", "1", "0"])
 
 
+class FuzzTest(unittest.TestCase):
+    """scripts/fuzz.sh with programs that only say what libFuzzer says."""
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = Path(folder.name)
+        (self.build / "bin").mkdir()
+        self.program("tessera_replay_gguf", "exit 0")
+
+    def program(self, name, *lines):
+        path = self.build / "bin" / name
+        path.write_text("\n".join(("#!/bin/sh", *lines, "")))
+        path.chmod(0o755)
+
+    def fuzz(self, *flags):
+        command = [SCRIPTS / "fuzz.sh", "--build-dir", self.build, *flags]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+    def test_runs_add_up(self):
+        self.program("tessera_fuzz_gguf", "echo '#9 DONE cov: 30 ft: 40' >&2", "echo stat::number_of_executed_units: 500 >&2")
+        for _ in range(2):
+            result = self.fuzz("--no-build", "gguf", "--results", self.build / "steps.tsv")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.fuzz("--total").stdout.splitlines()[1].split()[:2], ["gguf", "1000"])
+        self.assertEqual((self.build / "steps.tsv").read_text(), "pass\tfuzz_gguf\n" * 2)
+
+    def test_a_finding_fails_and_says_how_to_see_it_again(self):
+        self.program("tessera_fuzz_gguf", "echo '==1==ERROR: AddressSanitizer: heap-buffer-overflow' >&2",
+                     "echo \"artifact_prefix=''; Test unit written to crash-1\" >&2", "exit 77")
+        result = self.fuzz("--no-build", "gguf", "--results", self.build / "steps.tsv")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("heap-buffer-overflow", result.stderr)
+        self.assertIn("tessera_replay_gguf --only crash-1", result.stderr)
+        self.assertEqual((self.build / "steps.tsv").read_text(), "fail\tfuzz_gguf\n")
+
+
 class ModelTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
