@@ -34,7 +34,7 @@ DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.")
 DEFINE_int32(window, 512, "TOKENS|Tokens of a window, each computed from an empty cache.");
 DEFINE_int32(max_windows, 4, "N|Windows to take from a text; 0: all.");
 DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers and their places, weights and units.");
-DEFINE_bool(verify, false, "|Check every size, shape and number of the file; the exit code is 1 if anything is wrong.");
+DEFINE_bool(verify, false, "|Check every size, shape and number of the file; exit code 1 if any is wrong.");
 DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; 0: do not.");
 DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; 0: do not.");
 DEFINE_int32(depth, 0, "N|Tokens that are in the cache before.");

@@ -1,6 +1,6 @@
 // Text from a file in a message: what a file holds shall neither take over a terminal nor fill it.
 //
-//   absl::StrCat("found ", Quoted(text), ", expected gpt2 or llama")
+//   absl::StrCat("found ", Quoted(text), ", expected BPE or SPM")
 //
 // Thread-safe (pure functions).
 #pragma once

@@ -15,6 +15,7 @@
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/sanitized.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +33,13 @@ class GoldenModel : public testing::TestWithParam<const char*> {
   }
   std::string File(const char* name) const { return std::string(GetParam()) + "/" + name + ".jsonl"; }
 };
+
+// All of them; under a sanitizer the first ones.
+template <typename Golden>
+std::vector<Golden> Share(std::vector<Golden> all, int sanitized) {
+  all.erase(all.begin() + Fewer(static_cast<int>(all.size()), sanitized), all.end());
+  return all;
+}
 
 TokenId Largest(absl::Span<const float> logits) {
   return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
@@ -149,32 +157,34 @@ Agreement Compare(const std::vector<GoldenText>& golden, const std::vector<std::
 TEST_P(GoldenModel, TheReferencePathIsTheTruth) {
   const auto engine = Load(ComputePath::kReference, 1024);
   ASSERT_NE(engine, nullptr);
-  const std::vector<double> errors = Errors(*engine, ReadGoldenLogits(File("logits_f32")));
+  const std::vector<double> errors = Errors(*engine, Share(ReadGoldenLogits(File("logits_f32")), 1));
   EXPECT_LE(*std::max_element(errors.begin(), errors.end()), 1e-2);
 }
 
 // FP32 is slow: the fourteen shorter prompts, and of what follows them the first 24 tokens.
 TEST_P(GoldenModel, TheReferencePathWritesTheSameText) {
-  constexpr size_t kLongestPrompt = 100, kTokens = 24;
+  constexpr size_t kLongestPrompt = 100;
+  const size_t tokens = Fewer(24, 4);
   const auto engine = Load(ComputePath::kReference, 4096);
   ASSERT_NE(engine, nullptr);
   std::vector<GoldenText> golden = ReadGoldenTexts(File("generate_f32"));
   std::erase_if(golden, [](const GoldenText& text) { return text.prompt.size() > kLongestPrompt; });
   ASSERT_EQ(golden.size(), 14u);
+  golden = Share(std::move(golden), 2);
   GreedyBatch batch(*engine);
   for (const GoldenText& text : golden) batch.Add(text.prompt);
-  for (size_t token = 1; token < kTokens; ++token) batch.Step();
+  for (size_t token = 1; token < tokens; ++token) batch.Step();
   std::vector<std::vector<TokenId>> outputs;
   for (size_t i = 0; i < golden.size(); ++i) outputs.push_back(batch.output(i));
-  const Agreement agreement = Compare(golden, outputs, kTokens);
+  const Agreement agreement = Compare(golden, outputs, tokens);
   EXPECT_LT(agreement.largest_gap, 0.02) << agreement.where;
-  EXPECT_GE(agreement.equal, 12);
+  EXPECT_GE(agreement.equal, static_cast<int>(golden.size()) - 2);
 }
 
 TEST_P(GoldenModel, TheFastPathIsAsNearTheTruthAsThePeer) {
   const auto engine = Load(ComputePath::kFast, 1024);
   ASSERT_NE(engine, nullptr);
-  const std::vector<GoldenLogits> truth = ReadGoldenLogits(File("logits_f32"));
+  const std::vector<GoldenLogits> truth = Share(ReadGoldenLogits(File("logits_f32")), 3);
   const double ours = Median(Errors(*engine, truth)), peers = Median(PeerErrors(truth, ReadGoldenLogits(File("logits_peer"))));
   std::cout << GetParam() << ": median error of log-probabilities " << absl::StrFormat("%.4f, the peer's %.4f\n", ours, peers);
   EXPECT_LE(ours, 1.05 * peers);
@@ -183,15 +193,16 @@ TEST_P(GoldenModel, TheFastPathIsAsNearTheTruthAsThePeer) {
 TEST_P(GoldenModel, TheFastPathLeavesTheTruthOnlyWhereItIsClose) {
   const auto engine = Load(ComputePath::kFast, 4096);
   ASSERT_NE(engine, nullptr);
-  const std::vector<GoldenText> golden = ReadGoldenTexts(File("generate_f32"));
+  const std::vector<GoldenText> golden = Share(ReadGoldenTexts(File("generate_f32")), 5);
+  const int tokens = Fewer(64, 12);
   std::vector<std::vector<TokenId>> outputs;
   GreedyBatch batch(*engine);
   for (const GoldenText& text : golden) batch.Add(text.prompt);
-  for (int token = 1; token < 64; ++token) batch.Step();
+  for (int token = 1; token < tokens; ++token) batch.Step();
   for (size_t i = 0; i < golden.size(); ++i) outputs.push_back(batch.output(i));
-  const Agreement agreement = Compare(golden, outputs, 64);
+  const Agreement agreement = Compare(golden, outputs, tokens);
   EXPECT_LE(agreement.largest_gap, 0.6) << agreement.where;
-  EXPECT_GE(agreement.equal, 3);
+  EXPECT_GE(agreement.equal, static_cast<int>(golden.size()) / 5);
 }
 
 // Rows of other texts change no bit: a text written alone is the one written among seventeen.
@@ -199,15 +210,16 @@ TEST_P(GoldenModel, ATextWrittenAloneIsTheSame) {
   const auto engine = Load(ComputePath::kFast, 2048);
   ASSERT_NE(engine, nullptr);
   std::vector<GoldenText> golden = ReadGoldenTexts(File("generate_f32"));
-  golden.erase(golden.begin(), golden.end() - 4);
+  golden.erase(golden.begin(), golden.end() - Fewer(4, 2));
+  const int tokens = Fewer(24, 6);
   GreedyBatch batch(*engine);
   for (const GoldenText& text : golden) batch.Add(text.prompt);
-  for (int token = 1; token < 24; ++token) batch.Step();
+  for (int token = 1; token < tokens; ++token) batch.Step();
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   for (size_t i = 0; i < golden.size(); ++i) {
     const auto session = Must(engine->NewSession());
     Must(session->Append(golden[i].prompt));
-    EXPECT_EQ(Must(Generate(*engine, *session, greedy, {.max_tokens = 24, .ignore_end = true})).tokens, batch.output(i)) << golden[i].id;
+    EXPECT_EQ(Must(Generate(*engine, *session, greedy, {.max_tokens = tokens, .ignore_end = true})).tokens, batch.output(i)) << golden[i].id;
   }
 }
 
@@ -234,16 +246,16 @@ Score ScoreOf(Engine& engine, const std::string& text, int windows) {
 }
 
 TEST_P(GoldenModel, TheFastPathsPerplexityIsTheTruths) {
-  constexpr int kWindows = 4;
+  const int most_windows = Fewer(2, 1);
   const auto engine = Load(ComputePath::kFast, 512);
   ASSERT_NE(engine, nullptr);
   std::map<std::string, std::string> articles;
   for (const JsonValue& line : GoldenLines("wikitext2_articles.jsonl")) articles[Must(line.String("id"))] = Must(line.String("text"));
   Score truth, ours;
-  for (const JsonValue& line : GoldenLines(File("perplexity_f32"))) {
+  for (const JsonValue& line : Share(GoldenLines(File("perplexity_f32")), 1)) {
     const std::vector<double> windows = Must(line.Doubles("nll_per_window"));
-    for (size_t i = 0; i < std::min<size_t>(kWindows, windows.size()); ++i) truth.nll += windows[i], truth.scored += 511;
-    const Score article = ScoreOf(*engine, articles.at(Must(line.String("id"))), kWindows);
+    for (size_t i = 0; i < std::min<size_t>(most_windows, windows.size()); ++i) truth.nll += windows[i], truth.scored += 511;
+    const Score article = ScoreOf(*engine, articles.at(Must(line.String("id"))), most_windows);
     ours.nll += article.nll, ours.scored += article.scored;
   }
   ASSERT_EQ(ours.scored, truth.scored);

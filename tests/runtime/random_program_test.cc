@@ -12,6 +12,7 @@
 #include "tessera/quant/matmul_kernels.h"
 #include "tessera/quant/packed_matrix.h"
 #include "tessera/tests/fakes/random_program.h"
+#include "tessera/tests/fakes/sanitized.h"
 
 namespace tessera {
 namespace {
@@ -55,14 +56,14 @@ void RunPrograms(const Case& test, KernelPath path) {
   for (const auto& [options, percent] : machines) {
     SCOPED_TRACE(absl::StrCat(options.threads, " threads, scatter seed ", options.scatter_seed));
     Machine machine(*test.model, options);
-    RandomProgram program({.seed = seed++, .steps = test.steps * percent / 100});
+    RandomProgram program({.seed = seed++, .steps = Fewer(test.steps * percent / 100, test.steps * percent / 1000)});
     EXPECT_EQ(program.Run(machine, book), "");
     EXPECT_EQ(machine.cache().free_slots(), machine.cache().slots());
     rows += program.rows();
   }
   Machine oracle(*test.model, {.path = path});
   EXPECT_EQ(book.CompareWithPlain(oracle), "");
-  EXPECT_GT(rows, test.steps);                                    // A program that does nothing proves nothing.
+  EXPECT_GT(rows, Fewer(test.steps, test.steps / 10));            // A program that does nothing proves nothing.
   EXPECT_GT(rows, static_cast<int64_t>(book.texts()));            // Some texts were computed in more than one way.
 }
 
