@@ -100,6 +100,14 @@ TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {
   }
 }
 
+// It takes about a tenth of a second in all.
+TEST_F(Signals, EndTheCheckOfAModelFile) {
+  const std::string model = RealModelPath("gemma3");
+  if (model.empty()) FAIL() << RealModelMissing("gemma3");
+  const Phase phase = {"verifying", "tessera_inspect", {"--model=" + model, "--verify", "--threads=1"}};
+  for (int signal : {SIGINT, SIGTERM, kReaderGone}) EXPECT_LE(MillisToEnd(phase, signal, 25'000), kBoundMillis) << signal;
+}
+
 TEST_F(Signals, ADialogueEndsBySigtermAndWithItsReader) {
   const Phase phase = {"waiting for a message", "tessera_generate", {"--model=" + TinyModel("llama"), "--chat", "--chat_template=chatml"}};
   for (int signal : {SIGTERM, SIGHUP, kReaderGone}) {
