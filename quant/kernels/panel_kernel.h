@@ -9,7 +9,7 @@
 // the second. Groups ascend. R changes which registers are used, never an operation, so a row's bits are the same alone and among 64
 // others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
-// Why R <= 6: R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
+// Why R <= 6 (L::kRowsAtOnce): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
 #pragma once
 
 #include <utility>
@@ -18,7 +18,6 @@
 
 namespace tessera {
 
-constexpr int kMostRowsPerPass = 6;
 constexpr int kTiles = 2;
 constexpr int64_t kLine = 64;
 // Eight KiB ahead: what one core must have in flight for its share of the memory bandwidth (~85 ns x 40 GB/s = 3.4 KB, twice over).
@@ -151,20 +150,20 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
 
 template <typename L, typename Format>
 void RunPass(int rows, const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
-  switch (rows) {
-    case 1: return PanelRows<L, Format, 1>(panel, pass, prefetch);
-    case 2: return PanelRows<L, Format, 2>(panel, pass, prefetch);
-    case 3: return PanelRows<L, Format, 3>(panel, pass, prefetch);
-    case 4: return PanelRows<L, Format, 4>(panel, pass, prefetch);
-    case 5: return PanelRows<L, Format, 5>(panel, pass, prefetch);
-    default: return PanelRows<L, Format, 6>(panel, pass, prefetch);
-  }
+  [&]<int... kFewer>(std::integer_sequence<int, kFewer...>) {
+    ((rows == kFewer + 1 && (PanelRows<L, Format, kFewer + 1>(panel, pass, prefetch), true)) || ...);
+  }(std::make_integer_sequence<int, L::kRowsAtOnce>());
 }
 
-// Rows of the next pass when `left` remain: blocks of five, which reach the highest rate, and no pass of one at the end.
+// Rows of a pass when there are many: blocks of five reach the highest rate.
+template <typename L>
+constexpr int kRowsOfBlock = L::kRowsAtOnce < 5 ? L::kRowsAtOnce : 5;
+
+// Rows of the next pass when `left` remain; no pass of one at the end of many.
+template <typename L>
 static constexpr int RowsOfPass(int64_t left) {
-  if (left <= kMostRowsPerPass) return static_cast<int>(left);
-  return left < 10 ? static_cast<int>((left + 1) / 2) : 5;
+  if (left <= L::kRowsAtOnce) return static_cast<int>(left);
+  return left < 2 * kRowsOfBlock<L> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<L>;
 }
 
 // All rows of the job times its panels: panel by panel, so that each weight is fetched from memory once.
@@ -172,14 +171,14 @@ template <typename L, typename Format>
 void Panels(const PanelJob& job) {
   const int64_t groups = job.in_features / ActivationGroup::kValues;
   const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
-  const int64_t passes = job.rows <= kMostRowsPerPass ? 1 : (job.rows + 4) / 5;
+  const int64_t passes = job.rows <= L::kRowsAtOnce ? 1 : (job.rows + kRowsOfBlock<L> - 1) / kRowsOfBlock<L>;
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
     Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines};
     PassRows pass = {job.x, job.x_stride, groups, job.terms, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     for (int64_t row = 0; row < job.rows;) {
-      const int rows = RowsOfPass(job.rows - row);
+      const int rows = RowsOfPass<L>(job.rows - row);
       RunPass<L, Format>(rows, panel, pass, prefetch);
       pass.x += rows * job.x_stride;
       pass.y += rows * job.y_stride;

@@ -15,6 +15,8 @@ struct LanesAvx2 {
   struct Float { __m256 low, high; };
   struct Int { __m256i low, high; };
   struct Bytes { __m256i low, high; };
+  // Rows of a product that share a load of weights (quant/kernels/panel_kernel.h).
+  static constexpr int kRowsAtOnce = 6;
 
   TESSERA_INLINE Float Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   TESSERA_INLINE Float Set(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }

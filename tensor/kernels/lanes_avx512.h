@@ -15,6 +15,8 @@ struct LanesAvx512 {
   using Float = __m512;
   using Int = __m512i;
   using Bytes = __m512i;
+  // Rows of a product that share a load of weights (quant/kernels/panel_kernel.h).
+  static constexpr int kRowsAtOnce = 6;
 
   TESSERA_INLINE Float Zero() { return _mm512_setzero_ps(); }
   TESSERA_INLINE Float Set(float x) { return _mm512_set1_ps(x); }

@@ -21,6 +21,8 @@ struct LanesPortable {
   struct Float { float v[16]; };
   struct Int { int32_t v[16]; };
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
+  // Rows of a product that share a load of weights. Here no registers are filled: one shared load, and few copies to compile.
+  static constexpr int kRowsAtOnce = 2;
 
   template <typename F>
   static Float Each(F f) { Float r; for (int i = 0; i < 16; ++i) r.v[i] = f(i); return r; }
