@@ -46,7 +46,7 @@ absl::Status Verify(const std::string& path) {
   shown.reset();
   RETURN_IF_ERROR(WriteOutput(FLAGS_json ? ReportJson(path, report) : ReportText(path, report)));
   if (report.problems.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(path, ": found ", report.problems.size(), " problems, expected none"));
+  return absl::InvalidArgumentError(absl::StrCat(path, ": found ", CountOfProblems(report), ", expected none"));
 }
 
 absl::Status Run() {

@@ -6,13 +6,17 @@
 
 namespace tessera {
 
+std::string CountOfProblems(const VerifyReport& report) {
+  return absl::StrCat(report.problems.size(), report.problems.size() == 1 ? " problem" : " problems");
+}
+
 std::string ReportText(const std::string& path, const VerifyReport& report) {
   std::string text;
   for (const FileProblem& problem : report.problems) absl::StrAppend(&text, problem.message, "\n");
   absl::StrAppend(&text, path, ": ", report.tensors, " tensors, ", FormatByteSize(report.tensor_bytes), "; not used: ",
                   report.unused_tensors, " tensors, ", FormatByteSize(report.unused_bytes), " between and after tensors\n");
   absl::StrAppend(&text, path, ": ",
-                  report.problems.empty() ? "nothing wrong" : absl::StrCat(report.problems.size(), " problems"), "\n");
+                  report.problems.empty() ? "nothing wrong" : CountOfProblems(report), "\n");
   return text;
 }
 

@@ -11,6 +11,7 @@
 
 namespace tessera {
 
+std::string CountOfProblems(const VerifyReport& report);  // "1 problem", "2 problems"
 std::string ReportText(const std::string& path, const VerifyReport& report);
 std::string ReportJson(const std::string& path, const VerifyReport& report);
 
