@@ -6,7 +6,7 @@
 # A fuzzer finds its way by what code an input reached. That is counted in the layers that decide by an input's bytes, not in kernels.
 
 function(tessera_fuzz_targets)
-  set(folder ${CMAKE_SOURCE_DIR}/tests/fuzz)
+  set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
   foreach(name ${ARGN})
     add_executable(tessera_replay_${name} ${folder}/${name}_fuzz.cc ${folder}/replay_main.cc)
     target_link_libraries(tessera_replay_${name} PRIVATE tessera::model GTest::gtest)
@@ -28,7 +28,7 @@ function(tessera_fuzz_targets)
     target_sources(tessera_fuzz_${name} PRIVATE ${folder}/gguf_mutator.cc)
   endforeach()
 
-  file(GLOB reader CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/model/gguf*.cc ${CMAKE_SOURCE_DIR}/model/internal/gguf_*.cc)
+  file(GLOB reader CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/model/gguf*.cc ${PROJECT_SOURCE_DIR}/model/internal/gguf_*.cc)
   add_executable(tessera_coverage_gguf ${reader} ${folder}/gguf_fuzz.cc ${folder}/replay_main.cc)
   target_compile_options(tessera_coverage_gguf PRIVATE -fprofile-instr-generate -fcoverage-mapping)
   target_link_options(tessera_coverage_gguf PRIVATE -fprofile-instr-generate)

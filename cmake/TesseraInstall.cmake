@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 function(tessera_install_library layer)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
           FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE)
   foreach(kind static shared)
     install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
@@ -18,7 +18,7 @@ function(tessera_install_library layer)
 endfunction()
 
 function(tessera_install_cmake_files layer)
-  set(folder ${CMAKE_BINARY_DIR}/package)
+  set(folder ${PROJECT_BINARY_DIR}/package)
   set(needs ${tessera_${layer}_LINKS})
   set(needs_static ${tessera_${layer}_PRIVATE_LINKS})
   file(CONFIGURE OUTPUT ${folder}/tessera-${layer}-needs.cmake @ONLY CONTENT [[
@@ -28,6 +28,7 @@ set(needs_static @needs_static@)
 ]])
   install(FILES ${folder}/tessera-${layer}-needs.cmake DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT ${layer})
   if(layer STREQUAL "base")
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT base)
     set(layers ${tessera_layers})
     list(REMOVE_ITEM layers apps)
     configure_package_config_file(cmake/tessera-config.cmake.in ${folder}/tessera-config.cmake
@@ -53,6 +54,8 @@ endfunction()
 
 function(tessera_install_pkg_config layer)
   file(RELATIVE_PATH prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  file(RELATIVE_PATH libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+  file(RELATIVE_PATH includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   string(REGEX REPLACE "/$" "" prefix ${prefix})
   tessera_pkg_config_modules("${tessera_${layer}_PRIVATE_LINKS}")
   set(private_modules ${modules})
@@ -68,10 +71,10 @@ function(tessera_install_pkg_config layer)
     string(APPEND private_modules " libunwind")
     set(private_flags -lgcc_eh)
   endif()
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/package/tessera-${layer}.pc @ONLY CONTENT [[
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/tessera-${layer}.pc @ONLY CONTENT [[
 prefix=${pcfiledir}/@prefix@
-libdir=${prefix}/@CMAKE_INSTALL_LIBDIR@
-includedir=${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+libdir=${prefix}/@libdir@
+includedir=${prefix}/@includedir@
 
 Name: tessera-@layer@
 Description: The layer @layer@ of Tessera, an engine for language models (C++20)
@@ -82,5 +85,5 @@ Libs: -L${libdir} -ltessera_@layer@ @threads@
 Libs.private: @private_flags@
 Cflags: -I${includedir} @threads@
 ]])
-  install(FILES ${CMAKE_BINARY_DIR}/package/tessera-${layer}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${layer})
+  install(FILES ${PROJECT_BINARY_DIR}/package/tessera-${layer}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${layer})
 endfunction()

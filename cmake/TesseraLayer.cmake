@@ -78,7 +78,7 @@ endfunction()
 # Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
 # static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
 function(tessera_create_library layer)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${layer}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.cc)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_avx(2|512)\\.cc$")
   endif()
@@ -89,7 +89,7 @@ function(tessera_create_library layer)
   add_library(tessera_${layer}_objects OBJECT ${sources})
   set_target_properties(tessera_${layer}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition
-    -fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/= -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=tessera/)
+    -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
 
@@ -99,6 +99,7 @@ function(tessera_create_library layer)
     string(REGEX REPLACE "tessera::([a-z]+)" "tessera_\\1_${kind}" links "${tessera_${layer}_LINKS}")
     target_link_libraries(tessera_${layer}_${kind} PUBLIC ${links} PRIVATE ${tessera_${layer}_PRIVATE_LINKS})
     target_compile_features(tessera_${layer}_${kind} PUBLIC cxx_std_20)
+    target_include_directories(tessera_${layer}_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
     set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer})
   endforeach()
   # Before 1.0 each minor version may change the interface. A library links by itself all that it uses, but for what sanitizers add:
@@ -111,8 +112,8 @@ function(tessera_create_library layer)
 endfunction()
 
 function(tessera_create_apps)
-  file(GLOB common CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/common/*.cc)
-  file(GLOB mains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*.cc)
+  file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/common/*.cc)
+  file(GLOB mains CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*.cc)
   add_library(tessera_apps_common STATIC ${common})
   add_library(tessera::apps ALIAS tessera_apps_common)
   tessera_version(tessera_apps_common)
@@ -135,7 +136,7 @@ function(tessera_create_test_main)
   target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
   target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds)  # g++ 12 warns of std::string.
   target_compile_definitions(tessera_test_main PUBLIC
-    TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(tessera_test_main PRIVATE
       <gtest/gtest.h> <string> <vector> <absl/status/statusor.h> <absl/strings/str_cat.h>)
@@ -143,14 +144,14 @@ function(tessera_create_test_main)
 endfunction()
 
 function(tessera_create_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${layer}/*_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${layer}/*_test.cc)
   if(NOT sources)
     return()
   endif()
   if(NOT TARGET tessera_test_main)
     tessera_create_test_main()
   endif()
-  file(GLOB fakes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
+  file(GLOB fakes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
   tessera_kernel_flags(${fakes})
   set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # Made without an instruction set's flags.
   add_executable(tessera_${layer}_tests ${sources} ${fakes})

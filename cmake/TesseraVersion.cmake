@@ -4,10 +4,10 @@
 # writes the header only where that would change it, and so a new commit compiles what includes it, and nothing else.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   function(tessera_version target)
-    set(folder ${CMAKE_BINARY_DIR}/version)
+    set(folder ${PROJECT_BINARY_DIR}/version)
     add_custom_target(tessera_version BYPRODUCTS ${folder}/tessera_version.h COMMENT "" VERBATIM
-      COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION} -DHEADER=${folder}/tessera_version.h
-              -P ${CMAKE_SOURCE_DIR}/cmake/TesseraVersion.cmake)
+      COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION} -DHEADER=${folder}/tessera_version.h
+              -P ${PROJECT_SOURCE_DIR}/cmake/TesseraVersion.cmake)
     add_dependencies(${target} tessera_version)
     target_include_directories(${target} PRIVATE ${folder})
   endfunction()

@@ -105,6 +105,25 @@ kernels_are_apart() {
   echo "$(wc -l <"$work/shared_functions.txt") functions name their instruction set"
 }
 
+# A project that has this tree as a part of it compiles against a layer, and gets no tests. Linking would build the layer again.
+in_a_tree() {
+  local folder=$work/in_a_tree
+  mkdir "$folder"
+  cp "$root/tests/consumer/base/main.cc" "$folder"
+  cat >"$folder/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(in_a_tree LANGUAGES CXX)
+set(TESSERA_LAYERS base)
+add_subdirectory("$root" tessera EXCLUDE_FROM_ALL)
+add_executable(consumer main.cc)
+target_link_libraries(consumer PRIVATE tessera::base)
+EOF
+  cmake -S "$folder" -B "$folder/build" -G Ninja
+  ninja -C "$folder/build" CMakeFiles/consumer.dir/main.cc.o
+  if ninja -C "$folder/build" -t targets all | grep -E "_tests|tessera_(tensor|quant)"; then return 1; fi
+  echo "compiled"
+}
+
 installed_programs() {
   cmake --install "$build" --prefix "$work/apps" --component apps
   is_apart "$work/apps"
@@ -151,6 +170,7 @@ for layer in "${layers[@]}"; do
 done
 project "kernels, apart" kernels_are_apart
 project "programs, installed" installed_programs
+project "base, in a tree" in_a_tree
 project "refused, unknown" refused storage "find_package(tessera REQUIRED COMPONENTS nonsense)" \
   "found component nonsense, expected some of base, tensor, quant, npu, storage, model, runtime"
 project "refused, not installed" refused storage "find_package(tessera REQUIRED COMPONENTS quant)" "installed are: base, storage"

@@ -5,8 +5,10 @@
 //   EXPECT_EQ(ended.code, 0) << ended.errors;
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,9 +23,16 @@ namespace tessera {
 
 inline std::string TinyModel(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
 
+// All there are: a binary for each apps/X.cc.
 inline const std::vector<std::string>& Programs() {
-  static const std::vector<std::string> programs = {"tessera_bench",   "tessera_generate",   "tessera_inspect",
-                                                    "tessera_logits",  "tessera_perplexity", "tessera_tokenize"};
+  static const std::vector<std::string> programs = [] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(TESSERA_SOURCE_DIR) + "/apps")) {
+      if (entry.path().extension() == ".cc") names.push_back("tessera_" + entry.path().stem().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }();
   return programs;
 }
 
