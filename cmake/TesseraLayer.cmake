@@ -58,6 +58,9 @@ function(tessera_create layer)
   endif()
 endfunction()
 
+# No path of this machine gets into what is installed by way of __FILE__.
+set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
+
 set(TESSERA_AVX2_FLAGS -mavx2 -mfma -mf16c)
 set(TESSERA_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
     -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own AVX-512 header.
@@ -88,8 +91,7 @@ function(tessera_create_library layer)
   set_property(SOURCE ${hidden} APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
   add_library(tessera_${layer}_objects OBJECT ${sources})
   set_target_properties(tessera_${layer}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
-  target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition
-    -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
+  target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
 
@@ -118,6 +120,7 @@ function(tessera_create_apps)
   add_library(tessera::apps ALIAS tessera_apps_common)
   tessera_version(tessera_apps_common)
   target_link_libraries(tessera_apps_common PUBLIC ${tessera_apps_LINKS})
+  target_compile_options(tessera_apps_common PUBLIC ${TESSERA_PLAIN_FILE_NAMES})
   add_custom_target(tessera_apps_all)
   foreach(main ${mains})
     get_filename_component(job ${main} NAME_WE)

@@ -60,9 +60,14 @@ class LayoutPlanner {
 
   void Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
     std::vector<int64_t>& units = layout_.unit_bytes_;
-    if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + AlignUp(bytes, kAlignment) > largest_unit_)) units.push_back(0);
+    if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + AlignUp(bytes, kAlignment) > largest_unit_)) {
+      units.push_back(0);
+      layout_.unit_parts_.emplace_back();
+    }
     begin_unit_ = false;
-    layout_.parts_[name].push_back({static_cast<int>(units.size()) - 1, units.back(), bytes, first_row, weight});
+    std::vector<TensorPart>& parts = layout_.parts_[name];
+    layout_.unit_parts_.back().push_back({name, parts.size()});
+    parts.push_back({static_cast<int>(units.size()) - 1, units.back(), bytes, first_row, weight});
     units.back() += AlignUp(bytes, kAlignment);
   }
 
@@ -96,12 +101,7 @@ absl::Span<const TensorPart> WeightLayout::Parts(absl::string_view tensor) const
 
 std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {
   std::vector<Placed> placed;
-  for (const auto& [tensor, parts] : parts_) {
-    for (const TensorPart& part : parts) {
-      if (part.unit == unit) placed.push_back({&tensor, &part});
-    }
-  }
-  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.part->offset < b.part->offset; });
+  for (const auto& [tensor, part] : unit_parts_[unit]) placed.push_back({&tensor, &parts_.find(tensor)->second[part]});
   return placed;
 }
 
@@ -158,7 +158,9 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
   std::vector<int64_t> unit_bytes;
   for (int unit = 0; unit < layout.units(); ++unit) unit_bytes.push_back(layout.UnitBytes(unit));
-  ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, ResidentSource::Create(unit_bytes));
+  absl::StatusOr<std::unique_ptr<ResidentSource>> created = ResidentSource::Create(unit_bytes);
+  if (!created.ok()) return absl::Status(created.status().code(), absl::StrCat(file.path(), ": weights: ", created.status().message()));
+  std::unique_ptr<ResidentSource> source = *std::move(created);
   std::vector<int> order(layout.units());  // Largest first, so that no thread is left with a large unit at the end.
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) { return layout.UnitBytes(a) > layout.UnitBytes(b); });

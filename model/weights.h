@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -46,7 +47,7 @@ class WeightLayout {
   WeightEncoding encoding() const { return encoding_; }
   // In order of rows. Empty if the model has no such tensor.
   absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
-  // What lies in a unit: the tensor's name and the part.
+  // What lies in a unit, in order of offset: the tensor's name and the part. Valid while the layout lives.
   struct Placed { const std::string* tensor; const TensorPart* part; };
   std::vector<Placed> PartsOfUnit(int unit) const;
 
@@ -54,6 +55,7 @@ class WeightLayout {
   friend class LayoutPlanner;
   WeightEncoding encoding_ = WeightEncoding::kPacked;
   std::vector<int64_t> unit_bytes_;
+  std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // Of each unit: a key of parts_ and an index there.
   absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
 };
 

@@ -85,8 +85,13 @@ KvCache::Options Engine::CacheOptions() const {
 
 absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {
   const int row_capacity = std::min(options_.row_capacity, context_);
-  return Forward::Create(config_, layout_, source, device,
-                         {.row_capacity = row_capacity, .timeline = options_.timeline, .cancel = options_.cancel});
+  absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
+      config_, layout_, source, device, {.row_capacity = row_capacity, .timeline = options_.timeline, .cancel = options_.cancel});
+  if (absl::IsResourceExhausted(forward.status())) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", forward.status().message()));
+  }
+  return forward;
 }
 
 absl::Status Engine::LoadWeights() {
