@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr char kTemplateKey[] = "tokenizer.chat_template";
+constexpr size_t kMaxTemplateBytes = size_t{1} << 20;  // The longest in use have some tens of kilobytes.
 constexpr char kWayOut[] = "pass --chat_template=chatml|llama3|gemma|none, or --raw for no template";
 
 struct Known {
@@ -41,13 +42,14 @@ std::string LiteralUntil(absl::string_view text, absl::string_view end, char quo
 }
 
 // The system message that a ChatML template writes by itself: the text between the marks of a system turn, where it is one
-// literal and not put together from a message.
+// literal and not put together from a message. A turn ends where the next one begins, so every byte is looked at once.
 std::string FindDefaultSystem(absl::string_view source) {
   constexpr absl::string_view kTurn = "<|im_start|>system";
-  for (size_t at = source.find(kTurn); at != absl::string_view::npos; at = source.find(kTurn, at + 1)) {
+  for (size_t at = source.find(kTurn), next; at != absl::string_view::npos; at = next) {
+    next = source.find(kTurn, at + kTurn.size());
     const char before = at == 0 ? '\0' : source[at - 1];
     const char quote = before == '\'' || before == '"' ? before : '\0';
-    absl::string_view rest = source.substr(at + kTurn.size());
+    absl::string_view rest = source.substr(0, next).substr(at + kTurn.size());
     const absl::string_view line_end = absl::StartsWith(rest, "\n") ? "\n" : "\\n";
     if (!absl::StartsWith(rest, line_end)) continue;
     rest.remove_prefix(line_end.size());
@@ -133,6 +135,10 @@ absl::StatusOr<ChatTemplate> ChatTemplate::FromGguf(const GgufFile& file) {
   if (source.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path(), ": ", kTemplateKey, ": found none, expected a chat template; ", kWayOut));
+  }
+  if (source.size() > kMaxTemplateBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTemplateKey, ": found ", source.size(),
+                                                   " bytes, expected at most ", kMaxTemplateBytes, "; ", kWayOut));
   }
   for (const Known& known : kKnown) {
     if (known.mark.empty() || !absl::StrContains(source, known.mark)) continue;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -172,6 +173,31 @@ TEST(ChatTemplate, ProgramsAreSearchedAndNeverRun) {
     ASSERT_TRUE(chat.ok()) << chat.status();
     EXPECT_EQ(chat->Render({{"user", "u"}}, false), "<|im_start|>user\nu<|im_end|>\n");
   }
+}
+
+TEST(ChatTemplate, ADefaultSystemMessageHoldsNoOtherTurn) {
+  EXPECT_EQ(DefaultSystem("<|im_start|>system\nA<|im_start|>system\nB<|im_end|>"), "B");
+}
+
+// Thousands of turns, each of which could go on to the end of the template. A few milliseconds; quadratic, it took minutes.
+TEST(ChatTemplate, SearchingATemplateTakesLinearTime) {
+  std::string turns;
+  while (turns.size() < 1'000'000) turns += "<|im_start|>system\n";
+  for (const char* end : {"", "<|im_end|>", "{{<|im_end|>", "{{ '<|im_end|>' }}"}) {
+    const std::clock_t begin = std::clock();
+    EXPECT_EQ(DefaultSystem(turns + end), "") << end;
+    EXPECT_LT(std::clock() - begin, 5 * CLOCKS_PER_SEC) << end;
+  }
+}
+
+TEST(ChatTemplate, RefusesATemplateOfMoreThanAMebibyte) {
+  const std::string longest = "<|im_start|>" + std::string((1 << 20) - 12, ' ');
+  EXPECT_TRUE(FromText(longest).ok());
+  const auto refused = FromText(longest + " ");
+  ASSERT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(refused.status().message());
+  EXPECT_NE(message.find("tokenizer.chat_template: found 1048577 bytes, expected at most 1048576; pass --chat_template="),
+            std::string::npos) << message;
 }
 
 TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
