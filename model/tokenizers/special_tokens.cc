@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
+
+#include "absl/strings/match.h"
 
 namespace tessera {
 namespace {
@@ -13,57 +16,69 @@ bool TouchesLiteral(absl::Span<const TextRange> literal, size_t begin, size_t en
   return range != literal.end() && range->begin < end;
 }
 
+// Where `text` is no longer like `other`.
+size_t CommonSize(absl::string_view text, absl::string_view other) {
+  const size_t most = std::min(text.size(), other.size());
+  return static_cast<size_t>(std::mismatch(text.begin(), text.begin() + most, other.begin()).first - text.begin());
+}
+
 }  // namespace
 
-SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : nodes_(1) {
+SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
-    const bool user_defined = vocabulary.kind(id) == TokenKind::kUserDefined;
-    if ((user_defined || vocabulary.IsSpecial(id)) && !vocabulary.text(id).empty()) {
-      Insert(vocabulary.text(id), id, user_defined);
-    }
+    const bool special = vocabulary.IsSpecial(id) || vocabulary.kind(id) == TokenKind::kUserDefined;
+    if (special && !vocabulary.text(id).empty()) entries_.push_back({id, kNone});
   }
+  // Of equal texts the last id comes first, and stays.
+  std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
+    const int order = Text(a).compare(Text(b));
+    return order != 0 ? order < 0 : a.token > b.token;
+  });
+  const auto same = [&](const Entry& a, const Entry& b) { return Text(a) == Text(b); };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
+  for (int i = 0; i < static_cast<int>(entries_.size()); ++i) {
+    int prefix = i - 1;
+    while (prefix != kNone && !absl::StartsWith(Text(entries_[i]), Text(entries_[prefix]))) prefix = entries_[prefix].prefix;
+    entries_[i].prefix = prefix;
+    ++first_[static_cast<uint8_t>(Text(entries_[i])[0]) + 1];
+  }
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-void SpecialTokens::Insert(absl::string_view text, TokenId token, bool user_defined) {
-  uint32_t node = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const uint8_t byte = static_cast<uint8_t>(text[i]);
-    uint32_t& next = i == 0 ? roots_[byte] : edges_[uint64_t{node} << 8 | byte];
-    if (next == 0) {
-      next = static_cast<uint32_t>(nodes_.size());
-      nodes_.emplace_back();
-    }
-    node = next;
-  }
-  nodes_[node] = {token, user_defined};
-}
-
-std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view text, size_t begin, size_t below_size,
+// Whatever begins like the text comes before it in the order, and all between the two begin so as well: the last entry that is not
+// after the text is reached from there, or has the longest beginning of the text among its own prefixes.
+std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view text, size_t begin, size_t most,
                                                              const EncodeOptions& options) const {
-  std::optional<Match> longest;
-  const size_t most = std::min(text.size() - begin, below_size - 1);
-  uint32_t node = roots_[static_cast<uint8_t>(text[begin])];
-  for (size_t size = 1; node != 0 && size <= most; ++size) {
-    const Node& here = nodes_[node];
-    const bool allowed = here.token >= 0 && (here.user_defined || (options.parse_special &&
-                                                                   !TouchesLiteral(options.literal, begin, begin + size)));
-    if (allowed) longest = Match{begin, size, here.token};
-    if (size == most) break;
-    const auto edge = edges_.find(uint64_t{node} << 8 | static_cast<uint8_t>(text[begin + size]));
-    node = edge == edges_.end() ? 0 : edge->second;
+  const uint8_t byte = static_cast<uint8_t>(text[begin]);
+  const int first = first_[byte];
+  if (first == first_[byte + 1]) return std::nullopt;
+  const absl::string_view rest = text.substr(begin, most);
+  const auto after = std::upper_bound(entries_.begin() + first, entries_.begin() + first_[byte + 1], rest,
+                                      [&](absl::string_view wanted, const Entry& entry) { return wanted < Text(entry); });
+  int at = static_cast<int>(after - entries_.begin()) - 1;
+  if (at < first) return std::nullopt;
+  const size_t common = CommonSize(rest, Text(entries_[at]));
+  for (; at != kNone; at = entries_[at].prefix) {
+    const TokenId token = entries_[at].token;
+    const size_t size = Text(entries_[at]).size();
+    const bool allowed = vocabulary_.kind(token) == TokenKind::kUserDefined ||
+                         (options.parse_special && !TouchesLiteral(options.literal, begin, begin + size));
+    if (size <= common && allowed) return Match{begin, size, token};
   }
-  return longest;
+  return std::nullopt;
 }
 
-// Takes candidates from the longest to the shortest. A start whose candidate would run into a match comes back with its next
-// shorter one. All matches so far are at least as long as the candidate, so looking at its two ends shows every overlap.
+// Takes candidates from the longest to the shortest. All matches so far are at least as long as the candidate, so looking at its
+// two ends shows every overlap. A start whose candidate would run into a match comes back with the longest that ends before it.
+// Should another match take some of that room first, it is no shorter than the candidate, which it leaves less than half the room:
+// a start comes back at most log2(Vocabulary::kMaxSpecialBytes) times.
 std::vector<SpecialTokens::Match> SpecialTokens::FindAll(absl::string_view text, const EncodeOptions& options) const {
   std::map<size_t, std::vector<Match>, std::greater<size_t>> by_size;
-  for (size_t begin = 0; begin < text.size(); ++begin) {
-    if (roots_[static_cast<uint8_t>(text[begin])] == 0) continue;
-    const std::optional<Match> match = LongestAt(text, begin, text.size() + 1, options);
+  const auto add = [&](size_t begin, size_t most) {
+    const std::optional<Match> match = LongestAt(text, begin, most, options);
     if (match.has_value()) by_size[match->size].push_back(*match);
-  }
+  };
+  for (size_t begin = 0; begin < text.size(); ++begin) add(begin, Vocabulary::kMaxSpecialBytes);
   std::vector<Match> matches;
   if (by_size.empty()) return matches;
   std::vector<bool> taken(text.size(), false);
@@ -74,13 +89,14 @@ std::vector<SpecialTokens::Match> SpecialTokens::FindAll(absl::string_view text,
       return a.token != b.token ? a.token < b.token : a.begin < b.begin;
     });
     for (const Match& candidate : candidates) {
-      if (taken[candidate.begin]) continue;
-      if (taken[candidate.begin + candidate.size - 1]) {
-        const std::optional<Match> shorter = LongestAt(text, candidate.begin, candidate.size, options);
-        if (shorter.has_value()) by_size[shorter->size].push_back(*shorter);
+      const auto begin = taken.begin() + static_cast<ptrdiff_t>(candidate.begin);
+      const auto end = begin + static_cast<ptrdiff_t>(candidate.size);
+      if (*begin) continue;
+      if (*(end - 1)) {
+        add(candidate.begin, static_cast<size_t>(std::find(begin, end, true) - begin));
         continue;
       }
-      std::fill_n(taken.begin() + static_cast<ptrdiff_t>(candidate.begin), candidate.size, true);
+      std::fill(begin, end, true);
       matches.push_back(candidate);
     }
   }

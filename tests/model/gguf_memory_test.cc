@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 #include "tessera/model/tokenizer.h"
+#include "tessera/model/tokenizers/vocabulary.h"
 #include "tessera/model/weights.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
+#include "tessera/tests/fakes/small_vocabularies.h"
 
 namespace {
 
@@ -100,6 +103,26 @@ TEST(GgufMemory, AVocabularyOfEmptyStringsTakesNoMoreThanItsSizeJustifies) {
     GgufBuilder builder = TinyModelBuilder({});
     const std::string bytes = builder.Remove(key).Array(key, GgufType::kString, kStrings, empty).Build();
     EXPECT_LE(PeakOfPlanning(bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(bytes.size())) << key;
+  }
+}
+
+// Special texts of which no two share more than their first bytes.
+TEST(GgufMemory, SpecialTextsTakeNoMoreThanTheirSizeJustifies) {
+  constexpr int kTexts = 4096;
+  for (size_t bytes_each : {size_t{4}, Vocabulary::kMaxSpecialBytes}) {
+    std::vector<std::string> texts(kTexts);
+    std::vector<int32_t> types(kTexts, 4);
+    types[0] = 2;  // The unknown token, in place of one for each byte.
+    for (int i = 0; i < kTexts; ++i) texts[i] = absl::StrFormat("%03x", i) + std::string(bytes_each - 3, 'x');
+    GgufMetadata metadata = SmallSentencePiece();
+    metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(texts));
+    metadata.Set("tokenizer.ggml.scores", GgufMetadata::Floats(std::vector<float>(kTexts, 0)));
+    metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
+    GgufBuilder builder;
+    metadata.AddTo(builder);
+    const std::string bytes = builder.Build();
+    EXPECT_TRUE(Tokenizer::FromGguf(**metadata.Open()).ok());
+    EXPECT_LE(PeakOfPlanning(bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(bytes.size())) << bytes_each;
   }
 }
 

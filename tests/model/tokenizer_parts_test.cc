@@ -1,6 +1,9 @@
 // The parts that tokenizers are made of: model/tokenizers/.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+#include <random>
 #include <set>
 
 #include "tessera/base/status_macros.h"
@@ -196,6 +199,101 @@ TEST(SpecialTokens, LongestWinsOverTheWholeText) {
   EXPECT_EQ(split("cccccccc"), (Tokens{4, 4, 3}));
   EXPECT_EQ(split("|abcccc"), (Tokens{1, 4}));
   EXPECT_EQ(split("|abccc"), (Tokens{1, 3}));
+}
+
+struct SpecialText {
+  std::string text;
+  int32_t type;  // 3: control, 4: user-defined.
+};
+
+std::unique_ptr<Vocabulary> OpenSpecialTexts(const std::vector<SpecialText>& special) {
+  std::vector<std::string> texts;
+  std::vector<int32_t> types;
+  for (const SpecialText& entry : special) {
+    texts.push_back(entry.text);
+    types.push_back(entry.type);
+  }
+  GgufMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
+  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(texts));
+  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
+  return OpenVocabulary(metadata);
+}
+
+// What Split promises, written down without a thought for time: every token in turn, the longest first, takes every place that is
+// still free. -1 for each byte of plain text, the id for each byte of a token's.
+Tokens SplitPlainly(const std::vector<SpecialText>& special, const std::string& text, const EncodeOptions& options) {
+  std::vector<TokenId> by_size;
+  for (TokenId id = 0; id < static_cast<TokenId>(special.size()); ++id) {
+    const bool again = std::any_of(special.begin() + id + 1, special.end(), [&](auto& later) { return later.text == special[id].text; });
+    if (!again && !special[id].text.empty()) by_size.push_back(id);  // Of equal texts the last.
+  }
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](TokenId a, TokenId b) { return special[a].text.size() > special[b].text.size(); });
+  Tokens taken(text.size(), -1);
+  for (TokenId id : by_size) {
+    const size_t size = special[id].text.size();
+    for (size_t begin = 0; begin + size <= text.size(); ++begin) {
+      const bool literal = std::any_of(options.literal.begin(), options.literal.end(),
+                                       [&](const TextRange& range) { return range.begin < begin + size && begin < range.end; });
+      const bool allowed = special[id].type == 4 || (options.parse_special && !literal);
+      const bool free = std::all_of(taken.begin() + begin, taken.begin() + begin + size, [](TokenId token) { return token < 0; });
+      if (allowed && free && text.compare(begin, size, special[id].text) == 0) std::fill_n(taken.begin() + begin, size, id);
+    }
+  }
+  return taken;
+}
+
+TEST(SpecialTokens, SplitsAsThePlainRuleDoes) {
+  std::mt19937 random(7);
+  const auto draw = [&](size_t least, size_t most) { return least + random() % (most - least + 1); };
+  const auto letters = [&](size_t size) {  // Mostly 'a': texts that overlap, and are each other's beginnings.
+    std::string text;
+    for (size_t i = 0; i < size; ++i) text += "aaaab\xFF"[random() % 6];
+    return text;
+  };
+  std::vector<SpecialText> special;
+  std::unique_ptr<Vocabulary> vocabulary;
+  std::unique_ptr<SpecialTokens> tokens;
+  int tokens_found = 0;
+  for (int round = 0; round < 2000; ++round) {
+    if (round % 20 == 0) {
+      special.clear();
+      for (size_t i = draw(1, 12); i > 0; --i) special.push_back({letters(draw(0, 9)), random() % 4 == 0 ? 3 : 4});
+      vocabulary = OpenSpecialTexts(special);
+      tokens = std::make_unique<SpecialTokens>(*vocabulary);
+    }
+    const std::string text = letters(draw(0, 40));
+    std::vector<TextRange> literal;
+    for (size_t at = draw(0, 20); at < text.size(); at = literal.back().end + draw(1, 20)) {
+      literal.push_back({at, std::min(text.size(), at + draw(1, 5))});
+    }
+    const EncodeOptions options = {.parse_special = random() % 2 == 0, .literal = literal};
+    Tokens found;
+    for (const TextFragment& fragment : tokens->Split(text, options)) {
+      found.insert(found.end(), fragment.text.size(), fragment.token.value_or(-1));
+      tokens_found += fragment.token.has_value();
+    }
+    ASSERT_EQ(found, SplitPlainly(special, text, options)) << "round " << round << ", text " << text;
+  }
+  EXPECT_GT(tokens_found, 2000);
+}
+
+// Every start can be a token of any length, and nearly every one of these lengths runs into a longer token. A fraction of a
+// second; trying the lengths one by one took minutes.
+TEST(SpecialTokens, NestedTextsThatOverlapTakeLittleTime) {
+  constexpr size_t kLongest = Vocabulary::kMaxSpecialBytes;
+  std::vector<SpecialText> special;
+  for (size_t size = 1; size < kLongest; ++size) special.push_back({std::string(size, 'a'), 4});
+  special.push_back({std::string(kLongest - 1, 'a') + 'c', 4});
+  const std::unique_ptr<Vocabulary> vocabulary = OpenSpecialTexts(special);
+  const SpecialTokens tokens(*vocabulary);
+  std::string text;
+  while (text.size() < 64 << 10) text += std::string(kLongest / 2 + kLongest - 1, 'a') + 'c';
+  const std::clock_t begin = std::clock();
+  const size_t fragments = tokens.Split(text, {}).size();
+  EXPECT_LT(std::clock() - begin, 5 * CLOCKS_PER_SEC);
+  EXPECT_EQ(fragments, 2 * text.size() / (kLongest / 2 + kLongest));  // a^512 and a^1023 c, again and again.
 }
 
 TEST(Segmenter, HeaderExample) {
