@@ -29,7 +29,7 @@ SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabul
     const bool special = vocabulary.IsSpecial(id) || vocabulary.kind(id) == TokenKind::kUserDefined;
     if (special && !vocabulary.text(id).empty()) entries_.push_back({id, kNone});
   }
-  // Of equal texts the last id comes first, and stays.
+  // Of equal texts the last id comes first, and is kept.
   std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
     const int order = Text(a).compare(Text(b));
     return order != 0 ? order < 0 : a.token > b.token;
@@ -45,8 +45,8 @@ SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabul
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-// Whatever begins like the text comes before it in the order, and all between the two begin so as well: the last entry that is not
-// after the text is reached from there, or has the longest beginning of the text among its own prefixes.
+// In the order of texts, all that lies between a beginning of the rest and the rest itself starts with that beginning, too. So
+// the last entry that is not after the rest has all its beginnings among its prefixes: those no longer than what the two share.
 std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view text, size_t begin, size_t most,
                                                              const EncodeOptions& options) const {
   const uint8_t byte = static_cast<uint8_t>(text[begin]);
@@ -61,17 +61,19 @@ std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view t
   for (; at != kNone; at = entries_[at].prefix) {
     const TokenId token = entries_[at].token;
     const size_t size = Text(entries_[at]).size();
-    const bool allowed = vocabulary_.kind(token) == TokenKind::kUserDefined ||
-                         (options.parse_special && !TouchesLiteral(options.literal, begin, begin + size));
-    if (size <= common && allowed) return Match{begin, size, token};
+    if (size > common) continue;
+    const bool user_defined = vocabulary_.kind(token) == TokenKind::kUserDefined;
+    if (user_defined || (options.parse_special && !TouchesLiteral(options.literal, begin, begin + size))) {
+      return Match{begin, size, token};
+    }
   }
   return std::nullopt;
 }
 
 // Takes candidates from the longest to the shortest. All matches so far are at least as long as the candidate, so looking at its
 // two ends shows every overlap. A start whose candidate would run into a match comes back with the longest that ends before it.
-// Should another match take some of that room first, it is no shorter than the candidate, which it leaves less than half the room:
-// a start comes back at most log2(Vocabulary::kMaxSpecialBytes) times.
+// Should another match take some of that room first, it is no shorter than the candidate, which it leaves less than half the
+// room: a start comes back at most log2(Vocabulary::kMaxSpecialBytes) times.
 std::vector<SpecialTokens::Match> SpecialTokens::FindAll(absl::string_view text, const EncodeOptions& options) const {
   std::map<size_t, std::vector<Match>, std::greater<size_t>> by_size;
   const auto add = [&](size_t begin, size_t most) {
@@ -85,9 +87,8 @@ std::vector<SpecialTokens::Match> SpecialTokens::FindAll(absl::string_view text,
   while (!by_size.empty()) {
     std::vector<Match> candidates = std::move(by_size.begin()->second);
     by_size.erase(by_size.begin());
-    std::sort(candidates.begin(), candidates.end(), [](const Match& a, const Match& b) {
-      return a.token != b.token ? a.token < b.token : a.begin < b.begin;
-    });
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Match& a, const Match& b) { return a.token != b.token ? a.token < b.token : a.begin < b.begin; });
     for (const Match& candidate : candidates) {
       const auto begin = taken.begin() + static_cast<ptrdiff_t>(candidate.begin);
       const auto end = begin + static_cast<ptrdiff_t>(candidate.size);

@@ -6,8 +6,9 @@
 //   }
 //
 // The longest text wins over the whole input, not only at its position: of "<|a" and "|abc", "<|abc" holds the second. Equal
-// lengths: the lower id, then the earlier position. Fragments view the text given. Thread-safe: nothing changes after construction.
-// Memory: 8 bytes a token. Time: n log n for n bytes of text, times at most Vocabulary::kMaxSpecialBytes where texts are nested.
+// lengths: the lower id, then the earlier position. Fragments view the text given. Thread-safe: nothing changes after
+// construction. Memory: 8 bytes a token. Time: n log n for n bytes of text, times at most Vocabulary::kMaxSpecialBytes where
+// texts are nested.
 #pragma once
 
 #include <array>
@@ -51,8 +52,8 @@ class SpecialTokens {
   std::vector<Match> FindAll(absl::string_view text, const EncodeOptions& options) const;
 
   const Vocabulary& vocabulary_;
-  std::vector<Entry> entries_;        // In the order of their texts, of which no two are equal.
-  std::array<int, 257> first_{};      // first_[b] to first_[b + 1]: the entries with first byte b. Most bytes have none.
+  std::vector<Entry> entries_;    // In the order of their texts, of which no two are equal.
+  std::array<int, 257> first_{};  // first_[b] to first_[b + 1]: the entries with first byte b. Most bytes have none.
 };
 
 }  // namespace tessera
