@@ -9,13 +9,15 @@
 namespace tessera {
 namespace {
 
+constexpr size_t kWidestColumn = 80;
+
 // Characters, not bytes: the bytes that go on with a UTF-8 sequence (10xxxxxx) do not count.
 size_t Width(absl::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
 void AppendCell(const std::string& cell, size_t width, Table::Align align, std::string* line) {
-  const size_t padding = width - Width(cell);
+  const size_t padding = width - std::min(width, Width(cell));
   if (align == Table::Align::kRight) line->append(padding, ' ');
   line->append(cell);
   if (align == Table::Align::kLeft) line->append(padding, ' ');
@@ -41,7 +43,7 @@ std::string Table::ToString() const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t width = Width(columns_[i].header);
     for (const std::vector<std::string>& row : rows_) width = std::max(width, Width(row[i]));
-    widths.push_back(width);
+    widths.push_back(std::min(width, kWidestColumn));
     headers.push_back(columns_[i].header);
   }
   std::string out;

@@ -1,9 +1,10 @@
-// A text table for a terminal: columns as wide as their widest cell, text to the left, numbers to the right.
+// A text table for a terminal: columns as wide as their widest cell but at most 80, text to the left, numbers to the right.
 //
 //   Table table({{"model"}, {"tokens/s", Table::Align::kRight}});
 //   table.AddRow({"SmolLM2-135M", "92.4"});
 //   std::cout << table.ToString();
 //
+// A longer cell is written whole and pushes the rest of its line to the right; the other lines are not padded to its length.
 // Widths count characters, not bytes. Thread-compatible. A row with another number of cells is a CHECK failure.
 #pragma once
 

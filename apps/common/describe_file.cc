@@ -78,10 +78,10 @@ std::string ValueText(const GgufValue& value) {
   return absl::StrCat(json.text(), value.count > kShownElements ? " ..." : "");
 }
 
-// A name from the file, safe to print.
+// A key or name from the file, safe to print.
 std::string Escaped(absl::string_view name) {
   JsonWriter json;
-  json.String(name);
+  WriteShortened(json, name);
   return json.text().substr(1, json.text().size() - 2);
 }
 

@@ -2,7 +2,8 @@
 //
 //   RETURN_IF_ERROR(WriteOutput(FileText(*file)));
 //
-// Long strings and arrays are shortened, and control characters escaped: what a file holds cannot take over a terminal.
+// Long strings and arrays are shortened (keys in the text only), and control characters escaped: what a file holds cannot take over
+// a terminal.
 // Thread-safe (pure functions).
 #pragma once
 

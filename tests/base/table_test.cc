@@ -36,6 +36,18 @@ TEST(Table, LinesHaveNoSpacesAtTheirEnd) {
   EXPECT_EQ(table.ToString(), "a  note\n-  ----\n1\n2  x\n");
 }
 
+// What is printed grows with the cells, not with the longest of them times the rows.
+TEST(Table, OneLongCellDoesNotWidenTheOtherLines) {
+  const std::string longest(65'535, 'x'), rule(80, '-'), space(79, ' ');
+  for (const Table::Align align : {Table::Align::kLeft, Table::Align::kRight}) {
+    Table table({{"a", align}, {"b"}});
+    table.AddRow({longest, "1"});
+    table.AddRow({"y", "2"});
+    const auto padded = [&](const std::string& cell) { return align == Table::Align::kLeft ? cell + space : space + cell; };
+    EXPECT_EQ(table.ToString(), padded("a") + "  b\n" + rule + "  -\n" + longest + "  1\n" + padded("y") + "  2\n");
+  }
+}
+
 TEST(Table, ARowWithAnotherNumberOfCellsIsACheckFailure) {
   Table table({{"a"}, {"b"}});
   EXPECT_DEATH(table.AddRow({"only one"}), "Check failed");
