@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/model/config.h"
 #include "tessera/model/internal/quoted.h"
@@ -26,42 +27,66 @@ std::vector<TensorNeed> AllNeeds(const ModelConfig& config) {
   return all;
 }
 
-// Some blocks of a tensor, and what was found in them.
-struct Piece {
-  const GgufTensor* tensor;
-  int64_t begin, size;  // In bytes of the tensor.
-  NotFiniteBlocks bad = {};
-  absl::Status read = absl::OkStatus();
+// What was found in a tensor. Places are bytes of the tensor; -1: none.
+struct Findings {
+  int64_t bad_blocks = 0, first_bad = -1;
+  int64_t first_unread = -1;
+  absl::Status read;  // Of first_unread.
 };
 
-std::vector<Piece> PiecesOf(const GgufFile& file) {
-  std::vector<Piece> pieces;
-  for (const GgufTensor& tensor : file.tensors()) {
-    const int64_t block = tensor.format->bytes_per_block, step = kReadAtOnce / block * block;
-    for (int64_t begin = 0; begin < tensor.size; begin += step) {
-      pieces.push_back({&tensor, begin, std::min(step, tensor.size - begin)});
+// Reads tensors in pieces of whole blocks. A piece is no more than a number, for a file may have as many as it likes: what is kept
+// is of tensors. Thread-safe.
+class Scanner {
+ public:
+  explicit Scanner(const GgufFile& file) : file_(file), findings_(file.tensors().size()) {}
+
+  // Reads all that no other thread reads. progress: called with the bytes that all have read.
+  void Run(const std::function<void(int64_t)>& progress) {
+    std::vector<std::byte> buffer(kReadAtOnce);
+    int64_t first_piece = 0;  // Of the tensor.
+    int64_t piece = next_++;
+    for (size_t i = 0; i < findings_.size(); ++i) {
+      const GgufTensor& tensor = file_.tensors()[i];
+      const int64_t size = PieceBytes(tensor), pieces = CeilDiv(tensor.size, size);
+      for (; piece < first_piece + pieces; piece = next_++) {
+        const int64_t begin = (piece - first_piece) * size;
+        const absl::Span<std::byte> bytes = absl::MakeSpan(buffer).first(std::min(size, tensor.size - begin));
+        Scan(tensor, begin, bytes, findings_[i]);
+        progress(done_ += static_cast<int64_t>(bytes.size()));
+      }
+      first_piece += pieces;
     }
   }
-  return pieces;
-}
 
-void ScanPieces(const GgufFile& file, ThreadPool& pool, const std::function<void(int64_t, int64_t)>& progress, int64_t total,
-                std::vector<Piece>& pieces) {
-  std::atomic<size_t> next = 0;
-  std::atomic<int64_t> done = 0;
-  pool.Run([&](int worker) {
-    std::vector<std::byte> buffer(kReadAtOnce);
-    for (size_t i = next++; i < pieces.size(); i = next++) {
-      Piece& piece = pieces[i];
-      const absl::Span<std::byte> bytes = absl::MakeSpan(buffer).first(piece.size);
-      piece.read = file.Read(*piece.tensor, piece.begin, bytes);
-      if (piece.read.ok()) piece.bad = FindNotFinite(piece.tensor->format->format, bytes);
-      done += piece.size;
-      if (worker == 0) progress(done, total);
+  // One for each tensor. REQUIRES: no thread is in Run.
+  const std::vector<Findings>& findings() const { return findings_; }
+
+ private:
+  static int64_t PieceBytes(const GgufTensor& tensor) {
+    return kReadAtOnce / tensor.format->bytes_per_block * tensor.format->bytes_per_block;
+  }
+
+  // Pieces come in any order: the first of what is found counts.
+  void Scan(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> bytes, Findings& findings) {
+    const absl::Status read = file_.Read(tensor, begin, bytes);
+    const NotFiniteBlocks bad = read.ok() ? FindNotFinite(tensor.format->format, bytes) : NotFiniteBlocks{};
+    if (read.ok() && bad.count == 0) return;
+    const absl::MutexLock lock(&mutex_);
+    if (!read.ok() && (findings.first_unread < 0 || begin < findings.first_unread)) {
+      findings.first_unread = begin;
+      findings.read = read;
     }
-  });
-  progress(total, total);
-}
+    if (bad.count == 0) return;
+    const int64_t first_bad = begin + bad.first * tensor.format->bytes_per_block;
+    findings.first_bad = findings.bad_blocks == 0 ? first_bad : std::min(findings.first_bad, first_bad);
+    findings.bad_blocks += bad.count;
+  }
+
+  const GgufFile& file_;
+  std::atomic<int64_t> next_ = 0, done_ = 0;  // Pieces given out; bytes read.
+  absl::Mutex mutex_;
+  std::vector<Findings> findings_;  // Written under the mutex.
+};
 
 class Verifier {
  public:
@@ -103,29 +128,31 @@ class Verifier {
     for (const GgufTensor& tensor : file.tensors()) report_.unused_tensors += !asked_for.contains(tensor.name);
   }
 
-  // One problem a tensor.
+  // At most two problems a tensor: it cannot be read, it holds what is no number.
   void CheckNumbers(const GgufFile& file, const std::function<void(int64_t, int64_t)>& progress) {
-    std::vector<Piece> pieces = PiecesOf(file);
-    ScanPieces(file, pool_, progress, report_.tensor_bytes, pieces);
-    for (size_t i = 0; i < pieces.size();) {
-      const GgufTensor& tensor = *pieces[i].tensor;
-      const int64_t block_bytes = tensor.format->bytes_per_block;
-      int64_t count = 0, first = -1;
-      absl::Status read;
-      for (; i < pieces.size() && pieces[i].tensor == &tensor; ++i) {
-        read.Update(pieces[i].read);
-        if (count == 0 && pieces[i].bad.count > 0) first = tensor.offset + pieces[i].begin + pieces[i].bad.first * block_bytes;
-        count += pieces[i].bad.count;
-      }
-      const std::string& path = file.PathOf(tensor);
-      if (!read.ok()) report_.problems.push_back({path, std::string(tensor.name), tensor.offset, std::string(read.message())});
-      if (count == 0) continue;
-      report_.problems.push_back({path, std::string(tensor.name), first,
-                                  absl::StrCat(path, ": tensor ", Quoted(tensor.name), ": found a NaN or an infinity in ", count,
-                                               " of ", tensor.size / block_bytes, " ", tensor.format->name,
-                                               tensor.format->values_per_block == 1 ? " values" : " blocks",
-                                               ", the first at byte ", first, ", expected finite numbers")});
+    Scanner scanner(file);
+    const int64_t total = report_.tensor_bytes;
+    pool_.Run([&](int worker) {
+      scanner.Run([&](int64_t done) {
+        if (worker == 0) progress(done, total);
+      });
+    });
+    progress(total, total);
+    for (size_t i = 0; i < file.tensors().size(); ++i) AddFindings(file, file.tensors()[i], scanner.findings()[i]);
+  }
+
+  void AddFindings(const GgufFile& file, const GgufTensor& tensor, const Findings& found) {
+    const std::string& path = file.PathOf(tensor);
+    if (!found.read.ok()) {
+      report_.problems.push_back({path, std::string(tensor.name), tensor.offset, std::string(found.read.message())});
     }
+    if (found.bad_blocks == 0) return;
+    const int64_t first = tensor.offset + found.first_bad;
+    report_.problems.push_back({path, std::string(tensor.name), first,
+                                absl::StrCat(path, ": tensor ", Quoted(tensor.name), ": found a NaN or an infinity in ",
+                                             found.bad_blocks, " of ", tensor.size / tensor.format->bytes_per_block, " ",
+                                             tensor.format->name, tensor.format->values_per_block == 1 ? " values" : " blocks",
+                                             ", the first at byte ", first, ", expected finite numbers")});
   }
 
   const std::string path_;

@@ -1,17 +1,21 @@
 // How much memory a file can make a reader take: what operator new gives out is counted, for good files and for bad ones.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 #include "tessera/model/tokenizer.h"
 #include "tessera/model/tokenizers/vocabulary.h"
+#include "tessera/model/verify.h"
 #include "tessera/model/weights.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
@@ -124,6 +128,20 @@ TEST(GgufMemory, SpecialTextsTakeNoMoreThanTheirSizeJustifies) {
     EXPECT_TRUE(Tokenizer::FromGguf(**metadata.Open()).ok());
     EXPECT_LE(PeakOfPlanning(bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(bytes.size())) << bytes_each;
   }
+}
+
+// A hole makes a tensor of 20 GB. It need not all be read for this: after the first piece the file becomes too short.
+TEST(GgufMemory, VerifyingTakesNoMoreForALargeTensor) {
+  const std::string path = testing::TempDir() + "verify_hole_" + std::to_string(getpid()) + ".gguf";
+  GgufBuilder().Tensor("a", {5'000'000'000}, 0, "").WriteTo(path);
+  std::filesystem::resize_file(path, 20'000'100'000);
+  ThreadPool pool(1);
+  VerifyReport report;
+  EXPECT_LE(PeakOf([&] { report = VerifyModel(path, pool, [&](int64_t, int64_t) { std::filesystem::resize_file(path, 0); }); }),
+            kPlanning);
+  EXPECT_EQ(report.tensor_bytes, 20'000'000'000);
+  EXPECT_TRUE(absl::StrContains(report.problems.back().message, ": the file ends before byte 524352, ")) << report.problems.back().message;
+  std::filesystem::remove(path);
 }
 
 }  // namespace
