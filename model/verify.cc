@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/model/config.h"
 #include "tessera/model/internal/quoted.h"
@@ -71,7 +71,7 @@ class Scanner {
     const absl::Status read = file_.Read(tensor, begin, bytes);
     const NotFiniteBlocks bad = read.ok() ? FindNotFinite(tensor.format->format, bytes) : NotFiniteBlocks{};
     if (read.ok() && bad.count == 0) return;
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (!read.ok() && (findings.first_unread < 0 || begin < findings.first_unread)) {
       findings.first_unread = begin;
       findings.read = read;
@@ -84,7 +84,7 @@ class Scanner {
 
   const GgufFile& file_;
   std::atomic<int64_t> next_ = 0, done_ = 0;  // Pieces given out; bytes read.
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   std::vector<Findings> findings_;  // Written under the mutex.
 };
 
@@ -95,7 +95,7 @@ class Verifier {
   VerifyReport Run(const std::function<void(int64_t, int64_t)>& progress) && {
     const auto file = GgufFile::Open(path_);
     if (!file.ok()) {
-      Add(path_, file.status());
+      Add(file.status());
       return std::move(report_);
     }
     CheckModel(**file);
@@ -107,23 +107,23 @@ class Verifier {
   }
 
  private:
-  void Add(const std::string& file, const absl::Status& status) {
-    report_.problems.push_back({file, "", -1, std::string(status.message())});
+  // Messages begin with the path of the file at fault: that which was asked for or another part, whose path is as long.
+  void Add(const absl::Status& status, absl::string_view tensor = "", int64_t offset = -1) {
+    const std::string message(status.message());
+    const bool has_path = message.find(": ", path_.size()) == path_.size();
+    report_.problems.push_back({has_path ? message.substr(0, path_.size()) : path_, std::string(tensor), offset, message});
   }
 
   void CheckModel(const GgufFile& file) {
     const absl::Status tokenizer = Tokenizer::FromGguf(file).status();
-    if (!tokenizer.ok()) Add(path_, tokenizer);
+    if (!tokenizer.ok()) Add(tokenizer);
     const absl::StatusOr<ModelConfig> config = ReadModelConfig(file);
-    if (!config.ok()) return Add(path_, config.status());
+    if (!config.ok()) return Add(config.status());
     absl::flat_hash_set<std::string> asked_for = {"rope_freqs.weight"};
     for (const TensorNeed& need : AllNeeds(*config)) {
       asked_for.insert(need.name);
-      const absl::StatusOr<const GgufTensor*> tensor = FindNeeded(file, need);
-      if (tensor.ok()) continue;
-      const GgufTensor* found = file.FindTensor(need.name);
-      report_.problems.push_back(
-          {found == nullptr ? path_ : file.PathOf(*found), need.name, -1, std::string(tensor.status().message())});
+      const absl::Status found = FindNeeded(file, need).status();
+      if (!found.ok()) Add(found, need.name);
     }
     for (const GgufTensor& tensor : file.tensors()) report_.unused_tensors += !asked_for.contains(tensor.name);
   }
@@ -142,17 +142,15 @@ class Verifier {
   }
 
   void AddFindings(const GgufFile& file, const GgufTensor& tensor, const Findings& found) {
-    const std::string& path = file.PathOf(tensor);
-    if (!found.read.ok()) {
-      report_.problems.push_back({path, std::string(tensor.name), tensor.offset, std::string(found.read.message())});
-    }
+    if (!found.read.ok()) Add(found.read, tensor.name, tensor.offset);
     if (found.bad_blocks == 0) return;
     const int64_t first = tensor.offset + found.first_bad;
-    report_.problems.push_back({path, std::string(tensor.name), first,
-                                absl::StrCat(path, ": tensor ", Quoted(tensor.name), ": found a NaN or an infinity in ",
-                                             found.bad_blocks, " of ", tensor.size / tensor.format->bytes_per_block, " ",
-                                             tensor.format->name, tensor.format->values_per_block == 1 ? " values" : " blocks",
-                                             ", the first at byte ", first, ", expected finite numbers")});
+    const absl::Status bad = absl::InvalidArgumentError(
+        absl::StrCat(file.PathOf(tensor), ": tensor ", Quoted(tensor.name), ": found a NaN or an infinity in ", found.bad_blocks,
+                     " of ", tensor.size / tensor.format->bytes_per_block, " ", tensor.format->name,
+                     tensor.format->values_per_block == 1 ? " values" : " blocks", ", the first at byte ", first,
+                     ", expected finite numbers"));
+    Add(bad, tensor.name, first);
   }
 
   const std::string path_;

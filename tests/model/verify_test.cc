@@ -110,5 +110,30 @@ TEST_F(Verify, ProblemsOfAPartNameThatPart) {
   EXPECT_EQ(report.problems[0].message, model.Path(2) + ": tensor output.weight: shape: found [64, 256], expected [64, 265]");
 }
 
+// Whichever part was asked for, a problem's file is the one that its message begins with.
+TEST_F(Verify, TheFileOfAProblemIsThePartAtFault) {
+  const std::vector<GgufBuilder> good = TinyModelBuilder({}).Split(3);
+  const SplitModel model(good);
+  ThreadPool pool(1);
+  const auto expect = [&](int blamed, const std::string& message) {
+    for (int asked_for = 0; asked_for < 3; ++asked_for) {
+      const VerifyReport report = VerifyModel(model.Path(asked_for), pool, [](int64_t, int64_t) {});
+      ASSERT_EQ(report.problems.size(), 1u) << message;
+      EXPECT_EQ(report.problems[0].message, model.Path(blamed) + message);
+      EXPECT_EQ(report.problems[0].file, model.Path(blamed)) << message;
+    }
+  };
+  model.Write(1, GgufBuilder(good[1]).Corrupt<uint32_t>("version", 9));
+  expect(1, ": version at byte 4: found 9, expected 2 or 3");
+  model.Write(1, good[1]);
+  model.Write(0, GgufBuilder(good[0]).Corrupt<uint32_t>("metadata tokenizer.ggml.bos_token_id value", 300));
+  expect(0, ": tokenizer.ggml.bos_token_id: found 300, expected an id below the 265 entries of tokenizer.ggml.tokens");
+  model.Write(0, GgufBuilder(good[0]).Corrupt<uint32_t>("metadata llama.block_count value", 0));
+  expect(0, ": llama.block_count: found 0, expected 1 to 4096");
+  model.Write(0, good[0]);
+  model.Write(2, GgufBuilder(good[2]).Corrupt<uint64_t>("tensor output.weight ne1", 256));
+  expect(2, ": tensor output.weight: shape: found [64, 256], expected [64, 265]");
+}
+
 }  // namespace
 }  // namespace tessera
