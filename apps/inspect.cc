@@ -33,10 +33,7 @@ absl::Status ShowGraphs(const GgufFile& file, ComputePath path) {
   return WriteOutput(FLAGS_json ? GraphsJson(graphs) : GraphsText(graphs));
 }
 
-absl::Status Verify(const std::string& path) {
-  EngineOptions options;
-  options.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
+absl::Status Verify(const std::string& path, int threads) {
   ThreadPool pool(threads);
   std::unique_ptr<Progress> shown;  // In MiB.
   const VerifyReport report = VerifyModel(path, pool, [&shown](int64_t done, int64_t total) {
@@ -50,10 +47,13 @@ absl::Status Verify(const std::string& path) {
 }
 
 absl::Status Run() {
+  EngineOptions options;
+  options.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   RETURN_IF_ERROR(CheckNotBoth("verify", FLAGS_verify, "graph", FLAGS_graph));
-  if (FLAGS_verify) return Verify(path);
+  if (FLAGS_verify) return Verify(path, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
   if (FLAGS_graph) return ShowGraphs(*file, compute_path);
   return WriteOutput(FLAGS_json ? FileJson(*file) : FileText(*file));
