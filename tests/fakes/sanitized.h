@@ -1,6 +1,7 @@
 // What a test does less of under a sanitizer, where programs run several times slower and in terabytes of address space.
 //
 //   for (int seed = 0; seed < Fewer(/*cases=*/400, /*sanitized=*/40); ++seed) ...      // says so on stderr where it is 40
+//   EXPECT_LT(seconds, TimeLimit(2.0));                                                 // ten times as much there
 //   if (kSanitized) GTEST_SKIP() << "limits the address space";
 #pragma once
 
@@ -19,5 +20,7 @@ inline int Fewer(int cases, int sanitized) {
   std::fprintf(stderr, "under a sanitizer: %d cases of %d\n", sanitized, cases);
   return sanitized;
 }
+
+inline double TimeLimit(double seconds) { return kSanitized ? 10 * seconds : seconds; }
 
 }  // namespace tessera

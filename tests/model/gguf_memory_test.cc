@@ -31,11 +31,16 @@ void Free(void* memory) noexcept {
 
 }  // namespace
 
-void* operator new(size_t size) {
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
   void* const memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) return nullptr;
   const int64_t live = live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
   for (int64_t peak = peak_bytes; live > peak && !peak_bytes.compare_exchange_weak(peak, live);) continue;
+  return memory;
+}
+void* operator new(size_t size) {
+  void* const memory = operator new(size, std::nothrow);
+  if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 void operator delete(void* memory) noexcept { Free(memory); }
