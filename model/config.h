@@ -4,7 +4,7 @@
 //   for (const LayerConfig& layer : config.layers) Use(layer.window, config.ropes[layer.rope]);
 //
 // Which keys are read and which parts a layer has is the architecture's (model/architectures); nothing after this asks for its
-// name. Errors: InvalidArgument or NotFound with file, key, value found and value expected. Thread-safe (plain data).
+// name. Errors: InvalidArgument or NotFound with file, key, offset, value found and value expected. Thread-safe (plain data).
 #pragma once
 
 #include <string>

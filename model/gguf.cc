@@ -64,9 +64,18 @@ std::string Describe(const GgufValue& value) {
   }
 }
 
-absl::Status WrongValue(const GgufFile& file, absl::string_view key, const GgufValue& value, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ", value.offset,
-                                                 ": found ", Describe(value), ", expected ", expected));
+absl::Status Unexpected(const GgufFile& file, absl::string_view key, const GgufValue& value, absl::string_view expected) {
+  return file.WrongValue(key, absl::StrCat("found ", Describe(value), ", expected ", expected));
+}
+
+// Where element `index` starts in the file. REQUIRES: index < value.count.
+int64_t OffsetOf(const GgufValue& value, int64_t index) {
+  if (value.element_type != GgufType::kString) {
+    return value.offset + index * static_cast<int64_t>(value.bytes.size() / value.count);
+  }
+  int64_t offset = value.offset;
+  for (auto text = value.Strings().begin(); index > 0; ++text, --index) offset += sizeof(uint64_t) + (*text).size();
+  return offset;
 }
 
 absl::StatusOr<const GgufValue*> FindOrError(const GgufFile& file, absl::string_view key) {
@@ -112,7 +121,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::
   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(GgufBytes(bytes), name));
   ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
   if (!split) return file;
-  return WrongValue(*file, "split.count", *file->Find("split.count"),
+  return Unexpected(*file, "split.count", *file->Find("split.count"),
                     "1: the other parts are files, and these are bytes in memory");
 }
 
@@ -133,6 +142,15 @@ const GgufValue* GgufFile::Find(absl::string_view key) const {
   return found == key_index_.end() ? nullptr : &metadata_[found->second].second;
 }
 
+absl::Status GgufFile::WrongValue(absl::string_view key, absl::string_view problem, int64_t index) const {
+  std::string place = absl::StrCat(path_, ": metadata ", Quoted(key));
+  if (const GgufValue* value = Find(key)) {
+    absl::StrAppend(&place, " value", index < 0 ? "" : absl::StrCat("[", index, "]"), " at byte ",
+                    index < 0 ? value->offset : OffsetOf(*value, index));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(place, ": ", problem));
+}
+
 const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
   const auto found = tensor_index_.find(name);
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
@@ -148,7 +166,7 @@ absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<
 
 absl::StatusOr<absl::string_view> GgufFile::String(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (value->type != GgufType::kString) return WrongValue(*this, key, *value, "STRING");
+  if (value->type != GgufType::kString) return Unexpected(*this, key, *value, "STRING");
   return *value->Strings().begin();
 }
 
@@ -156,31 +174,31 @@ absl::StatusOr<uint64_t> GgufFile::Uint(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (IsUnsigned(value->type)) return UnsignedAt(*value, 0);
   if (IsSigned(value->type) && SignedAt(*value, 0) >= 0) return static_cast<uint64_t>(SignedAt(*value, 0));
-  return WrongValue(*this, key, *value, "an integer of 0 or more");
+  return Unexpected(*this, key, *value, "an integer of 0 or more");
 }
 
 absl::StatusOr<double> GgufFile::Float(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (value->type == GgufType::kFloat32) return double{At<float>(*value)};
   if (value->type == GgufType::kFloat64) return At<double>(*value);
-  return WrongValue(*this, key, *value, "FLOAT32 or FLOAT64");
+  return Unexpected(*this, key, *value, "FLOAT32 or FLOAT64");
 }
 
 absl::StatusOr<bool> GgufFile::Bool(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (value->type != GgufType::kBool) return WrongValue(*this, key, *value, "BOOL");
+  if (value->type != GgufType::kBool) return Unexpected(*this, key, *value, "BOOL");
   return At<uint8_t>(*value) != 0;
 }
 
 absl::StatusOr<GgufStrings> GgufFile::Strings(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (!IsArrayOf(*value, GgufType::kString)) return WrongValue(*this, key, *value, "an array of STRING");
+  if (!IsArrayOf(*value, GgufType::kString)) return Unexpected(*this, key, *value, "an array of STRING");
   return value->Strings();
 }
 
 absl::StatusOr<std::vector<float>> GgufFile::Floats(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (!IsArrayOf(*value, GgufType::kFloat32)) return WrongValue(*this, key, *value, "an array of FLOAT32");
+  if (!IsArrayOf(*value, GgufType::kFloat32)) return Unexpected(*this, key, *value, "an array of FLOAT32");
   std::vector<float> numbers(value->count);
   if (!numbers.empty()) std::memcpy(numbers.data(), value->bytes.data(), value->bytes.size());
   return numbers;
@@ -189,14 +207,14 @@ absl::StatusOr<std::vector<float>> GgufFile::Floats(absl::string_view key) const
 absl::StatusOr<std::vector<int32_t>> GgufFile::Ints(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   const bool is_unsigned = IsArrayOf(*value, GgufType::kUint32);
-  if (!is_unsigned && !IsArrayOf(*value, GgufType::kInt32)) return WrongValue(*this, key, *value, "an array of INT32 or UINT32");
+  if (!is_unsigned && !IsArrayOf(*value, GgufType::kInt32)) return Unexpected(*this, key, *value, "an array of INT32 or UINT32");
   std::vector<int32_t> numbers(value->count);
   for (uint64_t i = 0; i < value->count; ++i) {
     numbers[i] = At<int32_t>(*value, i);
     if (!is_unsigned || numbers[i] >= 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": metadata ", Quoted(key), " value[", i, "] at byte ", value->offset + static_cast<int64_t>(4 * i),
-                     ": found ", At<uint32_t>(*value, i), ", expected at most ", std::numeric_limits<int32_t>::max()));
+    const uint32_t found = At<uint32_t>(*value, i);
+    return WrongValue(key, absl::StrCat("found ", found, ", expected at most ", std::numeric_limits<int32_t>::max()),
+                      static_cast<int64_t>(i));
   }
   return numbers;
 }

@@ -91,6 +91,7 @@ struct GgufTensor {
   const BlockFormatInfo* format;
   int64_t size;                               // In bytes.
   int64_t offset;                             // Of the bytes in their file.
+  int64_t shape_offset;                       // Of the shape in their file, for messages.
   int part = 0;                               // Of a split model: which file, from 0.
 };
 
@@ -112,6 +113,9 @@ class GgufFile {
   // Keys in file order, for printing.
   absl::Span<const std::pair<absl::string_view, GgufValue>> metadata() const { return metadata_; }
   const GgufValue* Find(absl::string_view key) const;  // Null if absent.
+  // InvalidArgument with file, key and byte offset before the problem, which goes "found 3, expected 4". `index` is the element
+  // that is meant, or -1 for the whole value. An absent key, with a default that is refused, has no offset.
+  absl::Status WrongValue(absl::string_view key, absl::string_view problem, int64_t index = -1) const;
 
   // Typed access. NotFound if the key is absent; InvalidArgument (file, key, type found, type expected, value) if the type does
   // not fit. Uint takes any integer type with a value >= 0; Float takes both float widths.

@@ -60,7 +60,7 @@ class GgufParser {
   absl::Status ReadAlignment();
   absl::Status ParseTensor(uint64_t index);
   absl::Status ParseShape(GgufTensor* tensor);
-  absl::StatusOr<int64_t> SizeOf(const GgufTensor& tensor, int64_t shape_offset);
+  absl::StatusOr<int64_t> SizeOf(const GgufTensor& tensor);
   absl::Status PlaceTensors();
   absl::Status CheckNoOverlap();
 
@@ -213,13 +213,13 @@ absl::Status GgufParser::ParseTensor(uint64_t index) {
     return cursor_.Error("name", absl::StrCat("found ", Quoted(tensor.name), " a second time, expected each name once"));
   }
   cursor_.Enter(absl::StrCat("tensor ", Quoted(tensor.name)));
-  const int64_t shape_offset = cursor_.offset();
+  tensor.shape_offset = cursor_.offset();
   RETURN_IF_ERROR(ParseShape(&tensor));
   ASSIGN_OR_RETURN(const uint32_t type, cursor_.Read<uint32_t>("type"));
   absl::StatusOr<const BlockFormatInfo*> format = BlockFormatByGgufType(type);
   if (!format.ok()) return cursor_.Error("type", format.status().message());
   tensor.format = *format;
-  ASSIGN_OR_RETURN(tensor.size, SizeOf(tensor, shape_offset));
+  ASSIGN_OR_RETURN(tensor.size, SizeOf(tensor));
   ASSIGN_OR_RETURN(const uint64_t offset, cursor_.Read<uint64_t>("offset"));
   if (offset % alignment_ != 0 || offset > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     return cursor_.Error("offset", absl::StrCat("found ", offset, ", expected a multiple of ", alignment_, " within the file"));
@@ -244,7 +244,7 @@ absl::Status GgufParser::ParseShape(GgufTensor* tensor) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> GgufParser::SizeOf(const GgufTensor& tensor, int64_t shape_offset) {
+absl::StatusOr<int64_t> GgufParser::SizeOf(const GgufTensor& tensor) {
   const auto size = [&tensor]() -> absl::StatusOr<int64_t> {
     int64_t rows = 1;
     for (size_t i = 1; i < tensor.shape.size(); ++i) {
@@ -254,7 +254,7 @@ absl::StatusOr<int64_t> GgufParser::SizeOf(const GgufTensor& tensor, int64_t sha
     RETURN_IF_ERROR(CheckedMul(rows, tensor.shape[0]).status());
     return BytesOfRows(tensor.format->format, rows, tensor.shape[0]);
   }();
-  if (!size.ok()) return cursor_.ErrorAt(shape_offset, "shape", size.status().message());
+  if (!size.ok()) return cursor_.ErrorAt(tensor.shape_offset, "shape", size.status().message());
   return *size;
 }
 

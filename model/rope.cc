@@ -75,7 +75,7 @@ absl::Status CheckResults(absl::Span<const double> frequencies, double magnitude
     }
   }
   if (!(magnitude <= std::numeric_limits<float>::max())) {
-    return Unexpected("rope.scaling.attn_factor (with YaRN's own)", magnitude, "a number that fits in FP32");
+    return Unexpected("rope.scaling.attn_factor", absl::StrCat(magnitude, " with YaRN's own"), "a number that fits in FP32");
   }
   return absl::OkStatus();
 }

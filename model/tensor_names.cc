@@ -65,9 +65,9 @@ absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorN
   }
   const auto expected = need.vector ? std::vector<int64_t>{need.columns} : std::vector<int64_t>{need.columns, need.rows};
   if (tensor->shape == expected) return tensor;
-  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(*tensor), ": tensor ", need.name, ": shape: found [",
-                                                 absl::StrJoin(tensor->shape, ", "), "], expected [",
-                                                 absl::StrJoin(expected, ", "), "]"));
+  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(*tensor), ": tensor ", need.name, ": shape at byte ",
+                                                 tensor->shape_offset, ": found [", absl::StrJoin(tensor->shape, ", "),
+                                                 "], expected [", absl::StrJoin(expected, ", "), "]"));
 }
 
 }  // namespace tessera

@@ -29,7 +29,7 @@ TensorNeed EmbeddingNeed(const ModelConfig& config);
 TensorNeed OutputNormNeed(const ModelConfig& config);
 TensorNeed HeadNeed(const ModelConfig& config);
 
-// The file's tensor of that name. InvalidArgument (file, tensor, found, expected) if it is missing or has another shape.
+// The file's tensor of that name. InvalidArgument (file, tensor, offset, found, expected) if it is missing or has another shape.
 absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorNeed& need);
 
 }  // namespace tessera

@@ -83,7 +83,7 @@ absl::StatusOr<const Kind*> KindOf(const GgufFile& file) {
     if (kind.model == model) return &kind;
     absl::StrAppend(&known, known.empty() ? "" : " or ", kind.model);
   }
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kModelKey, ": found ", Quoted(model), ", expected ", known));
+  return file.WrongValue(kModelKey, absl::StrCat("found ", Quoted(model), ", expected ", known));
 }
 
 // Whether texts begin with BOS. A file that asks for it must say which token it is.

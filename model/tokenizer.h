@@ -10,7 +10,7 @@
 // model/tokenizers/ and a line in tokenizer.cc.
 // Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. The one loss: a byte for which a gpt2 vocabulary
 // has no token is left out (SmolLM2 lacks 21, such as 0xFF and some control characters).
-// Errors: FromGguf checks all metadata and returns InvalidArgument or NotFound with file, key, the value found and the value
+// Errors: FromGguf checks all metadata and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
 // expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after FromGguf.
 #pragma once
 

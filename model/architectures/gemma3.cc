@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/architectures/architecture.h"
 
@@ -11,6 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr int kLayersPerPeriod = 6;        // The last of each period is global.
+constexpr char kLocalBaseKey[] = "gemma3.rope.freq_base_swa";
 constexpr double kLocalRopeBase = 10'000;  // Of layers with a window; not in the metadata of older files.
 constexpr uint64_t kWidestWindow = 1 << 24;  // Beyond every context: what is wider sees everything.
 constexpr int kLayersOf27B = 62;           // The one size whose attention scale is not 1 / sqrt(head size).
@@ -30,9 +31,10 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   RopeConfig local = config.ropes[0];
   local.scaling = RopeConfig::Scaling::kNone;  // Scaling is for the global layers.
   local.frequency_factors.clear();
-  ASSIGN_OR_RETURN(local.base, file.FloatOr("gemma3.rope.freq_base_swa", kLocalRopeBase));
+  ASSIGN_OR_RETURN(local.base, file.FloatOr(kLocalBaseKey, kLocalRopeBase));
   const absl::Status usable = RopeTable::Create(local).status();
-  if (!usable.ok()) return absl::InvalidArgumentError(absl::StrCat(file.path(), ": gemma3 local ", usable.message()));
+  // All but the base was checked with the global layers.
+  if (!usable.ok()) return file.WrongValue(kLocalBaseKey, absl::StripPrefix(usable.message(), "rope.freq_base: "));
   config.ropes.push_back(local);
   for (size_t i = 0; i < config.layers.size(); ++i) {
     const bool global = (i + 1) % kLayersPerPeriod == 0;

@@ -25,10 +25,7 @@ absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name) {
 absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {
   ASSIGN_OR_RETURN(const absl::string_view name, file.String("general.architecture"));
   const absl::StatusOr<const Architecture*> architecture = FindArchitecture(name);
-  if (!architecture.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path(), ": general.architecture: ", architecture.status().message()));
-  }
+  if (!architecture.ok()) return file.WrongValue("general.architecture", architecture.status().message());
   return (*architecture)->configure(file);
 }
 

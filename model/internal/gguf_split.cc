@@ -27,8 +27,7 @@ namespace {
 constexpr uint64_t kMostParts = 99999;  // As many digits as the names have.
 
 absl::Status WrongKey(const GgufFile& file, absl::string_view key, uint64_t found, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ",
-                                                 file.Find(key)->offset, ": found ", found, ", expected ", expected));
+  return file.WrongValue(key, absl::StrCat("found ", found, ", expected ", expected));
 }
 
 absl::StatusOr<GgufSplit::PartNumber> ReadPartNumber(const GgufFile& file) {
@@ -55,11 +54,9 @@ absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expe
 
 // Only the first part may say anything about the model.
 absl::Status CheckNoMetadata(const GgufFile& file) {
-  for (const auto& [key, value] : file.metadata()) {
+  for (const auto& [key, _] : file.metadata()) {
     if (absl::StartsWith(key, "split.") || key == "general.alignment") continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path(), ": metadata ", Quoted(key), " value at byte ", value.offset,
-                     ": found in a part after the first, expected split.* and general.alignment only"));
+    return file.WrongValue(key, "found in a part after the first, expected split.* and general.alignment only");
   }
   return absl::OkStatus();
 }

@@ -66,8 +66,9 @@ absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
     joined.assign(left.data(), left.size()).append(right.data(), right.size());
     const std::optional<TokenId> a = vocabulary_.Find(left), b = vocabulary_.Find(right), both = vocabulary_.Find(joined);
     if (!two || !a.has_value() || !b.has_value() || !both.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kMergesKey, "[", rank, "]: found ", Quoted(merge),
-                                                     ", expected two tokens with a space between, whose joined text is a token"));
+      const std::string found = Quoted(merge);
+      return file.WrongValue(
+          kMergesKey, absl::StrCat("found ", found, ", expected two tokens with a space between, whose joined text is a token"), rank);
     }
     if (!vocabulary_.IsText(*both)) continue;
     merges_.try_emplace(PairKey(*a, *b), PairMerge{static_cast<double>(rank), *both});  // Given twice: the first counts.
@@ -113,9 +114,7 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, std::vector<MergeSymb
 absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
   ASSIGN_OR_RETURN(const absl::string_view name, file.StringOr(kPreKey, "default"));
   absl::StatusOr<std::unique_ptr<PreTokenizer>> cutter = PreTokenizer::ByName(name);
-  if (!cutter.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kPreKey, ": ", cutter.status().message()));
-  }
+  if (!cutter.ok()) return file.WrongValue(kPreKey, cutter.status().message());
   auto segmenter = std::make_unique<BytePairSegmenter>(vocabulary, *std::move(cutter));
   RETURN_IF_ERROR(segmenter->ReadMerges(file));
   return segmenter;

@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(file, *vocabulary));
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
 //
-// Errors: InvalidArgument or NotFound with file, key (tokenizer.ggml.merges, tokenizer.ggml.pre), found and expected.
+// Errors: InvalidArgument or NotFound with file, key (tokenizer.ggml.merges, tokenizer.ggml.pre), offset, found and expected.
 // The vocabulary must outlive the segmenter. Thread-safe.
 #pragma once
 

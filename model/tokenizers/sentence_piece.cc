@@ -65,13 +65,11 @@ absl::Status SentencePieceSegmenter::Read(const GgufFile& file) {
 absl::Status SentencePieceSegmenter::ReadScores(const GgufFile& file) {
   ASSIGN_OR_RETURN(scores_, file.Floats(kScoresKey));
   if (scores_.size() != static_cast<size_t>(vocabulary_.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kScoresKey, ": found ", scores_.size(),
-                                                   " entries, expected ", vocabulary_.size(), ", as many as ", kTokensKey));
+    return file.WrongValue(kScoresKey, absl::StrCat("found ", scores_.size(), " entries, expected ", vocabulary_.size(),
+                                                    ", as many as ", kTokensKey));
   }
   for (size_t id = 0; id < scores_.size(); ++id) {
-    if (std::isnan(scores_[id])) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kScoresKey, "[", id, "]: found NaN, expected a number"));
-    }
+    if (std::isnan(scores_[id])) return file.WrongValue(kScoresKey, "found NaN, expected a number", static_cast<int64_t>(id));
   }
   return absl::OkStatus();
 }
@@ -82,8 +80,9 @@ absl::Status SentencePieceSegmenter::ReadBytes(const GgufFile& file) {
     if (vocabulary_.kind(id) != TokenKind::kByte) continue;
     const int byte = ByteOf(vocabulary_.text(id));
     if (byte < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTokensKey, "[", id, "]: found ", Quoted(vocabulary_.text(id)),
-                                                     ", expected <0x00> to <0xFF>, since token_type says it is a byte"));
+      const std::string found = Quoted(vocabulary_.text(id));
+      return file.WrongValue(
+          kTokensKey, absl::StrCat("found ", found, ", expected <0x00> to <0xFF>, since token_type says it is a byte"), id);
     }
     byte_tokens_[byte] = id;
   }

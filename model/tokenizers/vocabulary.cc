@@ -28,8 +28,8 @@ absl::StatusOr<std::optional<TokenId>> RoleId(const GgufFile& file, absl::string
   if (file.Find(key) == nullptr) return std::optional<TokenId>();
   ASSIGN_OR_RETURN(const uint64_t id, file.Uint(key));
   if (id >= static_cast<uint64_t>(vocabulary_size)) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", key, ": found ", id, ", expected an id below the ",
-                                                   vocabulary_size, " entries of ", kTokensKey));
+    return file.WrongValue(
+        key, absl::StrCat("found ", id, ", expected an id below the ", vocabulary_size, " entries of ", kTokensKey));
   }
   return std::optional<TokenId>(static_cast<TokenId>(id));
 }
@@ -47,8 +47,7 @@ absl::StatusOr<std::unique_ptr<Vocabulary>> Vocabulary::FromGguf(const GgufFile&
 absl::Status Vocabulary::ReadTexts(const GgufFile& file) {
   ASSIGN_OR_RETURN(const GgufStrings texts, file.Strings(kTokensKey));
   if (texts.size() == 0 || texts.size() > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path(), ": ", kTokensKey, ": found ", texts.size(), " entries, expected 1 to 2^31 - 1"));
+    return file.WrongValue(kTokensKey, absl::StrCat("found ", texts.size(), " entries, expected 1 to 2^31 - 1"));
   }
   size_t bytes = 0;
   for (absl::string_view text : texts) bytes += text.size();  // Each lies in the file, apart from the others: no overflow.
@@ -68,20 +67,21 @@ absl::Status Vocabulary::ReadKinds(const GgufFile& file) {
   if (file.Find(kTypesKey) == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<int32_t> types, file.Ints(kTypesKey));
   if (types.size() != kinds_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTypesKey, ": found ", types.size(),
-                                                   " entries, expected ", kinds_.size(), ", as many as ", kTokensKey));
+    return file.WrongValue(
+        kTypesKey, absl::StrCat("found ", types.size(), " entries, expected ", kinds_.size(), ", as many as ", kTokensKey));
   }
   for (size_t id = 0; id < types.size(); ++id) {
     if (types[id] < 0 || types[id] > static_cast<int>(TokenKind::kByte)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.path(), ": ", kTypesKey, "[", id, "]: found ", types[id], ", expected 0 to 6"));
+      return file.WrongValue(kTypesKey, absl::StrCat("found ", types[id], ", expected 0 to 6"), static_cast<int64_t>(id));
     }
     kinds_[id] = types[id] == 0 ? TokenKind::kNormal : static_cast<TokenKind>(types[id]);  // 0: not said.
     const bool special = IsSpecial(static_cast<TokenId>(id)) || kinds_[id] == TokenKind::kUserDefined;
     const size_t bytes = starts_[id + 1] - starts_[id];
     if (special && bytes > kMaxSpecialBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTokensKey, "[", id, "]: found ", bytes,
-                                                     " bytes, expected at most ", kMaxSpecialBytes, " of a token of type ", types[id]));
+      return file.WrongValue(
+          kTokensKey,
+          absl::StrCat("found ", bytes, " bytes, expected at most ", kMaxSpecialBytes, " of a token of type ", types[id]),
+          static_cast<int64_t>(id));
     }
   }
   return absl::OkStatus();

@@ -5,7 +5,7 @@
 //   if (id.has_value() && vocabulary->IsText(*id)) Use(vocabulary->text(*id));
 //
 // Texts are copied, so the file may go. Of entries with equal text, Find gives the last; empty texts are never found.
-// Errors are InvalidArgument or NotFound with file, key, the value found and the value expected. Thread-safe after FromGguf.
+// Errors are InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Thread-safe after FromGguf.
 #pragma once
 
 #include <cstdint>

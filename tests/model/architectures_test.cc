@@ -106,6 +106,16 @@ TEST(Architecture, Gemma3ScalesGlobalLayersOnly) {
   EXPECT_EQ(model.config().ropes[1].scaling, RopeConfig::Scaling::kNone);
 }
 
+TEST(Architecture, Gemma3NamesAWrongLocalBase) {
+  GgufBuilder builder = TinyModelBuilder({.architecture = "gemma3", .layers = 1, .window = 6});
+  builder.Number("gemma3.rope.freq_base_swa", 0.0f);
+  const std::string bytes = builder.Build();
+  const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny"));
+  EXPECT_EQ(ReadModelConfig(*file).status().message(),
+            absl::StrCat("tiny: metadata \"gemma3.rope.freq_base_swa\" value at byte ",
+                         builder.OffsetOf("metadata gemma3.rope.freq_base_swa value"), ": found 0, expected a finite number above 0"));
+}
+
 TEST(Architecture, Gemma3WindowsMayBeWiderThanTheContext) {
   const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .context = 128, .window = 129}));
   EXPECT_EQ(model.config().layers[0].window, 129);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
@@ -80,39 +81,52 @@ TEST(ModelConfig, YarnTakesItsParametersFromTheFile) {
   EXPECT_EQ(config.ropes[0].ext_factor, 0.5);
   EXPECT_EQ(config.ropes[0].beta_fast, 24);
   EXPECT_EQ(config.ropes[0].beta_slow, 2);
-  EXPECT_EQ(Refusal(yarn(-1)), "tiny: llama.rope.scaling.yarn_ext_factor: found -1, expected 0 to 1");
+  EXPECT_EQ(Refusal(yarn(-1)),
+            "tiny: metadata \"llama.rope.scaling.yarn_ext_factor\" value at byte 4614: found -1, expected 0 to 1");
 }
 
 TEST(ModelConfig, SizesOutOfRangeAreNamed) {
-  EXPECT_EQ(Refusal(Uint("embedding_length", 0)), "tiny: llama.embedding_length: found 0, expected 1 to 1048576");
-  EXPECT_EQ(Refusal(Uint("feed_forward_length", 1 << 21)), "tiny: llama.feed_forward_length: found 2097152, expected 1 to 1048576");
-  EXPECT_EQ(Refusal(Uint("block_count", 5000)), "tiny: llama.block_count: found 5000, expected 1 to 4096");
-  EXPECT_EQ(Refusal(Uint("context_length", 0)), "tiny: llama.context_length: found 0, expected 1 to 16777216");
-  EXPECT_EQ(Refusal(Uint("attention.head_count", 0)), "tiny: llama.attention.head_count: found 0, expected 1 to 4096");
+  EXPECT_EQ(Refusal(Uint("embedding_length", 0)),
+            "tiny: metadata \"llama.embedding_length\" value at byte 139: found 0, expected 1 to 1048576");
+  EXPECT_EQ(Refusal(Uint("feed_forward_length", 1 << 21)),
+            "tiny: metadata \"llama.feed_forward_length\" value at byte 180: found 2097152, expected 1 to 1048576");
+  EXPECT_EQ(Refusal(Uint("block_count", 5000)),
+            "tiny: metadata \"llama.block_count\" value at byte 213: found 5000, expected 1 to 4096");
+  EXPECT_EQ(Refusal(Uint("context_length", 0)),
+            "tiny: metadata \"llama.context_length\" value at byte 101: found 0, expected 1 to 16777216");
+  EXPECT_EQ(Refusal(Uint("attention.head_count", 0)),
+            "tiny: metadata \"llama.attention.head_count\" value at byte 255: found 0, expected 1 to 4096");
 }
 
 TEST(ModelConfig, HeadsThatDoNotShareEvenlyAreNamed) {
   EXPECT_EQ(Refusal(Uint("attention.head_count_kv", 3)),
-            "tiny: llama.attention.head_count_kv: found 3, expected a divisor of the head count 4");
-  EXPECT_EQ(Refusal(Uint("attention.head_count_kv", 0)), "tiny: llama.attention.head_count_kv: found 0, expected 1 to 4096");
-  EXPECT_EQ(Refusal(Uint("attention.value_length", 8)), "tiny: llama.attention.value_length: found 8, expected the key length 16");
+            "tiny: metadata \"llama.attention.head_count_kv\" value at byte 300: found 3, "
+            "expected a divisor of the head count 4");
+  EXPECT_EQ(Refusal(Uint("attention.head_count_kv", 0)),
+            "tiny: metadata \"llama.attention.head_count_kv\" value at byte 300: found 0, expected 1 to 4096");
+  EXPECT_EQ(Refusal(Uint("attention.value_length", 8)),
+            "tiny: metadata \"llama.attention.value_length\" value at byte 386: found 8, expected the key length 16");
 }
 
 TEST(ModelConfig, AWrongEpsilonIsNamed) {
   const auto epsilon = [](float value) {
     return [=](GgufBuilder& builder) { builder.Corrupt<float>("metadata llama.attention.layer_norm_rms_epsilon value", value); };
   };
-  EXPECT_EQ(Refusal(epsilon(0)), "tiny: llama.attention.layer_norm_rms_epsilon: found 0, expected above 0 and below 1");
-  EXPECT_EQ(Refusal(epsilon(NAN)), "tiny: llama.attention.layer_norm_rms_epsilon: found nan, expected above 0 and below 1");
+  EXPECT_EQ(Refusal(epsilon(0)),
+            "tiny: metadata \"llama.attention.layer_norm_rms_epsilon\" value at byte 440: found 0, expected above 0 and below 1");
+  EXPECT_EQ(Refusal(epsilon(NAN)),
+            "tiny: metadata \"llama.attention.layer_norm_rms_epsilon\" value at byte 440: found nan, "
+            "expected above 0 and below 1");
 }
 
 TEST(ModelConfig, RotationThatDoesNotFitIsNamed) {
   const auto number = [](const std::string& key, auto value) { return [=](GgufBuilder& b) { b.Number("llama.rope." + key, value); }; };
   EXPECT_EQ(Refusal(number("dimension_count", uint32_t{18})),
-            "tiny: llama.rope.dimension_count: found 18, expected at most the head size 16");
-  EXPECT_NE(Refusal(number("freq_base", -1.0f)).find("tiny: llama.rope.freq_base: found -1"), std::string::npos);
+            "tiny: metadata \"llama.rope.dimension_count\" value at byte 4518: found 18, expected at most the head size 16");
+  EXPECT_EQ(Refusal(number("freq_base", -1.0f)),
+            "tiny: metadata \"llama.rope.freq_base\" value at byte 4512: found -1, expected a finite number above 0");
   EXPECT_EQ(Refusal([](GgufBuilder& b) { b.Tensor("rope_freqs.weight", {5}, 0, std::string(20, '\0')); }),
-            "tiny: tensor rope_freqs.weight: found 5 values, expected 8");
+            "tiny: tensor rope_freqs.weight: shape at byte 5723: found [5], expected [8]");
 }
 
 std::function<void(GgufBuilder&)> Scaling(const std::string& type, float factor) {
@@ -123,12 +137,18 @@ std::function<void(GgufBuilder&)> Scaling(const std::string& type, float factor)
 
 TEST(ModelConfig, AScalingFactorThatCannotBeIsNamed) {
   const std::pair<float, std::string> wrong[] = {{NAN, "nan"}, {-2, "-2"}, {1e30f, "1e+30"}, {INFINITY, "inf"}};
-  for (const char* type : {"linear", "yarn"}) {
+  for (const auto& [type, offset] : {std::pair("linear", "4566"), std::pair("yarn", "4564")}) {
     for (const auto& [factor, found] : wrong) {
       EXPECT_EQ(Refusal(Scaling(type, factor)),
-                "tiny: llama.rope.scaling.factor: found " + found + ", expected above 0, at most 16777216") << type;
+                absl::StrCat("tiny: metadata \"llama.rope.scaling.factor\" value at byte ", offset, ": found ", found,
+                             ", expected above 0, at most 16777216")) << type;
     }
   }
+}
+
+TEST(ModelConfig, AFactorUnderItsOlderNameIsNamedByThatName) {
+  EXPECT_EQ(Refusal([](GgufBuilder& builder) { builder.Number("llama.rope.scale_linear", -2.0f); }),
+            "tiny: metadata \"llama.rope.scale_linear\" value at byte 4515: found -2, expected above 0, at most 16777216");
 }
 
 TEST(ModelConfig, AFactorOfZeroOrATypeOfNoneScalesNothing) {
@@ -150,7 +170,8 @@ TEST(ModelConfig, AFactorWithoutATypeIsLinear) {
 TEST(ModelConfig, AScalingThatIsNotKnownIsNamed) {
   for (const std::string type : {"longrope", "llama3", "dynamic", "", "YARN"}) {
     EXPECT_EQ(Refusal(Scaling(type, 4)),
-              "tiny: llama.rope.scaling.type: found \"" + type + "\", expected none, linear or yarn");
+              "tiny: metadata \"llama.rope.scaling.type\" value at byte 4515: found \"" + type + "\", "
+              "expected none, linear or yarn");
   }
   const std::string number = Refusal([](GgufBuilder& builder) { builder.Number("llama.rope.scaling.type", 2.0f); });
   EXPECT_NE(number.find("found FLOAT32 2, expected STRING"), std::string::npos) << number;
@@ -164,11 +185,15 @@ TEST(ModelConfig, YarnNumbersThatCannotBeAreNamed) {
     };
   };
   EXPECT_EQ(Refusal(yarn("original_context_length", uint32_t{0})),
-            "tiny: llama.rope.scaling.original_context_length: found 0, expected 1 to 16777216");
-  EXPECT_EQ(Refusal(yarn("yarn_beta_slow", NAN)), "tiny: llama.rope.scaling.yarn_beta_slow: found nan, expected a finite number above 0");
+            "tiny: metadata \"llama.rope.scaling.original_context_length\" value at byte 4622: found 0, expected 1 to 16777216");
+  EXPECT_EQ(Refusal(yarn("yarn_beta_slow", NAN)),
+            "tiny: metadata \"llama.rope.scaling.yarn_beta_slow\" value at byte 4613: found nan, "
+            "expected a finite number above 0");
   EXPECT_EQ(Refusal(yarn("yarn_beta_fast", 0.5f)),
-            "tiny: llama.rope.scaling.yarn_beta_fast: found 0.5, expected a finite number of at least yarn_beta_slow = 1");
-  EXPECT_EQ(Refusal(yarn("attn_factor", -1.0f)), "tiny: llama.rope.scaling.attn_factor: found -1, expected a finite number above 0");
+            "tiny: metadata \"llama.rope.scaling.yarn_beta_fast\" value at byte 4613: found 0.5, "
+            "expected a finite number of at least yarn_beta_slow = 1");
+  EXPECT_EQ(Refusal(yarn("attn_factor", -1.0f)),
+            "tiny: metadata \"llama.rope.scaling.attn_factor\" value at byte 4610: found -1, expected a finite number above 0");
 }
 
 // The factors of llama3: a tensor instead of a key.
@@ -179,7 +204,7 @@ TEST(ModelConfig, AFrequencyFactorThatCannotBeIsNamed) {
     factors[3] = factor;
     const std::string bytes(reinterpret_cast<const char*>(factors.data()), factors.size() * sizeof(float));
     EXPECT_EQ(Refusal([&](GgufBuilder& builder) { builder.Tensor("rope_freqs.weight", {8}, 0, bytes); }),
-              "tiny: tensor rope_freqs.weight[3]: found " + found + ", expected a finite number above 0");
+              "tiny: tensor rope_freqs.weight: value 3 at byte 108428: found " + found + ", expected a finite number above 0");
   }
 }
 
@@ -201,7 +226,9 @@ TEST(ModelConfig, AnUnknownArchitectureListsTheKnown) {
   const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(other.data()), other.size()}, "tiny"));
   const absl::Status status = ReadModelConfig(*file).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "tiny: general.architecture: found \"mamba\", expected one of llama, qwen2, qwen3, gemma3");
+  EXPECT_EQ(status.message(),
+            "tiny: metadata \"general.architecture\" value at byte 56: found \"mamba\", "
+            "expected one of llama, qwen2, qwen3, gemma3");
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(RopeTable, RefusesNumbersWhoseAnglesOrValuesWouldNotBeNumbers) {
   ExpectRefused({.dimensions = 2, .scaling = Scaling::kLinear, .factor = 1e-320},
                 "rope, frequency of pair 0: found inf, expected at most 512 radians a position");
   ExpectRefused({.dimensions = 2, .attn_factor = 1e39},
-                "rope.scaling.attn_factor (with YaRN's own): found 1e+39, expected a number that fits in FP32");
+                "rope.scaling.attn_factor: found 1e+39 with YaRN's own, expected a number that fits in FP32");
 }
 
 }  // namespace

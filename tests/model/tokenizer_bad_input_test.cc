@@ -58,7 +58,7 @@ TEST(TokenizerBadInput, RefusesIdsOutsideTheVocabulary) {
 TEST(TokenizerBadInput, RefusesMergesThatAreNoMerges) {
   for (const char* merge : {"h x1", "zz e", "he he", "hello", "", " ", "h ", " e", "h  e"}) {
     ExpectRefused(SmallBytePair(), "tokenizer.ggml.merges", GgufMetadata::Strings({"h e", merge}),
-                  {"tokenizer.ggml.merges[1]", std::string("\"") + merge + "\"", "expected two tokens"});
+                  {"tokenizer.ggml.merges\" value[1] at byte ", std::string("\"") + merge + "\"", "expected two tokens"});
   }
 }
 
@@ -67,21 +67,23 @@ TEST(TokenizerBadInput, RefusesKindsAndScoresThatMeanNothing) {
     std::vector<int32_t> types(265, 1);
     types[4] = type;
     ExpectRefused(SmallBytePair(), "tokenizer.ggml.token_type", GgufMetadata::Ints(types),
-                  {"token_type[4]", "found " + std::to_string(type), "0 to 6"});
+                  {"token_type\" value[4] at byte ", "found " + std::to_string(type), "0 to 6"});
   }
   std::vector<float> scores(271, 0.0f);
   scores[7] = std::nanf("");
-  ExpectRefused(SmallSentencePiece(), "tokenizer.ggml.scores", GgufMetadata::Floats(scores), {"scores[7]", "NaN"});
+  ExpectRefused(SmallSentencePiece(), "tokenizer.ggml.scores", GgufMetadata::Floats(scores), {"scores\" value[7] at byte ", "NaN"});
   std::vector<int32_t> bytes(271, 1);
   bytes[260] = 6;  // "a"
-  ExpectRefused(SmallSentencePiece(), "tokenizer.ggml.token_type", GgufMetadata::Ints(bytes), {"tokens[260]", "\"a\"", "<0x00>"});
+  ExpectRefused(SmallSentencePiece(), "tokenizer.ggml.token_type", GgufMetadata::Ints(bytes),
+                {"tokens\" value[260] at byte ", "\"a\"", "<0x00>"});
 }
 
 TEST(TokenizerBadInput, RefusesSpecialTextsThatWouldMakeEveryEncodingSlow) {
   GgufMetadata metadata = SmallSentencePiece();
   metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings({"<unk>", std::string(1025, 'x')}));
   metadata.Set("tokenizer.ggml.scores", GgufMetadata::Floats({0, 0}));
-  ExpectRefused(metadata, "tokenizer.ggml.token_type", GgufMetadata::Ints({2, 4}), {"tokens[1]", "found 1025 bytes", "1024"});
+  ExpectRefused(metadata, "tokenizer.ggml.token_type", GgufMetadata::Ints({2, 4}),
+                {"tokens\" value[1] at byte ", "found 1025 bytes", "1024"});
   metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints({2, 1}));
   EXPECT_NE(OpenTokenizer(metadata), nullptr);  // A plain text may be as long as it likes.
 }

@@ -72,8 +72,11 @@ TEST_F(Verify, NamesEveryProblemOfAFile) {
   const size_t extra = builder.Build().size() - 12;
   EXPECT_EQ(messages,
             (std::vector<std::string>{
-                path_ + ": tokenizer.ggml.bos_token_id: found 300, expected an id below the 265 entries of tokenizer.ggml.tokens",
-                path_ + ": tensor output_norm.weight: shape: found [32], expected [64]",
+                absl::StrCat(path_, ": metadata \"tokenizer.ggml.bos_token_id\" value at byte ",
+                             builder.OffsetOf("metadata tokenizer.ggml.bos_token_id value"),
+                             ": found 300, expected an id below the 265 entries of tokenizer.ggml.tokens"),
+                absl::StrCat(path_, ": tensor output_norm.weight: shape at byte ",
+                             builder.OffsetOf("tensor output_norm.weight n_dims"), ": found [32], expected [64]"),
                 path_ + ": tensor blk.0.attn_k.weight: missing, expected 32 x 64",
                 path_ + ": tensor blk.1.ffn_up.weight: missing, expected 96 x 64",
                 absl::StrCat(path_, ": tensor \"extra\": found a NaN or an infinity in 2 of 3 F32 values, the first at byte ",
@@ -107,7 +110,10 @@ TEST_F(Verify, ProblemsOfAPartNameThatPart) {
   const VerifyReport report = VerifyModel(model.Path(0), pool, [](int64_t, int64_t) {});
   ASSERT_EQ(report.problems.size(), 1u);
   EXPECT_EQ(report.problems[0].file, model.Path(2));
-  EXPECT_EQ(report.problems[0].message, model.Path(2) + ": tensor output.weight: shape: found [64, 256], expected [64, 265]");
+  parts[2].Build();
+  EXPECT_EQ(report.problems[0].message,
+            absl::StrCat(model.Path(2), ": tensor output.weight: shape at byte ", parts[2].OffsetOf("tensor output.weight n_dims"),
+                         ": found [64, 256], expected [64, 265]"));
 }
 
 // Whichever part was asked for, a problem's file is the one that its message begins with.

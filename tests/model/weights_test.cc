@@ -133,10 +133,11 @@ TEST(WeightLayout, AWrongShapeIsNamed) {
   GgufBuilder matrix = TinyModelBuilder({});
   matrix.Corrupt<uint64_t>("tensor blk.0.ffn_up.weight ne1", 95);
   EXPECT_EQ(Plan(*TinyFile(matrix).file).status().message(),
-            "tiny: tensor blk.0.ffn_up.weight: shape: found [64, 95], expected [64, 96]");
+            "tiny: tensor blk.0.ffn_up.weight: shape at byte 4974: found [64, 95], expected [64, 96]");
   GgufBuilder vector = TinyModelBuilder({});
   vector.Corrupt<uint64_t>("tensor output_norm.weight ne0", 32);
-  EXPECT_EQ(Plan(*TinyFile(vector).file).status().message(), "tiny: tensor output_norm.weight: shape: found [32], expected [64]");
+  EXPECT_EQ(Plan(*TinyFile(vector).file).status().message(),
+            "tiny: tensor output_norm.weight: shape at byte 4567: found [32], expected [64]");
 }
 
 // A matrix in parts, put together again, holds the numbers of the file.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
 
@@ -53,6 +54,17 @@ TEST_F(BadFiles, TheFilesThatAreSpoiledLoad) {
 TEST_F(BadFiles, NoGgufFileIsSaidWhereAndWhy) { ExpectRefused(BadGgufFiles()); }
 
 TEST_F(BadFiles, NoModelIsSaidWhereAndWhy) { ExpectRefused(BadModelFiles()); }
+
+// Only what is absent, or computed from several values, lies at no byte.
+TEST_F(BadFiles, EachValueThatIsInTheFileIsSaidWithItsByte) {
+  for (const BadFile& file : BadModelFiles()) {
+    bool absent_or_computed = false;
+    for (const char* words : {"found no such key", ": missing, ", "found none", "found no <", "frequency of pair"}) {
+      absent_or_computed |= absl::StrContains(file.message, words);
+    }
+    EXPECT_NE(absl::StrContains(file.message, " at byte "), absent_or_computed) << file.name << ": " << file.message;
+  }
+}
 
 }  // namespace
 }  // namespace tessera

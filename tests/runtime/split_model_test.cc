@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/split_model.h"
@@ -33,8 +34,10 @@ TEST(SplitModel, ATensorThatDoesNotFitIsNamedWithItsPart) {
   std::vector<GgufBuilder> parts = TinyModelBuilder({}).Split(3);
   parts[2].Corrupt<uint64_t>("tensor output.weight ne1", 256);
   const SplitModel model(parts);
+  parts[2].Build();
   EXPECT_EQ(std::string(Engine::Load({.model_path = model.Path(0), .threads = 1}).status().message()),
-            model.Path(2) + ": tensor output.weight: shape: found [64, 256], expected [64, 265]");
+            absl::StrCat(model.Path(2), ": tensor output.weight: shape at byte ", parts[2].OffsetOf("tensor output.weight n_dims"),
+                         ": found [64, 256], expected [64, 265]"));
 }
 
 }  // namespace

@@ -30,26 +30,33 @@ inline std::vector<Spoiled> BadTokens() {
   };
   return {
       {"tokenizer-missing", WithoutToken("model"), "metadata \"tokenizer.ggml.model\": found no such key"},
-      {"tokenizer-unknown", Replace("model", M::String("bert")), "tokenizer.ggml.model: found \"bert\", expected gpt2 or llama"},
+      {"tokenizer-unknown", Replace("model", M::String("bert")),
+       "metadata \"tokenizer.ggml.model\" value at byte 4468: found \"bert\", expected gpt2 or llama"},
       {"tokenizer-number", Replace("model", M::Uint(1)),
        "metadata \"tokenizer.ggml.model\" value at byte 4468: found UINT32 1, expected STRING"},
       {"pre-tokenizer-unknown", Replace("pre", M::String("poro")),
-       "tokenizer.ggml.pre: found \"poro\", expected one of default, gpt-2, llama-bpe, llama-v3, llama3, qwen2, smollm"},
+       "metadata \"tokenizer.ggml.pre\" value at byte 4467: found \"poro\", "
+       "expected one of default, gpt-2, llama-bpe, llama-v3, llama3, qwen2, smollm"},
       {"tokens-missing", WithoutToken("tokens"), "metadata \"tokenizer.ggml.tokens\": found no such key"},
-      {"tokens-none", Replace("tokens", M::Strings({})), "tokenizer.ggml.tokens: found 0 entries, expected 1 to 2^31 - 1"},
+      {"tokens-none", Replace("tokens", M::Strings({})),
+       "metadata \"tokenizer.ggml.tokens\" value at byte 1892: found 0 entries, expected 1 to 2^31 - 1"},
       {"tokens-numbers", Replace("tokens", M::Ints({1, 2, 3})),
        "metadata \"tokenizer.ggml.tokens\" value at byte 1892: found an array of 3 INT32, expected an array of STRING"},
       {"tokens-one-string", Replace("tokens", M::String("abc")),
        "metadata \"tokenizer.ggml.tokens\" value at byte 1880: found STRING \"abc\", expected an array of STRING"},
       {"tokens-more-than-rows", Replace("tokens", M::Strings(std::vector<std::string>(266, "a"))),
-       "tokenizer.ggml.tokens: found 266 entries, expected at most 265, the rows of token_embd.weight"},
+       "metadata \"tokenizer.ggml.tokens\" value at byte 1892: found 266 entries, "
+       "expected at most 265, the rows of token_embd.weight"},
       {"token-types-too-few", Replace("token_type", M::Ints({1, 1})),
-       "tokenizer.ggml.token_type: found 2 entries, expected 265, as many as tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.token_type\" value at byte 3420: found 2 entries, "
+       "expected 265, as many as tokenizer.ggml.tokens"},
       {"token-types-floats", Replace("token_type", M::Floats(std::vector<float>(265, 1))),
        "metadata \"tokenizer.ggml.token_type\" value at byte 3420: found an array of 265 FLOAT32, "
        "expected an array of INT32 or UINT32"},
-      {"token-type-7", Replace("token_type", types(4, 7)), "tokenizer.ggml.token_type[4]: found 7, expected 0 to 6"},
-      {"token-type-negative", Replace("token_type", types(264, -1)), "tokenizer.ggml.token_type[264]: found -1, expected 0 to 6"},
+      {"token-type-7", Replace("token_type", types(4, 7)),
+       "metadata \"tokenizer.ggml.token_type\" value[4] at byte 3436: found 7, expected 0 to 6"},
+      {"token-type-negative", Replace("token_type", types(264, -1)),
+       "metadata \"tokenizer.ggml.token_type\" value[264] at byte 4476: found -1, expected 0 to 6"},
   };
 }
 
@@ -61,20 +68,26 @@ inline std::vector<Spoiled> BadMerges() {
       {"merges-numbers", Replace("merges", M::Ints({1, 2})),
        "metadata \"tokenizer.ggml.merges\" value at byte 4404: found an array of 2 INT32, expected an array of STRING"},
       {"merge-unknown-left", merges("zz e"),
-       "tokenizer.ggml.merges[1]: found \"zz e\", expected two tokens with a space between, whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"zz e\", "
+       "expected two tokens with a space between, whose joined text is a token"},
       {"merge-unknown-right", merges("h zz"),
-       "tokenizer.ggml.merges[1]: found \"h zz\", expected two tokens with a space between, whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h zz\", "
+       "expected two tokens with a space between, whose joined text is a token"},
       {"merge-unknown-result", merges("h x"),
-       "tokenizer.ggml.merges[1]: found \"h x\", expected two tokens with a space between, whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h x\", "
+       "expected two tokens with a space between, whose joined text is a token"},
       {"merge-one-token", merges("hello"),
-       "tokenizer.ggml.merges[1]: found \"hello\", expected two tokens with a space between, whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"hello\", "
+       "expected two tokens with a space between, whose joined text is a token"},
       {"merge-empty", merges(""),
-       "tokenizer.ggml.merges[1]: found \"\", expected two tokens with a space between, whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"\", "
+       "expected two tokens with a space between, whose joined text is a token"},
       {"merge-two-spaces", merges("h  e"),
-       "tokenizer.ggml.merges[1]: found \"h  e\", expected two tokens with a space between, whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h  e\", "
+       "expected two tokens with a space between, whose joined text is a token"},
       {"merge-control-characters", merges("\x1b[2J \xff"),
-       "tokenizer.ggml.merges[1]: found \"\\x1b[2J \\xff\", expected two tokens with a space between, "
-       "whose joined text is a token"},
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"\\x1b[2J \\xff\", "
+       "expected two tokens with a space between, whose joined text is a token"},
   };
 }
 
@@ -82,19 +95,25 @@ inline std::vector<Spoiled> BadRoles() {
   using M = GgufMetadata;
   return {
       {"bos-outside", Replace("bos_token_id", M::Uint(265)),
-       "tokenizer.ggml.bos_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found 265, "
+       "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"bos-largest", Replace("bos_token_id", M::Uint(0xffffffff)),
-       "tokenizer.ggml.bos_token_id: found 4294967295, expected an id below the 265 entries of tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found 4294967295, "
+       "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"bos-string", Replace("bos_token_id", M::String("<s>")),
        "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found STRING \"<s>\", expected an integer of 0 or more"},
       {"eos-outside", Replace("eos_token_id", M::Uint(265)),
-       "tokenizer.ggml.eos_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.eos_token_id\" value at byte 4476: found 265, "
+       "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"unknown-outside", PutToken("unknown_token_id", M::Uint(265)),
-       "tokenizer.ggml.unknown_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.unknown_token_id\" value at byte 4523: found 265, "
+       "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"end-of-turn-outside", PutToken("eot_token_id", M::Uint(265)),
-       "tokenizer.ggml.eot_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.eot_token_id\" value at byte 4519: found 265, "
+       "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"end-of-message-outside", PutToken("eom_token_id", M::Uint(265)),
-       "tokenizer.ggml.eom_token_id: found 265, expected an id below the 265 entries of tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.eom_token_id\" value at byte 4519: found 265, "
+       "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"add-bos-without-bos",
        [](GgufBuilder& b) { b.Remove("tokenizer.ggml.bos_token_id").Number("tokenizer.ggml.add_bos_token", true); },
        "tokenizer.ggml.bos_token_id: found none, expected a token, since tokenizer.ggml.add_bos_token is true"},
@@ -125,12 +144,14 @@ inline std::vector<Spoiled> BadSentencePieces() {
   return {
       {"scores-missing", WithoutToken("scores"), "metadata \"tokenizer.ggml.scores\": found no such key"},
       {"scores-too-few", Replace("scores", M::Floats({0})),
-       "tokenizer.ggml.scores: found 1 entries, expected 271, as many as tokenizer.ggml.tokens"},
+       "metadata \"tokenizer.ggml.scores\" value at byte 5450: found 1 entries, expected 271, as many as tokenizer.ggml.tokens"},
       {"scores-integers", Replace("scores", M::Ints(std::vector<int32_t>(271, 0))),
        "metadata \"tokenizer.ggml.scores\" value at byte 5450: found an array of 271 INT32, expected an array of FLOAT32"},
-      {"score-nan", Replace("scores", M::Floats(nan_score)), "tokenizer.ggml.scores[7]: found NaN, expected a number"},
+      {"score-nan", Replace("scores", M::Floats(nan_score)),
+       "metadata \"tokenizer.ggml.scores\" value[7] at byte 5478: found NaN, expected a number"},
       {"byte-token-is-a-letter", Replace("token_type", M::Ints(letter_is_byte)),
-       "tokenizer.ggml.tokens[260]: found \"a\", expected <0x00> to <0xFF>, since token_type says it is a byte"},
+       "metadata \"tokenizer.ggml.tokens\" value[260] at byte 5294: found \"a\", "
+       "expected <0x00> to <0xFF>, since token_type says it is a byte"},
       {"bytes-without-tokens", Replace("token_type", M::Ints(std::vector<int32_t>(271, 1))),
        "tokenizer.ggml.tokens: found no <0x00>, expected a token for each byte, or an unknown token"},
       {"mark-of-2-20-bytes", [=](GgufBuilder& b) {
@@ -138,7 +159,8 @@ inline std::vector<Spoiled> BadSentencePieces() {
          std::vector<std::string> tokens(271, "a");
          tokens[0] = std::string(1 << 20, 'x');
          Replace("tokens", M::Strings(tokens))(b);
-       }, "tokenizer.ggml.tokens[0]: found 1048576 bytes, expected at most 1024 of a token of type 4"},
+       }, "metadata \"tokenizer.ggml.tokens\" value[0] at byte 2796: found 1048576 bytes, "
+          "expected at most 1024 of a token of type 4"},
       {"space-prefix-number", PutToken("add_space_prefix", M::Uint(1)),
        "metadata \"tokenizer.ggml.add_space_prefix\" value at byte 6577: found UINT32 1, expected BOOL"},
   };
