@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/compiler.h"
 #include "tessera/tests/fakes/loaded_model.h"
@@ -132,12 +133,16 @@ TEST(WeightLayout, AMissingTensorIsNamed) {
 TEST(WeightLayout, AWrongShapeIsNamed) {
   GgufBuilder matrix = TinyModelBuilder({});
   matrix.Corrupt<uint64_t>("tensor blk.0.ffn_up.weight ne1", 95);
+  matrix.Build();
   EXPECT_EQ(Plan(*TinyFile(matrix).file).status().message(),
-            "tiny: tensor blk.0.ffn_up.weight: shape at byte 4974: found [64, 95], expected [64, 96]");
+            absl::StrCat("tiny: tensor blk.0.ffn_up.weight: shape at byte ", matrix.OffsetOf("tensor blk.0.ffn_up.weight n_dims"),
+                         ": found [64, 95], expected [64, 96]"));
   GgufBuilder vector = TinyModelBuilder({});
   vector.Corrupt<uint64_t>("tensor output_norm.weight ne0", 32);
+  vector.Build();
   EXPECT_EQ(Plan(*TinyFile(vector).file).status().message(),
-            "tiny: tensor output_norm.weight: shape at byte 4567: found [32], expected [64]");
+            absl::StrCat("tiny: tensor output_norm.weight: shape at byte ", vector.OffsetOf("tensor output_norm.weight n_dims"),
+                         ": found [32], expected [64]"));
 }
 
 // A matrix in parts, put together again, holds the numbers of the file.
