@@ -2,6 +2,7 @@
 //
 //   - nested arrays (no model has them, and their depth would be the file's choice);
 //   - metadata and a table of tensors longer than GgufBytes::kLongestHeader, which are all that is kept in memory;
+//   - files, and models in parts, of more than GgufBytes::kLargestModel, whose sizes could not be added;
 //   - more than kMostEntries or kMostTensors: the only things that take more memory than their bytes in the file;
 //   - keys and names that are not printable UTF-8, and a key or name that comes twice: which one would count?
 //
@@ -295,6 +296,10 @@ absl::Status GgufParser::CheckNoOverlap() {
 }
 
 absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseBytes(GgufBytes bytes, const std::string& path) {
+  if (bytes.size() > GgufBytes::kLargestModel) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": size: found ", bytes.size(), " bytes, expected at most ", GgufBytes::kLargestModel));
+  }
   std::unique_ptr<GgufFile> file(new GgufFile);
   file->path_ = path;
   file->bytes_ = std::make_unique<GgufBytes>(std::move(bytes));

@@ -34,8 +34,7 @@ class LayoutPlanner {
     GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
     if (need.vector || AlignUp(bytes, kAlignment) <= largest_unit_) {
-      Append(need.name, weight, 0, bytes);
-      return absl::OkStatus();
+      return Append(need.name, weight, 0, bytes);
     }
     return PlaceInParts(need, weight);
   }
@@ -53,12 +52,15 @@ class LayoutPlanner {
     for (int64_t row = 0; row < need.rows; row += rows_per_part) {
       weight.spec.out_features = std::min(rows_per_part, need.rows - row);
       ASSIGN_OR_RETURN(const int64_t part_bytes, WeightBytes(weight, layout_.encoding_));
-      Append(need.name, weight, row, part_bytes);
+      RETURN_IF_ERROR(Append(need.name, weight, row, part_bytes));
     }
     return absl::OkStatus();
   }
 
-  void Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
+  absl::Status Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
+    const absl::StatusOr<int64_t> total = CheckedAdd(layout_.total_bytes_, AlignUp(bytes, kAlignment));
+    if (!total.ok()) return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": weights: ", total.status().message()));
+    layout_.total_bytes_ = *total;
     std::vector<int64_t>& units = layout_.unit_bytes_;
     if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + AlignUp(bytes, kAlignment) > largest_unit_)) {
       units.push_back(0);
@@ -69,6 +71,7 @@ class LayoutPlanner {
     layout_.unit_parts_.back().push_back({name, parts.size()});
     parts.push_back({static_cast<int>(units.size()) - 1, units.back(), bytes, first_row, weight});
     units.back() += AlignUp(bytes, kAlignment);
+    return absl::OkStatus();
   }
 
   const GgufFile& file_;
@@ -90,8 +93,6 @@ absl::StatusOr<WeightLayout> WeightLayout::Plan(const GgufFile& file, const Mode
   RETURN_IF_ERROR(planner.Place(config.tied_head ? EmbeddingNeed(config) : HeadNeed(config)));
   return planner.Take();
 }
-
-int64_t WeightLayout::TotalBytes() const { return std::accumulate(unit_bytes_.begin(), unit_bytes_.end(), int64_t{0}); }
 
 absl::Span<const TensorPart> WeightLayout::Parts(absl::string_view tensor) const {
   const auto found = parts_.find(tensor);

@@ -36,14 +36,15 @@ struct TensorPart {
 
 class WeightLayout {
  public:
-  // Checks that every tensor the configuration asks for is there with the right shape, and gives each its place.
+  // Checks that every tensor the configuration asks for is there with the right shape, and gives each its place. InvalidArgument
+  // also if all weights together, which as FP32 may take twelve times the file, need more than 63 bits of bytes.
   // largest_unit: REQUIRES > 0; a part of 32 rows that is larger still becomes a unit of its own.
   static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
                                            int64_t largest_unit = kLargestUnitBytes);
 
   int units() const { return static_cast<int>(unit_bytes_.size()); }
   int64_t UnitBytes(int unit) const { return unit_bytes_[unit]; }
-  int64_t TotalBytes() const;
+  int64_t TotalBytes() const { return total_bytes_; }
   WeightEncoding encoding() const { return encoding_; }
   // In order of rows. Empty if the model has no such tensor.
   absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
@@ -56,6 +57,7 @@ class WeightLayout {
   WeightEncoding encoding_ = WeightEncoding::kPacked;
   std::vector<int64_t> unit_bytes_;
   std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // Of each unit: a key of parts_ and an index there.
+  int64_t total_bytes_ = 0;  // Of all units.
   absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
 };
 

@@ -24,6 +24,8 @@ class GgufBytes {
  public:
   // Where metadata and the table of tensors must end: several times the largest known, and memory a small device can spare.
   static constexpr int64_t kLongestHeader = int64_t{64} << 20;
+  // Of one file, and of all parts of a model: sums of such sizes, and sizes rounded up, stay far from 63 bits.
+  static constexpr int64_t kLargestModel = int64_t{1} << 60;
 
   static absl::StatusOr<GgufBytes> Open(const std::string& path);
   // Bytes in memory, which must outlive this.

@@ -61,6 +61,13 @@ absl::Status CheckNoMetadata(const GgufFile& file) {
   return absl::OkStatus();
 }
 
+// `size`: of the parts so far, `file` the last of them.
+absl::Status CheckSize(const GgufFile& file, int64_t size) {
+  if (size <= GgufBytes::kLargestModel) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": size with the parts before it: found ", size,
+                                                 " bytes, expected at most ", GgufBytes::kLargestModel));
+}
+
 }  // namespace
 
 absl::StatusOr<bool> GgufSplit::IsPart(const GgufFile& file) {
@@ -91,6 +98,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
   }
   const std::string stem = path.substr(0, path.size() - self.Suffix().size());
   std::vector<std::unique_ptr<GgufFile>> parts;
+  int64_t size = 0;
   for (uint64_t number = 0; number < self.count; ++number) {
     if (number == self.number) {
       parts.push_back(std::move(part));
@@ -99,6 +107,8 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
       parts.push_back(std::move(sister));
     }
     if (number > 0) RETURN_IF_ERROR(CheckNoMetadata(*parts[number]));
+    size += parts[number]->size();
+    RETURN_IF_ERROR(CheckSize(*parts[number], size));
   }
   std::unique_ptr<GgufFile> whole = std::move(parts[0]);
   whole->more_parts_.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));

@@ -134,6 +134,18 @@ TEST(GgufBadInput, AHeaderOfGigabytesIsRefused) {
                                        "tensor table to end before byte 67108864"));
 }
 
+// Sizes below 2^60 can be added and rounded up without a thought. The bytes beyond the small file are not there, and not read.
+TEST(GgufBadInput, AFileOfMoreThanAnExbibyteIsRefused) {
+  constexpr size_t kExbibyte = size_t{1} << 60;
+  const std::string bytes = SmallGguf().Build();
+  const auto status_at = [&](size_t size) {
+    return GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), size}, "m.gguf").status();
+  };
+  EXPECT_EQ(status_at(kExbibyte), absl::OkStatus());
+  EXPECT_EQ(status_at(kExbibyte + 1),
+            absl::InvalidArgumentError("m.gguf: size: found 1152921504606846977 bytes, expected at most 1152921504606846976"));
+}
+
 TEST(GgufBadInput, OnePartOfASplitModelInMemoryIsNoModel) {
   EXPECT_EQ(StatusOf(SmallGguf().Number<uint16_t>("split.no", 1).Number<uint16_t>("split.count", 3).Build()),
             absl::InvalidArgumentError(

@@ -145,7 +145,8 @@ TEST(GgufMemory, VerifyingTakesNoMoreForALargeTensor) {
   EXPECT_LE(PeakOf([&] { report = VerifyModel(path, pool, [&](int64_t, int64_t) { std::filesystem::resize_file(path, 0); }); }),
             kPlanning);
   EXPECT_EQ(report.tensor_bytes, 20'000'000'000);
-  EXPECT_TRUE(absl::StrContains(report.problems.back().message, ": the file ends before byte 524352, ")) << report.problems.back().message;
+  const std::string& last = report.problems.back().message;
+  EXPECT_TRUE(absl::StrContains(last, ": the file ends before byte 524352, ")) << last;
   std::filesystem::remove(path);
 }
 

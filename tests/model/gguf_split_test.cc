@@ -134,6 +134,32 @@ TEST_F(BadParts, ErrorsInAPartNameThatPart) {
                 absl::StrCat("found a directory, expected a regular file: part 2 of 3, which must lie beside ", model_.Path(0)));
 }
 
+// Each part may have 2^60 bytes, and so may all together: no sum of sizes overflows.
+TEST(GgufSplit, PartsOfMoreThanAnExbibyteAreRefused) {
+  const std::string folder = "/dev/shm/tessera_split_" + std::to_string(getpid());  // A tmpfs has holes of any size.
+  std::error_code failed;
+  std::filesystem::create_directory(folder, failed);
+  const auto path = [&](int part) { return absl::StrFormat("%s/model-%05d-of-00002.gguf", folder, part + 1); };
+  std::vector<GgufBuilder> parts = GgufBuilder().Tensor("a", {1}, 0, "1234").Tensor("b", {1}, 0, "1234").Split(2);
+  constexpr int64_t kHalf = int64_t{1} << 59;
+  for (const int64_t more : {0, 1}) {
+    for (int part = 0; part < 2 && !failed; ++part) {
+      parts[part].WriteTo(path(part));
+      std::filesystem::resize_file(path(part), kHalf + part * more, failed);
+    }
+    if (failed) break;
+    if (more == 0) {
+      EXPECT_EQ(Must(GgufFile::Open(path(0)))->size(), 2 * kHalf);
+    } else {
+      EXPECT_EQ(GgufFile::Open(path(0)).status(),
+                absl::InvalidArgumentError(path(1) + ": size with the parts before it: found 1152921504606846977 bytes, expected at "
+                                                     "most 1152921504606846976"));
+    }
+  }
+  std::filesystem::remove_all(folder);
+  if (failed) GTEST_SKIP() << folder << ": holds no files of 2^59 bytes: " << failed.message();
+}
+
 TEST_F(BadParts, AFileThatSaysItIsTheOnlyPartIsWhole) {
   const SplitModel one(Six().Split(1));
   EXPECT_EQ(Must(GgufFile::Open(one.Path(0)))->parts(), 1);

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/tensor_names.h"
 #include "tessera/npu/compiler.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/real_models.h"
@@ -17,6 +20,7 @@ namespace tessera {
 namespace {
 
 using F = BlockFormat;
+constexpr uint32_t kGgufQ2K = 10;
 
 absl::StatusOr<WeightLayout> Plan(const GgufFile& file, WeightEncoding encoding = WeightEncoding::kPacked,
                                   int64_t largest_unit = kLargestUnitBytes) {
@@ -121,6 +125,36 @@ TEST(WeightLayout, RealModelsHaveUnitsOf16MiBAtMost) {
       ExpectWhole(*file, Must(Plan(*file, encoding)), int64_t{16} << 20);
     }
   }
+}
+
+// A lawful file of 2-bit blocks, whose 2^61 weights take 2^63 bytes as FP32. Its data is not there, and not read.
+TEST(WeightLayout, WeightsOfMoreThan63BitsAreRefused) {
+  ModelConfig config;
+  config.width = 1 << 20;
+  config.feed_forward = 256;
+  config.vocabulary = 1;
+  config.heads = config.kv_heads = 1 << 9;
+  config.head_size = 1 << 30;
+  config.tied_head = true;
+  config.layers.resize(1);
+  GgufBuilder builder;
+  uint64_t offset = 0;
+  std::vector<TensorNeed> needs = LayerNeeds(config, 0);
+  needs.push_back(EmbeddingNeed(config));
+  needs.push_back(OutputNormNeed(config));
+  for (const TensorNeed& need : needs) {
+    const auto rows = static_cast<uint64_t>(need.rows), columns = static_cast<uint64_t>(need.columns);
+    builder.Tensor(need.name, need.vector ? std::vector{columns} : std::vector{columns, rows}, need.vector ? 0 : kGgufQ2K, "");
+    builder.Corrupt<uint64_t>(absl::StrCat("tensor ", need.name, " offset"), offset);
+    offset += (need.vector ? columns * 4 : rows * columns / 256 * 84) / 32 * 32 + 32;
+  }
+  const std::string bytes = builder.Build();
+  const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), size_t{1} << 60}, "m.gguf"));
+  const int64_t largest_unit = std::numeric_limits<int64_t>::max() / 2;
+  const absl::Status status = WeightLayout::Plan(*file, config, WeightEncoding::kFloat32, largest_unit).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StartsWith(status.message(), "m.gguf: weights: size ")) << status;
+  Must(WeightLayout::Plan(*file, config, WeightEncoding::kPacked, largest_unit));
 }
 
 TEST(WeightLayout, AMissingTensorIsNamed) {
