@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
 # Builds everything and runs every test and check; the last line is "N passed, N failed".
 #
-#   scripts/test.sh [--quick | --sanitize]
+#   scripts/test.sh [--quick | --sanitize | --fuzz]
 #
 # --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
-# every test file ran, the sanitizers and the fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more.
+# every test file ran, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz each fuzz target for a
+# minute and no more.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 quick=false
 sanitize=false
+fuzz=false
 for argument in "$@"; do
   case $argument in
     --quick) quick=true ;;
     --sanitize) sanitize=true ;;
-    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize]" ;;
+    --fuzz) fuzz=true ;;
+    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize | --fuzz]" ;;
   esac
 done
 build=$root/build
@@ -113,10 +116,13 @@ fuzzing() {
   return "$status"
 }
 
-if $sanitize; then
+if $sanitize || $fuzz; then
   need packages "$root/scripts/install_packages.sh" --sanitizers
-  need models fetch_models
-  stage sanitizers sanitizer_tests || true
+  if $sanitize; then
+    need models fetch_models
+    stage sanitizers sanitizer_tests || true
+  fi
+  if $fuzz; then stage fuzzing fuzzing || true; fi
   finish
 fi
 need packages "$root/scripts/install_packages.sh"
@@ -126,13 +132,11 @@ stage checks all_checks || true
 stage "script tests" script_tests || true
 stage "unit tests" run_tests unit_tests "$build" "$results" -LE '^apps$' || true
 if $quick; then
-  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run, sanitizers, fuzzing")
+  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run")
 else
   stage consumers "$root/scripts/test_consumers.sh" --results "$results/steps.tsv" || true
   stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
   stage "all tests ran" check check_tests_ran --results "$results" || true
-  need clang "$root/scripts/install_packages.sh" --sanitizers
-  stage sanitizers sanitizer_tests || true
-  stage fuzzing fuzzing || true
 fi
+stage_times+=("run alone: sanitizers (--sanitize), fuzzing (--fuzz)")
 finish
