@@ -135,10 +135,10 @@ TEST_F(Verify, TheFileOfAProblemIsThePartAtFault) {
   model.Write(0, GgufBuilder(good[0]).Corrupt<uint32_t>("metadata tokenizer.ggml.bos_token_id value", 300));
   expect(0, ": tokenizer.ggml.bos_token_id: found 300, expected an id below the 265 entries of tokenizer.ggml.tokens");
   model.Write(0, GgufBuilder(good[0]).Corrupt<uint32_t>("metadata llama.block_count value", 0));
-  expect(0, ": llama.block_count: found 0, expected 1 to 4096");
+  expect(0, ": metadata \"llama.block_count\" value at byte 213: found 0, expected 1 to 4096");
   model.Write(0, good[0]);
   model.Write(2, GgufBuilder(good[2]).Corrupt<uint64_t>("tensor output.weight ne1", 256));
-  expect(2, ": tensor output.weight: shape: found [64, 256], expected [64, 265]");
+  expect(2, ": tensor output.weight: shape at byte 475: found [64, 256], expected [64, 265]");
 }
 
 }  // namespace
