@@ -36,7 +36,7 @@ declare -A allocation=([gguf]=1 [tokenizer]=4 [loader]=16)
 
 # One target, alone on its core. Appends "executions seconds edges findings" to the target's history.
 fuzz() {
-  local target=$1 work=$build/fuzz/$1 status=0 dictionary=() executions edges
+  local target=$1 work=$build/fuzz/$1 status=0 dictionary=() executions edges findings
   rm -rf "$work/seeds"
   mkdir -p "$work/corpus"
   "$build/bin/tessera_replay_$target" --write_seeds "$work/seeds"
@@ -48,7 +48,8 @@ fuzz() {
     "$work/corpus" "$work/seeds" "$root/tests/fuzz/corpus/$target" >"$work/log" 2>&1 </dev/null || status=$?
   executions=$(sed -nE 's/^stat::number_of_executed_units: //p' "$work/log")
   edges=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$work/log" | tail -n 1)
-  echo "${executions:-0} $((EPOCHSECONDS - start)) ${edges:-0} $((status != 0))" >>"$work/history"
+  findings=$(grep -c 'Test unit written to ' "$work/log") || true
+  echo "${executions:-0} $((EPOCHSECONDS - start)) ${edges:-0} $findings" >>"$work/history"
   printf '%s\tfuzz_%s\n' "$( ((status == 0)) && echo pass || echo fail)" "$target" >>"$results"
   return "$status"
 }
