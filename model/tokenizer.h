@@ -8,8 +8,9 @@
 // Two kinds are known, by the file's tokenizer.ggml.model: "gpt2" (byte-level byte pair encoding; the words are cut as
 // tokenizer.ggml.pre says) and "llama" (SentencePiece-style merging by score, with byte fallback). A new kind is a file in
 // model/tokenizers/ and a line in tokenizer.cc.
-// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. The one loss: a byte for which a gpt2 vocabulary
-// has no token is left out (SmolLM2 lacks 21, such as 0xFF and some control characters).
+// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. What is lost: a byte for which a gpt2 vocabulary
+// has no token, or a mark of the same text, is left out (SmolLM2 lacks 21, such as 0xFF and some control characters); a llama
+// vocabulary gives U+2581 back as a space, or, if it has no token for it, each space as U+2581.
 // Errors: FromGguf checks all metadata and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
 // expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after FromGguf.
 #pragma once
