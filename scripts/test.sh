@@ -95,7 +95,9 @@ run_tests() {
   shift 3
   mkdir -p "$folder"
   GTEST_OUTPUT=json:$folder/ run_logged "$name" "$folder/$name.log" \
-    ctest --test-dir "$build" --output-on-failure --output-junit "$folder/$name.xml" --timeout 1200 -j "$(nproc)" "$@"
+    ctest --test-dir "$build" --output-on-failure --output-junit "$folder/$name.xml" --timeout 1200 -j "$(nproc)" "$@" && return
+  [[ -f $folder/$name.xml ]] || record fail "$name ($folder): ctest did not come to its end"
+  return 1
 }
 
 # All unit tests under the address and undefined-behaviour sanitizers, those of base (threads, timeline) under the thread sanitizer.
