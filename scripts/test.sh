@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds everything and runs every test and check; the last line is "N passed, N failed".
+# Builds everything and runs all tests and checks; the last line is "N passed, N failed". The sanitizers and the fuzzing, which need
+# another compiler and a build of their own, run when they are asked for.
 #
 #   scripts/test.sh [--quick | --sanitize | --fuzz]
 #

@@ -26,7 +26,7 @@ DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, 
 DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 
-DEFINE_bool(json, false, "|Write the result (also of --dry_run, --version and --help) as JSON.");
+DEFINE_bool(json, false, "|Write the result as JSON, that of --version and --help, too.");
 DEFINE_bool(jsonl, false, "|Answer requests from standard input, a JSON object a line, a line each.");
 
 DEFINE_bool(special, false, "|Read special tokens in the text as such, not as plain characters.");
