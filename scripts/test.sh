@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Builds everything and runs all tests and checks; the last line is "N passed, N failed". The sanitizers and the fuzzing, which need
-# another compiler and a build of their own, run when they are asked for.
+# Builds everything and runs all tests and checks; the last line is "N passed, N failed".
 #
 #   scripts/test.sh [--quick | --sanitize | --fuzz]
 #
 # --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
-# every test file ran, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz each fuzz target for a
-# minute and no more.
+# every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
+# each fuzz target for a minute and no more.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -119,8 +118,9 @@ fuzzing() {
   return "$status"
 }
 
+if $quick; then need packages "$root/scripts/install_packages.sh"
+else need packages "$root/scripts/install_packages.sh" --sanitizers; fi
 if $sanitize || $fuzz; then
-  need packages "$root/scripts/install_packages.sh" --sanitizers
   if $sanitize; then
     need models fetch_models
     stage sanitizers sanitizer_tests || true
@@ -128,18 +128,18 @@ if $sanitize || $fuzz; then
   if $fuzz; then stage fuzzing fuzzing || true; fi
   finish
 fi
-need packages "$root/scripts/install_packages.sh"
 need build "$root/scripts/build.sh"
 need models fetch_models
 stage checks all_checks || true
 stage "script tests" script_tests || true
 stage "unit tests" run_tests unit_tests "$build" "$results" -LE '^apps$' || true
 if $quick; then
-  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run")
-else
-  stage consumers "$root/scripts/test_consumers.sh" --results "$results/steps.tsv" || true
-  stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
-  stage "all tests ran" check check_tests_ran --results "$results" || true
+  stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run, sanitizers, fuzzing")
+  finish
 fi
-stage_times+=("run alone: sanitizers (--sanitize), fuzzing (--fuzz)")
+stage consumers "$root/scripts/test_consumers.sh" --results "$results/steps.tsv" || true
+stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
+stage "all tests ran" check check_tests_ran --results "$results" || true
+stage sanitizers sanitizer_tests || true
+stage fuzzing fuzzing || true
 finish
