@@ -1,7 +1,7 @@
 # tessera_fuzz_targets(NAMES ...): from each tests/fuzz/X_fuzz.cc the program tessera_replay_X, which is a test, and in the build type
 # AddressSanitizer, by clang, tessera_fuzz_X (libFuzzer).
 #
-# tessera_coverage_gguf, too, has the reader's own files compiled into it, with a counter in every line.
+# tessera_coverage_gguf and tessera_coverage_split are replays over the reader's own files with a counter in every line.
 #
 # A fuzzer finds its way by what code an input reached. That is counted in the layers that decide by an input's bytes, not in kernels.
 
@@ -24,13 +24,17 @@ function(tessera_fuzz_targets)
     target_link_libraries(tessera_fuzz_${name} PRIVATE tessera::model GTest::gtest)
     target_link_options(tessera_fuzz_${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
-  foreach(name gguf loader)
+  foreach(name gguf loader split)
     target_sources(tessera_fuzz_${name} PRIVATE ${folder}/gguf_mutator.cc)
   endforeach()
 
   file(GLOB reader CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/model/gguf*.cc ${PROJECT_SOURCE_DIR}/model/internal/gguf_*.cc)
-  add_executable(tessera_coverage_gguf ${reader} ${folder}/gguf_fuzz.cc ${folder}/replay_main.cc)
-  target_compile_options(tessera_coverage_gguf PRIVATE -fprofile-instr-generate -fcoverage-mapping)
-  target_link_options(tessera_coverage_gguf PRIVATE -fprofile-instr-generate)
-  target_link_libraries(tessera_coverage_gguf PRIVATE tessera::model GTest::gtest)
+  add_library(tessera_counted_reader OBJECT ${reader})
+  target_compile_options(tessera_counted_reader PRIVATE -fprofile-instr-generate -fcoverage-mapping)
+  target_link_libraries(tessera_counted_reader PRIVATE tessera::model)
+  foreach(name gguf split)
+    add_executable(tessera_coverage_${name} ${folder}/${name}_fuzz.cc ${folder}/replay_main.cc)
+    target_link_options(tessera_coverage_${name} PRIVATE -fprofile-instr-generate)
+    target_link_libraries(tessera_coverage_${name} PRIVATE tessera_counted_reader tessera::model GTest::gtest)
+  endforeach()
 endfunction()

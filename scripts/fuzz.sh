@@ -4,7 +4,8 @@
 #   scripts/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
 #   scripts/fuzz.sh --total                                           the sum of all runs so far
 #
-# Targets: gguf, tokenizer, loader. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/count_tests.py reads them.
+# Targets: gguf, split, tokenizer, loader. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/count_tests.py reads
+# them.
 #
 # A target begins with its seeds, tests/fuzz/corpus/TARGET and what earlier runs found worth keeping, and works in
 # build-asan/fuzz/TARGET. An input that breaks a promise is kept there, and the exit code is 1. docs/fuzzing.md has more.
@@ -24,15 +25,15 @@ while (($# > 0)); do
     --results) results=${2:?--results needs a file}; shift 2 ;;
     --no-build) compile=false; shift ;;
     --total) total=true; shift ;;
-    gguf | tokenizer | loader) targets+=("$1"); shift ;;
+    gguf | split | tokenizer | loader) targets+=("$1"); shift ;;
     *) die "unknown argument $1; the first lines of scripts/fuzz.sh say what it takes" ;;
   esac
 done
-if ((${#targets[@]} == 0)); then targets=(gguf tokenizer loader); fi
+if ((${#targets[@]} == 0)); then targets=(gguf split tokenizer loader); fi
 
 # Most bytes of an input, and MiB of the largest single allocation: a few times what the input's size may justify.
-declare -A longest=([gguf]=2048 [tokenizer]=512 [loader]=32768)
-declare -A allocation=([gguf]=1 [tokenizer]=4 [loader]=16)
+declare -A longest=([gguf]=2048 [split]=4096 [tokenizer]=512 [loader]=32768)
+declare -A allocation=([gguf]=1 [split]=1 [tokenizer]=4 [loader]=16)
 
 # One target, alone on its core. Appends "executions seconds edges findings" to the target's history.
 fuzz() {

@@ -1,6 +1,6 @@
 // Changes GGUF files so that most of them stay readable up to the change: entries and tensors are dropped, doubled, moved and
 // rewritten one at a time, and the counts and lengths around them are made to fit again. Every fourth input is changed as plain bytes
-// instead, as all are that cannot be taken apart.
+// instead, as all are that cannot be taken apart. Of an input with several files, one after the other, one is changed.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
+constexpr char kMagic[] = "GGUF";
 constexpr uint32_t kString = 8, kArray = 9;
 constexpr size_t kRoom = 64;              // Bytes that one change may add.
 constexpr size_t kAlignment = 32;         // Of tensor data, unless the file says something else; then offsets may fail to fit.
@@ -155,12 +157,17 @@ void Mutate(Parts& parts, std::mt19937& random) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   std::mt19937 random(seed);
-  std::optional<Parts> parts;
-  if (random() % 4 != 0) parts = TakeApart({reinterpret_cast<const char*>(data), size});
+  const absl::string_view input(reinterpret_cast<const char*>(data), size);
+  std::vector<size_t> begins;
+  for (size_t at = input.find(kMagic); at != input.npos; at = input.find(kMagic, at + 1)) begins.push_back(at);
+  if (begins.empty() || random() % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  const size_t which = random() % begins.size(), begin = begins[which];
+  const size_t end = which + 1 < begins.size() ? begins[which + 1] : size;
+  std::optional<Parts> parts = TakeApart(input.substr(begin, end - begin));
   if (!parts.has_value()) return LLVMFuzzerMutate(data, size, max_size);
   Mutate(*parts, random);
-  const std::string file = PutTogether(*parts);
-  if (file.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  std::memcpy(data, file.data(), file.size());
-  return file.size();
+  const std::string changed = absl::StrCat(input.substr(0, begin), PutTogether(*parts), input.substr(end));
+  if (changed.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
 }
