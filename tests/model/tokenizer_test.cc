@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -46,9 +45,6 @@ std::string RandomText(std::mt19937* random, int size) {
   for (int i = 0; i < size; ++i) text += kPieces[(*random)() % std::size(kPieces)];
   return text;
 }
-
-// Seconds of this process on a CPU: what else the machine does is no fault of the tokenizer's.
-double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double SecondsFor(const Tokenizer& tokenizer, const std::string& text, Tokens* tokens) {
   const double begin = CpuSeconds();
