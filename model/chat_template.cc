@@ -132,23 +132,17 @@ void WriteGemma(absl::Span<const ChatMessage> messages, bool prompt, Writer* out
 
 absl::StatusOr<ChatTemplate> ChatTemplate::FromGguf(const GgufFile& file) {
   ASSIGN_OR_RETURN(const absl::string_view source, file.StringOr(kTemplateKey, ""));
-  if (source.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path(), ": ", kTemplateKey, ": found none, expected a chat template; ", kWayOut));
-  }
-  if (source.size() > kMaxTemplateBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTemplateKey, ": found ", source.size(),
-                                                   " bytes, expected at most ", kMaxTemplateBytes, "; ", kWayOut));
-  }
+  const auto wrong = [&file](const auto&... problem) { return file.WrongValue(kTemplateKey, absl::StrCat(problem..., "; ", kWayOut)); };
+  if (source.empty()) return wrong("found none, expected a chat template");
+  if (source.size() > kMaxTemplateBytes) return wrong("found ", source.size(), " bytes, expected at most ", kMaxTemplateBytes);
   for (const Known& known : kKnown) {
     if (known.mark.empty() || !absl::StrContains(source, known.mark)) continue;
     ChatTemplate chat(known.form);
     if (known.form == Form::kChatMl) chat.default_system_ = FindDefaultSystem(source);
     return chat;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      file.path(), ": ", kTemplateKey, ": found a template of ", source.size(),
-      " bytes with none of the marks <|im_start|>, <|start_header_id|>, <start_of_turn>, expected one of them; ", kWayOut));
+  return wrong("found a template of ", source.size(),
+               " bytes with none of the marks <|im_start|>, <|start_header_id|>, <start_of_turn>, expected one of them");
 }
 
 absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {

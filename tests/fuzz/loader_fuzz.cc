@@ -62,7 +62,7 @@ void UseTokenizer(const GgufFile& file) {
     }
   }
   const auto chat = ChatTemplate::FromGguf(file);
-  if (chat.ok()) chat->Render({{"user", "Hi"}}, /*add_generation_prompt=*/true);
+  if (Checked(chat.status()).ok()) chat->Render({{"user", "Hi"}}, /*add_generation_prompt=*/true);
 }
 
 TinyModel Tiny(const char* architecture, std::vector<BlockFormat> formats) {

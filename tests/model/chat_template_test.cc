@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 
 namespace tessera {
@@ -148,14 +148,26 @@ TEST(ChatTemplate, AddsTheDefaultOnlyWhereThereIsNoSystemMessage) {
   EXPECT_EQ(chat->Render({{"system", "s"}}, false), "<|im_start|>system\ns<|im_end|>\n");
 }
 
-TEST(ChatTemplate, OffersAWayOutOfAnUnknownTemplate) {
-  for (const auto& refused : {FromText("[INST] {{ x }} [/INST]"), FromText(""), ChatTemplate::ByName("alpaca")}) {
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
-    const std::string message(refused.status().message());
-    EXPECT_NE(message.find("--raw"), std::string::npos) << message;
-    EXPECT_NE(message.find("--chat_template=chatml|llama3|gemma|none"), std::string::npos) << message;
-  }
+// What is said of a file after its path.
+std::string Refusal(const absl::StatusOr<ChatTemplate>& chat) {
+  EXPECT_EQ(chat.status().code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(chat.status().message());
+  return message.substr(std::min(message.size(), message.find(": metadata ")));
+}
+
+TEST(ChatTemplate, RefusalsNameByteFoundExpectedAndAWayOut) {
+  const std::string way_out = "; pass --chat_template=chatml|llama3|gemma|none, or --raw for no template";
+  const std::string key = ": metadata \"tokenizer.chat_template\"", value = key + " value at byte 59: ";
+  EXPECT_EQ(Refusal(FromText("[INST] {{ x }} [/INST]")),
+            value + "found a template of 22 bytes with none of the marks <|im_start|>, <|start_header_id|>, <start_of_turn>, "
+                    "expected one of them" + way_out);
+  EXPECT_EQ(Refusal(FromText("")), value + "found none, expected a chat template" + way_out);
+  EXPECT_EQ(Refusal(ChatTemplate::FromGguf(**GgufMetadata().Open())), key + ": found none, expected a chat template" + way_out);
+  const std::string longest = "<|im_start|>" + std::string((1 << 20) - 12, ' ');
+  EXPECT_TRUE(FromText(longest).ok());
+  EXPECT_EQ(Refusal(FromText(longest + " ")), value + "found 1048577 bytes, expected at most 1048576" + way_out);
+  EXPECT_EQ(ChatTemplate::ByName("alpaca").status(),
+            absl::InvalidArgumentError("chat template: found \"alpaca\", expected chatml, llama3, gemma or none" + way_out));
 }
 
 // A template is a program from outside. Whatever it would do, only its marks are looked for.
@@ -184,20 +196,10 @@ TEST(ChatTemplate, SearchingATemplateTakesLinearTime) {
   std::string turns;
   while (turns.size() < 1'000'000) turns += "<|im_start|>system\n";
   for (const char* end : {"", "<|im_end|>", "{{<|im_end|>", "{{ '<|im_end|>' }}"}) {
-    const std::clock_t begin = std::clock();
+    const double begin = CpuSeconds();
     EXPECT_EQ(DefaultSystem(turns + end), "") << end;
-    EXPECT_LT(std::clock() - begin, 5 * CLOCKS_PER_SEC) << end;
+    EXPECT_LT(CpuSeconds() - begin, TimeLimit(5.0)) << end;
   }
-}
-
-TEST(ChatTemplate, RefusesATemplateOfMoreThanAMebibyte) {
-  const std::string longest = "<|im_start|>" + std::string((1 << 20) - 12, ' ');
-  EXPECT_TRUE(FromText(longest).ok());
-  const auto refused = FromText(longest + " ");
-  ASSERT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
-  const std::string message(refused.status().message());
-  EXPECT_NE(message.find("tokenizer.chat_template: found 1048577 bytes, expected at most 1048576; pass --chat_template="),
-            std::string::npos) << message;
 }
 
 TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
