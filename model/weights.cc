@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kRowsPerPanel = 32;
 constexpr int64_t kAlignment = 64;  // Of each part in its unit.
+constexpr int64_t kLargestTotal = int64_t{1} << 42;  // Twice the largest models known; the plan takes memory for each unit.
 
 }  // namespace
 
@@ -33,8 +34,14 @@ class LayoutPlanner {
     ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file_, need));
     GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
+    if (bytes > kLargestTotal - layout_.total_bytes_) {
+      return absl::InvalidArgumentError(absl::StrCat(file_.PathOf(*tensor), ": tensor ", need.name, ": size as loaded: found ", bytes,
+                                                     " bytes after ", layout_.total_bytes_,
+                                                     " of the tensors before it, expected at most ", kLargestTotal, " in all"));
+    }
     if (need.vector || AlignUp(bytes, kAlignment) <= largest_unit_) {
-      return Append(need.name, weight, 0, bytes);
+      Append(need.name, weight, 0, bytes);
+      return absl::OkStatus();
     }
     return PlaceInParts(need, weight);
   }
@@ -52,15 +59,13 @@ class LayoutPlanner {
     for (int64_t row = 0; row < need.rows; row += rows_per_part) {
       weight.spec.out_features = std::min(rows_per_part, need.rows - row);
       ASSIGN_OR_RETURN(const int64_t part_bytes, WeightBytes(weight, layout_.encoding_));
-      RETURN_IF_ERROR(Append(need.name, weight, row, part_bytes));
+      Append(need.name, weight, row, part_bytes);
     }
     return absl::OkStatus();
   }
 
-  absl::Status Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
-    const absl::StatusOr<int64_t> total = CheckedAdd(layout_.total_bytes_, AlignUp(bytes, kAlignment));
-    if (!total.ok()) return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": weights: ", total.status().message()));
-    layout_.total_bytes_ = *total;
+  void Append(const std::string& name, const GraphWeight& weight, int64_t first_row, int64_t bytes) {
+    layout_.total_bytes_ += AlignUp(bytes, kAlignment);
     std::vector<int64_t>& units = layout_.unit_bytes_;
     if (begin_unit_ || units.empty() || (units.back() > 0 && units.back() + AlignUp(bytes, kAlignment) > largest_unit_)) {
       units.push_back(0);
@@ -71,7 +76,6 @@ class LayoutPlanner {
     layout_.unit_parts_.back().push_back({name, parts.size()});
     parts.push_back({static_cast<int>(units.size()) - 1, units.back(), bytes, first_row, weight});
     units.back() += AlignUp(bytes, kAlignment);
-    return absl::OkStatus();
   }
 
   const GgufFile& file_;

@@ -37,7 +37,7 @@ struct TensorPart {
 class WeightLayout {
  public:
   // Checks that every tensor the configuration asks for is there with the right shape, and gives each its place. InvalidArgument
-  // also if all weights together, which as FP32 may take twelve times the file, need more than 63 bits of bytes.
+  // also if all weights together, which as FP32 may take twelve times the file, need more than 4 TiB.
   // largest_unit: REQUIRES > 0; a part of 32 rows that is larger still becomes a unit of its own.
   static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
                                            int64_t largest_unit = kLargestUnitBytes);

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/tensor_names.h"
@@ -127,14 +125,14 @@ TEST(WeightLayout, RealModelsHaveUnitsOf16MiBAtMost) {
   }
 }
 
-// A lawful file of 2-bit blocks, whose 2^61 weights take 2^63 bytes as FP32. Its data is not there, and not read.
-TEST(WeightLayout, WeightsOfMoreThan63BitsAreRefused) {
-  ModelConfig config;
+// A lawful file of 2-bit blocks, whose matrices of attention have 2^20 x `queries` weights each. Its data is not there, and not
+// read.
+std::string GiantHeader(ModelConfig& config, int queries) {
   config.width = 1 << 20;
   config.feed_forward = 256;
   config.vocabulary = 1;
   config.heads = config.kv_heads = 1 << 9;
-  config.head_size = 1 << 30;
+  config.head_size = queries / config.heads;
   config.tied_head = true;
   config.layers.resize(1);
   GgufBuilder builder;
@@ -148,13 +146,29 @@ TEST(WeightLayout, WeightsOfMoreThan63BitsAreRefused) {
     builder.Corrupt<uint64_t>(absl::StrCat("tensor ", need.name, " offset"), offset);
     offset += (need.vector ? columns * 4 : rows * columns / 256 * 84) / 32 * 32 + 32;
   }
-  const std::string bytes = builder.Build();
-  const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), size_t{1} << 60}, "m.gguf"));
-  const int64_t largest_unit = std::numeric_limits<int64_t>::max() / 2;
-  const absl::Status status = WeightLayout::Plan(*file, config, WeightEncoding::kFloat32, largest_unit).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(absl::StartsWith(status.message(), "m.gguf: weights: size ")) << status;
-  Must(WeightLayout::Plan(*file, config, WeightEncoding::kPacked, largest_unit));
+  return builder.Build();
+}
+
+// A plan has an entry for each unit: one of petabytes would take gigabytes.
+TEST(WeightLayout, MoreThan4TebibytesAreRefusedBeforeTheyAreCut) {
+  const auto plan = [](int queries) {
+    ModelConfig config;
+    const std::string header = GiantHeader(config, queries);
+    const auto file = Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(header.data()), size_t{1} << 60}, "m.gguf"));
+    return WeightLayout::Plan(*file, config, WeightEncoding::kFloat32);
+  };
+  constexpr int64_t kTebibyte = int64_t{1} << 40, kNorm = 4 << 20;
+  const WeightLayout largest = Must(plan((1 << 18) - 1024));  // The rest is that of the feed-forward part.
+  EXPECT_GT(largest.TotalBytes(), int64_t{4'080} << 30);
+  EXPECT_LE(largest.TotalBytes(), 4 * kTebibyte);
+  EXPECT_EQ(plan(1 << 18).status(),
+            absl::InvalidArgumentError(absl::StrCat("m.gguf: tensor blk.0.attn_output.weight: size as loaded: found ", kTebibyte,
+                                                    " bytes after ", 3 * kTebibyte + kNorm,
+                                                    " of the tensors before it, expected at most ", 4 * kTebibyte, " in all")));
+  EXPECT_EQ(plan(1 << 30).status(),
+            absl::InvalidArgumentError(absl::StrCat("m.gguf: tensor blk.0.attn_q.weight: size as loaded: found ", 4096 * kTebibyte,
+                                                    " bytes after ", kNorm, " of the tensors before it, expected at most ",
+                                                    4 * kTebibyte, " in all")));
 }
 
 TEST(WeightLayout, AMissingTensorIsNamed) {
