@@ -12,6 +12,7 @@
 #include "tessera/apps/common/help.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -57,23 +58,25 @@ TEST(CommandLine, BadValueNamesFlagFoundAndExpected) {
   EXPECT_NE(ErrorOf({"a prompt"}).find("unexpected argument \"a prompt\""), std::string::npos);
 }
 
-std::string WriteFlagFile(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "/flags_of_command_line_test";
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
+class FlagFile : public testing::Test {
+ protected:
+  void Write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
 
-TEST(CommandLine, FlagFileHoldsOneFlagALine) {
-  const std::string path = WriteFlagFile("# settings\n\n--top_k=11\r\n  --prompt=two words\n--raw");
-  ASSERT_TRUE(ParseCommandLine(Info(), {"--noraw", "--flagfile=" + path, "--temperature=0.25"}).ok());
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("flags");
+};
+
+TEST_F(FlagFile, HoldsOneFlagALine) {
+  Write("# settings\n\n--top_k=11\r\n  --prompt=two words\n--raw");
+  ASSERT_TRUE(ParseCommandLine(Info(), {"--noraw", "--flagfile=" + path_, "--temperature=0.25"}).ok());
   EXPECT_EQ(FLAGS_top_k, 11);
   EXPECT_EQ(FLAGS_prompt, "two words");
   EXPECT_EQ(FLAGS_temperature, 0.25);
   EXPECT_TRUE(FLAGS_raw);
 }
 
-TEST(CommandLine, ErrorsInAFlagFileNameFileAndLine) {
-  const std::string nul("--prompt=a\0b\n", 13), name = "--flagfile: " + WriteFlagFile("");
+TEST_F(FlagFile, ErrorsNameFileAndLine) {
+  const std::string nul("--prompt=a\0b\n", 13);
   const std::pair<std::string, std::string> cases[] = {
       {"--raw\n--top_k=many\n", ", line 2: --top_k: found \"many\", expected a whole number of at most 31 bits"},
       {"--topk=1", ", line 1: unknown flag --topk: did you mean --top_k?"},
@@ -83,22 +86,21 @@ TEST(CommandLine, ErrorsInAFlagFileNameFileAndLine) {
       {std::string(5000, 'x'), ", line 1: unexpected argument \"" + std::string(100, 'x') + "...\", expected a flag (put text in quotes: --prompt=\"two words\")"},
   };
   for (const auto& [text, error] : cases) {
-    const std::string path = WriteFlagFile(text);
-    EXPECT_EQ(ErrorOf({"--flagfile=" + path}), name + error);
+    Write(text);
+    EXPECT_EQ(ErrorOf({"--flagfile=" + path_}), "--flagfile: " + path_ + error);
   }
 }
 
-TEST(CommandLine, AFlagFileThatCannotBeReadIsAnError) {
-  const std::string path = WriteFlagFile("");
-  WriteFlagFile("--flagfile=" + path);
-  EXPECT_EQ(ErrorOf({"--flagfile=" + path}),
-            "--flagfile: " + path + ", line 1: --flagfile: found \"" + path + "\", expected no flag file in a flag file");
+TEST_F(FlagFile, ThatCannotBeReadIsAnError) {
+  Write("--flagfile=" + path_);
+  EXPECT_EQ(ErrorOf({"--flagfile=" + path_}),
+            "--flagfile: " + path_ + ", line 1: --flagfile: found \"" + path_ + "\", expected no flag file in a flag file");
   EXPECT_EQ(ErrorOf({"--flagfile=/nowhere/flags"}), "--flagfile: /nowhere/flags: cannot open: No such file or directory");
   EXPECT_EQ(ErrorOf({"--flagfile=/dev/zero"}), "--flagfile: /dev/zero: found a device, expected a regular file");
   EXPECT_EQ(ErrorOf({"--flagfile=/"}), "--flagfile: /: found a directory, expected a regular file");
   EXPECT_EQ(ErrorOf({"--flagfile="}), "--flagfile: found an empty value, expected FILE");
-  WriteFlagFile(std::string((1 << 20) + 1, '#'));
-  EXPECT_EQ(ErrorOf({"--flagfile=" + path}), "--flagfile: " + path + ": file size: found 1048577 bytes, expected at most 1048576 bytes");
+  Write(std::string((1 << 20) + 1, '#'));
+  EXPECT_EQ(ErrorOf({"--flagfile=" + path_}), "--flagfile: " + path_ + ": file size: found 1048577 bytes, expected at most 1048576 bytes");
 }
 
 TEST(CommandLine, FlagsComeFromTheEnvironmentWhereAsked) {

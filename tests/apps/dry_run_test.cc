@@ -7,6 +7,7 @@
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -74,7 +75,8 @@ TEST(DryRun, TotalAgreesWithTheMeasuredPeakOfARealModel) {
 #ifdef TESSERA_SANITIZED
   GTEST_SKIP() << "a sanitizer takes memory of its own";
 #endif
-  const std::string prompt = ::testing::TempDir() + "/dry_run_test_prompt";
+  const TemporaryFolder folder;
+  const std::string prompt = folder.Path("prompt");
   std::ofstream file(prompt);
   for (int i = 0; i < 600; ++i) file << " word";
   file.close();

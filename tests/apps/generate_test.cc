@@ -8,6 +8,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/timeline.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -28,7 +29,8 @@ JsonValue Json(const std::string& text) {
 }
 
 TEST(Generate, PromptFromFlagFileAndInputGiveTheSameText) {
-  const std::string path = ::testing::TempDir() + "/generate_test_prompt";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("prompt");
   std::ofstream(path) << "the in re\n";
   const Ended flag = Generate({"--prompt=the in re", "--n_predict=12"});
   const Ended file = Generate({"--prompt_file=" + path, "--n_predict=12"});
@@ -158,7 +160,8 @@ TEST(Generate, FlagsThatCannotBeAreWrongUsage) {
 TEST(Generate, TruncatedFileIsAClearError) {
   std::ifstream whole(TinyModel("llama"), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
-  const std::string path = ::testing::TempDir() + "/generate_test_truncated.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("truncated.gguf");
   for (size_t size : {size_t{0}, size_t{3}, size_t{100}, bytes.size() / 2, bytes.size() - 1}) {
     std::ofstream(path, std::ios::binary) << bytes.substr(0, size);
     const Ended ended = RunProgram("tessera_generate", {"--model=" + path, "--prompt=a"});
@@ -239,7 +242,8 @@ TEST(Generate, ReaderThatGoesAwayEndsItQuietly) {
 }
 
 TEST(Generate, TraceShowsGraphRunsAndLeases) {
-  const std::string path = ::testing::TempDir() + "/generate_test_trace.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("trace.json");
   ASSERT_EQ(Generate({"--prompt=the", "--n_predict=3", "--trace=" + path}).code, 0);
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

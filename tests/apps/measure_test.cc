@@ -10,6 +10,7 @@
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -153,7 +154,8 @@ TEST(Inspect, ShowsEveryTensorAndKey) {
 }
 
 TEST(Inspect, LongTextsAreWholeInJsonAndEndAtACharacterInTheTable) {
-  const std::string path = ::testing::TempDir() + "/inspect_test_long.gguf", text = std::string(71, 'x') + "\u00e9" + std::string(50, 'y');
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("long.gguf"), text = std::string(71, 'x') + "\u00e9" + std::string(50, 'y');
   GgufBuilder().String("long", text).WriteTo(path);
   const JsonValue json = Json(RunProgram("tessera_inspect", {"--json", "--model=" + path}).output);
   EXPECT_EQ(*(*json.Array("metadata"))[0].String("value"), text);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -112,7 +113,8 @@ TEST(OddInputs, TwoSourcesOfOnePromptExcludeEachOther) {
 }
 
 TEST(OddInputs, APathThatIsNoModelIsNamed) {
-  const std::string fifo = ::testing::TempDir() + "/odd_inputs_fifo", secret = ::testing::TempDir() + "/odd_inputs_secret";
+  const TemporaryFolder folder;
+  const std::string fifo = folder.Path("fifo"), secret = folder.Path("secret");
   mkfifo(fifo.c_str(), 0600);
   std::ofstream(secret) << "GGUF";
   chmod(secret.c_str(), 0);
@@ -133,7 +135,8 @@ std::string CommandOf(const std::string& program) {
 }
 
 TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
-  const std::string message = ::testing::TempDir() + "/odd_inputs_message";
+  const TemporaryFolder folder;
+  const std::string message = folder.Path("message");
   for (const std::string& program : Programs()) {
     for (const std::string where : {"> /dev/full", ">&-"}) {
       for (const std::string flags : {"", " --json", " --help", " --version"}) {
@@ -157,7 +160,8 @@ TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
 }
 
 TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
-  const std::string path = ::testing::TempDir() + "/odd_inputs_long", text(16 << 20, 'x');
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("long"), text(16 << 20, 'x');
   std::ofstream(path) << text;
   for (const std::string program : {"tessera_generate", "tessera_logits"}) {
     ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--prompt_file=" + path}), 1, program,

@@ -3,15 +3,14 @@
 // The bound is a promise to a person who waits, so it is measured on the clock. A machine that is busy with other things may miss
 // it now and then; one that misses it five times running at the same point is too slow.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include <gtest/gtest.h>
 
 #include "tessera/base/random.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -29,18 +28,14 @@ struct Phase {
 
 class Signals : public ::testing::Test {
  protected:
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string LongText(const std::string& name, int words) const {
-    std::filesystem::create_directory(folder_);
-    std::ofstream file(folder_ + name);
+    std::ofstream file(folder_.Path(name));
     for (int i = 0; i < words; ++i) file << " word" << i % 10;
-    return folder_ + name;
+    return folder_.Path(name);
   }
-  int FilesLeft() const { return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()); }
   std::vector<Phase> Phases() const;
 
-  const std::string folder_ = ::testing::TempDir() + "/signals_test/";
+  const TemporaryFolder folder_;
 };
 
 // Each lasts for many seconds if nobody ends it.
@@ -56,7 +51,7 @@ std::vector<Phase> Signals::Phases() const {
       {"computing logits", "tessera_logits", {tiny, "--prompt_file=" + text, "--context=1000000"}},
       {"encoding a text, then blocked by who reads", "tessera_tokenize", {tiny, "--prompt_file=" + book}},
       {"timing a prompt", "tessera_bench", {tiny, "--prompt_tokens=1000000"}},
-      {"timing, to trace it", "tessera_bench", {tiny, "--prompt_tokens=1000000", "--trace=" + folder_ + "trace"}},
+      {"timing, to trace it", "tessera_bench", {tiny, "--prompt_tokens=1000000", "--trace=" + folder_.Path("trace")}},
   };
 }
 
@@ -85,7 +80,7 @@ TEST_F(Signals, EndEveryProgramWithin200MillisecondsInEveryPhase) {
       EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << phase.name << ", signal " << signal << " after " << delay << " us";
     }
   }
-  EXPECT_EQ(FilesLeft(), 2) << "the two texts: no trace, and no temporary file";
+  EXPECT_EQ(folder_.Files(), 2) << "the two texts: no trace, and no temporary file";
 }
 
 TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {

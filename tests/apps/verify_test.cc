@@ -8,6 +8,7 @@
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -27,7 +28,8 @@ TEST(InspectVerify, AGoodFileEndsWithZero) {
 }
 
 TEST(InspectVerify, ABadFileEndsWithOneAndALineForEachProblem) {
-  const std::string path = ::testing::TempDir() + "/verify_test.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("bad.gguf");
   GgufBuilder().Tensor("a", {2}, 0, std::string("\0\0\x80\x3f\0\0\xc0\x7f", 8)).WriteTo(path);  // 1 and a NaN, and no model.
   const std::string problems[] = {
       path + ": metadata \"tokenizer.ggml.model\": found no such key", path + ": metadata \"general.architecture\": found no such key",

@@ -12,25 +12,16 @@
 
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 class FileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "file_test_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::string Path(const std::string& name) const { return folder_.Path(name); }
 
-  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
-  int64_t FilesInDirectory() const {
-    return std::distance(std::filesystem::directory_iterator(directory_), std::filesystem::directory_iterator());
-  }
-
-  std::string directory_;
+  const TemporaryFolder folder_;
 };
 
 absl::Span<std::byte> BytesOf(std::string& text) { return {reinterpret_cast<std::byte*>(text.data()), text.size()}; }
@@ -67,7 +58,7 @@ TEST_F(FileTest, WhatIsWrittenIsReadBackBothWays) {
     ASSERT_TRUE(file.ok()) << file.status();
     EXPECT_EQ(Text(**file), contents);
   }
-  EXPECT_EQ(FilesInDirectory(), 1);  // No temporary file is left.
+  EXPECT_EQ(folder_.Files(), 1);  // No temporary file is left.
 }
 
 TEST_F(FileTest, MissingFilesAreNotFoundWithTheirPath) {
@@ -89,7 +80,7 @@ TEST_F(FileTest, DirectoriesFifosAndDevicesAreRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
   alarm(20);  // A hang would end the test binary.
   const std::pair<std::string, std::string> cases[] = {
-      {directory_, "a directory"}, {Path("fifo"), "a FIFO"}, {"/dev/null", "a device"}};
+      {folder_.path(), "a directory"}, {Path("fifo"), "a FIFO"}, {"/dev/null", "a device"}};
   for (const auto& [path, kind] : cases) {
     for (const absl::Status& status :
          {RandomAccessFile::Open(path).status(), ReadFileToString(path, 10).status(), WriteFileAtomically(path, "x")}) {
@@ -151,7 +142,7 @@ TEST_F(FileTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
   ASSERT_EQ(waitpid(child, &result, 0), child);
   EXPECT_EQ(result, 0);
   EXPECT_EQ(*ReadFileToString(Path("file"), 10), "old");
-  EXPECT_EQ(FilesInDirectory(), 1);
+  EXPECT_EQ(folder_.Files(), 1);
 }
 
 TEST_F(FileTest, PathsThatCannotBeWrittenAreErrorsWithThePath) {
@@ -160,7 +151,7 @@ TEST_F(FileTest, PathsThatCannotBeWrittenAreErrorsWithThePath) {
   EXPECT_FALSE(WriteFileAtomically(Path("none/"), "x").ok());
   ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
   EXPECT_TRUE(Mentions(WriteFileAtomically(Path("dangling"), "x"), "dangling"));
-  EXPECT_EQ(FilesInDirectory(), 1);
+  EXPECT_EQ(folder_.Files(), 1);
 }
 
 TEST_F(FileTest, ReadsPastTheEndSayWhatIsMissing) {
@@ -184,9 +175,8 @@ TEST_F(FileTest, AFileThatAnotherProcessShortensIsAnError) {
 }
 
 TEST_F(FileTest, WritableIsKnownBeforeTheWork) {
-  const std::string path = ::testing::TempDir() + "/file_test_writable";
-  EXPECT_TRUE(CheckWritable(path).ok());
-  EXPECT_FALSE(CheckWritable(::testing::TempDir()).ok());
+  EXPECT_TRUE(CheckWritable(Path("file")).ok());
+  EXPECT_FALSE(CheckWritable(folder_.path()).ok());
   const absl::Status missing = CheckWritable("/nowhere/file");
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound) << missing;
   EXPECT_NE(missing.message().find("/nowhere/"), std::string::npos) << missing;
@@ -208,13 +198,13 @@ TEST_F(FileTest, RemoveTemporaryFileLeavesOnlyWholeFiles) {
     kill(child, SIGTERM);
     int status;
     ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_LE(FilesInDirectory(), 1);
+    ASSERT_LE(folder_.Files(), 1);
     const absl::StatusOr<std::string> read = ReadFileToString(Path("whole"), 1 << 30);
     if (read.ok()) {
       ASSERT_EQ(read->size(), contents.size());
     }
   }
-  EXPECT_EQ(FilesInDirectory(), 1) << "at least one write came to its end";
+  EXPECT_EQ(folder_.Files(), 1) << "at least one write came to its end";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "tessera/base/trace_writer.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -18,7 +19,8 @@ TEST(Timeline, HeaderExample) {
   FakeDevice device;
   Timeline timeline({.capacity = 1 << 16});
   { TimelineScope scope(&timeline, Zone::kGraphRun, /*detail=*/layer); device.Run(); }
-  EXPECT_TRUE(WriteTrace(timeline, testing::TempDir() + "timeline_example.json").ok());
+  const TemporaryFolder folder;
+  EXPECT_TRUE(WriteTrace(timeline, folder.Path("trace.json")).ok());
   ASSERT_EQ(timeline.Events().size(), 1u);
   EXPECT_EQ(timeline.Events()[0].detail, 3);
 }

@@ -9,6 +9,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -20,10 +21,11 @@ absl::Status Example(const Timeline& timeline, const std::string& path) {
 
 TEST(TraceWriter, HeaderExample) {
   Timeline timeline({});
-  const std::string path = testing::TempDir() + "trace.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("trace.json");
   ASSERT_TRUE(Example(timeline, path).ok());
   EXPECT_EQ(*ReadFileToString(path, 1 << 20), TraceJson(timeline));
-  EXPECT_FALSE(WriteTrace(timeline, testing::TempDir() + "no such directory/trace.json").ok());
+  EXPECT_FALSE(WriteTrace(timeline, folder.Path("no such directory/trace.json")).ok());
 }
 
 struct DrawnEvent { std::string name; int64_t track; double ts, dur; int64_t detail; };

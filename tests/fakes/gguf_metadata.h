@@ -8,11 +8,7 @@
 // Set replaces a key, Remove drops it. Thread-compatible.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +17,7 @@
 
 #include "tessera/model/gguf.h"
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 
@@ -47,14 +44,9 @@ class GgufMetadata {
   absl::StatusOr<std::unique_ptr<GgufFile>> Open() const {
     GgufBuilder builder;
     AddTo(builder);
-    const char* folder = std::getenv("TMPDIR");
-    std::string path = std::string(folder != nullptr ? folder : P_tmpdir) + "/tessera_metadata_XXXXXX.gguf";
-    const int descriptor = mkstemps(path.data(), 5);
-    if (descriptor >= 0) close(descriptor);
-    builder.WriteTo(path);
-    auto file = GgufFile::Open(path);
-    std::remove(path.c_str());
-    return file;
+    const TemporaryFolder folder;
+    builder.WriteTo(folder.Path("metadata.gguf"));
+    return GgufFile::Open(folder.Path("metadata.gguf"));
   }
 
  private:

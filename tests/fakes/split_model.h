@@ -7,33 +7,26 @@
 // Thread-compatible.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 
 class SplitModel {
  public:
   explicit SplitModel(std::vector<GgufBuilder> parts) : parts_(static_cast<int>(parts.size())) {
-    std::filesystem::create_directories(folder_);
     for (int part = 0; part < parts_; ++part) Write(part, parts[part]);
   }
-  ~SplitModel() { std::filesystem::remove_all(folder_); }
-  SplitModel(const SplitModel&) = delete;
-  SplitModel& operator=(const SplitModel&) = delete;
 
-  std::string Path(int part) const { return folder_ + absl::StrFormat("/model-%05d-of-%05d.gguf", part + 1, parts_); }
+  std::string Path(int part) const { return folder_.Path(absl::StrFormat("model-%05d-of-%05d.gguf", part + 1, parts_)); }
   void Write(int part, GgufBuilder builder) const { builder.WriteTo(Path(part)); }
 
  private:
-  const std::string folder_ = testing::TempDir() + "tessera_split_" + std::to_string(getpid());
+  const TemporaryFolder folder_;
   const int parts_;
 };
 

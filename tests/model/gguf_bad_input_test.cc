@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tessera/model/gguf.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -115,7 +116,8 @@ TEST(GgufBadInput, MoreEntriesThanAnyModelHasAreRefused) {
 
 // What is kept in memory is bounded even if the file is large, which a hole makes easy: here of 100 GB.
 TEST(GgufBadInput, AHeaderOfGigabytesIsRefused) {
-  const std::string path = testing::TempDir() + "gguf_hole.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("hole.gguf");
   for (const GgufType type : {GgufType::kUint8, GgufType::kString}) {
     GgufBuilder builder;
     builder.Array("a", type, 10'000'000'000, "").WriteTo(path);
@@ -126,7 +128,6 @@ TEST(GgufBadInput, AHeaderOfGigabytesIsRefused) {
                   path, ": metadata \"a\" value", strings ? "[8388601]" : "", " at byte ", strings ? 67108857 : 49, ": found ",
                   strings ? "8" : "10000000000", " bytes, expected metadata and tensor table to end before byte 67108864")));
   }
-  std::filesystem::remove(path);
   GgufBuilder in_memory;  // The same rule, though the bytes are there already.
   in_memory.Number<uint8_t>("first", 1).Array("a", GgufType::kUint8, 64 << 20, std::string(64 << 20, '\0'));
   EXPECT_EQ(StatusOf(in_memory.Build()),
@@ -158,27 +159,25 @@ TEST(GgufBadInput, OnePartOfASplitModelInMemoryIsNoModel) {
 }
 
 TEST(GgufBadInput, OnlyARegularFileIsOpened) {
-  const std::string folder = testing::TempDir(), fifo = folder + "gguf_fifo", empty = folder + "gguf_empty.gguf";
-  unlink(fifo.c_str());
+  const TemporaryFolder folder;
+  const std::string fifo = folder.Path("fifo"), empty = folder.Path("empty.gguf"), missing = folder.Path("missing.gguf");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   std::ofstream(empty, std::ios::trunc).close();
   const auto refused = [](const std::string& path, const std::string& message) {
     EXPECT_EQ(GgufFile::Open(path).status(), absl::InvalidArgumentError(path + ": " + message));
   };
-  refused(folder, "found a directory, expected a regular file");
+  refused(folder.path(), "found a directory, expected a regular file");
   refused(fifo, "found a FIFO, expected a regular file");
   refused("/dev/zero", "found a device, expected a regular file");
   refused("/dev/null", "found a device, expected a regular file");
   refused(empty, "magic at byte 0: the file is truncated: needs 4 bytes, 0 left");
-  EXPECT_EQ(GgufFile::Open(folder + "no_such.gguf").status(),
-            absl::NotFoundError(folder + "no_such.gguf: cannot open: No such file or directory"));
-  unlink(fifo.c_str());
-  unlink(empty.c_str());
+  EXPECT_EQ(GgufFile::Open(missing).status(), absl::NotFoundError(missing + ": cannot open: No such file or directory"));
 }
 
 // Another process shortens the file after it was opened.
 TEST(GgufBadInput, AFileThatBecomesShorterIsAnError) {
-  const std::string path = testing::TempDir() + "gguf_shorter.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf");
   SmallGguf().WriteTo(path);
   const auto file = GgufFile::Open(path);
   ASSERT_TRUE(file.ok()) << file.status();
@@ -190,7 +189,6 @@ TEST(GgufBadInput, AFileThatBecomesShorterIsAnError) {
       absl::DataLossError(path + ": the file ends before byte 500, expected 44 bytes more: it had 612 bytes when it was opened "
                                  "(reading tensor \"a\")"));
   EXPECT_EQ((*file)->Read(a, 0, absl::MakeSpan(bytes).first(200)), absl::OkStatus());
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ TEST(GgufMemory, SpecialTextsTakeNoMoreThanTheirSizeJustifies) {
 
 // A hole makes a tensor of 20 GB. It need not all be read for this: after the first piece the file becomes too short.
 TEST(GgufMemory, VerifyingTakesNoMoreForALargeTensor) {
-  const std::string path = testing::TempDir() + "verify_hole_" + std::to_string(getpid()) + ".gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("hole.gguf");
   GgufBuilder().Tensor("a", {5'000'000'000}, 0, "").WriteTo(path);
   std::filesystem::resize_file(path, 20'000'100'000);
   ThreadPool pool(1);
@@ -147,7 +148,6 @@ TEST(GgufMemory, VerifyingTakesNoMoreForALargeTensor) {
   EXPECT_EQ(report.tensor_bytes, 20'000'000'000);
   const std::string& last = report.problems.back().message;
   EXPECT_TRUE(absl::StrContains(last, ": the file ends before byte 524352, ")) << last;
-  std::filesystem::remove(path);
 }
 
 }  // namespace

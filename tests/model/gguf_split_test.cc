@@ -136,10 +136,9 @@ TEST_F(BadParts, ErrorsInAPartNameThatPart) {
 
 // Each part may have 2^60 bytes, and so may all together: no sum of sizes overflows.
 TEST(GgufSplit, PartsOfMoreThanAnExbibyteAreRefused) {
-  const std::string folder = "/dev/shm/tessera_split_" + std::to_string(getpid());  // A tmpfs has holes of any size.
+  const TemporaryFolder folder(TemporaryFolder::InMemory());
   std::error_code failed;
-  std::filesystem::create_directory(folder, failed);
-  const auto path = [&](int part) { return absl::StrFormat("%s/model-%05d-of-00002.gguf", folder, part + 1); };
+  const auto path = [&](int part) { return folder.Path(absl::StrFormat("model-%05d-of-00002.gguf", part + 1)); };
   std::vector<GgufBuilder> parts = GgufBuilder().Tensor("a", {1}, 0, "1234").Tensor("b", {1}, 0, "1234").Split(2);
   constexpr int64_t kHalf = int64_t{1} << 59;
   for (const int64_t more : {0, 1}) {
@@ -156,8 +155,7 @@ TEST(GgufSplit, PartsOfMoreThanAnExbibyteAreRefused) {
                                                      "most 1152921504606846976"));
     }
   }
-  std::filesystem::remove_all(folder);
-  if (failed) GTEST_SKIP() << folder << ": holds no files of 2^59 bytes: " << failed.message();
+  if (failed) GTEST_SKIP() << folder.path() << ": holds no files of 2^59 bytes: " << failed.message();
 }
 
 TEST_F(BadParts, AFileThatSaysItIsTheOnlyPartIsWhole) {

@@ -1,7 +1,6 @@
 #include "tessera/model/gguf.h"
 
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <string>
@@ -10,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -66,7 +66,8 @@ absl::StatusOr<int64_t> BytesOfTensors(const std::string& path, uint64_t* layers
 }
 
 TEST(GgufFile, HeaderExample) {
-  const std::string path = testing::TempDir() + "gguf_header_example.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf");
   GgufBuilder builder;
   builder.String("general.architecture", "llama").Number<uint32_t>("llama.block_count", 2);
   builder.Tensor("a", {32, 2}, /*gguf_type=*/0, std::string(256, '\0'));
@@ -266,7 +267,8 @@ TEST(GgufFile, ReadsBytesAtAnyAddress) {
 TEST(GgufFile, AFileReadsAsItsBytesInMemoryDo) {
   std::vector<std::string> words;
   for (int i = 0; i < 100'000; ++i) words.push_back("word" + std::to_string(i));
-  const std::string path = testing::TempDir() + "gguf_large_header.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf");
   GgufBuilder builder;
   builder.Strings("words", words).Number<int32_t>("after", 5).Tensor("a", {4}, 0, "0123456789abcdef").WriteTo(path);
   const auto file = GgufFile::Open(path);
@@ -282,7 +284,6 @@ TEST(GgufFile, AFileReadsAsItsBytesInMemoryDo) {
     EXPECT_EQ(TextOf(*one, one->tensors()[0], 3, 13), "3456789abcdef");
     EXPECT_EQ(one->size(), static_cast<int64_t>(memory->bytes.size()));
   }
-  std::filesystem::remove(path);
 }
 
 TEST(GgufFile, OpensTheGoldenModels) {

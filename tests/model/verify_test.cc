@@ -2,28 +2,27 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
 #include "tessera/tests/fakes/split_model.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 class Verify : public testing::Test {
  protected:
-  ~Verify() override { std::filesystem::remove(path_); }
-
   VerifyReport Run(const std::string& bytes, int threads = 1) {
     std::ofstream(path_, std::ios::binary) << bytes;
     ThreadPool pool(threads);
     return VerifyModel(path_, pool, [this](int64_t done, int64_t total) { done_ = done, total_ = total; });
   }
 
-  const std::string path_ = testing::TempDir() + "verify_" + std::to_string(getpid()) + ".gguf";
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("model.gguf");
   int64_t done_ = 0, total_ = 0;
 };
 

@@ -2,35 +2,29 @@
 // why.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <set>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 class BadFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "/tessera_bad_files_" + std::to_string(getpid());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void ExpectRefused(const std::vector<BadFile>& files) {
-    WriteBadFiles(files, folder_);
+    WriteBadFiles(files, folder_.path());
     for (const BadFile& file : files) {
-      const std::string path = absl::StrCat(folder_, "/", file.name, ".gguf");
+      const std::string path = folder_.Path(file.name + ".gguf");
       EXPECT_EQ(std::string(Engine::Load({.model_path = path, .threads = 1}).status().message()),
                 absl::StrCat(path, ": ", file.message));
     }
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(BadFiles, EachHasANameOfItsOwn) {
@@ -44,9 +38,9 @@ TEST_F(BadFiles, EachHasANameOfItsOwn) {
 }
 
 TEST_F(BadFiles, TheFilesThatAreSpoiledLoad) {
-  WriteBadFiles({{"llama", TinyModelBuilder({}).Build(), ""}, {"sentence-piece", SentencePieceModel().Build(), ""}}, folder_);
-  for (const char* name : {"llama", "sentence-piece"}) {
-    const absl::Status status = Engine::Load({.model_path = absl::StrCat(folder_, "/", name, ".gguf"), .threads = 1}).status();
+  WriteBadFiles({{"llama", TinyModelBuilder({}).Build(), ""}, {"sentence-piece", SentencePieceModel().Build(), ""}}, folder_.path());
+  for (const std::string name : {"llama", "sentence-piece"}) {
+    const absl::Status status = Engine::Load({.model_path = folder_.Path(name + ".gguf"), .threads = 1}).status();
     EXPECT_TRUE(status.ok()) << status;
   }
 }
