@@ -17,6 +17,9 @@ struct LanesAvx2 {
   struct Bytes { __m256i low, high; };
   // Rows of a product that share a load of weights (quant/kernels/panel_kernel.h).
   static constexpr int kRowsAtOnce = 6;
+  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
+  // queries of a full tile walk together.
+  static constexpr int kSums = 4, kBlocksOfFullTile = 1;
 
   TESSERA_INLINE Float Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   TESSERA_INLINE Float Set(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }

@@ -23,6 +23,9 @@ struct LanesPortable {
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
   // Rows of a product that share a load of weights. Here no registers are filled: one shared load, and few copies to compile.
   static constexpr int kRowsAtOnce = 2;
+  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
+  // queries of a full tile walk together.
+  static constexpr int kSums = 4, kBlocksOfFullTile = 1;
 
   template <typename F>
   static Float Each(F f) { Float r; for (int i = 0; i < 16; ++i) r.v[i] = f(i); return r; }

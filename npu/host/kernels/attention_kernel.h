@@ -28,33 +28,60 @@ inline void ForEachRun(SlotPath path, int begin, int end, F f) {
   }
 }
 
-// Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
-template <typename L, int kQueries>
-void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, float* const* out) {
-  constexpr int kBlock = KvView::kSlotsPerBlock;
-  const typename L::Float scale = L::Set(tile.scale);
-  for (int block = slot / kBlock; block <= (slot + count - 1) / kBlock; ++block) {
-    const uint16_t* keys = tile.keys + static_cast<int64_t>(block) * tile.head_size * kBlock;
-    typename L::Float sums[kQueries];
-    for (auto& sum : sums) sum = L::Zero();
-    for (int d = 0; d < tile.head_size; ++d) {
-      const typename L::Float key = L::LoadHalf(keys + d * kBlock);
-      __builtin_prefetch(keys + d * kBlock + 2048, 0, 3);  // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
-      for (int q = 0; q < kQueries; ++q) sums[q] = L::Fma(key, L::Set(tile.query[first_query + q][d]), sums[q]);
-    }
-    const int from = std::max(slot - block * kBlock, 0), to = std::min(slot + count - block * kBlock, kBlock);
-    for (int q = 0; q < kQueries; ++q) {
-      float* target = out[q] + (block * kBlock + from - slot);
-      if (to - from == kBlock) {
-        L::Store(target, L::Mul(sums[q], scale));
-      } else {
-        float lanes[kBlock];
-        L::Store(lanes, L::Mul(sums[q], scale));
-        std::copy(lanes + from, lanes + to, target);
-      }
+// Scores of all slots of kBlocks blocks from `block` for kQueries queries: sums[b][q].
+template <typename L, int kQueries, int kBlocks>
+inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile, int first_query, int block,
+                                                       typename L::Float (&sums)[kBlocks][kQueries]) {
+  const int64_t block_keys = static_cast<int64_t>(tile.head_size) * KvView::kSlotsPerBlock;
+  const uint16_t* keys = tile.keys + block * block_keys;
+  for (auto& of_block : sums) {
+    for (auto& sum : of_block) sum = L::Zero();
+  }
+  for (int d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock) {
+    for (int b = 0; b < kBlocks; ++b) {
+      const typename L::Float key = L::LoadHalf(keys + b * block_keys);
+      __builtin_prefetch(keys + b * block_keys + kBlocks * 2048, 0, 3);  // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
+      for (int q = 0; q < kQueries; ++q) sums[b][q] = L::Fma(key, L::Set(tile.query[first_query + q][d]), sums[b][q]);
     }
   }
 }
+
+// Enough chains of FMAs to hide their latency: few queries walk several blocks at once, and a full tile, which computes more than it
+// reads, as many as the registers hold.
+template <typename L, int kQueries>
+constexpr int kBlocksTogether = kQueries == AttentionTile::kMost ? L::kBlocksOfFullTile : std::max(4 / kQueries, 1);
+
+// Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
+template <typename L, int kQueries>
+void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, float* const* out) {
+  constexpr int kBlock = KvView::kSlotsPerBlock, kTogether = kBlocksTogether<L, kQueries>;
+  const typename L::Float scale = L::Set(tile.scale);
+  int block = slot / kBlock;
+  const int end = slot + count, whole_end = end / kBlock;
+  if (slot % kBlock == 0) {
+    for (; block + kTogether <= whole_end; block += kTogether) {
+      typename L::Float sums[kTogether][kQueries];
+      ScoreBlocks<L, kQueries, kTogether>(tile, first_query, block, sums);
+      for (int b = 0; b < kTogether; ++b) {
+        for (int q = 0; q < kQueries; ++q) L::Store(out[q] + (block + b) * kBlock - slot, L::Mul(sums[b][q], scale));
+      }
+    }
+  }
+  for (; block * kBlock < end; ++block) {
+    typename L::Float sums[1][kQueries];
+    ScoreBlocks<L, kQueries, 1>(tile, first_query, block, sums);
+    const int from = std::max(slot - block * kBlock, 0), to = std::min(end - block * kBlock, kBlock);
+    for (int q = 0; q < kQueries; ++q) {
+      float lanes[kBlock];
+      L::Store(lanes, L::Mul(sums[0][q], scale));
+      std::copy(lanes + from, lanes + to, out[q] + (block * kBlock + from - slot));
+    }
+  }
+}
+
+// Vectors of dimensions whose sums stay in registers while positions are walked.
+template <typename L, int kQueries>
+constexpr int kVectorsOfValues = std::clamp(L::kSums / kQueries, 1, 4);
 
 // sums[q][d] += weight[q][i] * value[slot + i][d] for i ascending, over kVectors vectors of dimensions from `d`.
 template <typename L, int kQueries, int kVectors>
@@ -79,10 +106,18 @@ inline void ValueColumns(const uint16_t* values, int64_t stride, int count, cons
 template <typename L, int kQueries>
 void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums) {
   const int64_t stride = KvView::ValueStride(tile.head_size);
-  const uint16_t* values = tile.values + slot * stride;
-  int64_t d = 0;
-  for (; d + 64 <= stride; d += 64) ValueColumns<L, kQueries, 4>(values, stride, count, weights, sums, d);
-  for (; d < stride; d += 16) ValueColumns<L, kQueries, 1>(values, stride, count, weights, sums, d);
+  constexpr int kVectors = kVectorsOfValues<L, kQueries>, kAtOnce = 32;
+  const float* some[kQueries];
+  for (int first = 0; first < count; first += kAtOnce) {
+    const uint16_t* values = tile.values + (slot + first) * stride;
+    const int positions = std::min(count - first, kAtOnce);
+    for (int q = 0; q < kQueries; ++q) some[q] = weights[q] + first;
+    int64_t d = 0;
+    for (; d + 16 * kVectors <= stride; d += 16 * kVectors) {
+      ValueColumns<L, kQueries, kVectors>(values, stride, positions, some, sums, d);
+    }
+    for (; d < stride; d += 16) ValueColumns<L, kQueries, 1>(values, stride, positions, some, sums, d);
+  }
 }
 
 // Length of the longest common prefix of two paths, in positions.
