@@ -9,9 +9,12 @@
 // the second. Groups ascend. R changes which registers are used, never an operation, so a row's bits are the same alone and among 64
 // others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
-// Why R <= 6 (L::kRowsAtOnce): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6.
+// Why R <= 6 (L::kRowsAtOnce): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6. Where
+// there are 16, one tile at a time is multiplied (L::kTilesTogether), and the float sums wait in the first-level cache.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "tessera/quant/matmul_kernels.h"
@@ -45,6 +48,14 @@ struct PanelSums {
   typename L::Float lanes[kRows][kTiles];
 };
 
+// Calls f(constant) for 0 .. kCount - 1.
+template <int kCount, typename F>
+inline __attribute__((always_inline)) void Unrolled(F f) {
+  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, kIndex>()), ...);
+  }(std::make_integer_sequence<int, kCount>());
+}
+
 // Where an integer sum starts: minus the code of zero times the sum of the activations. With halves, of the half's sixteen.
 template <typename Format>
 inline __attribute__((always_inline)) int32_t Start(const ActivationGroup& activations, int half) {
@@ -67,48 +78,76 @@ inline __attribute__((always_inline)) float ScaledSum(const ActivationGroup& act
   return activations.scaled_sum;
 }
 
-template <typename L, typename Format, int kRows, int kHalf, int... kQuads>
-inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header, const std::byte* group,
-                                                        const ActivationGroup* const* rows, int64_t g, PanelSums<L, kRows>& sums,
-                                                        std::integer_sequence<int, kQuads...>) {
-  typename L::Int integer[kRows][kTiles];
+// Tiles kTile and up, as many as L takes together: their integer sums over the group's half, exact.
+template <typename L, typename Format, int kRows, int kHalf, int kTile>
+inline __attribute__((always_inline)) void DotHalf(const std::byte* group, const ActivationGroup* const (&rows)[kRows],
+                                                   typename L::Int (&integer)[kRows][L::kTilesTogether]) {
+  constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
+  constexpr int kBatch = std::min(kQuads, L::template kQuadsOfPairs<Format::kBits>);
   for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTiles; ++t) integer[r][t] = L::SetInt(Start<Format>(rows[r][g], kHalf));
+    for (int t = 0; t < L::kTilesTogether; ++t) integer[r][t] = L::SetInt(Start<Format>(*rows[r], kHalf));
   }
-  constexpr int kFirst = kHalf * 4;  // Halves are quads 0..3 and 4..7; a format without halves runs all eight.
-  (
-      [&]() __attribute__((always_inline)) {
-        constexpr int j = kFirst + kQuads;
-        const typename L::Bytes w0 = Format::template Quad<L, j>(group);
-        const typename L::Bytes w1 = Format::template Quad<L, j>(group + Format::kTileBytes);
-        for (int r = 0; r < kRows; ++r) {
-          integer[r][0] = L::template Dot<Format::kBits>(integer[r][0], w0, rows[r][g].values + 4 * j);
-          integer[r][1] = L::template Dot<Format::kBits>(integer[r][1], w1, rows[r][g].values + 4 * j);
-        }
-      }(),
-      ...);
-  for (int t = 0; t < kTiles; ++t) {
-    const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
+  Unrolled<L::template kPlanes<Format::kBits> * kQuads / kBatch>([&](auto batch) __attribute__((always_inline)) {
+    constexpr int kPlane = batch.value * kBatch / kQuads, kFirst = kHalf * 4 + batch.value * kBatch % kQuads;
+    typename L::Pairs pairs[kRows][L::kTilesTogether];
     for (int r = 0; r < kRows; ++r) {
-      sums.lanes[r][t] = L::Fma(L::ToFloat(integer[r][t]), L::Mul(scale, L::Set(rows[r][g].scale)), sums.lanes[r][t]);
+      for (int t = 0; t < L::kTilesTogether; ++t) pairs[r][t] = L::BeginPairs(integer[r][t]);
     }
-    if constexpr (Format::kHasMinimum) {
-      const typename L::Float minimum = Format::template Minimum<L>(header, group, t, kHalf);
+    Unrolled<kBatch>([&](auto quad) __attribute__((always_inline)) {
+      constexpr int j = kFirst + quad.value;
+      typename L::Bytes weights[L::kTilesTogether];
+      for (int t = 0; t < L::kTilesTogether; ++t) {
+        const typename L::Bytes codes = Format::template Quad<L, j>(group + (kTile + t) * Format::kTileBytes);
+        weights[t] = L::template TakePlane<Format::kBits, kPlane>(codes);
+      }
       for (int r = 0; r < kRows; ++r) {
-        sums.lanes[r][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(rows[r][g], kHalf)), sums.lanes[r][t]);
+        for (int t = 0; t < L::kTilesTogether; ++t) {
+          pairs[r][t] = L::Dot(pairs[r][t], weights[t], rows[r]->values + 4 * j);
+        }
+      }
+    });
+    for (int r = 0; r < kRows; ++r) {
+      for (int t = 0; t < L::kTilesTogether; ++t) integer[r][t] = L::template EndPairs<kPlane>(integer[r][t], pairs[r][t]);
+    }
+  });
+}
+
+template <typename L, typename Format, int kRows, int kHalf>
+inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header, const std::byte* group,
+                                                        const ActivationGroup* const* all_rows, int64_t g,
+                                                        PanelSums<L, kRows>& sums) {
+  Unrolled<kTiles / L::kTilesTogether>([&](auto step) __attribute__((always_inline)) {
+    constexpr int kTile = step.value * L::kTilesTogether;
+    const ActivationGroup* rows[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      rows[r] = all_rows[r] + g;
+      asm volatile("" : "+r"(rows[r]));  // Or GCC keeps what the first tile has loaded for the second, on the stack.
+    }
+    typename L::Int integer[kRows][L::kTilesTogether];
+    DotHalf<L, Format, kRows, kHalf, kTile>(group, rows, integer);
+    for (int t = kTile; t < kTile + L::kTilesTogether; ++t) {
+      const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
+      for (int r = 0; r < kRows; ++r) {
+        sums.lanes[r][t] = L::Fma(L::ToFloat(integer[r][t - kTile]), L::Mul(scale, L::Set(rows[r]->scale)), sums.lanes[r][t]);
+      }
+      if constexpr (Format::kHasMinimum) {
+        const typename L::Float minimum = Format::template Minimum<L>(header, group, t, kHalf);
+        for (int r = 0; r < kRows; ++r) {
+          sums.lanes[r][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(*rows[r], kHalf)), sums.lanes[r][t]);
+        }
       }
     }
-  }
+  });
 }
 
 template <typename L, typename Format, int kRows>
 inline __attribute__((always_inline)) void AddGroup(const std::byte* header, const std::byte* group,
                                                     const ActivationGroup* const* rows, int64_t g, PanelSums<L, kRows>& sums) {
   if constexpr (Format::kHalves == 2) {
-    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums, std::make_integer_sequence<int, 4>());
-    AddGroupHalf<L, Format, kRows, 1>(header, group, rows, g, sums, std::make_integer_sequence<int, 4>());
+    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums);
+    AddGroupHalf<L, Format, kRows, 1>(header, group, rows, g, sums);
   } else {
-    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums, std::make_integer_sequence<int, 8>());
+    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums);
   }
 }
 
@@ -142,7 +181,11 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
       for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
       prefetch.next += prefetch.lines_per_group * kLine;
-      for (int64_t term = g; term < all_groups; term += pass.groups) AddGroup<L, Format, kRows>(header, group, rows, term, sums);
+      for (int64_t term = g; term < all_groups; term += pass.groups) {
+        const std::byte* weights = group;
+        asm volatile("" : "+r"(weights));  // Or GCC unpacks the group's weights before this loop, into more than all registers.
+        AddGroup<L, Format, kRows>(header, weights, rows, term, sums);
+      }
     }
   }
   StoreSums<L, kRows>(sums, pass.y, pass.y_stride, pass.outputs);

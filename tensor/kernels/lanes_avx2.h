@@ -129,18 +129,36 @@ struct LanesAvx2 {
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)}; }
 
-  // vpmaddubsw adds two products in 16 bits, saturating. Up to 7 bits that is exact (127 * 127 * 2 < 2^15); an 8-bit weight is
-  // split into its top bit and the rest, each exact (128 * 127 * 2 < 2^15).
+  // vpmaddubsw adds two products in 16 bits, saturating: 2 x 127 x the largest code. That many quads of such pairs fit into 16 bits as
+  // they are added up, whatever the weights; codes of 8 bits are taken as two of 4. Of the three instructions that a product of 8 bits
+  // in 32 takes here, two are then left out for most.
   template <int kBits>
-  TESSERA_INLINE Int Dot(Int sum, Bytes w, const int8_t* q) {
+  static constexpr int kPlanes = kBits == 8 ? 2 : 1;
+  template <int kBits>
+  static constexpr int kQuadsOfPairs = kBits == 8 ? 8 : 32767 / (2 * 127 * ((1 << kBits) - 1));
+  static constexpr int kTilesTogether = 1;
+  struct Pairs { __m256i low, high; };
+
+  template <int kBits, int kPlane>
+  TESSERA_INLINE Bytes TakePlane(Bytes w) {
+    if constexpr (kPlanes<kBits> == 1) return w;
+    return Field<4 * kPlane, 15, 0>(w);
+  }
+  TESSERA_INLINE Pairs BeginPairs(Int) { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  TESSERA_INLINE Pairs Dot(Pairs pairs, Bytes w, const int8_t* q) {
     int32_t quad;
     std::memcpy(&quad, q, sizeof quad);
     const __m256i activation = _mm256_set1_epi32(quad);
-    if constexpr (kBits <= 7) {
-      return {_mm256_add_epi32(sum.low, Products(w.low, activation)), _mm256_add_epi32(sum.high, Products(w.high, activation))};
-    } else {
-      return Dot<7>(Dot<7>(sum, And(w, 0x7f), q), And(w, static_cast<char>(0x80)), q);
-    }
+    pairs = {_mm256_add_epi16(pairs.low, _mm256_maddubs_epi16(w.low, activation)),
+             _mm256_add_epi16(pairs.high, _mm256_maddubs_epi16(w.high, activation))};
+    asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Or GCC adds up in a tree, whose leaves no registers can hold.
+    return pairs;
+  }
+  template <int kPlane>
+  TESSERA_INLINE Int EndPairs(Int sum, Pairs pairs) {
+    const __m256i scale = _mm256_set1_epi16(kPlane == 0 ? 1 : 16);
+    return {_mm256_add_epi32(sum.low, _mm256_madd_epi16(pairs.low, scale)),
+            _mm256_add_epi32(sum.high, _mm256_madd_epi16(pairs.high, scale))};
   }
 
  private:
@@ -153,9 +171,6 @@ struct LanesAvx2 {
   }
   TESSERA_INLINE Bytes And(Bytes a, char mask) {
     return {_mm256_and_si256(a.low, _mm256_set1_epi8(mask)), _mm256_and_si256(a.high, _mm256_set1_epi8(mask))};
-  }
-  TESSERA_INLINE __m256i Products(__m256i w, __m256i q) {
-    return _mm256_madd_epi16(_mm256_maddubs_epi16(w, q), _mm256_set1_epi16(1));
   }
 };
 

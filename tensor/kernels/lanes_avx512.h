@@ -99,11 +99,22 @@ struct LanesAvx512 {
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
 
   template <int kBits>
-  TESSERA_INLINE Int Dot(Int sum, Bytes w, const int8_t* q) {
+  static constexpr int kPlanes = 1;
+  template <int kBits>
+  static constexpr int kQuadsOfPairs = 8;  // vpdpbusd adds up in 32 bits.
+  static constexpr int kTilesTogether = 2;
+  using Pairs = Int;
+
+  template <int kBits, int kPlane>
+  TESSERA_INLINE Bytes TakePlane(Bytes w) { return w; }
+  TESSERA_INLINE Pairs BeginPairs(Int sum) { return sum; }
+  TESSERA_INLINE Pairs Dot(Pairs sum, Bytes w, const int8_t* q) {
     int32_t quad;
     std::memcpy(&quad, q, sizeof quad);
     return _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(quad));
   }
+  template <int kPlane>
+  TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
 
  private:
   TESSERA_INLINE __mmask16 Mask(int n) { return static_cast<__mmask16>((1u << n) - 1); }

@@ -113,14 +113,26 @@ struct LanesPortable {
   static Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
   static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
 
-  // sum[lane] += w[4 lane + i] * q[i], i = 0..3: exact whatever the weights are. kBits: how many bits of a weight are used.
+  // Sums of products, exact whatever the weights are. From BeginPairs to EndPairs each lane gains w[4 lane + i] * q[i], i = 0..3, from
+  // at most kQuadsOfPairs quads. A weight of kBits bits may be taken in kPlanes parts, one after the other.
   template <int kBits>
-  static Int Dot(Int sum, Bytes w, const int8_t* q) {
+  static constexpr int kPlanes = 1;
+  template <int kBits>
+  static constexpr int kQuadsOfPairs = 8;
+  static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.
+  using Pairs = Int;
+
+  template <int kBits, int kPlane>
+  static Bytes TakePlane(Bytes w) { return w; }
+  static Pairs BeginPairs(Int sum) { return sum; }
+  static Pairs Dot(Pairs sum, Bytes w, const int8_t* q) {
     for (int lane = 0; lane < 16; ++lane) {
       for (int i = 0; i < 4; ++i) sum.v[lane] += w.v[4 * lane + i] * q[i];
     }
     return sum;
   }
+  template <int kPlane>
+  static Int EndPairs(Int, Pairs sum) { return sum; }
 };
 
 }  // namespace tessera

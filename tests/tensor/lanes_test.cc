@@ -115,7 +115,9 @@ TEST(Lanes, DotIsExactForTheWorstWeights) {
   std::byte weights[64];
   std::memset(weights, 255, sizeof weights);
   const int8_t activations[4] = {-128, -128, -128, -128};
-  const LanesPortable::Int sum = LanesPortable::Dot<8>(LanesPortable::SetInt(5), LanesPortable::LoadBytes(weights), activations);
+  const LanesPortable::Int start = LanesPortable::SetInt(5);
+  const LanesPortable::Pairs pairs = LanesPortable::Dot(LanesPortable::BeginPairs(start), LanesPortable::LoadBytes(weights), activations);
+  const LanesPortable::Int sum = LanesPortable::EndPairs<0>(start, pairs);
   for (const int32_t lane : sum.v) EXPECT_EQ(lane, 5 - 4 * 255 * 128);
 }
 

@@ -8,6 +8,7 @@
 // inline function compiled for AVX-512 could be the copy that the linker keeps for everybody.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -147,12 +148,36 @@ class LanesProbe {
 
   // The weights a panel format passes in have kBits bits; from a few bits up to all eight, nothing may saturate.
   void Dots() {
-    const Bytes w = L::LoadBytes(input_.bytes);
-    const Int start = L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f));
-    PutInts("Dot<4>", L::template Dot<4>(start, L::template Field<0, 15, 0>(w), input_.quad));
-    PutInts("Dot<5>", L::template Dot<5>(start, L::Or(L::template Field<0, 15, 0>(w), L::template Field<3, 1, 4>(w)), input_.quad));
-    PutInts("Dot<6>", L::template Dot<6>(start, L::Or(L::template Field<0, 15, 0>(w), L::template Field<2, 3, 4>(w)), input_.quad));
-    PutInts("Dot<8>", L::template Dot<8>(start, w, input_.quad));
+    PutDots(L::LoadBytes(input_.bytes), input_.quad);
+    alignas(64) std::byte largest[64];
+    std::memset(largest, 255, sizeof largest);
+    constexpr int8_t kLeast[4] = {-127, -127, -127, -127}, kMost[4] = {127, 127, 127, 127};
+    PutDots(L::LoadBytes(largest), kLeast);
+    PutDots(L::LoadBytes(largest), kMost);
+  }
+  void PutDots(Bytes w, const int8_t* quad) {
+    PutInts("Dot, 4 bits", EightQuads<4>(L::template Field<0, 15, 0>(w), quad));
+    PutInts("Dot, 5 bits", EightQuads<5>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<3, 1, 4>(w)), quad));
+    PutInts("Dot, 6 bits", EightQuads<6>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<2, 3, 4>(w)), quad));
+    PutInts("Dot, 8 bits", EightQuads<8>(w, quad));
+  }
+  // As a kernel sums a group up, with the same weights and activations eight times.
+  template <int kBits>
+  Int EightQuads(Bytes w, const int8_t* quad) {
+    Int sum = L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f));
+    sum = OfPlane<kBits, 0>(sum, w, quad);
+    if constexpr (L::template kPlanes<kBits> == 2) sum = OfPlane<kBits, 1>(sum, w, quad);
+    return sum;
+  }
+  template <int kBits, int kPlane>
+  Int OfPlane(Int sum, Bytes w, const int8_t* quad) {
+    constexpr int kAtOnce = std::min(8, L::template kQuadsOfPairs<kBits>);
+    for (int done = 0; done < 8; done += kAtOnce) {
+      typename L::Pairs pairs = L::BeginPairs(sum);
+      for (int i = 0; i < kAtOnce; ++i) pairs = L::Dot(pairs, L::template TakePlane<kBits, kPlane>(w), quad);
+      sum = L::template EndPairs<kPlane>(sum, pairs);
+    }
+    return sum;
   }
 
   void Functions() {
