@@ -1,6 +1,7 @@
 #include "tessera/npu/host/host_device.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
@@ -68,8 +69,12 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
   RETURN_IF_ERROR(GrowTo(private_, scratch_bytes * pool_.threads()));
+  const int64_t shares = static_cast<int64_t>(graph.compiled.graph.operators.size()) * pool_.threads();
+  RETURN_IF_ERROR(GrowTo(taken_, shares * static_cast<int64_t>(sizeof(TakenParts))));
+  TakenParts* const taken = taken_.as<TakenParts>();
+  std::uninitialized_value_construct_n(taken, shares);
   const HostRun run = {graph, arguments, matmul_, RowKernelsFor(options_.path), pool_, arena_.data(), rounded_.data(),
-                       private_.data(), scratch_bytes, longest};
+                       private_.data(), scratch_bytes, taken, longest};
   pool_.Run([&run](int index) { Worker(run, index).Run(); });
   return absl::OkStatus();
 }

@@ -52,6 +52,7 @@ class HostDevice : public Device {
   std::vector<std::unique_ptr<LoadedGraph>> graphs_;
   AlignedBuffer arena_;      // Scratch buffers, shared by all graphs: only one runs at a time.
   AlignedBuffer rounded_;    // A pass's rows rounded to 8 bits for the product at hand.
+  AlignedBuffer taken_;      // What workers have taken of each operator's work.
   AlignedBuffer private_;    // Per worker: a single row's scratch, its rounded copy, attention scores.
 };
 

@@ -7,6 +7,11 @@
 #include "tessera/quant/panels/panel_format.h"
 
 namespace tessera {
+namespace {
+
+constexpr int64_t kPartsOfWorker = 8;  // A worker that is held up keeps the others waiting for one part at most.
+
+}  // namespace
 
 int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path) {
   const int64_t scores = AttentionScratch(longest_path, graph.widest_head) * static_cast<int64_t>(sizeof(float));
@@ -26,6 +31,7 @@ float* Worker::OwnScores() const {
 void Worker::Run() {
   const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
   for (size_t i = 0; i < operators.size(); ++i) {
+    taken_ = run_.taken + i * workers_;
     if (!single_ && run_.graph.meet_before[i]) run_.pool.Barrier();
     std::visit([this](const auto& op) { Execute(op); }, operators[i]);
   }
@@ -114,14 +120,22 @@ void Worker::Execute(const Linear& op) {
   run_.pool.Barrier();
 }
 
-// The panels of all products in a row, cut into equal bytes: worker w takes those that start in its part.
+// The panels of all products in a row, cut into parts of equal bytes.
 void Worker::MultiplyShare(const Linear& op, RowSource rounded) {
-  int64_t total = 0;
+  int64_t bytes = 0, panels = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
-    total += weight.panels * weight.panel_bytes;
+    bytes += weight.panels * weight.panel_bytes;
+    panels += weight.panels;
   }
-  const int64_t begin = total / workers_ * index_, end = index_ + 1 == workers_ ? total : total / workers_ * (index_ + 1);
+  const int64_t parts = workers_ == 1 ? 1 : std::min(panels, workers_ * kPartsOfWorker);
+  ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
+    MultiplyBytes(op, rounded, bytes / parts * part, part + 1 == parts ? bytes : bytes / parts * (part + 1));
+  });
+}
+
+// The panels that start in bytes [begin, end).
+void Worker::MultiplyBytes(const Linear& op, RowSource rounded, int64_t begin, int64_t end) {
   int64_t start = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
@@ -194,26 +208,15 @@ void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int 
   }
 }
 
-// The query vectors of all rows, key/value head by key/value head, cut so that each worker walks equally many positions.
+// The query vectors of all rows, key/value head by key/value head. Those of one row walk the same positions: more parts than workers
+// would only load keys more often.
 void Worker::Execute(const Attention& op) {
-  const RunArguments& arguments = run_.arguments;
-  const int64_t group = op.heads / arguments.kv.heads(), queries = arguments.rows * group * arguments.kv.heads();
-  const auto cost = [&](int64_t row) {
-    int64_t length = 0;
-    for (const SlotRange& range : arguments.paths[row]) length += range.count;
-    return op.window > 0 ? std::min<int64_t>(length, op.window) : length;
-  };
-  int64_t total = 0;
-  for (int64_t r = 0; r < arguments.rows; ++r) total += cost(r) * group;
-  total *= arguments.kv.heads();
-  int64_t walked = 0, begin = queries, end = queries;
-  const int64_t from = total * index_ / workers_, to = total * (index_ + 1) / workers_;
-  for (int64_t i = 0; i < queries; ++i) {
-    if (begin == queries && walked >= from) begin = i;
-    if (walked >= to && index_ + 1 < workers_) { end = i; break; }
-    walked += cost(i / group % arguments.rows);
-  }
-  AttendShare(op, begin, end);
+  const int64_t queries = static_cast<int64_t>(run_.arguments.rows) * op.heads;
+  const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfWorker, CeilDiv(queries, int64_t{AttentionTile::kMost}));
+  ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
+    const Share share = ShareOf(queries, static_cast<int>(part), static_cast<int>(parts));
+    AttendShare(op, share.begin, share.end);
+  });
   run_.pool.Barrier();
 }
 

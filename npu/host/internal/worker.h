@@ -6,6 +6,7 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/npu/host/internal/loaded_graph.h"
 #include "tessera/npu/host/internal/row_kernels.h"
+#include "tessera/npu/host/internal/shared_work.h"
 #include "tessera/quant/matmul_kernels.h"
 
 namespace tessera {
@@ -21,6 +22,7 @@ struct HostRun {
   std::byte* rounded;          // QuantizedRows of all rows.
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
+  TakenParts* taken;           // operators x workers, all 0.
   int longest_path;            // Positions of the longest path of any row.
 };
 
@@ -51,6 +53,7 @@ class Worker {
   RowSource RoundRows(const Linear& op);
   bool AnyRounded(const Linear& op) const;
   void MultiplyShare(const Linear& op, RowSource rounded);
+  void MultiplyBytes(const Linear& op, RowSource rounded, int64_t begin, int64_t end);
   void MultiplyPanels(const Linear& op, const Product& product, RowSource rounded, Share panels);
   void AdaptShare(const Linear& op, const Product& product, Share panels);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
@@ -69,6 +72,7 @@ class Worker {
   const bool single_;      // One row: every worker computes its row operators for itself.
   const Share mine_;       // The rows whose row operators fall to this worker.
   std::byte* const scratch_;
+  TakenParts* taken_ = nullptr;  // Of the operator at hand, one for each worker.
 };
 
 // Scratch of one worker for this graph, in bytes.

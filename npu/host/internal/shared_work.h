@@ -1,0 +1,35 @@
+// One operator's work, cut into parts that workers take as they come to them, so that none waits for one that was held up.
+//
+//   std::vector<TakenParts> taken(workers);                        // all 0 before the workers begin; one vector for each operator
+//   ForEachPart(taken.data(), worker, workers, parts, [&](int64_t part) { ... });    // on every worker; each part is done once
+//
+// Every worker has a share of neighbouring parts, which it takes in order; then it helps the others with what is left of theirs. Who
+// does a part does not matter to any bit. Costs one atomic increment a part on a cache line that others touch only at the end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tessera/base/thread_pool.h"
+
+namespace tessera {
+
+struct alignas(64) TakenParts {
+  std::atomic<int64_t> count{0};  // Of a worker's share, by whomever.
+};
+
+template <typename F>
+void ForEachPart(TakenParts* taken, int worker, int workers, int64_t parts, F f) {
+  for (int i = 0; i < workers; ++i) {
+    const int owner = (worker + i) % workers;
+    const Share share = ShareOf(parts, owner, workers);
+    const int64_t count = share.end - share.begin;
+    std::atomic<int64_t>& next = taken[owner].count;
+    while (next.load(std::memory_order_relaxed) < count) {  // Before it is changed: others' lines are left alone when all is taken.
+      const int64_t part = next.fetch_add(1, std::memory_order_relaxed);
+      if (part < count) f(share.begin + part);
+    }
+  }
+}
+
+}  // namespace tessera
