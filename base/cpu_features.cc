@@ -8,30 +8,42 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace tessera {
 namespace {
 
-constexpr KernelPath kAllPaths[] = {KernelPath::kPortable, KernelPath::kAvx2, KernelPath::kAvx512Vnni};  // Slowest first.
+// On each processor the slowest first.
+constexpr struct { KernelPath path; absl::string_view name; } kAllPaths[] = {
+    {KernelPath::kPortable, "portable"},
+    {KernelPath::kAvx2, "avx2"},
+    {KernelPath::kAvx512Vnni, "avx512"},
+    {KernelPath::kNeon, "neon"},
+};
 
-// What the path's files are compiled for (cmake/TesseraLayer.cmake) must all be there, in the CPU and in the system's saved state.
+// What the path's files are compiled for (cmake/TesseraKernels.cmake) must all be there, in the CPU and in the system's saved state.
 bool CpuSupports(KernelPath path) {
+  if (path == KernelPath::kPortable) return true;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // Not every compiler knows the name f16c: leaf 1, ECX, bit 29. Its registers are AVX's, which the built-in checks.
   unsigned eax, ebx, ecx = 0, edx;
   const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29 & 1) != 0;
   const bool avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  switch (path) {
-    case KernelPath::kPortable: return true;
-    case KernelPath::kAvx2: return avx2;
-    case KernelPath::kAvx512Vnni:
-      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
+  if (path == KernelPath::kAvx2) return avx2;
+  if (path == KernelPath::kAvx512Vnni) {
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
   }
+#elif defined(__aarch64__)
+  // Dot products, and what armv8.2-a has beyond the baseline that a compiler might use unasked.
+  constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_ATOMICS | HWCAP_ASIMDRDM | HWCAP_CRC32;
+  if (path == KernelPath::kNeon) return (getauxval(AT_HWCAP) & kNeeded) == kNeeded;
 #endif
-  return path == KernelPath::kPortable;
+  return false;
 }
 
 std::string SupportedNames() {
@@ -42,19 +54,17 @@ std::string SupportedNames() {
 }  // namespace
 
 absl::string_view KernelPathName(KernelPath path) {
-  switch (path) {
-    case KernelPath::kPortable: return "portable";
-    case KernelPath::kAvx2: return "avx2";
-    case KernelPath::kAvx512Vnni: return "avx512";
+  for (const auto& known : kAllPaths) {
+    if (known.path == path) return known.name;
   }
   return "unknown";
 }
 
 absl::StatusOr<KernelPath> KernelPathFromName(absl::string_view name) {
   if (name == "auto") return BestKernelPath();
-  for (KernelPath path : kAllPaths) {
-    if (name != KernelPathName(path)) continue;
-    if (CpuSupports(path)) return path;
+  for (const auto& known : kAllPaths) {
+    if (name != known.name) continue;
+    if (CpuSupports(known.path)) return known.path;
     return absl::FailedPreconditionError(
         absl::StrCat("kernel path \"", name, "\": this CPU lacks it, expected one of auto, ", SupportedNames()));
   }
@@ -63,8 +73,8 @@ absl::StatusOr<KernelPath> KernelPathFromName(absl::string_view name) {
 
 std::vector<KernelPath> SupportedKernelPaths() {
   std::vector<KernelPath> paths;
-  for (KernelPath path : kAllPaths) {
-    if (CpuSupports(path)) paths.push_back(path);
+  for (const auto& known : kAllPaths) {
+    if (CpuSupports(known.path)) paths.push_back(known.path);
   }
   return paths;
 }

@@ -14,9 +14,9 @@
 
 namespace tessera {
 
-enum class KernelPath { kPortable, kAvx2, kAvx512Vnni };
+enum class KernelPath { kPortable, kAvx2, kAvx512Vnni, kNeon };
 
-// "portable", "avx2", "avx512".
+// "portable", "avx2", "avx512", "neon".
 absl::string_view KernelPathName(KernelPath path);
 
 // Accepts the names above and "auto" (BestKernelPath). InvalidArgument lists the names this CPU supports;

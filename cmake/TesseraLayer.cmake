@@ -5,10 +5,8 @@
 # tessera_build(NAMES): creates these layers (all if none is named), what they link, and their tests:
 #   tessera::NAME  the library, for others in this build (for apps: bin/tessera_X per apps/X.cc; apps/common/*.cc goes into each)
 #   check-NAME     builds and runs the tests of NAME: one program from tests/NAME/*_test.cc, in ctest under the label NAME
-#
-# Files named `*_avx2.cc` and `*_avx512.cc` are compiled for that instruction set, and nothing else is: base/cpu_features decides
-# at run time whether they are called.
 include(tessera-find)
+include(TesseraKernels)
 include(TesseraInstall)
 
 macro(tessera_layer name)
@@ -61,31 +59,11 @@ endfunction()
 # No path of this machine gets into what is installed by way of __FILE__.
 set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
 
-set(TESSERA_AVX2_FLAGS -mavx2 -mfma -mf16c)
-set(TESSERA_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
-    -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own AVX-512 header.
-
-# No errno: sqrt is then one instruction, not a call.
-function(tessera_kernel_flags)
-  foreach(source ${ARGN})
-    if(source MATCHES "_avx2\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TESSERA_KERNEL_OPTIMIZATION};-fno-math-errno;${TESSERA_AVX2_FLAGS}")
-    elseif(source MATCHES "_avx512\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TESSERA_KERNEL_OPTIMIZATION};-fno-math-errno;${TESSERA_AVX512_FLAGS}")
-    elseif(source MATCHES "_portable\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TESSERA_KERNEL_OPTIMIZATION};-fno-math-errno")
-    endif()
-  endforeach()
-endfunction()
-
 # Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
 # static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
 function(tessera_create_library layer)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.cc)
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(FILTER sources EXCLUDE REGEX "_avx(2|512)\\.cc$")
-  endif()
-  tessera_kernel_flags(${sources})
+  tessera_kernels(sources)
   set(hidden ${sources})
   list(FILTER hidden INCLUDE REGEX "/(internal|kernels)/")
   set_property(SOURCE ${hidden} APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
@@ -156,7 +134,7 @@ function(tessera_create_tests layer)
     tessera_create_test_main()
   endif()
   file(GLOB fakes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
-  tessera_kernel_flags(${fakes})
+  tessera_kernels(fakes)
   set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # Made without an instruction set's flags.
   add_executable(tessera_${layer}_tests ${sources} ${fakes})
   target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main)

@@ -12,6 +12,8 @@ const MatMulKernels& MatMulKernelsFor(KernelPath path) {
 #if defined(__x86_64__)
     case KernelPath::kAvx2: return kMatMulAvx2;
     case KernelPath::kAvx512Vnni: return kMatMulAvx512;
+#elif defined(__aarch64__)
+    case KernelPath::kNeon: return kMatMulNeon;
 #endif
     default: break;
   }

@@ -6,7 +6,7 @@ DEFINE_string(model, "", "FILE|The model, a GGUF file. Without it: that of scrip
 DEFINE_int32(threads, 0, "N|Threads that compute; 0: one per core. The text is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");
-DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2 or avx512. All give the same bits.");
+DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
 DEFINE_bool(dry_run, false, "|Load no weights; say what a run would load and the memory it takes.");
 

@@ -10,6 +10,8 @@ const RowKernels& RowKernelsFor(KernelPath path) {
 #if defined(__x86_64__)
     case KernelPath::kAvx2: return kRowAvx2;
     case KernelPath::kAvx512Vnni: return kRowAvx512;
+#elif defined(__aarch64__)
+    case KernelPath::kNeon: return kRowNeon;
 #endif
     default: break;
   }

@@ -25,6 +25,6 @@ constexpr MatMulKernels KernelTable(KernelPath path) {
   return TableOf<L, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL>(path);
 }
 
-extern const MatMulKernels kMatMulPortable, kMatMulAvx2, kMatMulAvx512;
+extern const MatMulKernels kMatMulPortable, kMatMulAvx2, kMatMulAvx512, kMatMulNeon;
 
 }  // namespace tessera

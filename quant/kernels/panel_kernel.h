@@ -56,10 +56,11 @@ inline __attribute__((always_inline)) void Unrolled(F f) {
   }(std::make_integer_sequence<int, kCount>());
 }
 
-// Where an integer sum starts: minus the code of zero times the sum of the activations. With halves, of the half's sixteen.
-template <typename Format>
+// Where an integer sum starts: minus the code of zero, less what L::TakePlane takes off by itself, times the sum of the activations;
+// with halves, of the half's sixteen.
+template <typename L, typename Format>
 inline __attribute__((always_inline)) int32_t Start(const ActivationGroup& activations, int half) {
-  constexpr int kZero = Format::kZero;
+  constexpr int kZero = Format::kZero - L::template kTakenOff<Format::kBits>;
   if constexpr (kZero == 0) {
     return 0;
   } else if constexpr (Format::kHalves == 2) {
@@ -85,7 +86,7 @@ inline __attribute__((always_inline)) void DotHalf(const std::byte* group, const
   constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
   constexpr int kBatch = std::min(kQuads, L::template kQuadsOfPairs<Format::kBits>);
   for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < L::kTilesTogether; ++t) integer[r][t] = L::SetInt(Start<Format>(*rows[r], kHalf));
+    for (int t = 0; t < L::kTilesTogether; ++t) integer[r][t] = L::SetInt(Start<L, Format>(*rows[r], kHalf));
   }
   Unrolled<L::template kPlanes<Format::kBits> * kQuads / kBatch>([&](auto batch) __attribute__((always_inline)) {
     constexpr int kPlane = batch.value * kBatch / kQuads, kFirst = kHalf * 4 + batch.value * kBatch % kQuads;

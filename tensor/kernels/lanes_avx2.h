@@ -135,6 +135,8 @@ struct LanesAvx2 {
   template <int kBits>
   static constexpr int kPlanes = kBits == 8 ? 2 : 1;
   template <int kBits>
+  static constexpr int kTakenOff = 0;
+  template <int kBits>
   static constexpr int kQuadsOfPairs = kBits == 8 ? 8 : 32767 / (2 * 127 * ((1 << kBits) - 1));
   static constexpr int kTilesTogether = 1;
   struct Pairs { __m256i low, high; };

@@ -101,6 +101,8 @@ struct LanesAvx512 {
   template <int kBits>
   static constexpr int kPlanes = 1;
   template <int kBits>
+  static constexpr int kTakenOff = 0;
+  template <int kBits>
   static constexpr int kQuadsOfPairs = 8;  // vpdpbusd adds up in 32 bits.
   static constexpr int kTilesTogether = 2;
   using Pairs = Int;

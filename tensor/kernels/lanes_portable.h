@@ -4,9 +4,9 @@
 //   L::Float sum = L::Fma(L::Load(a), L::Load(b), L::Zero());
 //   float total = L::Sum(sum);                       // a fixed tree: lane i with i+8, then +4, +2, +1
 //
-// A kernel is a template over one of LanesPortable, LanesAvx2, LanesAvx512, written once and compiled per instruction set.
+// A kernel is a template over LanesPortable or a sister (LanesAvx2, LanesAvx512, LanesNeon), written once and compiled for each.
 // Sixteen is part of the numeric contract: reductions keep 16 partial sums (index mod 16) and join them by one tree, whatever
-// the width of the CPU's registers. Everything here is exact or rounded once, so the three agree (tests/tensor/lanes_test.cc).
+// the width of the CPU's registers. Everything here is exact or rounded once, so all agree (tests/tensor/lanes_test.cc).
 #pragma once
 
 #include <cmath>
@@ -114,9 +114,12 @@ struct LanesPortable {
   static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
 
   // Sums of products, exact whatever the weights are. From BeginPairs to EndPairs each lane gains w[4 lane + i] * q[i], i = 0..3, from
-  // at most kQuadsOfPairs quads. A weight of kBits bits may be taken in kPlanes parts, one after the other.
+  // at most kQuadsOfPairs quads. A weight of kBits bits may be taken in kPlanes parts, one after the other, and with kTakenOff less
+  // than it is, where that multiplies best: a kernel begins its sums that much higher.
   template <int kBits>
   static constexpr int kPlanes = 1;
+  template <int kBits>
+  static constexpr int kTakenOff = 0;
   template <int kBits>
   static constexpr int kQuadsOfPairs = 8;
   static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.

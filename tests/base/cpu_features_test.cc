@@ -33,7 +33,7 @@ TEST(CpuFeatures, PathsComeSlowestFirstAndTheBestIsTheLast) {
 
 TEST(CpuFeatures, ANameIsAcceptedExactlyWhereTheCpuCanRunIt) {
   const std::vector<KernelPath> supported = SupportedKernelPaths();
-  for (KernelPath path : {KernelPath::kPortable, KernelPath::kAvx2, KernelPath::kAvx512Vnni}) {
+  for (KernelPath path : {KernelPath::kPortable, KernelPath::kAvx2, KernelPath::kAvx512Vnni, KernelPath::kNeon}) {
     const absl::StatusOr<KernelPath> found = KernelPathFromName(KernelPathName(path));
     if (std::find(supported.begin(), supported.end(), path) != supported.end()) {
       ASSERT_TRUE(found.ok()) << found.status();

@@ -1,4 +1,5 @@
-// Of tensor/kernels/lanes_{portable,avx2,avx512}.h and elementwise.h.
+// Of tensor/kernels/lanes_{portable,avx2,avx512,neon}.h and elementwise.h.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,13 +16,17 @@ namespace {
 
 using Probe = void (*)(const LanesInput&, LanesResults&);
 
-// Null where this CPU lacks the instructions.
+// Null where this build has no such lanes.
 Probe ProbeOf(KernelPath path) {
-  for (const KernelPath supported : SupportedKernelPaths()) {
-    if (supported != path) continue;
-    return path == KernelPath::kAvx2 ? ProbeLanesAvx2 : path == KernelPath::kAvx512Vnni ? ProbeLanesAvx512 : ProbeLanesPortable;
+  switch (path) {
+#if defined(__x86_64__)
+    case KernelPath::kAvx2: return ProbeLanesAvx2;
+    case KernelPath::kAvx512Vnni: return ProbeLanesAvx512;
+#elif defined(__aarch64__)
+    case KernelPath::kNeon: return ProbeLanesNeon;
+#endif
+    default: return nullptr;
   }
-  return nullptr;
 }
 
 float FromBits(uint32_t bits) {
@@ -79,8 +84,12 @@ void ExpectSame(const LanesResults& found, const LanesResults& expected) {
 }
 
 void ExpectPathMatchesPortable(KernelPath path) {
+  const std::vector<KernelPath> supported = SupportedKernelPaths();
+  if (std::count(supported.begin(), supported.end(), path) == 0) {
+    GTEST_SKIP() << "this CPU lacks the instructions of " << std::string(KernelPathName(path));
+  }
   const Probe probe = ProbeOf(path);
-  if (probe == nullptr) GTEST_SKIP() << "this CPU lacks the instructions of " << std::string(KernelPathName(path));
+  ASSERT_NE(probe, nullptr);
   SeededRandom random(20);
   LanesResults found, expected;
   for (int round = 0; round < 3000 && !testing::Test::HasFatalFailure(); ++round) {
@@ -93,6 +102,7 @@ void ExpectPathMatchesPortable(KernelPath path) {
 
 TEST(Lanes, Avx2GivesThePortableBits) { ExpectPathMatchesPortable(KernelPath::kAvx2); }
 TEST(Lanes, Avx512GivesThePortableBits) { ExpectPathMatchesPortable(KernelPath::kAvx512Vnni); }
+TEST(Lanes, NeonGivesThePortableBits) { ExpectPathMatchesPortable(KernelPath::kNeon); }
 
 TEST(Lanes, HeaderExample) {
   using L = LanesPortable;

@@ -50,6 +50,6 @@ struct RowKernels {
 
 const RowKernels& RowKernelsFor(KernelPath path);
 
-extern const RowKernels kRowPortable, kRowAvx2, kRowAvx512;
+extern const RowKernels kRowPortable, kRowAvx2, kRowAvx512, kRowNeon;
 
 }  // namespace tessera

@@ -2,7 +2,7 @@
 // for any CPU can compare instruction sets.
 //
 //   LanesResults results;
-//   ProbeLanesPortable(input, results);          // the other two only on a CPU that has the instructions
+//   ProbeLanesPortable(input, results);          // the others only on a CPU that has the instructions
 //
 // One file per instruction set holds the instantiation. Everything here is a template over the lanes or plain data: an ordinary
 // inline function compiled for AVX-512 could be the copy that the linker keeps for everybody.
@@ -42,6 +42,7 @@ struct LanesResults {
 void ProbeLanesPortable(const LanesInput& input, LanesResults& results);
 void ProbeLanesAvx2(const LanesInput& input, LanesResults& results);
 void ProbeLanesAvx512(const LanesInput& input, LanesResults& results);
+void ProbeLanesNeon(const LanesInput& input, LanesResults& results);
 
 template <typename L>
 class LanesProbe {
@@ -164,7 +165,8 @@ class LanesProbe {
   // As a kernel sums a group up, with the same weights and activations eight times.
   template <int kBits>
   Int EightQuads(Bytes w, const int8_t* quad) {
-    Int sum = L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f));
+    const int taken_off = L::template kTakenOff<kBits> * 8 * (quad[0] + quad[1] + quad[2] + quad[3]);
+    Int sum = L::AddInt(L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f)), L::SetInt(taken_off));
     sum = OfPlane<kBits, 0>(sum, w, quad);
     if constexpr (L::template kPlanes<kBits> == 2) sum = OfPlane<kBits, 1>(sum, w, quad);
     return sum;

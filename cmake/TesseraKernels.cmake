@@ -1,0 +1,35 @@
+# The instruction sets of kernels. A file named *_NAME.cc is compiled with the flags of NAME if the processor built for can have it,
+# and left out if not; nothing else is compiled for more than the processor's baseline. base/cpu_features decides at run time
+# whether such code is called, so it must ask for all that the flags name.
+#
+#   tessera_instruction_set(NAME PROCESSORS FLAGS...)   PROCESSORS: a regular expression that CMAKE_SYSTEM_PROCESSOR matches
+#   tessera_kernels(LIST)                               of the sources in LIST, leaves out and sets flags as said above
+#
+# How to add one: docs/adding_an_instruction_set.md.
+
+macro(tessera_instruction_set name processors)
+  list(APPEND tessera_instruction_sets ${name})
+  set(tessera_${name}_PROCESSORS "${processors}")
+  set(tessera_${name}_FLAGS ${ARGN})
+endmacro()
+
+tessera_instruction_set(portable ".*")
+tessera_instruction_set(avx2 "x86_64|AMD64" -mavx2 -mfma -mf16c)
+tessera_instruction_set(avx512 "x86_64|AMD64" -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c
+  -mprefer-vector-width=512 -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own AVX-512 header.
+tessera_instruction_set(neon "aarch64|arm64" -march=armv8.2-a+dotprod)
+
+# No errno: sqrt is then one instruction, not a call.
+function(tessera_kernels list)
+  foreach(name ${tessera_instruction_sets})
+    set(kernels ${${list}})
+    list(FILTER kernels INCLUDE REGEX "_${name}\\.cc$")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${tessera_${name}_PROCESSORS})$")
+      set_property(SOURCE ${kernels} APPEND PROPERTY
+        COMPILE_OPTIONS ${TESSERA_KERNEL_OPTIMIZATION} -fno-math-errno ${tessera_${name}_FLAGS})
+    else()
+      list(REMOVE_ITEM ${list} ${kernels})
+    endif()
+  endforeach()
+  return(PROPAGATE ${list})
+endfunction()
