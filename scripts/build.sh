@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Tessera (Release): all targets, or those named.
 #
-#   scripts/build.sh [--build-dir build] [--type Release] [TARGET...]
+#   scripts/build.sh [--build-dir build] [--type Release] [-DNAME=VALUE...] [TARGET...]
 #
 # The types with sanitizers (cmake/TesseraSanitizers.cmake) are built by clang++-19.
 set -euo pipefail
@@ -9,14 +9,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 build=$root/build
 type=Release
-compiler=()
+definitions=()
 targets=()
 while (($# > 0)); do
   case $1 in
     --build-dir) build=${2:?--build-dir needs a folder}; shift 2 ;;
     --build-dir=*) build=${1#*=}; shift ;;
     --type) type=${2:?--type needs a build type}; shift 2 ;;
-    -*) die "unknown flag $1; usage: scripts/build.sh [--build-dir DIR] [--type TYPE] [TARGET...]" ;;
+    -D?*=*) definitions+=("$1"); shift ;;
+    -*) die "unknown flag $1; usage: scripts/build.sh [--build-dir DIR] [--type TYPE] [-DNAME=VALUE...] [TARGET...]" ;;
     *) targets+=("$1"); shift ;;
   esac
 done
@@ -24,9 +25,9 @@ done
 mkdir -p "$build"
 # Once configured, ninja itself runs cmake again when a CMakeLists.txt or the list of sources changes.
 if [[ ! -f $build/build.ninja ]]; then
-  if [[ $type == *Sanitizer ]]; then compiler=(-DCMAKE_CXX_COMPILER=clang++-19); fi
+  if [[ $type == *Sanitizer ]]; then definitions+=(-DCMAKE_CXX_COMPILER=clang++-19); fi
   run_logged "configuring" "$build/configure.log" \
-    cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE="$type" "${compiler[@]}" || die "cmake could not configure $build"
+    cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE="$type" "${definitions[@]}" || die "cmake could not configure $build"
 fi
 run_logged "building" "$build/build.log" ninja -C "$build" "${targets[@]}" || die "the build stopped at an error"
 say "build: up to date in $build"

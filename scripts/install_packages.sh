@@ -1,22 +1,33 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build and the tests need. Does nothing (in a few milliseconds) if all are there.
 #
-#   scripts/install_packages.sh [--sanitizers]
+#   scripts/install_packages.sh [--sanitizers] [--arm64]
+#   scripts/install_packages.sh --libraries
 #
 # --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/fuzz.sh need.
+# --arm64: also the cross compiler and the emulator of scripts/test_arm64.sh.
+# --libraries: installs nothing and prints the packages of libraries, one a line.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-packages=(
-  g++ cmake ninja-build pkg-config                  # build
+libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
   libpcre2-dev nlohmann-json3-dev libeigen3-dev     # tokenizers, JSON, reference operators
   libgtest-dev                                      # tests
+)
+packages=(
+  g++ cmake ninja-build pkg-config                  # build
+  "${libraries[@]}"
   python3 python3-pip ca-certificates               # checks, fetching models
 )
-if [[ ${1:-} == --sanitizers ]]; then
-  packages+=(clang-19 libclang-rt-19-dev llvm-19)   # sanitizers, fuzzing and its coverage
-fi
+for argument in "$@"; do
+  case $argument in
+    --sanitizers) packages+=(clang-19 libclang-rt-19-dev llvm-19) ;;        # sanitizers, fuzzing and its coverage
+    --arm64) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+    --libraries) printf '%s\n' "${libraries[@]}"; exit 0 ;;
+    *) die "unknown argument $argument; usage: scripts/install_packages.sh [--sanitizers] [--arm64] | --libraries" ;;
+  esac
+done
 
 missing_packages() {
   local -A installed=()

@@ -41,6 +41,11 @@ show_progress() {
   done
 }
 
+# The files in which this machine names its sources of Debian 12, one a line.
+bookworm_sources() {
+  grep -lsE '(^|\s)bookworm(-\w+)?(\s|$)' /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources || true
+}
+
 # Runs COMMAND with its output in LOG and a progress line. If it fails: the end of LOG, and COMMAND's status.
 run_logged() {
   local what=$1 log=$2 status=0 ticker

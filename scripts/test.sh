@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds everything and runs all tests and checks; the last line is "N passed, N failed".
 #
-#   scripts/test.sh [--quick | --sanitize | --fuzz]
+#   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64]
 #
 # --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
 # every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
-# each fuzz target for a minute and no more.
+# each fuzz target for a minute and no more, --arm64 scripts/test_arm64.sh and no more, which no other run does.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,12 +13,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 quick=false
 sanitize=false
 fuzz=false
+arm64=false
 for argument in "$@"; do
   case $argument in
     --quick) quick=true ;;
     --sanitize) sanitize=true ;;
     --fuzz) fuzz=true ;;
-    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize | --fuzz]" ;;
+    --arm64) arm64=true ;;
+    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize | --fuzz | --arm64]" ;;
   esac
 done
 build=$root/build
@@ -118,6 +120,10 @@ fuzzing() {
   return "$status"
 }
 
+if $arm64; then
+  stage arm64 "$root/scripts/test_arm64.sh" --results "$results/arm64" || true
+  finish
+fi
 if $quick; then need packages "$root/scripts/install_packages.sh"
 else need packages "$root/scripts/install_packages.sh" --sanitizers; fi
 if $sanitize || $fuzz; then

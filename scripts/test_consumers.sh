@@ -99,9 +99,9 @@ all_headers() {
 # without it may meet them.
 kernels_are_apart() {
   nm -AC "$work"/runtime/installed/lib/libtessera_*.a 2>/dev/null |
-    sed -nE 's/.*_avx(2|512)\.cc\.o:[0-9a-f]+ [WVu] //p' >"$work/shared_functions.txt"
-  if grep -vE 'Avx(2|512)' "$work/shared_functions.txt"; then return 1; fi
-  [[ -s $work/shared_functions.txt || $(uname -m) != x86_64 ]]
+    sed -nE 's/.*_(avx2|avx512|neon)\.cc\.o:[0-9a-f]+ [WVu] //p' >"$work/shared_functions.txt"
+  if grep -vE 'Avx2|Avx512|Neon' "$work/shared_functions.txt"; then return 1; fi
+  [[ -s $work/shared_functions.txt ]]
   echo "$(wc -l <"$work/shared_functions.txt") functions name their instruction set"
 }
 

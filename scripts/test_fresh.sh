@@ -29,10 +29,8 @@ mkdir -p "$logs"
 trap 'rm -rf --one-file-system "$work"' EXIT
 
 make_chroot() {
-  local sources=() list
-  for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
-    if grep -qE '(^|\s)bookworm(-\w+)?(\s|$)' "$list" 2>/dev/null; then sources+=("$list"); fi
-  done
+  local sources
+  mapfile -t sources < <(bookworm_sources)
   ((${#sources[@]} > 0)) || die "apt's sources on this machine name no bookworm"
   apt-config dump | grep -E '^Acquire::(https?|Retries|ForceIPv4)\b' >"$work/apt.conf" || true
   run_logged "making a Debian 12" "$logs/mmdebstrap.log" \
