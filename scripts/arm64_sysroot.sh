@@ -7,6 +7,7 @@
 # its own, with this machine's sources and proxies, and finds out what the libraries depend on. Needs no root.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+(($# == 0)) || die "unknown argument $1; usage: scripts/arm64_sysroot.sh"
 
 mapfile -t packages < <("$root/scripts/install_packages.sh" --libraries)
 packages+=(libc6-dev libstdc++6)

@@ -120,18 +120,15 @@ fuzzing() {
   return "$status"
 }
 
-if $arm64; then
-  stage arm64 "$root/scripts/test_arm64.sh" --results "$results/arm64" || true
-  finish
-fi
 if $quick; then need packages "$root/scripts/install_packages.sh"
 else need packages "$root/scripts/install_packages.sh" --sanitizers; fi
-if $sanitize || $fuzz; then
+if $sanitize || $fuzz || $arm64; then
   if $sanitize; then
     need models fetch_models
     stage sanitizers sanitizer_tests || true
   fi
   if $fuzz; then stage fuzzing fuzzing || true; fi
+  if $arm64; then stage arm64 "$root/scripts/test_arm64.sh" --results "$results/arm64" || true; fi
   finish
 fi
 need build "$root/scripts/build.sh"

@@ -32,9 +32,10 @@ finish() {
 }
 
 build_tests() {
-  local layers=(base tensor quant npu storage model) sysroot
+  local layers=(base tensor quant npu storage model) sysroot model
   "$root/scripts/install_packages.sh" --arm64 || return 1
   sysroot=$("$root/scripts/arm64_sysroot.sh") || return 1
+  for model in smollm2 gemma3; do "$root/scripts/fetch_model.sh" "$model" >/dev/null || return 1; done  # Tests of model read them.
   layers=("${layers[@]/#/tessera_}")
   "$root/scripts/build.sh" --build-dir "$build" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/arm64-toolchain.cmake" \
     -DTESSERA_ARM64_SYSROOT="$sysroot" -DTESSERA_LAYERS=model "${layers[@]/%/_tests}"
