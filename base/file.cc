@@ -26,6 +26,7 @@ class Descriptor {  // Closes a file descriptor when it goes.
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept { std::swap(fd_, other.fd_); return *this; }
   ~Descriptor() { if (fd_ >= 0) close(fd_); }
   int get() const { return fd_; }
   int Release() { return std::exchange(fd_, -1); }
@@ -94,53 +95,54 @@ absl::StatusOr<Target> ResolveTarget(std::string path) {
   return target;
 }
 
-// The temporary file under way, where RemoveTemporaryFile finds it. There is one at a time, since a signal handler can follow neither
-// a lock nor memory that another thread gives back.
-std::mutex one_write_at_a_time;
-std::atomic<int> temporary_directory{-1};   // The folder's descriptor; -1: there is no file.
-char temporary_name[64];                    // Written only while there is no file.
+// The temporary files under way, where RemoveTemporaryFiles finds them: a signal handler can follow neither a lock nor memory that
+// another thread gives back.
+struct Temporary {
+  std::atomic<int> directory{-1};   // The folder's descriptor; -1: there is no file.
+  char name[64];                    // Written only while there is no file.
+  bool taken = false;               // Guarded by temporaries_mutex.
+};
+Temporary temporaries[AtomicFileWriter::kMostAtOnce];
+std::mutex temporaries_mutex;
 std::atomic<bool> process_ends{false};
 
-void UnlinkTemporary() {
-  const int directory = temporary_directory;
-  if (directory >= 0) unlinkat(directory, temporary_name, 0);
+void Unlink(const Temporary& temporary) {
+  const int directory = temporary.directory;
+  if (directory >= 0) unlinkat(directory, temporary.name, 0);
+}
+
+Temporary* TakeTemporary() {  // Null: all are taken.
+  const std::lock_guard<std::mutex> lock(temporaries_mutex);
+  for (Temporary& temporary : temporaries) {
+    if (!std::exchange(temporary.taken, true)) return &temporary;
+  }
+  return nullptr;
+}
+
+void GiveBack(Temporary& temporary) {
+  const std::lock_guard<std::mutex> lock(temporaries_mutex);
+  temporary.directory = -1;
+  temporary.taken = false;
 }
 
 // A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
-absl::StatusOr<Descriptor> CreateTemporary(const Descriptor& directory, const std::string& path, mode_t mode) {
-  static int64_t counter = 0;
+absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descriptor& directory, const std::string& path, mode_t mode) {
+  static std::atomic<int64_t> counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
-    std::snprintf(temporary_name, sizeof(temporary_name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),
+    std::snprintf(temporary.name, sizeof(temporary.name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),
                   static_cast<long long>(counter++));
-    temporary_directory = directory.get();  // Before there is a file, and process_ends is looked at after: one of both sees it.
-    Descriptor file(openat(directory.get(), temporary_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    temporary.directory = directory.get();  // Before there is a file, and process_ends is looked at after: one of both sees it.
+    Descriptor file(openat(directory.get(), temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     const int error = errno;
     if (file.get() >= 0) {
-      if (process_ends) UnlinkTemporary();
+      if (process_ends) Unlink(temporary);
       return file;
     }
-    temporary_directory = -1;
+    temporary.directory = -1;
     errno = error;
     if (errno != EEXIST) break;
   }
   return SystemError(path, "create a temporary file beside it");
-}
-
-absl::Status WriteAll(const Descriptor& file, const std::string& path, absl::string_view contents) {
-  while (!contents.empty()) {
-    const ssize_t written = write(file.get(), contents.data(), contents.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError(path, "write");
-    contents.remove_prefix(written);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteTemporary(const Descriptor& file, const std::string& path, const Target& target, absl::string_view contents) {
-  RETURN_IF_ERROR(WriteAll(file, path, contents));
-  if (target.replaces && fchmod(file.get(), target.mode) != 0) return SystemError(path, "keep the file's mode");
-  if (fsync(file.get()) != 0) return SystemError(path, "sync");
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -189,27 +191,72 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
   return contents;
 }
 
-absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents) {
-  const std::lock_guard<std::mutex> lock(one_write_at_a_time);
-  ASSIGN_OR_RETURN(const Target target, ResolveTarget(path));
-  // Opened first: after the rename it could be too late to learn that the directory cannot be synced.
-  const Descriptor directory(open(target.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0) return SystemError(path, absl::StrCat("open its directory ", target.directory));
-  ASSIGN_OR_RETURN(const Descriptor file, CreateTemporary(directory, path, target.mode));
-  absl::Status status = WriteTemporary(file, path, target, contents);
-  if (status.ok() && renameat(directory.get(), temporary_name, directory.get(), target.name.c_str()) != 0) {
-    status = SystemError(path, "put the new file in place");
+// What is under way of one file. When it goes, so does a temporary file that was not put in place.
+struct AtomicFileWriter::State {
+  ~State() {
+    if (temporary == nullptr) return;
+    Unlink(*temporary);
+    GiveBack(*temporary);
   }
-  if (!status.ok()) UnlinkTemporary();
-  temporary_directory = -1;
-  RETURN_IF_ERROR(status);
-  if (fsync(directory.get()) != 0 && errno != EINVAL) return SystemError(path, "sync its directory");  // EINVAL: it has no sync.
+
+  std::string path;
+  Target target;
+  Descriptor directory{-1};  // Opened first: after the rename it could be too late to learn that it cannot be synced.
+  Temporary* temporary = nullptr;
+  Descriptor file{-1};
+};
+
+AtomicFileWriter::AtomicFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AtomicFileWriter::AtomicFileWriter(AtomicFileWriter&& other) noexcept = default;
+AtomicFileWriter::~AtomicFileWriter() = default;
+
+absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& path) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  ASSIGN_OR_RETURN(state->target, ResolveTarget(path));
+  const std::string& folder = state->target.directory;
+  state->directory = Descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (state->directory.get() < 0) return SystemError(path, absl::StrCat("open its directory ", folder));
+  state->temporary = TakeTemporary();
+  if (state->temporary == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": found ", kMostAtOnce, " files being written, expected fewer"));
+  }
+  ASSIGN_OR_RETURN(state->file, CreateTemporary(*state->temporary, state->directory, path, state->target.mode));
+  return AtomicFileWriter(std::move(state));
+}
+
+absl::Status AtomicFileWriter::Append(absl::Span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(state_->file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError(state_->path, "write");
+    bytes.remove_prefix(written);
+  }
   return absl::OkStatus();
 }
 
-void RemoveTemporaryFile() {
+absl::Status AtomicFileWriter::Commit() {
+  const State& state = *state_;
+  const int directory = state.directory.get(), file = state.file.get();
+  if (state.target.replaces && fchmod(file, state.target.mode) != 0) return SystemError(state.path, "keep the file's mode");
+  if (fsync(file) != 0) return SystemError(state.path, "sync");
+  if (renameat(directory, state.temporary->name, directory, state.target.name.c_str()) != 0) {
+    return SystemError(state.path, "put the new file in place");
+  }
+  GiveBack(*std::exchange(state_->temporary, nullptr));
+  if (fsync(directory) != 0 && errno != EINVAL) return SystemError(state.path, "sync its directory");  // EINVAL: it has no sync.
+  return absl::OkStatus();
+}
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents) {
+  ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path));
+  RETURN_IF_ERROR(writer.Append({reinterpret_cast<const std::byte*>(contents.data()), contents.size()}));
+  return writer.Commit();
+}
+
+void RemoveTemporaryFiles() {
   process_ends = true;
-  UnlinkTemporary();
+  for (const Temporary& temporary : temporaries) Unlink(temporary);
 }
 
 absl::Status CheckWritable(const std::string& path) {

@@ -3,6 +3,9 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
 //   RETURN_IF_ERROR(file->Read(/*offset=*/128, buffer));         // the whole buffer, or an error
 //   RETURN_IF_ERROR(WriteFileAtomically("report.json", text));   // temporary file, sync, rename
+//   ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path));   // The same, piece by piece.
+//   RETURN_IF_ERROR(writer.Append(buffer));
+//   RETURN_IF_ERROR(writer.Commit());
 //
 // Files are read, not mapped: a file that another process shortens, or a disk that fails, is then a Status, where a mapping would
 // end the process (SIGBUS). Only regular files are opened: a directory, FIFO or device is InvalidArgument with what it is. Missing:
@@ -48,12 +51,32 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
 // Whether WriteFileAtomically could write there now: OK, or the error it would give. For outputs that come after long work.
 absl::Status CheckWritable(const std::string& path);
 
-// Replaces `path` with `contents`, or leaves it untouched: what a reader finds is the old file or the whole new one. Calls on
-// several threads wait for each other.
+// Replaces a file with what is appended, or leaves it untouched: until Commit all goes to a temporary file beside it. For files too
+// large for memory. Move-only, thread-compatible; at most kMostAtOnce are written at once, by whichever threads.
+class AtomicFileWriter {
+ public:
+  static constexpr int kMostAtOnce = 16;
+
+  // ResourceExhausted if kMostAtOnce others are under way; else what the system says.
+  static absl::StatusOr<AtomicFileWriter> Create(const std::string& path);
+  AtomicFileWriter(AtomicFileWriter&& other) noexcept;
+  ~AtomicFileWriter();  // Without Commit nothing has happened: the temporary file goes.
+
+  absl::Status Append(absl::Span<const std::byte> bytes);
+  // Syncs, and puts the file in place. REQUIRES: the last call.
+  absl::Status Commit();
+
+ private:
+  struct State;
+  explicit AtomicFileWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The same with contents that are all there: what a reader finds is the old file or the whole new one. Thread-safe.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
 
-// Removes the temporary file of a WriteFileAtomically that is under way, if there is one, and lets no other stay. For those about to
-// end the process while other threads run: async-signal-safe.
-void RemoveTemporaryFile();
+// Removes the temporary files of those writers that are under way, and lets no other stay. For those about to end the process while
+// other threads run: async-signal-safe.
+void RemoveTemporaryFiles();
 
 }  // namespace tessera

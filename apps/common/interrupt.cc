@@ -28,7 +28,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
 
 // By the signal's default action, so that a shell's loop around the program sees a Ctrl-C and ends, too.
 void EndProcess(int signal) {
-  RemoveTemporaryFile();
+  RemoveTemporaryFiles();
   if (signal == SIGPIPE) _exit(0);
   std::signal(signal, SIG_DFL);
   sigset_t set;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
@@ -38,6 +39,9 @@ absl::Status Example(const std::string& path, const std::string& report, absl::s
   ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
   RETURN_IF_ERROR(file->Read(/*offset=*/128, buffer));
   RETURN_IF_ERROR(WriteFileAtomically(report, text));
+  ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path));
+  RETURN_IF_ERROR(writer.Append(buffer));
+  RETURN_IF_ERROR(writer.Commit());
   return absl::OkStatus();
 }
 
@@ -46,6 +50,7 @@ TEST_F(FileTest, HeaderExample) {
   std::string buffer(5, ' ');
   EXPECT_EQ(Example(Path("model"), Path("report.json"), "{}", BytesOf(buffer)), absl::OkStatus());
   EXPECT_EQ(buffer, "12345");
+  EXPECT_EQ(*ReadFileToString(Path("model"), 10), "12345");
 }
 
 TEST_F(FileTest, WhatIsWrittenIsReadBackBothWays) {
@@ -145,6 +150,39 @@ TEST_F(FileTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(folder_.Files(), 1);
 }
 
+TEST_F(FileTest, PiecesBecomeAFileWhenTheyAreCommitted) {
+  std::string pieces[] = {"one ", "", "two"};
+  {
+    AtomicFileWriter writer = *AtomicFileWriter::Create(Path("file"));
+    for (std::string& piece : pieces) ASSERT_EQ(writer.Append(BytesOf(piece)), absl::OkStatus());
+    EXPECT_FALSE(std::filesystem::exists(Path("file")));
+    ASSERT_EQ(writer.Commit(), absl::OkStatus());
+  }
+  EXPECT_EQ(*ReadFileToString(Path("file"), 100), "one two");
+  EXPECT_EQ(FilesInDirectory(), 1);
+}
+
+TEST_F(FileTest, AWriterThatIsGivenUpLeavesNothing) {
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "old").ok());
+  {
+    AtomicFileWriter writer = *AtomicFileWriter::Create(Path("file"));
+    ASSERT_TRUE(writer.Append(std::vector<std::byte>(1000)).ok());
+    EXPECT_EQ(FilesInDirectory(), 2);
+  }
+  EXPECT_EQ(*ReadFileToString(Path("file"), 10), "old");
+  EXPECT_EQ(FilesInDirectory(), 1);
+}
+
+TEST_F(FileTest, SeveralFilesAreWrittenAtOnceButNotAnyNumber) {
+  std::vector<AtomicFileWriter> writers;
+  for (int i = 0; i < AtomicFileWriter::kMostAtOnce; ++i) writers.push_back(*AtomicFileWriter::Create(Path(std::to_string(i))));
+  EXPECT_TRUE(absl::IsResourceExhausted(WriteFileAtomically(Path("more"), "x")));
+  EXPECT_EQ(writers[3].Commit(), absl::OkStatus());
+  EXPECT_TRUE(WriteFileAtomically(Path("more"), "x").ok());
+  writers.clear();
+  EXPECT_EQ(FilesInDirectory(), 2);
+}
+
 TEST_F(FileTest, PathsThatCannotBeWrittenAreErrorsWithThePath) {
   EXPECT_TRUE(absl::IsNotFound(WriteFileAtomically(Path("none/file"), "x")));
   EXPECT_FALSE(WriteFileAtomically("", "x").ok());
@@ -183,13 +221,13 @@ TEST_F(FileTest, WritableIsKnownBeforeTheWork) {
 }
 
 // A handler of a signal that ends the process calls it, wherever the write stands.
-TEST_F(FileTest, RemoveTemporaryFileLeavesOnlyWholeFiles) {
+TEST_F(FileTest, RemoveTemporaryFilesLeavesOnlyWholeFiles) {
   const std::string contents(8 << 20, 'x');
   for (int i = 0; i < 40; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       signal(SIGTERM, [](int) {
-        RemoveTemporaryFile();
+        RemoveTemporaryFiles();
         _exit(0);
       });
       while (true) (void)WriteFileAtomically(Path("whole"), contents);
