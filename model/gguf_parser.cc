@@ -19,15 +19,12 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/gguf.h"
 #include "tessera/model/internal/gguf_cursor.h"
+#include "tessera/model/internal/gguf_rules.h"
 
 namespace tessera {
 namespace {
 
-constexpr uint32_t kMagic = 0x46554747;          // "GGUF"
 constexpr uint32_t kReversedMagic = 0x47475546;  // "FUGG": a big-endian file of a tool that also turned the magic.
-constexpr uint64_t kLongestKey = 65535, kLongestName = 63;  // The format's; a name takes 64 bytes with its NUL.
-constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;  // The largest models known have some 100 and some 50,000.
-constexpr uint32_t kMostDimensions = 4;
 constexpr uint64_t kSmallestEntry = 8 + 1 + 4 + 1;             // Key length, a key, type, a byte.
 constexpr uint64_t kSmallestTensor = 8 + 1 + 4 + 8 + 4 + 8;  // Name length, a name, n_dims, a dimension, type, offset.
 constexpr uint64_t kAnyLength = std::numeric_limits<uint64_t>::max();
@@ -68,7 +65,7 @@ class GgufParser {
   GgufFile& file_;
   GgufCursor cursor_;
   uint64_t metadata_count_ = 0, tensor_count_ = 0;
-  uint32_t alignment_ = 32;       // The format's default.
+  uint32_t alignment_ = kDefaultAlignment;
 };
 
 absl::Status GgufParser::Parse() {
@@ -85,7 +82,7 @@ absl::Status GgufParser::ParseHeader() {
   if (magic == kReversedMagic) {
     return cursor_.Error("magic", "found \"FUGG\", a big-endian file, expected \"GGUF\" (little-endian)");
   }
-  if (magic != kMagic) {
+  if (magic != kGgufMagic) {
     const absl::string_view text(reinterpret_cast<const char*>(&magic), sizeof magic);
     return cursor_.Error("magic", absl::StrCat("found ", Quoted(text), ", expected \"GGUF\""));
   }
@@ -246,15 +243,7 @@ absl::Status GgufParser::ParseShape(GgufTensor* tensor) {
 }
 
 absl::StatusOr<int64_t> GgufParser::SizeOf(const GgufTensor& tensor) {
-  const auto size = [&tensor]() -> absl::StatusOr<int64_t> {
-    int64_t rows = 1;
-    for (size_t i = 1; i < tensor.shape.size(); ++i) {
-      ASSIGN_OR_RETURN(rows, CheckedMul(rows, tensor.shape[i]));
-    }
-    // Blocks take fewer bytes than they hold values: the number of values must fit as well.
-    RETURN_IF_ERROR(CheckedMul(rows, tensor.shape[0]).status());
-    return BytesOfRows(tensor.format->format, rows, tensor.shape[0]);
-  }();
+  const absl::StatusOr<int64_t> size = BytesOfTensor(tensor.format->format, tensor.shape);
   if (!size.ok()) return cursor_.ErrorAt(tensor.shape_offset, "shape", size.status().message());
   return *size;
 }

@@ -12,7 +12,6 @@
 // (uint32), offset (uint64). A corrupted field keeps its place; nothing after it moves. Thread-compatible.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -24,24 +23,12 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "tessera/model/gguf.h"
+#include "tessera/model/gguf_writer.h"
 
 namespace tessera {
 
 class GgufBuilder {
  public:
-  // The GGUF type of a C++ number.
-  template <typename T>
-  static constexpr GgufType TypeOf() {
-    if constexpr (std::is_same_v<T, bool>) return GgufType::kBool;
-    if constexpr (std::is_same_v<T, float>) return GgufType::kFloat32;
-    if constexpr (std::is_same_v<T, double>) return GgufType::kFloat64;
-    constexpr GgufType kUnsigned[] = {GgufType::kUint8, GgufType::kUint16, GgufType::kUint32, GgufType::kUint64};
-    constexpr GgufType kSigned[] = {GgufType::kInt8, GgufType::kInt16, GgufType::kInt32, GgufType::kInt64};
-    constexpr int kWidth = std::countr_zero(sizeof(T));
-    return std::is_signed_v<T> ? kSigned[kWidth] : kUnsigned[kWidth];
-  }
-
   GgufBuilder& Version(uint32_t version) { version_ = version; return *this; }
 
   // The alignment of tensor data, without and with saying so in general.alignment.
@@ -50,13 +37,13 @@ class GgufBuilder {
 
   template <typename T>
   GgufBuilder& Number(const std::string& key, T value) {
-    return Raw(key, TypeOf<T>(), {{"value", Bytes(value)}});
+    return Raw(key, GgufTypeOf<T>(), {{"value", Bytes(value)}});
   }
   template <typename T>
   GgufBuilder& Numbers(const std::string& key, const std::vector<T>& values) {
     std::string bytes;
     for (T value : values) bytes += Bytes(value);
-    return Array(key, TypeOf<T>(), values.size(), bytes);
+    return Array(key, GgufTypeOf<T>(), values.size(), bytes);
   }
   GgufBuilder& String(const std::string& key, const std::string& value) {
     return Raw(key, GgufType::kString, {{"value", Counted(value)}});

@@ -1,4 +1,4 @@
-// How much memory a file can make a reader take: what operator new gives out is counted, for good files and for bad ones.
+// How much memory a file can make a reader take, and a writer: what operator new gives out is counted, for good files and for bad ones.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
+#include "tessera/model/gguf_writer.h"
 #include "tessera/model/tokenizer.h"
 #include "tessera/model/tokenizers/vocabulary.h"
 #include "tessera/model/verify.h"
@@ -103,6 +104,22 @@ TEST(GgufMemory, ListsTakeNoMoreThanTheirSizeJustifies) {
   }
   const std::string bytes = strings.Build();
   EXPECT_LE(PeakOfParsing(bytes), kParsing) << "strings are read where they lie";
+}
+
+TEST(GgufMemory, WritingTakesMemoryByNamesNotByTensors) {
+  const std::string path = ::testing::TempDir() + "/gguf_memory_test_written.gguf";
+  const std::vector<std::byte> piece(1 << 16);
+  for (int64_t pieces : {1, 1024}) {  // 64 KiB and 64 MiB.
+    GgufWriter writer;
+    writer.Tensor("t", BlockFormat::kF32, {pieces << 14});
+    const auto produce = [&](int, GgufWriter::Append append) {
+      absl::Status status;
+      for (int64_t i = 0; i < pieces; ++i) status.Update(append(piece));
+      return status;
+    };
+    EXPECT_LE(PeakOf([&] { EXPECT_EQ(writer.Write(path, produce), absl::OkStatus()); }), 16 << 10);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(GgufMemory, AVocabularyOfEmptyStringsTakesNoMoreThanItsSizeJustifies) {
