@@ -3,14 +3,14 @@
 #include <gflags/gflags.h>
 
 DEFINE_string(model, "", "FILE|The model, a GGUF file. Without it: that of scripts/fetch_model.sh.");
-DEFINE_int32(threads, 0, "N|Threads that compute; 0: one per core. The text is the same.");
+DEFINE_int32(threads, 0, "N|Threads that compute; 0: one per core. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
-DEFINE_bool(dry_run, false, "|Load no weights; say what a run would load and the memory it takes.");
+DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
-DEFINE_uint64(seed, 0, "N|Start of the random numbers: same seed, same text.");
+DEFINE_uint64(seed, 0, "N|Start of the random numbers: same seed, same result.");
 DEFINE_double(temperature, 0.8, "T|How freely to choose; 0: always the likeliest token.");
 DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest of probability P in all; 1: no limit.");
@@ -40,6 +40,14 @@ DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; 0: do not.");
 DEFINE_int32(depth, 0, "N|Tokens that are in the cache before.");
 DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
 DEFINE_bool(overhead, false, "|Time what a token costs outside the graphs, and what a timeline costs.");
+DEFINE_bool(roofline, false, "|Time the model beside what memory and arithmetic of this CPU could do at best.");
+DEFINE_string(rows, "", "LIST|Time passes of so many rows: 1,2,4,8 or default, which goes to 64.");
+DEFINE_string(plot, "", "FILE|Draw the curve of --rows there, as SVG.");
+DEFINE_string(peer_curve, "", "FILE|Draw this curve, too: JSON with name, rows and seconds.");
+DEFINE_string(shape, "1b", "NAME|1b, 4b or tiny: so many parameters.");
+DEFINE_string(format, "Q4_0", "NAME|Block format of the layers' matrices.");
+DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers.");
+DEFINE_string(out, "", "FILE|Where to write.");
 
 namespace tessera {
 

@@ -51,6 +51,14 @@ DECLARE_int32(generate_tokens);
 DECLARE_int32(depth);
 DECLARE_int32(repetitions);
 DECLARE_bool(overhead);
+DECLARE_bool(roofline);
+DECLARE_string(rows);
+DECLARE_string(plot);
+DECLARE_string(peer_curve);
+DECLARE_string(shape);
+DECLARE_string(format);
+DECLARE_string(head_format);
+DECLARE_string(out);
 
 namespace tessera {
 

@@ -52,6 +52,7 @@ std::vector<Phase> Signals::Phases() const {
       {"encoding a text, then blocked by who reads", "tessera_tokenize", {tiny, "--prompt_file=" + book}},
       {"timing a prompt", "tessera_bench", {tiny, "--prompt_tokens=1000000"}},
       {"timing, to trace it", "tessera_bench", {tiny, "--prompt_tokens=1000000", "--trace=" + folder_.Path("trace")}},
+      {"writing a model", "tessera_random_model", {"--shape=4b", "--out=" + folder_.Path("model")}},
   };
 }
 
@@ -80,7 +81,7 @@ TEST_F(Signals, EndEveryProgramWithin200MillisecondsInEveryPhase) {
       EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << phase.name << ", signal " << signal << " after " << delay << " us";
     }
   }
-  EXPECT_EQ(folder_.Files(), 2) << "the two texts: no trace, and no temporary file";
+  EXPECT_EQ(folder_.Files(), 2) << "the two texts: no trace, no model, and no temporary file";
 }
 
 TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {

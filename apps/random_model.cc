@@ -1,0 +1,94 @@
+// Writes a model of random weights, for timing and for tests of large files.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/apps/common/random_model.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/table.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  return {.name = "tessera_random_model",
+          .summary = "Writes a llama model of random weights: what it says means nothing, but it takes the time and the memory of a "
+                     "real one of its shape. The same seed gives the same file on every machine. An old file is replaced.",
+          .examples = {"tessera_random_model --shape 1b --out random-1b.gguf", "tessera_random_model --shape 4b --dry_run",
+                       "tessera_random_model --shape tiny --format Q4_K --head_format Q6_K --seed 7 --out tiny.gguf"},
+          .groups = {{"Model", {"shape", "format", "head_format", "seed", "threads"}}, {"Output", {"out", "dry_run", "json"}}}};
+}
+
+absl::StatusOr<BlockFormat> FormatOfFlag(const char* flag, const std::string& name) {
+  const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
+  RETURN_IF_ERROR(ForFlag(flag, info.status()));
+  return (*info)->format;
+}
+
+absl::StatusOr<RandomModel::Options> OptionsOfFlags() {
+  RandomModel::Options options;
+  const absl::StatusOr<RandomShape> shape = RandomShapeByName(FLAGS_shape);
+  RETURN_IF_ERROR(ForFlag("shape", shape.status()));
+  options.shape = *shape;
+  ASSIGN_OR_RETURN(options.format, FormatOfFlag("format", FLAGS_format));
+  ASSIGN_OR_RETURN(options.head_format, FormatOfFlag("head_format", FLAGS_head_format.empty() ? FLAGS_format : FLAGS_head_format));
+  options.seed = FLAGS_seed;
+  return options;
+}
+
+absl::Status Write(const RandomModel& model, int threads) {
+  ThreadPool pool(threads);
+  std::unique_ptr<Progress> shown;  // In MiB.
+  return model.Write(FLAGS_out, pool, [&shown](int64_t done, int64_t total) {
+    if (shown == nullptr) shown = std::make_unique<Progress>("writing", total >> 20);
+    shown->Update(done >> 20);
+  });
+}
+
+absl::Status Show(const RandomModel::Options& options, int64_t parameters, int64_t bytes) {
+  const std::string out = FLAGS_dry_run ? "" : FLAGS_out;
+  const char* format = InfoOf(options.format).name;
+  const char* head_format = InfoOf(options.head_format).name;
+  if (FLAGS_json) {
+    JsonWriter json;
+    json.BeginObject().Key("path").String(out).Key("shape").String(options.shape.name).Key("seed").Uint(options.seed);
+    json.Key("format").String(format).Key("head_format").String(head_format);
+    json.Key("parameters").Int(parameters).Key("bytes").Int(bytes).EndObject();
+    return WriteOutput(std::move(json).Take() + "\n");
+  }
+  Table table({{"what"}, {"value"}});
+  table.AddRow({"file", out.empty() ? "none: a dry run" : out});
+  table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(bytes), bytes)});
+  table.AddRow({"shape", absl::StrCat(options.shape.name, ", ", options.shape.tied_head ? "the embedding table is the head" : "a head of its own")});
+  table.AddRow({"parameters", absl::StrFormat("%.2f million", static_cast<double>(parameters) * 1e-6)});
+  table.AddRow({"formats", absl::StrCat(format, ", embedding and head ", head_format)});
+  table.AddRow({"seed", absl::StrCat(options.seed)});
+  return WriteOutput(table.ToString());
+}
+
+absl::Status Run() {
+  ASSIGN_OR_RETURN(const RandomModel::Options options, OptionsOfFlags());
+  EngineOptions engine;
+  engine.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  if (!FLAGS_dry_run) {
+    if (FLAGS_out.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
+    RETURN_IF_ERROR(ForFlag("out", CheckWritable(FLAGS_out)));
+  }
+  const RandomModel model(options);
+  ASSIGN_OR_RETURN(const int64_t bytes, model.FileSize());
+  if (!FLAGS_dry_run) RETURN_IF_ERROR(Write(model, threads));
+  return Show(options, model.parameters(), bytes);
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
