@@ -15,6 +15,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/quant/activation.h"
 #include "tessera/quant/block_format.h"
+#include "tessera/quant/peak_loops.h"
 
 namespace tessera {
 
@@ -42,6 +43,7 @@ struct MatMulKernels {
   // Rounds one row of FP32 to groups of 8 bits, in one term or two (quant/activation.h). A tail of in_features % 32 values is
   // filled with zeros. out: terms * QuantizedRows::Groups(in_features) groups.
   void (*quantize_row)(const float* x, int64_t in_features, int terms, ActivationGroup* out);
+  PeakLoops peaks;  // What this instruction set could do at best.
 };
 
 // REQUIRES: this CPU supports `path`.

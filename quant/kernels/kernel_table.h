@@ -3,6 +3,7 @@
 
 #include "tessera/quant/kernels/float_kernel.h"
 #include "tessera/quant/kernels/panel_kernel.h"
+#include "tessera/quant/kernels/peak_kernel.h"
 #include "tessera/quant/kernels/quantize_kernel.h"
 #include "tessera/quant/panels/blocks_of_256.h"
 #include "tessera/quant/panels/blocks_of_32.h"
@@ -15,7 +16,8 @@ constexpr MatMulKernels TableOf(KernelPath path) {
   static_assert(3 + sizeof...(Blocks) == kBlockFormats, "one kernel a format");
   return {path,
           {FloatPanels<L, panels::F32>, FloatPanels<L, panels::F16>, FloatPanels<L, panels::BF16>, Panels<L, Blocks>...},
-          QuantizeRow<L>};
+          QuantizeRow<L>,
+          PeakKernel<L>::kLoops};
 }
 
 // In the order of BlockFormat.
