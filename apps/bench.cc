@@ -1,6 +1,9 @@
 // Times a model: tokens a second over a prompt and over generated text.
 #include <optional>
+#include <utility>
 
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/benchmark.h"
@@ -8,7 +11,10 @@
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/overhead.h"
+#include "tessera/apps/common/roofline.h"
+#include "tessera/apps/common/rows_curve.h"
 #include "tessera/base/cpu_features.h"
+#include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -22,9 +28,10 @@ AppInfo Info() {
           .summary = "Times a model: tokens a second over a prompt, which is computed many tokens at once, and over generated text, one "
                      "by one with the choice of each. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
-                       "tessera_bench --json > before.json", "tessera_bench --overhead"},
-          .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead"}},
-                     ModelFlags(), {"Output", {"json"}}}};
+                       "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --roofline",
+                       "tessera_bench --rows default --plot rows.svg"},
+          .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "roofline", "rows"}},
+                     ModelFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
 struct Result {
@@ -35,13 +42,34 @@ struct Result {
   std::optional<Spread> generation;
 };
 
+absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) {
+  if (!on || other_on) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found it without --", other, ", expected both"));
+}
+
+// Each way of measuring is one by itself.
+absl::Status CheckMode() {
+  const std::pair<const char*, bool> modes[] = {
+      {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}};
+  for (const auto& mode : modes) {
+    for (const auto* other = modes; other != &mode; ++other) {
+      RETURN_IF_ERROR(CheckNotBoth(other->first, other->second, mode.first, mode.second));
+    }
+  }
+  RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
+  RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
+  if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline and --rows are about"));
+}
+
 absl::Status CheckFlags() {
   constexpr int kMost = 1 << 20;
-  RETURN_IF_ERROR(CheckFlagRange("prompt_tokens", FLAGS_prompt_tokens, 0, kMost));
-  RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, FLAGS_overhead ? 1 : 0, kMost));
+  RETURN_IF_ERROR(CheckMode());
+  RETURN_IF_ERROR(CheckFlagRange("prompt_tokens", FLAGS_prompt_tokens, FLAGS_roofline ? 1 : 0, kMost));
+  RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, FLAGS_overhead || FLAGS_roofline ? 1 : 0, kMost));
   RETURN_IF_ERROR(CheckFlagRange("depth", FLAGS_depth, 0, kMost));
-  RETURN_IF_ERROR(CheckFlagRange("repetitions", FLAGS_repetitions, 1, 1000));
-  return CheckNotBoth("trace", !FLAGS_trace.empty(), "overhead", FLAGS_overhead);
+  return CheckFlagRange("repetitions", FLAGS_repetitions, 1, 1000);
 }
 
 absl::Status Measure(Engine& engine, const BenchmarkOptions& options, Result& result) {
@@ -64,6 +92,11 @@ absl::Status Measure(Engine& engine, const BenchmarkOptions& options, Result& re
   return absl::OkStatus();
 }
 
+std::string HeadingText(const Result& result) {
+  return absl::StrFormat("%s, %d threads, kernels %s, %d repetitions, %d tokens before\n\n", result.model, result.threads,
+                         result.kernels, FLAGS_repetitions, FLAGS_depth);
+}
+
 std::string ResultText(const Result& result) {
   Table table({{"tokens/s"}, {"tokens", Table::Align::kRight}, {"min", Table::Align::kRight}, {"median", Table::Align::kRight},
                {"max", Table::Align::kRight}});
@@ -74,15 +107,14 @@ std::string ResultText(const Result& result) {
   };
   add("prompt", FLAGS_prompt_tokens, result.prompt);
   add("generation", FLAGS_generate_tokens, result.generation);
-  return absl::StrFormat("%s, %d threads, kernels %s, %d repetitions, %d tokens before\n\n%s", result.model, result.threads,
-                         result.kernels, FLAGS_repetitions, FLAGS_depth, table.ToString());
+  return absl::StrCat(HeadingText(result), table.ToString());
 }
 
-void WriteSpread(JsonWriter& json, const char* name, int tokens, const std::optional<Spread>& spread) {
+void WriteSpeed(JsonWriter& json, const char* name, int tokens, const std::optional<Spread>& spread) {
   if (!spread) return;
-  json.Key(name).BeginObject().Key("tokens").Int(tokens).Key("tokens_per_second").BeginObject();
-  json.Key("min").Double(spread->min, 6).Key("median").Double(spread->median, 6).Key("max").Double(spread->max, 6);
-  json.EndObject().EndObject();
+  json.Key(name).BeginObject().Key("tokens").Int(tokens);
+  WriteSpread(json.Key("tokens_per_second"), *spread);
+  json.EndObject();
 }
 
 void WriteHeading(JsonWriter& json, const Result& result) {
@@ -93,26 +125,61 @@ void WriteHeading(JsonWriter& json, const Result& result) {
   json.Key("depth").Int(FLAGS_depth);
 }
 
-absl::Status ShowResult(const Result& result) {
-  if (!FLAGS_json) return WriteOutput(ResultText(result));
+// `put` adds to the object what this measurement is about.
+absl::Status ShowJson(const Result& result, absl::FunctionRef<void(JsonWriter& json)> put) {
   JsonWriter json;
   json.BeginObject();
   WriteHeading(json, result);
-  WriteSpread(json, "prompt", FLAGS_prompt_tokens, result.prompt);
-  WriteSpread(json, "generation", FLAGS_generate_tokens, result.generation);
+  put(json);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");
+}
+
+absl::Status ShowSpeeds(Engine& engine, const BenchmarkOptions& benchmark, const Trace& trace, Result& result) {
+  RETURN_IF_ERROR(trace.Finish(Measure(engine, benchmark, result)));
+  if (!FLAGS_json) return WriteOutput(ResultText(result));
+  return ShowJson(result, [&](JsonWriter& json) {
+    WriteSpeed(json, "prompt", FLAGS_prompt_tokens, result.prompt);
+    WriteSpeed(json, "generation", FLAGS_generate_tokens, result.generation);
+  });
 }
 
 absl::Status ShowOverhead(const EngineOptions& options, const BenchmarkOptions& benchmark, const Result& result) {
   ASSIGN_OR_RETURN(const Overhead overhead, MeasureOverhead(options, benchmark, FLAGS_repetitions));
   if (!FLAGS_json) return WriteOutput(OverheadText(overhead));
-  JsonWriter json;
-  json.BeginObject();
-  WriteHeading(json, result);
-  WriteOverhead(json.Key("overhead"), overhead);
-  json.EndObject();
-  return WriteOutput(std::move(json).Take() + "\n");
+  return ShowJson(result, [&](JsonWriter& json) { WriteOverhead(json.Key("overhead"), overhead); });
+}
+
+absl::Status ShowRoofline(Engine& engine, KernelPath path, const BenchmarkOptions& benchmark, const Result& result) {
+  ASSIGN_OR_RETURN(const Roofline roofline, MeasureRoofline(engine, path, benchmark, FLAGS_repetitions));
+  if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), RooflineText(roofline)));
+  return ShowJson(result, [&](JsonWriter& json) { WriteRoofline(json.Key("roofline"), roofline); });
+}
+
+absl::Status DrawRows(const RowsCurve& curve, const Result& result, const absl::StatusOr<NamedCurve>& peer) {
+  const std::string title = absl::StrCat(result.model.substr(result.model.rfind('/') + 1), ", ", result.threads, " threads");
+  return WriteFileAtomically(FLAGS_plot, RowsCurveSvg(curve, title, peer.ok() ? &*peer : nullptr));
+}
+
+absl::Status ShowRows(Engine& engine, KernelPath path, const Result& result) {
+  absl::StatusOr<NamedCurve> peer = absl::NotFoundError("none");
+  if (!FLAGS_peer_curve.empty()) {
+    peer = ReadCurve(FLAGS_peer_curve);
+    RETURN_IF_ERROR(ForFlag("peer_curve", peer.status()));
+  }
+  ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
+  ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(engine, path, rows, FLAGS_depth, FLAGS_repetitions));
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(DrawRows(curve, result, peer));
+  if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), RowsCurveText(curve)));
+  return ShowJson(result, [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
+}
+
+// What a run needs of the context; 0 leaves it to the engine.
+absl::StatusOr<int> ContextFor(const BenchmarkOptions& benchmark) {
+  if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It looks at depths as far as the context allows.
+  if (FLAGS_rows.empty()) return benchmark.NeededContext();
+  ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
+  return benchmark.depth + rows.back();
 }
 
 absl::Status Run() {
@@ -121,7 +188,8 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
-  if (options.context == 0) options.context = benchmark.NeededContext();
+  ASSIGN_OR_RETURN(const int context, ContextFor(benchmark));
+  if (options.context == 0) options.context = context;
   ASSIGN_OR_RETURN(options.threads, ThreadsOf(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
   Result result = {.model = options.model_path, .threads = options.threads};
@@ -129,8 +197,9 @@ absl::Status Run() {
   result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
   if (FLAGS_overhead) return ShowOverhead(options, benchmark, result);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
-  RETURN_IF_ERROR(trace.Finish(Measure(*engine, benchmark, result)));
-  return ShowResult(result);
+  if (FLAGS_roofline) return ShowRoofline(*engine, kernels, benchmark, result);
+  if (!FLAGS_rows.empty()) return ShowRows(*engine, kernels, result);
+  return ShowSpeeds(*engine, benchmark, trace, result);
 }
 
 }  // namespace

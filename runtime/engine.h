@@ -101,6 +101,7 @@ class Engine {
   // For tools that lay out rows themselves (tests, benchmarks).
   Forward& forward() { return *forward_; }
   KvCache& cache() { return *cache_; }
+  ThreadPool& pool() { return *pool_; }
 
  private:
   Engine() = default;

@@ -30,16 +30,23 @@ absl::StatusOr<Benchmark> Benchmark::Create(Engine& engine, const BenchmarkOptio
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
   const int vocabulary = engine.config().vocabulary;
-  RETURN_IF_ERROR(session->Append(RandomTokens(kSeed + 1, options.depth, vocabulary)));
-  Benchmark benchmark(options, sampler, std::move(session));
+  Benchmark benchmark(options, sampler, std::move(session), vocabulary);
   benchmark.prompt_ = RandomTokens(kSeed, std::max(1, options.prompt_tokens), vocabulary);
+  RETURN_IF_ERROR(benchmark.MoveTo(options.depth));
   return benchmark;
 }
 
-absl::StatusOr<double> Benchmark::TimePrompt() {
+absl::Status Benchmark::MoveTo(int depth) {
+  options_.depth = depth;
+  const int length = std::min(depth, session_->length());
+  session_->Truncate(length);
+  return session_->Append(RandomTokens(kSeed + 1, depth - length, vocabulary_));
+}
+
+absl::StatusOr<double> Benchmark::TimePass(int tokens) {
   session_->Truncate(options_.depth);
   const double begin = Now();
-  RETURN_IF_ERROR(session_->Append(prompt_));
+  RETURN_IF_ERROR(session_->Append(absl::MakeConstSpan(prompt_).first(tokens)));
   return Now() - begin;
 }
 
@@ -69,5 +76,11 @@ Spread SpreadOf(std::vector<double> values) {
   const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
   return {values.front(), median, values.back()};
 }
+
+void WriteSpread(JsonWriter& json, const Spread& spread) {
+  json.BeginObject().Key("min").Double(spread.min, 6).Key("median").Double(spread.median, 6).Key("max").Double(spread.max, 6).EndObject();
+}
+
+double MedianOf(std::vector<double> values) { return SpreadOf(std::move(values)).median; }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/json_writer.h"
 #include "tessera/model/sampler.h"
 #include "tessera/runtime/engine.h"
 
@@ -36,16 +37,22 @@ class Benchmark {
   // Fills the cache to options.depth. ResourceExhausted if a run does not fit into the engine's context.
   static absl::StatusOr<Benchmark> Create(Engine& engine, const BenchmarkOptions& options);
 
-  absl::StatusOr<double> TimePrompt();  // Seconds.
+  // Cuts the cache back or fills it to `depth` tokens: from there the next runs start.
+  absl::Status MoveTo(int depth);
+
+  absl::StatusOr<double> TimePrompt() { return TimePass(options_.prompt_tokens); }  // Seconds.
+  // Of the prompt's first `tokens`. REQUIRES: 1 <= tokens <= options.prompt_tokens.
+  absl::StatusOr<double> TimePass(int tokens);
   absl::StatusOr<GenerationTime> TimeGeneration();
 
  private:
-  Benchmark(const BenchmarkOptions& options, const Sampler& sampler, std::unique_ptr<Session> session)
-      : options_(options), sampler_(sampler), session_(std::move(session)) {}
+  Benchmark(const BenchmarkOptions& options, const Sampler& sampler, std::unique_ptr<Session> session, int vocabulary)
+      : options_(options), sampler_(sampler), session_(std::move(session)), vocabulary_(vocabulary) {}
 
   BenchmarkOptions options_;
   Sampler sampler_;
   std::unique_ptr<Session> session_;
+  int vocabulary_;
   std::vector<TokenId> prompt_;
 };
 
@@ -55,5 +62,7 @@ struct Spread {
   double max = 0;
 };
 Spread SpreadOf(std::vector<double> values);  // REQUIRES: not empty.
+void WriteSpread(JsonWriter& json, const Spread& spread);   // {"min": ..., "median": ..., "max": ...}
+double MedianOf(std::vector<double> values);   // REQUIRES: not empty.
 
 }  // namespace tessera

@@ -1,0 +1,37 @@
+// What a pass cannot do without: the bytes it must read and the operations it must do, counted from the model's tensors.
+//
+//   const PassWork work = PassWorkOf(*engine, /*rows=*/1, /*depth=*/4096);
+//   const double seconds = work.Bytes() / bytes_per_second;                  // no engine is faster while memory is the limit
+//
+// A pass takes `rows` tokens of one sequence that has `depth` before, and gives the logits of the last. Counted are packed weights
+// (of an embedding table that is not the head, nothing: a row is little), keys and values once a pass, products of matrices, and
+// those of attention; not norms, activations, softmax and rounding. An operation is a multiplication or an addition. Thread-safe.
+#pragma once
+
+#include <array>
+
+#include "tessera/quant/block_format.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+struct PassWork {
+  double weight_bytes = 0;
+  double kv_bytes = 0;
+  std::array<double, kBlockFormats> products = {};  // Operations with matrices of each format.
+  double attention = 0;                             // Operations of attention, in FP32.
+
+  double Bytes() const { return weight_bytes + kv_bytes; }
+
+  // Seconds that the products take at these peaks (operations a second), formats with 8-bit activations at `int8`, plain floats at
+  // `fp32`; each divided by what share of the peak its format can reach, if `reachable`.
+  double ProductSeconds(double int8, double fp32, bool reachable) const;
+};
+
+PassWork PassWorkOf(Engine& engine, int rows, int depth);
+
+// The share of the INT8 peak that kernels of a format reach at most: besides the products, each group of 32 has its scales (and
+// minima) to apply on the same units. docs/benchmarks.md says where the numbers come from.
+double ReachableShare(BlockFormat format);
+
+}  // namespace tessera

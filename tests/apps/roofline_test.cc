@@ -1,0 +1,184 @@
+// tessera_bench --roofline and --rows, and what they count: the work of a pass, the bound of n rows, the drawn curve.
+#include "tessera/apps/common/roofline.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/common/machine_probe.h"
+#include "tessera/apps/common/pass_work.h"
+#include "tessera/apps/common/random_model.h"
+#include "tessera/apps/common/rows_curve.h"
+#include "tessera/apps/common/svg_plot.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/tests/apps/run_program.h"
+
+namespace tessera {
+namespace {
+
+JsonValue Json(const std::string& text) {
+  absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
+  CHECK(value.ok()) << value.status() << text;
+  return *value;
+}
+
+std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .threads = 1}); }
+
+double AllProducts(const PassWork& work) {
+  double sum = 0;
+  for (double products : work.products) sum += products;
+  return sum;
+}
+
+TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHead) {
+  const std::string path = ::testing::TempDir() + "/roofline_test_work.gguf";
+  ThreadPool pool(1);
+  const RandomShape shape = *RandomShapeByName("tiny");
+  const RandomModel model({.shape = shape, .format = BlockFormat::kQ4_0, .head_format = BlockFormat::kQ8_0});
+  ASSERT_EQ(model.Write(path, pool), absl::OkStatus());
+  const auto engine = Load(path);
+  const double norms = (2.0 * shape.layers + 1) * shape.width, head = static_cast<double>(shape.width) * shape.vocabulary;
+  const double layers = static_cast<double>(model.parameters()) - norms - head;
+  for (int rows : {1, 3}) {
+    const PassWork work = PassWorkOf(*engine, rows, /*depth=*/10);
+    EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ4_0)], 2 * rows * layers);
+    EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ8_0)], 2 * head);
+    EXPECT_EQ(AllProducts(work), 2 * (rows * layers + head));
+    EXPECT_EQ(work.weight_bytes, layers * 18 / 32 + head * 34 / 32 + norms * 4);
+    EXPECT_EQ(work.kv_bytes, (10.0 + rows) * shape.layers * 2 * shape.kv_heads * shape.head_size * 2);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(PassWorks, AttentionCountsWhatEachRowSeesWindowsIncluded) {
+  const auto engine = Load(TinyModel("gemma3"));
+  const ModelConfig& config = engine->config();
+  for (int depth : {0, 7, 100}) {
+    double expected = 0;
+    for (const LayerConfig& layer : config.layers) {
+      for (int position = depth; position < depth + 5; ++position) {
+        for (int other = 0; other <= position; ++other) {
+          if (layer.window == 0 || position - other < layer.window) expected += 4.0 * config.heads * config.head_size;
+        }
+      }
+    }
+    EXPECT_EQ(PassWorkOf(*engine, /*rows=*/5, depth).attention, expected) << depth;
+  }
+}
+
+TEST(PassWorks, SecondsFollowThePeakOfEachFormat) {
+  PassWork work;
+  work.products[static_cast<int>(BlockFormat::kQ4_1)] = 100;
+  work.products[static_cast<int>(BlockFormat::kF16)] = 30;
+  EXPECT_DOUBLE_EQ(work.ProductSeconds(/*int8=*/50, /*fp32=*/10, /*reachable=*/false), 5);
+  EXPECT_DOUBLE_EQ(work.ProductSeconds(50, 10, /*reachable=*/true), 2 / 0.68 + 3);
+}
+
+TEST(MachineProbes, RatesAreThoseOfAProcessor) {
+  ThreadPool pool(1);
+  const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath());
+  EXPECT_GT(probe.Read(), 1e8);
+  EXPECT_GT(probe.Int8(), 1e7);
+  EXPECT_GT(probe.Fp32(), 1e6);
+}
+
+TEST(RowsCurves, TheListIsChecked) {
+  EXPECT_EQ(*ParseRows("1,2,40"), (std::vector<int>{1, 2, 40}));
+  EXPECT_EQ(ParseRows("default")->back(), 64);
+  for (const char* wrong : {"", "2,3", "1,1", "1,3,2", "0", "1,x", "1,,2", "1,513"}) {
+    const absl::Status status = ParseRows(wrong).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << wrong;
+    EXPECT_EQ(status.message().rfind("--rows: found", 0), 0u) << status;
+  }
+}
+
+TEST(RowsCurves, AreReadBackAsTheyAreWritten) {
+  RowsCurve curve;
+  curve.points = {{.rows = 1, .seconds = 0.5, .bound_seconds = 0.6}, {.rows = 4, .seconds = 0.75, .bound_seconds = 0.7}};
+  JsonWriter json;
+  json.BeginObject();
+  WriteRowsCurve(json, curve);
+  json.EndObject();
+  const std::string path = ::testing::TempDir() + "/roofline_test_curve.json";
+  ASSERT_EQ(WriteFileAtomically(path, json.text()), absl::OkStatus());
+  const NamedCurve read = *ReadCurve(path);
+  EXPECT_EQ(read.name, "tessera");
+  EXPECT_EQ(read.points, (std::vector<std::pair<double, double>>{{1, 0.5}, {4, 0.75}}));
+  EXPECT_TRUE(curve.points[0].Holds());
+  EXPECT_FALSE(curve.points[1].Holds());
+  for (const char* wrong : {"{}", "{\"name\": \"x\", \"rows\": [{\"rows\": 0, \"seconds\": 1}]}", "[", "{\"name\": \"x\", \"rows\": 3}"}) {
+    ASSERT_EQ(WriteFileAtomically(path, wrong), absl::OkStatus());
+    EXPECT_FALSE(ReadCurve(path).ok()) << wrong;
+  }
+  std::filesystem::remove(path);
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(SvgPlots, HaveACurveALegendAndPointsInsideThePicture) {
+  const Plot plot = {"a < b & c", "rows", "ms", {{"ours", {{1, 2}, {64, 130}}}, {"bound", {{1, 3}, {64, 150}}, true}}};
+  const std::string svg = PlotSvg(plot);
+  EXPECT_EQ(Count(svg, "<polyline"), 2u);
+  EXPECT_EQ(Count(svg, "<circle"), 2u) << "the dashed curve has no marks";
+  EXPECT_EQ(Count(svg, "stroke-dasharray"), 2u) << "curve and legend";
+  EXPECT_NE(svg.find(">a &lt; b &amp; c<"), std::string::npos);
+  EXPECT_NE(svg.find(">bound<"), std::string::npos);
+  EXPECT_NE(svg.find("points=\"73.9,383.4 700.0,86.4 \""), std::string::npos) << svg;
+  EXPECT_EQ(PlotSvg({}).find("nan"), std::string::npos);
+}
+
+TEST(BenchModes, RooflineHasALineForEachDepth) {
+  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--roofline", "--json", "--repetitions=1", "--threads=2",
+                                                   "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue roofline = *Json(ended.output).Object("roofline");
+  const JsonValue lines = *roofline.Array("lines");
+  std::vector<std::string> found;
+  for (int64_t i = 0; i < lines.size(); ++i) {
+    found.push_back(absl::StrCat(*lines[i].String("figure"), " ", *lines[i].Int("depth")));
+    EXPECT_GT(*lines[i].Double("limit"), 0) << found.back();
+    EXPECT_GE(*lines[i].Double("measured"), 0) << found.back();
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"generation 0", "generation 32", "prompt 0", "attention 32"}));
+  EXPECT_EQ(roofline.Array("attention_of_pass")->size(), 1);
+  EXPECT_GT(*roofline.Object("read_bytes_per_second")->Double("median"), 1e8);
+}
+
+TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
+  const std::string plot = ::testing::TempDir() + "/roofline_test.svg", peer = ::testing::TempDir() + "/roofline_test_peer.json";
+  ASSERT_EQ(WriteFileAtomically(peer, R"({"name": "other", "rows": [{"rows": 1, "seconds": 0.001}, {"rows": 8, "seconds": 0.004}]})"),
+            absl::OkStatus());
+  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--rows=1,2,8", "--json", "--repetitions=1",
+                                                   "--threads=1", "--plot=" + plot, "--peer_curve=" + peer});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue rows = *Json(ended.output).Array("rows");
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_EQ(*rows[2].Int("rows"), 8);
+  EXPECT_EQ(*rows[0].Double("ratio"), 1);
+  for (int64_t i = 0; i < rows.size(); ++i) EXPECT_GT(*rows[i].Double("bound_seconds"), 0);
+  const std::string svg = *ReadFileToString(plot, 1 << 20);
+  EXPECT_EQ(Count(svg, "<polyline"), 3u);
+  EXPECT_NE(svg.find(">other<"), std::string::npos);
+  std::filesystem::remove(plot);
+  std::filesystem::remove(peer);
+}
+
+TEST(BenchModes, ExcludeEachOther) {
+  for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
+           {"--roofline", "--overhead"}, {"--roofline", "--rows=1"}, {"--rows=1", "--trace=x"}, {"--plot=x"}, {"--rows=1", "--peer_curve=x"},
+           {"--rows=1", "--path=reference"}, {"--roofline", "--prompt_tokens=0"}, {"--rows=2"}}) {
+    std::vector<std::string> arguments = flags;
+    arguments.push_back("--model=" + TinyModel("llama"));
+    EXPECT_EQ(RunProgram("tessera_bench", arguments).code, 2) << flags[0];
+  }
+}
+
+}  // namespace
+}  // namespace tessera
