@@ -1,7 +1,7 @@
 // Writes GGUF model files (version 3): metadata, a table of tensors, and the tensors' bytes as they are made, piece by piece.
 //
 //   GgufWriter writer;
-//   writer.String("general.architecture", "llama").Number<uint32_t>("llama.block_count", 2);
+//   writer.String("general.name", "an example").Number<uint32_t>("general.quantization_version", 2);
 //   writer.Tensor("token_embd.weight", BlockFormat::kQ8_0, {/*in_features=*/256, /*out_features=*/1000});
 //   RETURN_IF_ERROR(writer.Write("model.gguf", [&](int tensor, GgufWriter::Append append) -> absl::Status {
 //     for (int64_t row = 0; row < 1000; ++row) RETURN_IF_ERROR(append(RowOf(tensor, row)));

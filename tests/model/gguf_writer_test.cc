@@ -51,7 +51,7 @@ absl::Status Nothing(int, GgufWriter::Append) { return absl::OkStatus(); }
 absl::Status Example(const std::string& path, absl::Span<const std::byte> row_bytes) {
   const auto RowOf = [&](int, int64_t) { return row_bytes; };
   GgufWriter writer;
-  writer.String("general.architecture", "llama").Number<uint32_t>("llama.block_count", 2);
+  writer.String("general.name", "an example").Number<uint32_t>("general.quantization_version", 2);
   writer.Tensor("token_embd.weight", BlockFormat::kQ8_0, {/*in_features=*/256, /*out_features=*/1000});
   RETURN_IF_ERROR(writer.Write(path, [&](int tensor, GgufWriter::Append append) -> absl::Status {
     for (int64_t row = 0; row < 1000; ++row) RETURN_IF_ERROR(append(RowOf(tensor, row)));
@@ -63,8 +63,8 @@ absl::Status Example(const std::string& path, absl::Span<const std::byte> row_by
 TEST_F(GgufWriterTest, HeaderExample) {
   ASSERT_EQ(Example(path_, std::vector<std::byte>(8 * 34)), absl::OkStatus());
   const std::unique_ptr<GgufFile> file = *GgufFile::Open(path_);
-  EXPECT_EQ(*file->String("general.architecture"), "llama");
-  EXPECT_EQ(*file->Uint("llama.block_count"), 2u);
+  EXPECT_EQ(*file->String("general.name"), "an example");
+  EXPECT_EQ(*file->Uint("general.quantization_version"), 2u);
   EXPECT_EQ(file->tensors()[0].size, 8 * 34 * 1000);
 }
 
