@@ -1,23 +1,32 @@
 #!/usr/bin/env bash
 # Times llama.cpp and Tessera in alternation on the same file, with the same threads, and prints medians and ratios.
 #
-#   scripts/compare_peer.sh [--json] [--models smollm2,gemma3] [--repetitions 5] [--threads 2]
+#   scripts/compare_peer.sh [--json] [--models smollm2,gemma3] [--repetitions 5] [--threads 2] [--figures all] [--plots FOLDER]
 #
+# --models: smollm2, gemma3, and random-1b or random-4b, which tessera_random_model makes. --figures: some of prompt, generation,
+# first_byte (these three without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md explains
+# them. --plots: draws the curves of rows there.
 # llama.cpp comes out of the source distribution of the Python package llama-cpp-python, is built here for this CPU (about five
 # minutes, once) and kept in the cache. Nothing else should run meanwhile: the figures are wall-clock times.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 models=smollm2,gemma3
+figures=prompt,generation,first_byte
 flags=()
+usage="usage: scripts/compare_peer.sh [--json] [--models A,B] [--repetitions N] [--threads N] [--figures A,B] [--plots FOLDER]"
 while (($# > 0)); do
   case $1 in
     --json) flags+=(--json); shift ;;
-    --models | --repetitions | --threads)
+    --models | --repetitions | --threads | --figures | --plots)
       (($# >= 2)) || die "$1 needs a value"
-      if [[ $1 == --models ]]; then models=$2; else flags+=("$1" "$2"); fi
+      case $1 in
+        --models) models=$2 ;;
+        --figures) figures=$2 ;;
+        *) flags+=("$1" "$2") ;;
+      esac
       shift 2 ;;
-    *) die "unknown argument $1; usage: scripts/compare_peer.sh [--json] [--models A,B] [--repetitions N] [--threads N]" ;;
+    *) die "unknown argument $1; $usage" ;;
   esac
 done
 
@@ -50,11 +59,37 @@ build_peer() {
       -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF || die "cmake could not configure llama.cpp"
     echo "$built_for" >"$peer/built_for"
   fi
-  if [[ -x $peer/build/bin/llama-bench && -x $peer/build/bin/llama-simple ]]; then
+  local programs=(llama-bench llama-simple llama-quantize) program missing=0
+  for program in "${programs[@]}"; do [[ -x $peer/build/bin/$program ]] || missing=1; done
+  if ((missing == 0)); then
     say "peer: llama.cpp is there"
     return
   fi
-  run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" llama-bench llama-simple || die "llama.cpp could not be built"
+  run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" "${programs[@]}" || die "llama.cpp could not be built"
+}
+
+# Prints where the model is, which may have to be fetched or made.
+model_path() {
+  local name=$1 path
+  if [[ $name != random-* ]]; then
+    "$root/scripts/fetch_model.sh" "$name"
+    return
+  fi
+  path=$cache/$name.Q4_0.gguf
+  [[ -e $path ]] || run_logged "making $name" "$cache/$name.log" \
+    "$root/build/bin/tessera_random_model" --shape "${name#random-}" --format Q4_0 --out "$path" || return 1
+  echo "$path"
+}
+
+# Prints where the peer's Q4_0 file of a model is, which it makes itself. Q4_0 is the 4-bit format it has its fastest kernels for.
+quantized_path() {
+  local name=$1 from=$2 path=$peer/$name.Q4_0.gguf
+  if [[ ! -e $path || $from -nt $path ]]; then
+    run_logged "quantizing $name to Q4_0" "$peer/quantize.log" \
+      "$peer/build/bin/llama-quantize" --allow-requantize "$from" "$path.part" Q4_0 || return 1
+    mv "$path.part" "$path"
+  fi
+  echo "$path"
 }
 
 "$root/scripts/install_packages.sh" || die "the packages are not all there"
@@ -66,7 +101,11 @@ flock -u "$lock"
 "$root/scripts/build.sh" tessera_apps_all || die "our programs could not be built"
 pairs=()
 for name in ${models//,/ }; do
-  path=$("$root/scripts/fetch_model.sh" "$name") || die "the model $name could not be fetched"
+  path=$(model_path "$name") || die "the model $name could not be fetched or made"
   pairs+=("$name=$path")
+  if [[ ,$figures, =~ ,(all|best|perplexity), ]]; then
+    quantized=$(quantized_path "$name" "$path") || die "the peer could not quantize $name"
+    flags+=(--quantized "$name=$quantized")
+  fi
 done
-exec python3 "$root/scripts/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" "${flags[@]}" "${pairs[@]}"
+exec python3 "$root/scripts/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" --figures "$figures" "${flags[@]}" "${pairs[@]}"

@@ -1,0 +1,61 @@
+"""Are tessera_bench's probes what this machine can do? Plain loops of scripts/roofline_loop.cc say so, in alternation.
+
+    python3 scripts/check_roofline.py [--bench build/bin/tessera_bench] [--threads 2] [--repetitions 7]
+
+Fails if a median of ours is below 0.9 of theirs: a limit that is set too low makes every engine look good. Nothing else should run
+meanwhile. x86-64 with AVX2 or AVX-512 VNNI.
+"""
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from engines import run
+
+ROOT = Path(__file__).resolve().parent.parent
+PEAKS = {"read": "read_bytes_per_second", "int8": "int8_operations_per_second", "fp32": "fp32_operations_per_second"}
+LEAST = 0.9
+
+
+def plain_peaks(program, threads):
+    return json.loads(run([program, str(threads)]))
+
+
+def our_peaks(bench, threads):
+    """Any model will do: the probes have nothing to do with it."""
+    roofline = json.loads(run([bench, "--roofline", "--json", "--model", str(ROOT / "tests/golden/tiny/llama.gguf"), "--depth", "1",
+                               "--prompt_tokens", "1", "--generate_tokens", "1", "--repetitions", "1", "--threads", str(threads)]))["roofline"]
+    return {peak: roofline[key]["median"] for peak, key in PEAKS.items()}
+
+
+def too_low(ours, plain):
+    """Names of the peaks whose median is too far below the plain loops'."""
+    return [peak for peak in PEAKS if statistics.median(ours[peak]) < LEAST * statistics.median(plain[peak])]
+
+
+def main():
+    flags = argparse.ArgumentParser()
+    flags.add_argument("--bench", default=str(ROOT / "build/bin/tessera_bench"))
+    flags.add_argument("--threads", type=int, default=2)
+    flags.add_argument("--repetitions", type=int, default=7)
+    flags = flags.parse_args()
+    ours, plain = ({peak: [] for peak in PEAKS} for _ in range(2))
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/roofline_loop"
+        run(["g++", "-std=c++20", "-O3", "-march=native", "-pthread", str(ROOT / "scripts/roofline_loop.cc"),
+             "-o", program])
+        for _ in range(flags.repetitions):
+            for samples, rates in ((plain, plain_peaks(program, flags.threads)), (ours, our_peaks(flags.bench, flags.threads))):
+                for peak, rate in rates.items():
+                    samples[peak].append(rate)
+    print(f"{'peak':<6} {'plain loop, G/s':>16} {'tessera, G/s':>14} {'ratio':>7}")
+    for peak in PEAKS:
+        a, b = statistics.median(plain[peak]) * 1e-9, statistics.median(ours[peak]) * 1e-9
+        print(f"{peak:<6} {a:>16.1f} {b:>14.1f} {b / a:>7.2f}")
+    if low := too_low(ours, plain):
+        sys.exit(f"failed: {', '.join(low)}: expected at least {LEAST} of the plain loops'")
+
+
+if __name__ == "__main__":
+    main()

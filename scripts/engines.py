@@ -1,0 +1,125 @@
+"""The two engines that compare_peer.py times: what each is asked by, and what its answer says. One class each, the same methods.
+
+    peer, ours = Peer("llama.cpp/build/bin", threads=2), Ours("build/bin", threads=2)
+    peer.speeds("model.gguf")            # {"prompt": tokens/s, "generation": tokens/s}
+    ours.pass_seconds("model.gguf", 512, [0, 4096])
+
+A program that fails ends the comparison, with its last words.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+
+PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
+# 100 tokens for SmolLM2, 101 for Gemma 3 (with its BOS). It ends so that every model goes on with words.
+PROMPT = """The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the \
+lamp. In winter the waves broke over the wall and the wind carried the spray as far as the village, where the fishermen had pulled their \
+boats onto the sand. One night a letter arrived from the mainland. It said that the lighthouse would be closed in \
+spring, and that a machine would do the work. The keeper read it twice, put it on the table, and then he"""
+
+
+def run(command, **options):
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+    if result.returncode != 0:
+        sys.exit(f"failed: {' '.join(command)[:200]}: exit code {result.returncode}\n{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def time_to_byte(command, bytes_before, environment=None):
+    """Seconds from process start until more than `bytes_before` bytes have come out of its stdout."""
+    start, received, seconds = time.perf_counter(), 0, None
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          env={**os.environ, **(environment or {})}) as process:
+        while data := os.read(process.stdout.fileno(), 1 << 16):
+            received += len(data)
+            if seconds is None and received > bytes_before:
+                seconds = time.perf_counter() - start
+    if process.returncode != 0 or seconds is None:
+        sys.exit(f"failed: {command[0]}: exit code {process.returncode}, {received} bytes of output, expected over {bytes_before}")
+    return seconds
+
+
+class Engine:
+    PROGRAMS = ()
+
+    def __init__(self, folder, threads):
+        self.folder, self.threads = folder, str(threads)
+        for program in self.PROGRAMS:
+            if not os.access(f"{folder}/{program}", os.X_OK):
+                sys.exit(f"failed: {folder}/{program} is missing, expected a program")
+
+
+class Peer(Engine):
+    """llama.cpp. Its llama-bench keeps its default warm-up run."""
+    PROGRAMS = ("llama-bench", "llama-simple")
+
+    def bench(self, model, *flags):
+        return json.loads(run([f"{self.folder}/llama-bench", "-m", model, "-t", self.threads, "-r", "1", "-o", "json", *flags]))
+
+    def speeds(self, model):
+        rows = self.bench(model, "-p", str(PROMPT_TOKENS), "-n", str(GENERATED_TOKENS))
+        return {"prompt" if row["n_prompt"] else "generation": row["avg_ts"] for row in rows}
+
+    def generation(self, model, depth):
+        return self.bench(model, "-p", "0", "-n", str(GENERATED_TOKENS), "-d", str(depth))[0]["avg_ts"]
+
+    def pass_seconds(self, model, tokens, depths):
+        rows = self.bench(model, "-p", str(tokens), "-n", "0", "-d", ",".join(map(str, depths)))
+        return {row["n_depth"]: tokens / row["avg_ts"] for row in rows}
+
+    def rows_seconds(self, model, counts):
+        rows = self.bench(model, "-p", ",".join(map(str, counts)), "-n", "0")
+        return {row["n_prompt"]: row["n_prompt"] / row["avg_ts"] for row in rows}
+
+    def first_byte(self, model):
+        """llama-simple first prints the prompt (after <bos>, if any) but leaves it in stdio's 4 KiB buffer and flushes after its
+        first own token, so the first byte past the prompt arrives when that token is there. It has no flag for threads and asks for
+        four; OpenMP's limit gives it as many as the others."""
+        return time_to_byte([f"{self.folder}/llama-simple", "-m", model, "-n", "2", PROMPT], len(PROMPT.encode()),
+                            {"OMP_THREAD_LIMIT": self.threads})
+
+
+class Ours(Engine):
+    PROGRAMS = ("tessera_bench", "tessera_generate", "tessera_perplexity")
+
+    def bench(self, model, *flags):
+        return json.loads(run([f"{self.folder}/tessera_bench", "--model", model, "--threads", self.threads, "--repetitions", "1",
+                               "--json", *map(str, flags)]))
+
+    def speeds(self, model):
+        report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS)
+        return {figure: report[figure]["tokens_per_second"]["median"] for figure in ("prompt", "generation")}
+
+    def generation(self, model, depth):
+        report = self.bench(model, "--prompt_tokens", 0, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
+        return report["generation"]["tokens_per_second"]["median"]
+
+    def pass_seconds(self, model, tokens, depths):
+        reports = {depth: self.bench(model, "--prompt_tokens", tokens, "--generate_tokens", 0, "--depth", depth) for depth in depths}
+        return {depth: tokens / report["prompt"]["tokens_per_second"]["median"] for depth, report in reports.items()}
+
+    def rows_seconds(self, model, counts):
+        report = self.bench(model, "--rows", ",".join(map(str, counts)))
+        return {row["rows"]: row["seconds"] for row in report["rows"]}
+
+    def first_byte(self, model):
+        return time_to_byte([f"{self.folder}/tessera_generate", "--model", model, "--raw", "--prompt", PROMPT, "--n_predict", "2",
+                             "--temperature", "0", "--threads", self.threads], 0)
+
+    def generation_beside_limit(self, model):
+        """Tokens/s generated, and the tokens/s that memory allowed by the probes before and after."""
+        report = self.bench(model, "--roofline", "--prompt_tokens", 1, "--generate_tokens", GENERATED_TOKENS, "--depth", 1)
+        line = next(line for line in report["roofline"]["lines"] if line["figure"] == "generation" and line["depth"] == 0)
+        return line["measured"], line["limit"]
+
+    def perplexity(self, model, texts):
+        """Over all texts of a file of requests."""
+        with open(texts, encoding="utf-8") as requests:
+            result = subprocess.run([f"{self.folder}/tessera_perplexity", "--model", model, "--threads", self.threads, "--jsonl"],
+                                    stdin=requests, capture_output=True, text=True)
+        if result.returncode != 0:
+            sys.exit(f"failed: tessera_perplexity: exit code {result.returncode}\n{result.stderr[-2000:]}")
+        answers = [json.loads(line) for line in result.stdout.splitlines()]
+        return sum(answer["nll_sum"] for answer in answers), sum(answer["scored"] for answer in answers)

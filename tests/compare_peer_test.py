@@ -1,0 +1,146 @@
+"""Tests of scripts/compare_peer.py with engines that answer from a list, and of scripts/check_roofline.py's verdict.
+
+    python3 tests/compare_peer_test.py -v
+"""
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+import check_roofline  # noqa: E402
+import compare_peer  # noqa: E402
+from engines import Ours, Peer  # noqa: E402
+
+
+class FakeEngine:
+    """Twice as fast as the other if `speed` is 2; writes down what it is asked for."""
+
+    def __init__(self, speed):
+        self.speed, self.calls = speed, []
+
+    def note(self, *call):
+        self.calls.append(call)
+
+    def speeds(self, model):
+        self.note("speeds", model)
+        return {"prompt": 100 * self.speed, "generation": 10 * self.speed}
+
+    def first_byte(self, model):
+        self.note("first_byte", model)
+        return 1 / self.speed
+
+    def generation(self, model, depth):
+        self.note("generation", model, depth)
+        return 5 * self.speed
+
+    def pass_seconds(self, model, tokens, depths):
+        self.note("pass_seconds", model, depths)
+        return {depth: (1 + depth / 1024) / self.speed for depth in depths}
+
+    def rows_seconds(self, model, counts):
+        self.note("rows_seconds", model)
+        return {rows: rows / self.speed for rows in counts}
+
+    def generation_beside_limit(self, model):
+        self.note("generation_beside_limit", model)
+        return 8 * self.speed, 20
+
+    def perplexity(self, model, texts):
+        self.note("perplexity", model, Path(texts).name)
+        return (24.0, 10) if model == "q4_0" else (20.0, 10)
+
+
+def compare(figures, repetitions=3):
+    peer, ours = FakeEngine(1), FakeEngine(2)
+    comparison = compare_peer.Comparison(peer, ours, "model", "q4_0")
+    with contextlib.redirect_stderr(io.StringIO()):
+        return compare_peer.measure(comparison, figures, repetitions), peer, ours
+
+
+class ComparePeer(unittest.TestCase):
+    def test_every_ratio_is_above_1_where_ours_is_better(self):
+        result, _, _ = compare(list(compare_peer.FIGURES))
+        self.assertEqual(list(result), list(compare_peer.TABLE))
+        for figure, row in result.items():
+            expected = {"perplexity": 2.71828 ** 0.4, "bandwidth": 16 / 5}.get(figure, 1 if "share" in figure else 2)
+            self.assertAlmostEqual(row["ratio"], expected, places=4, msg=figure)
+
+    def test_a_figure_alone_asks_for_nothing_else(self):
+        result, peer, _ = compare(["depth"])
+        self.assertEqual(list(result), ["depth"])
+        self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "generation"})
+        self.assertEqual(list(compare(["prompt"])[0]), ["prompt"])
+        self.assertEqual(list(compare(["generation", "first_byte"])[0]), ["generation", "first_byte"])
+
+    def test_prompt_and_generation_come_out_of_one_run_and_perplexity_is_taken_once(self):
+        _, peer, ours = compare(["prompt", "generation", "perplexity"], repetitions=4)
+        self.assertEqual(sum(call[0] == "speeds" for call in peer.calls), 4)
+        self.assertEqual([call[1] for call in ours.calls if call[0] == "perplexity"], ["q4_0", "model"])
+
+    def test_the_best_format_is_the_peers_and_ours_reads_the_original(self):
+        _, peer, ours = compare(["best"], repetitions=1)
+        self.assertIn(("speeds", "q4_0"), peer.calls)
+        self.assertIn(("speeds", "model"), ours.calls)
+
+    def test_attention_is_a_pass_minus_that_without_tokens_before(self):
+        result, _, _ = compare(["attention"])
+        self.assertAlmostEqual(result["attention_512"]["peer"], 0.5)
+        self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
+
+    def test_wrong_figures_and_missing_files_are_said(self):
+        common = ["--peer", "a", "--ours", "b", "m=path"]
+        for flags, message in ((["--figures", "prompt,speed"], "found speed, expected some of prompt"),
+                               (["--figures", "best"], "--quantized: found none of m")):
+            with self.assertRaises(SystemExit) as ended:
+                compare_peer.parse_flags(flags + common)
+            self.assertIn(message, str(ended.exception))
+        flags = compare_peer.parse_flags(["--figures", "all", "--quantized", "m=q"] + common)
+        self.assertEqual(flags.figures, list(compare_peer.FIGURES))
+
+    def test_a_missing_program_is_named(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaises(SystemExit) as ended:
+            Peer(folder, 2)
+        self.assertIn("llama-bench is missing", str(ended.exception))
+
+
+class Engines(unittest.TestCase):
+    """Programs that print what the real ones print: the keys are read from the right places."""
+
+    def program(self, folder, name, output):
+        path = Path(folder) / name
+        path.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def test_llama_bench_rows_are_told_apart_by_depth_and_size(self):
+        rows = [{"n_prompt": 512, "n_gen": 0, "n_depth": depth, "avg_ts": speed} for depth, speed in ((0, 1024.0), (4096, 256.0))]
+        with tempfile.TemporaryDirectory() as folder:
+            for name in Peer.PROGRAMS:
+                self.program(folder, name, json.dumps(rows))
+            peer = Peer(folder, 2)
+            self.assertEqual(peer.pass_seconds("model", 512, (0, 4096)), {0: 0.5, 4096: 2.0})
+            self.assertEqual(peer.rows_seconds("model", (512,)), {512: 2.0})
+
+    def test_our_limit_is_that_of_generation_without_tokens_before(self):
+        lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2}, {"figure": "prompt", "depth": 0, "measured": 3, "limit": 4},
+                 {"figure": "generation", "depth": 0, "measured": 5, "limit": 6}]
+        with tempfile.TemporaryDirectory() as folder:
+            for name in Ours.PROGRAMS:
+                self.program(folder, name, json.dumps({"roofline": {"lines": lines}}))
+            self.assertEqual(Ours(folder, 2).generation_beside_limit("model"), (5, 6))
+
+
+class CheckRoofline(unittest.TestCase):
+    def test_a_peak_below_nine_tenths_of_the_plain_loops_fails(self):
+        plain = {peak: [100.0, 110.0, 90.0] for peak in check_roofline.PEAKS}
+        good = {peak: [91.0, 95.0, 80.0] for peak in check_roofline.PEAKS}
+        self.assertEqual(check_roofline.too_low(good, plain), [])
+        bad = {**good, "int8": [89.0, 95.0, 80.0]}
+        self.assertEqual(check_roofline.too_low(bad, plain), ["int8"])
+
+
+if __name__ == "__main__":
+    unittest.main()
