@@ -142,7 +142,7 @@ TEST(CommandLine, HelpFitsAScreenAndShowsDefaults) {
 }
 
 TEST(CommandLine, EveryProgramAnswersWrongUsageWithTwo) {
-  for (const std::string& program : Programs()) {
+  for (const std::string& program : ModelPrograms()) {
     const Ended ended = RunProgram(program, {"--modle=x"});
     EXPECT_EQ(ended.code, 2) << program;
     EXPECT_EQ(ended.output, "");
@@ -152,7 +152,7 @@ TEST(CommandLine, EveryProgramAnswersWrongUsageWithTwo) {
 
 TEST(CommandLine, EveryProgramRefusesAMissingFileAndOneThatIsNoModel) {
   const std::string text = std::string(TESSERA_SOURCE_DIR) + "/CMakeLists.txt";
-  for (const std::string& program : Programs()) {
+  for (const std::string& program : ModelPrograms()) {
     for (const std::string& path : {std::string("/nowhere/model.gguf"), text, std::string("/")}) {
       const Ended ended = RunProgram(program, {"--model=" + path}, "Hello, this is input.");
       EXPECT_EQ(ended.code, 1) << program << " " << path;

@@ -36,6 +36,13 @@ inline const std::vector<std::string>& Programs() {
   return programs;
 }
 
+// Those that read a --model; the other one writes them.
+inline std::vector<std::string> ModelPrograms() {
+  std::vector<std::string> programs = Programs();
+  std::erase(programs, "tessera_random_model");
+  return programs;
+}
+
 struct Ended {
   int code;            // 128 + the signal's number if one ended it.
   std::string output;
