@@ -30,7 +30,8 @@ AppInfo Info() {
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --roofline",
                        "tessera_bench --rows default --plot rows.svg"},
-          .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "roofline", "rows"}},
+          .groups = {{"Measurement",
+                      {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "roofline", "rows"}},
                      ModelFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -60,7 +61,8 @@ absl::Status CheckMode() {
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
   if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty())) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline and --rows are about"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline and --rows are about"));
 }
 
 absl::Status CheckFlags() {

@@ -19,8 +19,8 @@ namespace {
 
 AppInfo Info() {
   return {.name = "tessera_random_model",
-          .summary = "Writes a llama model of random weights: what it says means nothing, but it takes the time and the memory of a "
-                     "real one of its shape. The same seed gives the same file on every machine. An old file is replaced.",
+          .summary = "Writes a llama model of random weights: what it says means nothing, but it takes the time and the memory of "
+                     "a real one of its shape. The same seed gives the same file on every machine. An old file is replaced.",
           .examples = {"tessera_random_model --shape 1b --out random-1b.gguf", "tessera_random_model --shape 4b --dry_run",
                        "tessera_random_model --shape tiny --format Q4_K --head_format Q6_K --seed 7 --out tiny.gguf"},
           .groups = {{"Model", {"shape", "format", "head_format", "seed", "threads"}}, {"Output", {"out", "dry_run", "json"}}}};
@@ -38,7 +38,8 @@ absl::StatusOr<RandomModel::Options> OptionsOfFlags() {
   RETURN_IF_ERROR(ForFlag("shape", shape.status()));
   options.shape = *shape;
   ASSIGN_OR_RETURN(options.format, FormatOfFlag("format", FLAGS_format));
-  ASSIGN_OR_RETURN(options.head_format, FormatOfFlag("head_format", FLAGS_head_format.empty() ? FLAGS_format : FLAGS_head_format));
+  const std::string& head_format = FLAGS_head_format.empty() ? FLAGS_format : FLAGS_head_format;
+  ASSIGN_OR_RETURN(options.head_format, FormatOfFlag("head_format", head_format));
   options.seed = FLAGS_seed;
   return options;
 }
@@ -66,7 +67,8 @@ absl::Status Show(const RandomModel::Options& options, int64_t parameters, int64
   Table table({{"what"}, {"value"}});
   table.AddRow({"file", out.empty() ? "none: a dry run" : out});
   table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(bytes), bytes)});
-  table.AddRow({"shape", absl::StrCat(options.shape.name, ", ", options.shape.tied_head ? "the embedding table is the head" : "a head of its own")});
+  const char* head = options.shape.tied_head ? "the embedding table is the head" : "a head of its own";
+  table.AddRow({"shape", absl::StrCat(options.shape.name, ", ", head)});
   table.AddRow({"parameters", absl::StrFormat("%.2f million", static_cast<double>(parameters) * 1e-6)});
   table.AddRow({"formats", absl::StrCat(format, ", embedding and head ", head_format)});
   table.AddRow({"seed", absl::StrCat(options.seed)});

@@ -95,8 +95,8 @@ absl::StatusOr<Target> ResolveTarget(std::string path) {
   return target;
 }
 
-// The temporary files under way, where RemoveTemporaryFiles finds them: a signal handler can follow neither a lock nor memory that
-// another thread gives back.
+// The temporary files under way, where RemoveTemporaryFiles finds them: a signal handler can follow neither a lock nor memory
+// that another thread gives back.
 struct Temporary {
   std::atomic<int> directory{-1};   // The folder's descriptor; -1: there is no file.
   char name[64];                    // Written only while there is no file.
@@ -126,7 +126,8 @@ void GiveBack(Temporary& temporary) {
 }
 
 // A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
-absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descriptor& directory, const std::string& path, mode_t mode) {
+absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descriptor& directory, const std::string& path,
+                                           mode_t mode) {
   static std::atomic<int64_t> counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::snprintf(temporary.name, sizeof(temporary.name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),

@@ -51,8 +51,8 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
 // Whether WriteFileAtomically could write there now: OK, or the error it would give. For outputs that come after long work.
 absl::Status CheckWritable(const std::string& path);
 
-// Replaces a file with what is appended, or leaves it untouched: until Commit all goes to a temporary file beside it. For files too
-// large for memory. Move-only, thread-compatible; at most kMostAtOnce are written at once, by whichever threads.
+// Replaces a file with what is appended, or leaves it untouched: until Commit all goes to a temporary file beside it. For files
+// too large for memory. Move-only, thread-compatible; at most kMostAtOnce are written at once, by whichever threads.
 class AtomicFileWriter {
  public:
   static constexpr int kMostAtOnce = 16;
@@ -75,8 +75,8 @@ class AtomicFileWriter {
 // The same with contents that are all there: what a reader finds is the old file or the whole new one. Thread-safe.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
 
-// Removes the temporary files of those writers that are under way, and lets no other stay. For those about to end the process while
-// other threads run: async-signal-safe.
+// Removes the temporary files of those writers that are under way, and lets no other stay. For those about to end the process
+// while other threads run: async-signal-safe.
 void RemoveTemporaryFiles();
 
 }  // namespace tessera

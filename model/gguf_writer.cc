@@ -15,7 +15,9 @@ namespace {
 
 constexpr uint32_t kVersion = 3;
 
-absl::Span<const std::byte> AsBytes(absl::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+absl::Span<const std::byte> AsBytes(absl::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 
 // Takes the bytes of one tensor and sees to it that they are as many as planned.
 class TensorSink {
@@ -47,7 +49,9 @@ class TensorSink {
 
 std::string GgufWriter::Counted(absl::string_view text) { return absl::StrCat(BytesOf(uint64_t{text.size()}), text); }
 
-GgufWriter& GgufWriter::String(absl::string_view key, absl::string_view value) { return Entry(key, GgufType::kString, Counted(value)); }
+GgufWriter& GgufWriter::String(absl::string_view key, absl::string_view value) {
+  return Entry(key, GgufType::kString, Counted(value));
+}
 
 GgufWriter& GgufWriter::Strings(absl::string_view key, absl::Span<const std::string> values) {
   std::string bytes;
@@ -63,7 +67,8 @@ GgufWriter& GgufWriter::Entry(absl::string_view key, GgufType type, absl::string
   status_.Update(CheckName("metadata", key, kLongestKey));
   absl::StrAppend(&entries_, Counted(key), BytesOf(type), bytes);
   if (++entry_count_ > kMostEntries) {
-    status_.Update(absl::InvalidArgumentError(absl::StrCat("metadata ", Quoted(key), ": expected at most ", kMostEntries, " keys")));
+    status_.Update(
+        absl::InvalidArgumentError(absl::StrCat("metadata ", Quoted(key), ": expected at most ", kMostEntries, " keys")));
   }
   return *this;
 }
@@ -75,7 +80,8 @@ GgufWriter& GgufWriter::Tensor(absl::string_view name, BlockFormat format, std::
 
 absl::Status GgufWriter::CheckName(absl::string_view what, absl::string_view name, uint64_t longest) {
   if (name.empty() || name.size() > longest || !IsPrintableUtf8(name)) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " ", Quoted(name), ": expected 1 to ", longest, " bytes of printable UTF-8"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " ", Quoted(name), ": expected 1 to ", longest, " bytes of printable UTF-8"));
   }
   if (names_.insert(absl::StrCat(what, " ", name)).second) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(what, " ", Quoted(name), ": found it a second time, expected it once"));
@@ -103,8 +109,8 @@ absl::Status GgufWriter::Plan(absl::string_view name, BlockFormat format, std::v
 
 absl::StatusOr<std::string> GgufWriter::Header() const {
   RETURN_IF_ERROR(status_);
-  std::string header = absl::StrCat(BytesOf(kGgufMagic), BytesOf(kVersion), BytesOf(uint64_t{tensors_.size()}), BytesOf(entry_count_),
-                                    entries_);
+  std::string header = absl::StrCat(BytesOf(kGgufMagic), BytesOf(kVersion), BytesOf(uint64_t{tensors_.size()}),
+                                    BytesOf(entry_count_), entries_);
   for (const Planned& tensor : tensors_) {
     absl::StrAppend(&header, Counted(tensor.name), BytesOf(static_cast<uint32_t>(tensor.shape.size())));
     for (int64_t length : tensor.shape) header += BytesOf(length);

@@ -28,8 +28,9 @@ class Row:
         self.label, self.scale, self.less_is_better, self.digits = label, scale, less_is_better, digits
 
     def ratio(self, peer, ours):
+        """None if a difference of times was less than the noise."""
         better, worse = (peer, ours) if self.less_is_better else (ours, peer)
-        return better / worse if worse > 0 else math.nan
+        return better / worse if min(peer, ours) > 0 else None
 
     def text(self, value):
         return f"{value * self.scale:.{self.digits}f}"
@@ -149,7 +150,8 @@ def print_table(results, flags):
     for name, result in results.items():
         for figure, values in result.items():
             row = TABLE[figure]
-            print(f"{name:<10} {row.label:<28} {row.text(values['peer']):>12} {row.text(values['ours']):>12} {values['ratio']:>7.2f}")
+            ratio = "-" if values["ratio"] is None else f"{values['ratio']:.2f}"
+            print(f"{name:<10} {row.label:<28} {row.text(values['peer']):>12} {row.text(values['ours']):>12} {ratio:>7}")
 
 
 def parse_flags(arguments=None):

@@ -91,6 +91,11 @@ class ComparePeer(unittest.TestCase):
         self.assertAlmostEqual(result["attention_512"]["peer"], 0.5)
         self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
 
+    def test_what_is_less_than_the_noise_has_no_ratio(self):
+        row = compare_peer.TABLE["attention_512"]
+        self.assertIsNone(row.ratio(peer=0.0, ours=0.1))
+        self.assertIsNone(row.ratio(peer=0.1, ours=0.0))
+
     def test_wrong_figures_and_missing_files_are_said(self):
         common = ["--peer", "a", "--ours", "b", "m=path"]
         for flags, message in ((["--figures", "prompt,speed"], "found speed, expected some of prompt"),

@@ -78,7 +78,8 @@ Spread SpreadOf(std::vector<double> values) {
 }
 
 void WriteSpread(JsonWriter& json, const Spread& spread) {
-  json.BeginObject().Key("min").Double(spread.min, 6).Key("median").Double(spread.median, 6).Key("max").Double(spread.max, 6).EndObject();
+  json.BeginObject().Key("min").Double(spread.min, 6).Key("median").Double(spread.median, 6).Key("max").Double(spread.max, 6);
+  json.EndObject();
 }
 
 double MedianOf(std::vector<double> values) { return SpreadOf(std::move(values)).median; }

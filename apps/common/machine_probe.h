@@ -1,12 +1,12 @@
-// Measures what this machine can do at best right now, on an engine's own threads and kernels: a yardstick to hold beside each run.
+// Measures what this machine can do at best right now, on an engine's own threads and kernels: a yardstick beside each run.
 //
 //   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine->pool(), KernelPath::kAvx2));
 //   const double bytes_per_second = probe.Read();
 //   const double operations_per_second = probe.Int8();
 //
-// Each probe takes some hundredths of a second. All threads begin together, behind a barrier: their start is not timed. Memory is read
-// from a buffer far larger than any cache, on large pages where the system has them, each thread its own part. Rates of arithmetic
-// count two operations a multiply-add. Threads: those of the pool, one call at a time.
+// Each probe takes some hundredths of a second. All threads begin together, behind a barrier: their start is not timed. Memory is
+// read from a buffer far larger than any cache, on large pages where the system has them, each thread its own part. Rates of
+// arithmetic count two operations a multiply-add. Threads: those of the pool, one call at a time.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -3,9 +3,9 @@
 //   const PassWork work = PassWorkOf(*engine, /*rows=*/1, /*depth=*/4096);
 //   const double seconds = work.Bytes() / bytes_per_second;                  // no engine is faster while memory is the limit
 //
-// A pass takes `rows` tokens of one sequence that has `depth` before, and gives the logits of the last. Counted are packed weights
-// (of an embedding table that is not the head, nothing: a row is little), keys and values once a pass, products of matrices, and
-// those of attention; not norms, activations, softmax and rounding. An operation is a multiplication or an addition. Thread-safe.
+// A pass takes `rows` tokens of one sequence that has `depth` before, and gives the logits of the last. Counted are packed
+// weights (of an embedding table that is not the head, nothing: a row is little), keys and values once a pass, products of matrices,
+// and those of attention; not norms, activations, softmax and rounding. An operation is a multiplication or an addition. Thread-safe.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ struct PassWork {
 
   double Bytes() const { return weight_bytes + kv_bytes; }
 
-  // Seconds that the products take at these peaks (operations a second), formats with 8-bit activations at `int8`, plain floats at
-  // `fp32`; each divided by what share of the peak its format can reach, if `reachable`.
+  // Seconds that the products take at these peaks (operations a second), formats with 8-bit activations at `int8`, plain floats
+  // at `fp32`; each divided by what share of the peak its format can reach, if `reachable`.
   double ProductSeconds(double int8, double fp32, bool reachable) const;
 };
 

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-// Llama 3.2 1B with a vocabulary of 32,000 instead of 128,256, which leaves 1.04 billion parameters, the head tied as there; the width
-// of Llama 3.2 3B with 40 layers and a head of its own, 4.22 billion; and one that is made in a moment. All inputs are whole blocks
-// of 256, so that each goes with every format.
+// Llama 3.2 1B with a vocabulary of 32,000 instead of 128,256, which leaves 1.04 billion parameters, the head tied as there; the
+// width of Llama 3.2 3B with 40 layers and a head of its own, 4.22 billion; and one that is made in a moment. All inputs are whole
+// blocks of 256, so that each goes with every format.
 constexpr RandomShape kShapes[] = {
     {"1b", 2048, 16, 32, 8, 64, 8192, 32000, true},
     {"4b", 3072, 40, 24, 8, 128, 8192, 32000, false},
@@ -51,7 +51,9 @@ RandomModel::RandomModel(const Options& options) : options_(options) {
 
 void RandomModel::PutMetadata() {
   const RandomShape& shape = options_.shape;
-  const auto number = [this](const char* key, int value) { writer_.Number(absl::StrCat("llama.", key), static_cast<uint32_t>(value)); };
+  const auto number = [this](const char* key, int value) {
+    writer_.Number(absl::StrCat("llama.", key), static_cast<uint32_t>(value));
+  };
   writer_.String("general.architecture", "llama").String("general.name", absl::StrCat("random ", shape.name));
   writer_.Number<uint32_t>("general.quantization_version", 2);  // Of the block formats.
   number("context_length", kContext);

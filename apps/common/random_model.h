@@ -4,7 +4,7 @@
 //   const RandomModel model({.shape = shape, .format = BlockFormat::kQ4_0, .head_format = BlockFormat::kQ8_0, .seed = 7});
 //   RETURN_IF_ERROR(model.Write("random.gguf", pool, progress));
 //
-// A weight is close to normal with a deviation of 1 / sqrt(inputs), so that activations keep their size from layer to layer, and a
+// A weight is close to normal with a deviation of 1 / sqrt(inputs), so that activations keep their size from layer to layer. It is a
 // function of seed, tensor and place: the same file on every machine, whatever the threads. Memory does not grow with the model.
 // Thread-compatible.
 #pragma once

@@ -3,8 +3,8 @@
 //   const RandomVocabulary vocabulary = MakeRandomVocabulary(/*size=*/32000);
 //   vocabulary.PutInto(writer);                       // the tokenizer.ggml keys
 //
-// Two control tokens (begin and end of text), the 256 bytes, then words, each an earlier one and a letter more, with the merge that
-// makes it. Every text stands for one id. Thread-safe (pure functions).
+// Two control tokens (begin and end of text), the 256 bytes, then words, each an earlier one and a letter more, with the merge
+// that makes it. Every text stands for one id. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>

@@ -156,10 +156,12 @@ std::string RooflineText(const Roofline& roofline) {
   probe("read, GB/s", roofline.read);
   probe("INT8, GOP/s", roofline.int8);
   probe("FP32, GFLOP/s", roofline.fp32);
-  Table lines({{"figure"}, {"tokens", kRight}, {"before", kRight}, {"unit"}, {"measured", kRight}, {"limit", kRight}, {"share", kRight}});
+  Table lines({{"figure"}, {"tokens", kRight}, {"before", kRight}, {"unit"}, {"measured", kRight}, {"limit", kRight},
+               {"share", kRight}});
   for (const RooflineLine& line : roofline.lines) {
-    lines.AddRow({line.figure, absl::StrCat(line.tokens), absl::StrCat(line.depth), line.unit, absl::StrFormat("%.1f", line.measured),
-                  absl::StrFormat("%.1f", line.limit), absl::StrFormat("%.1f %%", 100 * line.share)});
+    lines.AddRow({line.figure, absl::StrCat(line.tokens), absl::StrCat(line.depth), line.unit,
+                  absl::StrFormat("%.1f", line.measured), absl::StrFormat("%.1f", line.limit),
+                  absl::StrFormat("%.1f %%", 100 * line.share)});
   }
   std::string text = absl::StrCat(probes.ToString(), "\n", lines.ToString());
   for (const Roofline::PassShare& pass : roofline.attention_of_pass) {

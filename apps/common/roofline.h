@@ -1,11 +1,12 @@
 // How near a model's speed comes to what memory and arithmetic of this machine allow, probed between the runs.
 //
-//   ASSIGN_OR_RETURN(Roofline roofline, MeasureRoofline(*engine, KernelPath::kAvx2, {.prompt_tokens = 512, .generate_tokens = 128}, 5));
+//   const BenchmarkOptions benchmark = {.prompt_tokens = 512, .generate_tokens = 128};
+//   ASSIGN_OR_RETURN(Roofline roofline, MeasureRoofline(*engine, KernelPath::kAvx2, benchmark, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(RooflineText(roofline)));
 //
 // Generation is held against the bytes that a token reads, a prompt against the products of its matrices (pass_work.h), attention
-// against the peak of FP32. The time of attention is a difference: that of a pass with tokens before, minus that of the same pass with
-// none. So what the two have in common cancels, however it is made, and the same can be asked of any other engine. Threads: the
+// against the peak of FP32. The time of attention is a difference: that of a pass with tokens before, minus that of the same pass
+// with none. So what the two have in common cancels, however it is made, and the same can be asked of any other engine. Threads: the
 // engine's.
 #pragma once
 

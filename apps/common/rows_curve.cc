@@ -48,10 +48,12 @@ absl::StatusOr<std::vector<int>> ParseRows(const std::string& list) {
     rows.push_back(number);
   }
   if (rows.front() == 1) return rows;
-  return absl::InvalidArgumentError(absl::StrCat("--rows: found ", rows.front(), " first, expected 1: all others are held against it"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--rows: found ", rows.front(), " first, expected 1: all others are held against it"));
 }
 
-absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth, int repetitions) {
+absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth,
+                                           int repetitions) {
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), path));
   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(engine, {.prompt_tokens = rows.back(), .depth = depth}));
   std::vector<double> read, int8, fp32;
@@ -82,8 +84,8 @@ std::string RowsCurveText(const RowsCurve& curve) {
   Table table({{"rows", kRight}, {"ms", kRight}, {"of one row", kRight}, {"bound, ms", kRight}, {"holds"}});
   for (const RowsPoint& point : curve.points) {
     table.AddRow({absl::StrCat(point.rows), absl::StrFormat("%.3f", point.seconds * 1e3),
-                  absl::StrFormat("%.2f", point.seconds / curve.points[0].seconds), absl::StrFormat("%.3f", point.bound_seconds * 1e3),
-                  point.Holds() ? "yes" : "no"});
+                  absl::StrFormat("%.2f", point.seconds / curve.points[0].seconds),
+                  absl::StrFormat("%.3f", point.bound_seconds * 1e3), point.Holds() ? "yes" : "no"});
   }
   return absl::StrCat("probes: read ", Rate(curve.read), " GB/s, INT8 ", Rate(curve.int8), " GOP/s, FP32 ", Rate(curve.fp32),
                       " GFLOP/s\n\n", table.ToString());

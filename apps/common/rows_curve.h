@@ -4,10 +4,10 @@
 //   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(*engine, path, rows, /*depth=*/0, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(RowsCurveText(curve)));
 //
-// The bound of n rows: 1.15 times the longer of reading all bytes and of the products at the share of the INT8 peak that their formats
-// can reach (pass_work.h); 1.3 times where one is within 1.5 times the other, since then both are at work; and a hundredth of the time
-// of one row for each row, which covers what is not a product. Probes run between the passes. Logits are computed for the last row
-// alone. Threads: the engine's.
+// The bound of n rows: 1.15 times the longer of reading all bytes and of the products at the share of the INT8 peak that their
+// formats can reach (pass_work.h); 1.3 times where one is within 1.5 times the other, since then both are at work; and a hundredth of
+// the time of one row for each row, which covers what is not a product. Probes run between the passes. Logits are computed for the
+// last row alone. Threads: the engine's.
 #pragma once
 
 #include <string>
@@ -34,11 +34,12 @@ struct RowsCurve {
   std::vector<RowsPoint> points;
 };
 
-// Numbers in ascending order, from 1 to 512, separated by commas; or "default", which goes to 64. InvalidArgument (--rows) unless 1 is
-// the first, since all others are held against it.
+// Numbers in ascending order, from 1 to 512, separated by commas; or "default", which goes to 64. InvalidArgument (--rows) unless
+// 1 is the first, since all others are held against it.
 absl::StatusOr<std::vector<int>> ParseRows(const std::string& list);
 
-absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth, int repetitions);
+absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth,
+                                           int repetitions);
 
 std::string RowsCurveText(const RowsCurve& curve);
 // Keys of an object: "name", "rows": [{"rows", "seconds", "ratio", "bound_seconds", "holds"}], and the probes.

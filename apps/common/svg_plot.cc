@@ -37,8 +37,9 @@ class Drawing {
   }
 
   std::string Draw() {
-    absl::StrAppendFormat(&svg_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                          "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n", kWidth, kHeight);
+    absl::StrAppendFormat(&svg_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" ", kWidth, kHeight);
+    absl::StrAppend(&svg_, "font-family=\"sans-serif\" font-size=\"12\">\n",
+                    "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
     Text(kWidth / 2.0, 24, "middle", plot_.title);
     Text(kWidth / 2.0, kHeight - 12, "middle", plot_.x_label);
     Text(8, kTop - 10, "start", plot_.y_label);
@@ -75,7 +76,8 @@ class Drawing {
     for (const auto& [x, y] : curve.points) absl::StrAppendFormat(&points, "%.1f,%.1f ", X(x), Y(y));
     absl::StrAppend(&svg_, "<polyline points=\"", points, "\" ", style, "/>\n");
     for (const auto& [x, y] : curve.points) {
-      if (!curve.dashed) absl::StrAppendFormat(&svg_, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", X(x), Y(y), colour);
+      if (curve.dashed) break;
+      absl::StrAppendFormat(&svg_, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", X(x), Y(y), colour);
     }
     const double y = kTop + 16 + 18 * number;  // The legend, where curves that rise are not.
     Line(kLeft + 12, y - 4, kLeft + 40, y - 4, style.c_str());

@@ -13,12 +13,12 @@ namespace tessera {
 
 inline constexpr uint32_t kGgufMagic = 0x46554747;                      // "GGUF"
 inline constexpr uint64_t kLongestKey = 65535, kLongestName = 63;       // The format's; a name takes 64 bytes with its NUL.
-inline constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;  // The largest models known have some 100 and some 50,000.
+inline constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;  // The largest models have some 100 and some 50,000.
 inline constexpr uint32_t kMostDimensions = 4;
-inline constexpr uint32_t kDefaultAlignment = 32;                       // Of tensors' bytes, where general.alignment says nothing.
+inline constexpr uint32_t kDefaultAlignment = 32;                       // Of tensors, where general.alignment says nothing.
 
-// Bytes of a tensor, fastest dimension first. Errors: those of BytesOfRows; OutOfRange also if the number of values overflows, since
-// blocks take fewer bytes than they hold values. REQUIRES: shape is not empty.
+// Bytes of a tensor, fastest dimension first. Errors: those of BytesOfRows; OutOfRange also if the number of values overflows,
+// since blocks take fewer bytes than they hold values. REQUIRES: shape is not empty.
 inline absl::StatusOr<int64_t> BytesOfTensor(BlockFormat format, absl::Span<const int64_t> shape) {
   int64_t rows = 1;
   for (int64_t length : shape.subspan(1)) {

@@ -17,7 +17,7 @@ namespace tessera {
 template <typename L>
 struct PeakKernel {
   // Chains of sums: 12 of one register, or 5 of several, so that latency (4 or 5 cycles at two instructions a cycle) is hidden and all
-  // stays in registers, of which AVX2 has 16. Its sums of bytes wait for an addition alone, and its products take registers, too.
+  // stays in registers, of which AVX2 has 16. Its sums of bytes wait for an addition alone, and are there twice.
   static constexpr bool kOneRegister = !std::is_class_v<typename L::Int>;
   static constexpr int kTiles = kOneRegister ? 2 : 1;
   static constexpr int kInt8Rows = kOneRegister ? 6 : 3, kFp32Rows = kOneRegister ? 6 : 5;
@@ -30,20 +30,29 @@ struct PeakKernel {
       ((seen[kVector] = L::Or(seen[kVector], L::LoadBytes(p + kVector * kLine))), ...);
     }
     const int8_t ones[4] = {1, 1, 1, 1};
-    return (... + int64_t{L::SumInt(L::template Dot<8>(L::SetInt(0), seen[kVector], ones))});
+    const typename L::Int zero = L::SetInt(0);
+    return (... + int64_t{L::SumInt(L::template EndPairs<0>(zero, L::Dot(L::BeginPairs(zero), seen[kVector], ones)))});
   }
 
-  template <int... kChain>
-  static int64_t Int8By(int64_t rounds, std::integer_sequence<int, kChain...>) {
-    alignas(kLine) std::byte weights[kTiles * kLine];
-    int8_t activations[kInt8Rows * 4];
+  // A round is as many quads as may be added up before sums are widened: what a kernel does with a group of 4-bit weights.
+  static constexpr int kQuads = L::template kQuadsOfPairs<4>;
+
+  template <int... kChain, int... kQuad>
+  static int64_t Int8By(int64_t rounds, std::integer_sequence<int, kChain...>, std::integer_sequence<int, kQuad...>) {
+    alignas(kLine) std::byte weights[kQuads * kTiles * kLine];
+    int8_t activations[kQuads * kInt8Rows * 4];
     std::fill(std::begin(weights), std::end(weights), std::byte{1});
     std::fill(std::begin(activations), std::end(activations), int8_t{1});
     typename L::Int sums[] = {L::SetInt(0 * kChain)...};
     for (; rounds > 0; --rounds) {
       asm volatile("" : "+m"(weights), "+m"(activations));
-      ((sums[kChain] = L::template Dot<4>(sums[kChain], L::LoadBytes(weights + kChain % kTiles * kLine),
-                                          activations + kChain / kTiles * 4)), ...);
+      typename L::Pairs pairs[] = {L::BeginPairs(sums[kChain])...};
+      const auto add_quad = [&]<int kQ>() __attribute__((always_inline)) {
+        ((pairs[kChain] = L::Dot(pairs[kChain], L::LoadBytes(weights + (kQ * kTiles + kChain % kTiles) * kLine),
+                                 activations + (kQ * kInt8Rows + kChain / kTiles) * 4)), ...);
+      };
+      (add_quad.template operator()<kQuad>(), ...);
+      ((sums[kChain] = L::template EndPairs<0>(sums[kChain], pairs[kChain])), ...);
     }
     return (... + int64_t{L::SumInt(sums[kChain])});
   }
@@ -66,7 +75,7 @@ struct PeakKernel {
   static int64_t Read(const std::byte* begin, int64_t bytes) {
     return bytes == 0 ? 0 : ReadBy(begin, bytes, Counted<PeakLoops::kReadStep / kLine>());
   }
-  static int64_t Int8(int64_t rounds) { return Int8By(rounds, Counted<kInt8Rows * kTiles>()); }
+  static int64_t Int8(int64_t rounds) { return Int8By(rounds, Counted<kInt8Rows * kTiles>(), Counted<kQuads>()); }
   static int64_t Fp32(int64_t rounds) { return Fp32By(rounds, Counted<kFp32Rows * kTiles>()); }
 
   static constexpr PeakLoops kLoops = {Read, Int8, Fp32};

@@ -159,7 +159,7 @@ TEST_F(FileTest, PiecesBecomeAFileWhenTheyAreCommitted) {
     ASSERT_EQ(writer.Commit(), absl::OkStatus());
   }
   EXPECT_EQ(*ReadFileToString(Path("file"), 100), "one two");
-  EXPECT_EQ(FilesInDirectory(), 1);
+  EXPECT_EQ(folder_.Files(), 1);
 }
 
 TEST_F(FileTest, AWriterThatIsGivenUpLeavesNothing) {
@@ -167,10 +167,10 @@ TEST_F(FileTest, AWriterThatIsGivenUpLeavesNothing) {
   {
     AtomicFileWriter writer = *AtomicFileWriter::Create(Path("file"));
     ASSERT_TRUE(writer.Append(std::vector<std::byte>(1000)).ok());
-    EXPECT_EQ(FilesInDirectory(), 2);
+    EXPECT_EQ(folder_.Files(), 2);
   }
   EXPECT_EQ(*ReadFileToString(Path("file"), 10), "old");
-  EXPECT_EQ(FilesInDirectory(), 1);
+  EXPECT_EQ(folder_.Files(), 1);
 }
 
 TEST_F(FileTest, SeveralFilesAreWrittenAtOnceButNotAnyNumber) {
@@ -180,7 +180,7 @@ TEST_F(FileTest, SeveralFilesAreWrittenAtOnceButNotAnyNumber) {
   EXPECT_EQ(writers[3].Commit(), absl::OkStatus());
   EXPECT_TRUE(WriteFileAtomically(Path("more"), "x").ok());
   writers.clear();
-  EXPECT_EQ(FilesInDirectory(), 2);
+  EXPECT_EQ(folder_.Files(), 2);
 }
 
 TEST_F(FileTest, PathsThatCannotBeWrittenAreErrorsWithThePath) {
