@@ -44,6 +44,13 @@ struct ModelConfig {
   std::vector<LayerConfig> layers;
 };
 
+// The window of each layer.
+inline std::vector<int> WindowsOf(const ModelConfig& config) {
+  std::vector<int> windows;
+  for (const LayerConfig& layer : config.layers) windows.push_back(layer.window);
+  return windows;
+}
+
 // InvalidArgument lists the architectures that are known if the file's is not one of them.
 absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file);
 

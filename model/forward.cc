@@ -9,14 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLongestPath = int64_t{1} << 30;
 constexpr int kHeadRows = 64;  // Rows whose logits are computed at once: the head is read once for them.
-
-int64_t PathLength(SlotPath path) {
-  int64_t length = 0;
-  for (const SlotRange& range : path) length += range.count;
-  return length;
-}
 
 absl::Status RowError(size_t row, absl::string_view what, int64_t found, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
@@ -100,7 +93,7 @@ absl::Status Forward::RunBlock(const Block& block, Zone zone, int detail, RunArg
   return status;
 }
 
-absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows) const {
+absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows, int groups) const {
   if (rows.size() > static_cast<size_t>(options_.row_capacity)) {
     return absl::InvalidArgumentError(absl::StrCat("rows of a pass: found ", rows.size(), ", expected at most ", options_.row_capacity));
   }
@@ -108,39 +101,46 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows) const {
     if (rows[r].token < 0 || rows[r].token >= config_.vocabulary) {
       return RowError(r, "token", rows[r].token, absl::StrCat("0 to ", config_.vocabulary - 1));
     }
-    const int64_t length = PathLength(rows[r].path);
-    if (length < 1 || length > kLongestPath) return RowError(r, "path length", length, absl::StrCat("1 to ", kLongestPath));
-    const SlotRange& last = rows[r].path.back();
-    if (last.begin + last.count - 1 != rows[r].slot) {
-      return RowError(r, "last slot of the path", last.begin + last.count - 1, absl::StrCat("the row's own slot ", rows[r].slot));
+    const int64_t paths = static_cast<int64_t>(rows[r].paths.size());
+    if (paths != groups) return RowError(r, "paths", paths, absl::StrCat(groups, ", one for each group of layers"));
+    const int64_t expected = PathLength(rows[r].paths[0]);
+    for (const SlotPath path : rows[r].paths) {
+      const int64_t length = PathLength(path);
+      if (length < 1 || length > kAllPositions) return RowError(r, "path length", length, absl::StrCat("1 to ", kAllPositions));
+      if (length != expected) return RowError(r, "path length", length, absl::StrCat(expected, ", that of its first path"));
     }
   }
   return absl::OkStatus();
 }
 
 // Of two rows that store to one slot the last would win, or either, by threads.
-absl::Status Forward::CheckSlotsDiffer() {
-  sorted_slots_ = slots_;
+absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
+  sorted_slots_ = slots;
   std::sort(sorted_slots_.begin(), sorted_slots_.end());
   const auto twice = std::adjacent_find(sorted_slots_.begin(), sorted_slots_.end());
   if (twice == sorted_slots_.end()) return absl::OkStatus();
-  const auto first = std::find(slots_.begin(), slots_.end(), *twice), second = std::find(first + 1, slots_.end(), *twice);
-  return RowError(second - slots_.begin(), "slot", *twice, absl::StrCat("another than that of row ", first - slots_.begin()));
+  const auto first = std::find(slots.begin(), slots.end(), *twice), second = std::find(first + 1, slots.end(), *twice);
+  return RowError(second - slots.begin(), "slot", *twice, absl::StrCat("another than that of row ", first - slots.begin()));
 }
 
-void Forward::FillRowData(absl::Span<const ForwardRow> rows) {
+void Forward::FillRowData(absl::Span<const ForwardRow> rows, int groups) {
   tokens_.clear();
-  slots_.clear();
-  paths_.clear();
-  for (const ForwardRow& row : rows) {
-    tokens_.push_back(row.token);
-    slots_.push_back(row.slot);
-    paths_.push_back(row.path);
+  for (const ForwardRow& row : rows) tokens_.push_back(row.token);
+  group_rows_.resize(groups);
+  for (int group = 0; group < groups; ++group) {
+    auto& [slots, paths] = group_rows_[group];
+    slots.clear();
+    paths.clear();
+    for (const ForwardRow& row : rows) {
+      const KvCache::Path& path = row.paths[group];
+      slots.push_back(path.back().begin + path.back().count - 1);
+      paths.push_back(path);
+    }
   }
   for (size_t t = 0; t < ropes_.size(); ++t) {
     const int dimensions = ropes_[t].dimensions();
     for (size_t r = 0; r < rows.size(); ++r) {
-      ropes_[t].Fill(static_cast<int32_t>(PathLength(rows[r].path)) - 1, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
+      ropes_[t].Fill(static_cast<int32_t>(PathLength(rows[r].paths[0])) - 1, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
     }
   }
 }
@@ -169,13 +169,14 @@ absl::Status Forward::Embed(int rows) {
 absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(rows.size());
-  arguments.slots = slots_;
-  arguments.paths = paths_;
   arguments.rope_tables = rope_pointers_;
   for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) {
     FillAdapters(rows, layer);
     arguments.adapters = adapters_;
     arguments.buffers = {Hidden(current_), Hidden(1 - current_)};
+    const GroupRows& of_group = group_rows_[cache.GroupOf(layer)];
+    arguments.slots = of_group.slots;
+    arguments.paths = of_group.paths;
     arguments.kv = cache.View(layer);
     RETURN_IF_ERROR(RunBlock(layers_[layer], Zone::kGraphRun, layer, arguments));
     current_ = 1 - current_;
@@ -184,13 +185,13 @@ absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache
 }
 
 absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cache) {
-  RETURN_IF_ERROR(CheckRows(rows));
+  RETURN_IF_ERROR(CheckRows(rows, cache.groups()));
   TimelineScope scope(options_.timeline, Zone::kPass, static_cast<int>(rows.size()));
   rows_ = 0;  // Until the pass is whole there is nothing to take logits of.
   current_ = 0;
   if (rows.empty()) return absl::OkStatus();
-  FillRowData(rows);
-  RETURN_IF_ERROR(CheckSlotsDiffer());
+  FillRowData(rows, cache.groups());
+  for (const GroupRows& of_group : group_rows_) RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
   RETURN_IF_ERROR(Embed(static_cast<int>(rows.size())));
   RETURN_IF_ERROR(RunLayers(rows, cache));
   rows_ = static_cast<int>(rows.size());

@@ -1,11 +1,12 @@
 // A pass of rows through a model: embedding, every layer, and logits for the rows that are asked for.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Forward> forward, Forward::Create(config, layout, source, device, {.row_capacity = 512}));
-//   RETURN_IF_ERROR(cache->Extend(sequence, tokens.size(), &slots));
+//   RETURN_IF_ERROR(cache->Extend(sequence, tokens.size()));
 //   RETURN_IF_ERROR(forward->Run(rows, *cache));                        // one ForwardRow per token
 //   RETURN_IF_ERROR(forward->Logits({last_row}, logits));               // logits: [1, vocabulary]
 //
-// A row is a token, its slot, and the path of slots it may attend to, its own last; its position is the path's length - 1.
+// A row is a token and, for each group of layers of the cache, the path of slots it may attend to; the last of them is the row's own,
+// where its key and value go. Its position is the paths' length - 1.
 // Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
 // beside it (docs/architecture.md, idea 5). Weights are leased block by block from the source and given back before the next block's.
 // Threads: one pass at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on,
@@ -35,8 +36,7 @@ namespace tessera {
 
 struct ForwardRow {
   TokenId token = 0;
-  int32_t slot = 0;                       // Where its key and value go.
-  SlotPath path;                          // Must outlive the pass.
+  absl::Span<const KvCache::Path> paths;  // KvCache::Paths, which must outlive the pass.
   const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
 };
 
@@ -78,9 +78,9 @@ class Forward {
   absl::Status BuildBlocks(const WeightLayout& layout);
   absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
   absl::Status RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments);
-  absl::Status CheckRows(absl::Span<const ForwardRow> rows) const;
-  void FillRowData(absl::Span<const ForwardRow> rows);
-  absl::Status CheckSlotsDiffer();
+  absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
+  void FillRowData(absl::Span<const ForwardRow> rows, int groups);
+  absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);
   void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
   absl::Status Embed(int rows);
   absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
@@ -106,8 +106,9 @@ class Forward {
 
   // Per row of the pass at hand.
   std::vector<int32_t> tokens_;
-  std::vector<int32_t> slots_, sorted_slots_;
-  std::vector<SlotPath> paths_;
+  struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
+  std::vector<GroupRows> group_rows_;      // For each group of the cache.
+  std::vector<int32_t> sorted_slots_;
   std::vector<const AdapterProduct*> adapters_;
   std::vector<std::vector<float>> rope_values_;
   std::vector<const float*> rope_pointers_;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/internal/free_slots.h"
+#include "tessera/model/internal/slot_tree.h"
 
 namespace tessera {
 namespace {
@@ -18,252 +19,205 @@ constexpr int kMostSlots = std::numeric_limits<int>::max() / KvView::kSlotsPerBl
 
 absl::Status CheckOptions(const KvCache::Options& options) {
   const std::pair<const char*, int> sizes[] = {
-      {"layers", options.layers}, {"heads", options.heads}, {"head_size", options.head_size}, {"slots", options.slots}};
+      {"layers", options.layers}, {"heads", options.heads},               {"head_size", options.head_size},
+      {"slots", options.slots},   {"largest_pass", options.largest_pass}, {"sequences", options.sequences}};
   for (const auto& [name, value] : sizes) {
     if (value < 1) return absl::InvalidArgumentError(absl::StrCat("KV cache ", name, ": found ", value, ", expected 1 or more"));
   }
   if (options.slots > kMostSlots) {
+    return absl::InvalidArgumentError(absl::StrCat("KV cache slots: found ", options.slots, ", expected at most ", kMostSlots));
+  }
+  const size_t windows = options.windows.size();
+  if (windows != 0 && windows != static_cast<size_t>(options.layers)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("KV cache slots: found ", options.slots, ", expected at most ", kMostSlots));
+        absl::StrCat("KV cache windows: found ", windows, ", expected none or one for each of ", options.layers, " layers"));
+  }
+  for (const int window : options.windows) {
+    if (window < 0) return absl::InvalidArgumentError(absl::StrCat("KV cache window: found ", window, ", expected 0 or more"));
   }
   return absl::OkStatus();
 }
 
 int SlotsOf(const KvCache::Options& options) { return static_cast<int>(AlignUp(options.slots, KvView::kSlotsPerBlock)); }
 
-// As KvView::KeyBytes and ValueBytes over all layers, but checked. width: numbers of a head in one slot.
-absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int64_t width) {
-  ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(SlotsOf(options), KvView::ElementBytes(options.format)));
-  for (const int64_t factor : {width, int64_t{options.heads}, int64_t{options.layers}}) {
+// What a window needs, as the header says, or all slots.
+int SlotsOf(const KvCache::Options& options, int window) {
+  const int all = SlotsOf(options);
+  if (window == 0) return all;
+  const int64_t positions = int64_t{window} + options.largest_pass + KvView::kSlotsPerBlock;
+  const int64_t wanted = AlignUp(positions, KvView::kSlotsPerBlock);
+  return wanted > all / options.sequences ? all : static_cast<int>(wanted * options.sequences);
+}
+
+// The window of a layer, as far as it saves slots.
+int WindowOf(const KvCache::Options& options, int layer) {
+  if (options.windows.empty() || SlotsOf(options, options.windows[layer]) == SlotsOf(options)) return 0;
+  return options.windows[layer];
+}
+
+// Window -> layers that have it.
+std::map<int, int> LayersOfWindows(const KvCache::Options& options) {
+  if (options.windows.empty()) return {{0, options.layers}};
+  std::map<int, int> layers;
+  for (int layer = 0; layer < options.layers; ++layer) ++layers[WindowOf(options, layer)];
+  return layers;
+}
+
+struct GroupShape { int window; int layers; int slots; int64_t key_bytes; int64_t value_bytes; };
+
+// As KvView::KeyBytes and ValueBytes over all layers of a group, but checked. width: numbers of a head in one slot.
+absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int layers, int slots, int64_t width) {
+  ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(slots, KvView::ElementBytes(options.format)));
+  for (const int64_t factor : {width, int64_t{options.heads}, int64_t{layers}}) {
     ASSIGN_OR_RETURN(bytes, CheckedMul(bytes, factor));
   }
   return bytes;
 }
 
-struct CacheBytes { int64_t keys; int64_t values; };
-
-absl::StatusOr<CacheBytes> CheckedBytes(const KvCache::Options& options) {
+absl::StatusOr<std::vector<GroupShape>> ShapesOf(const KvCache::Options& options) {
   RETURN_IF_ERROR(CheckOptions(options));
-  CacheBytes bytes;
-  ASSIGN_OR_RETURN(bytes.keys, CheckedBytes(options, options.head_size));
-  ASSIGN_OR_RETURN(bytes.values, CheckedBytes(options, AlignUp(options.head_size, 16)));
-  RETURN_IF_ERROR(CheckedAdd(bytes.keys, bytes.values).status());
-  return bytes;
+  std::vector<GroupShape> shapes;
+  int64_t total = 0;
+  for (const auto& [window, layers] : LayersOfWindows(options)) {
+    GroupShape shape = {window, layers, SlotsOf(options, window)};
+    ASSIGN_OR_RETURN(shape.key_bytes, CheckedBytes(options, layers, shape.slots, options.head_size));
+    ASSIGN_OR_RETURN(shape.value_bytes, CheckedBytes(options, layers, shape.slots, AlignUp(options.head_size, 16)));
+    ASSIGN_OR_RETURN(total, CheckedAdd(total, shape.key_bytes));
+    ASSIGN_OR_RETURN(total, CheckedAdd(total, shape.value_bytes));
+    shapes.push_back(shape);
+  }
+  return shapes;
 }
 
-absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes, const KvCache::Options& options, int slots) {
+absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes, const KvCache::Options& options,
+                                          const GroupShape& shape) {
   // Small pages: each layer and head fills its own part from the start, and large pages would back all of them at the first token.
   absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kSmall);
   if (buffer.ok()) return buffer;
   return absl::ResourceExhaustedError(absl::StrCat(
-      "KV cache ", what, " (", options.layers, " layers x ", options.heads, " heads x ", options.head_size, " x ", slots,
+      "KV cache ", what, " (", shape.layers, " layers x ", options.heads, " heads x ", options.head_size, " x ", shape.slots,
       " slots): found no memory for ", bytes, " bytes (", buffer.status().message(), "); a shorter context needs less"));
 }
 
-void AppendRange(SlotRange range, KvCache::Path& path) {
-  if (range.count == 0) return;
-  if (!path.empty() && path.back().begin + path.back().count == range.begin) {
-    path.back().count += range.count;
-  } else {
-    path.push_back(range);
-  }
-}
-
-// Appends the first `count` positions of `ranges` to `head` and the others to `tail`.
-void Divide(const KvCache::Path& ranges, int count, KvCache::Path& head, KvCache::Path& tail) {
-  for (const SlotRange& range : ranges) {
-    const int in_head = std::min(range.count, count);
-    AppendRange({range.begin, in_head}, head);
-    AppendRange({range.begin + in_head, range.count - in_head}, tail);
-    count -= in_head;
-  }
+absl::Status Exhausted(const SlotTree& tree, int wanted, int found) {
+  const std::string group = tree.window() == 0 ? "" : absl::StrCat(" of layers with a window of ", tree.window());
+  return absl::ResourceExhaustedError(
+      absl::StrCat("KV cache", group, ": wanted ", wanted, " slots, found ", found, " free of ", tree.slots()));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KvCache>> KvCache::Create(const Options& options) {
-  ASSIGN_OR_RETURN(const CacheBytes bytes, CheckedBytes(options));
-  const int slots = SlotsOf(options);
-  ASSIGN_OR_RETURN(AlignedBuffer keys, AllocateFor("keys", bytes.keys, options, slots));
-  ASSIGN_OR_RETURN(AlignedBuffer values, AllocateFor("values", bytes.values, options, slots));
-  return std::unique_ptr<KvCache>(new KvCache(options, slots, std::move(keys), std::move(values)));
+  ASSIGN_OR_RETURN(const std::vector<GroupShape> shapes, ShapesOf(options));
+  std::vector<Group> groups;
+  std::map<int, int> group_of_window;
+  for (const GroupShape& shape : shapes) {
+    Group group;
+    ASSIGN_OR_RETURN(group.keys, AllocateFor("keys", shape.key_bytes, options, shape));
+    ASSIGN_OR_RETURN(group.values, AllocateFor("values", shape.value_bytes, options, shape));
+    group.tree = std::make_unique<SlotTree>(shape.slots, shape.window, options.scatter_seed);
+    group_of_window[shape.window] = static_cast<int>(groups.size());
+    groups.push_back(std::move(group));
+  }
+  std::vector<Place> places;
+  for (int layer = 0; layer < options.layers; ++layer) {
+    const int group = group_of_window.at(WindowOf(options, layer));
+    places.push_back({group, groups[group].layers++});
+  }
+  return std::unique_ptr<KvCache>(new KvCache(options, std::move(groups), std::move(places)));
 }
 
 absl::StatusOr<int64_t> KvCache::BytesFor(const Options& options) {
-  ASSIGN_OR_RETURN(const CacheBytes bytes, CheckedBytes(options));
-  return bytes.keys + bytes.values;
+  ASSIGN_OR_RETURN(const std::vector<GroupShape> shapes, ShapesOf(options));
+  int64_t bytes = 0;
+  for (const GroupShape& shape : shapes) bytes += shape.key_bytes + shape.value_bytes;
+  return bytes;
 }
 
-KvCache::KvCache(const Options& options, int slots, AlignedBuffer keys, AlignedBuffer values)
-    : options_(options), slots_(slots), keys_(std::move(keys)), values_(std::move(values)),
-      free_(std::make_unique<FreeSlots>(slots, options.scatter_seed)), nodes_(1) {}
+KvCache::KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places)
+    : options_(options), groups_(std::move(groups)), places_(std::move(places)) {}
 
 KvCache::~KvCache() = default;
 
 KvView KvCache::View(int first_layer) const {
   CHECK(first_layer >= 0 && first_layer < options_.layers) << "layer " << first_layer << " of " << options_.layers;
-  const auto& [layers, heads, head_size, unrounded, format, seed] = options_;
-  return KvView(keys_.data() + first_layer * KvView::KeyBytes(format, heads, head_size, slots_),
-                values_.data() + first_layer * KvView::ValueBytes(format, heads, head_size, slots_), format, heads, head_size,
-                slots_);
+  const Place place = places_[first_layer];
+  const Group& group = groups_[place.group];
+  const int heads = options_.heads, head_size = options_.head_size, slots = group.tree->slots();
+  return KvView(group.keys.data() + place.layer * KvView::KeyBytes(options_.format, heads, head_size, slots),
+                group.values.data() + place.layer * KvView::ValueBytes(options_.format, heads, head_size, slots), options_.format,
+                heads, head_size, slots);
 }
 
-KvCache::SequenceId KvCache::NewSequence() { return Attach(kRoot); }
+KvCache::SequenceId KvCache::NewSequence() {
+  SequenceId sequence = -1;
+  for (Group& group : groups_) sequence = group.tree->NewSequence();  // The same in each.
+  return sequence;
+}
 
 absl::StatusOr<KvCache::SequenceId> KvCache::Fork(SequenceId sequence, int length) {
-  const int node = NodeOf(sequence);
-  if (length < 0 || length > nodes_[node].end()) {
+  if (length < 0 || length > Length(sequence)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("KV cache fork: found length ", length, ", expected 0 to ", nodes_[node].end()));
+        absl::StrCat("KV cache fork: found length ", length, ", expected 0 to ", Length(sequence)));
   }
-  return Attach(SplitAt(node, length));
+  SequenceId fork = -1;
+  for (Group& group : groups_) fork = group.tree->Fork(sequence, length);
+  return fork;
 }
 
-absl::Status KvCache::Extend(SequenceId sequence, int count, std::vector<int32_t>* slots) {
+absl::Status KvCache::MakeRoom(int rows) {
+  CHECK_GE(rows, 0);
+  for (const Group& group : groups_) {
+    if (rows <= group.tree->free_slots()) continue;
+    const int room = group.tree->Room();
+    if (rows > room) return Exhausted(*group.tree, rows, room);
+  }
+  for (Group& group : groups_) group.tree->MakeRoom(rows);
+  return absl::OkStatus();
+}
+
+bool KvCache::CanExtend(SequenceId sequence) const {
+  return std::all_of(groups_.begin(), groups_.end(), [=](const Group& group) { return group.tree->CanExtend(sequence); });
+}
+
+absl::Status KvCache::Extend(SequenceId sequence, int count) {
   CHECK_GE(count, 0);
-  int node = NodeOf(sequence);
-  if (count > free_slots()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("KV cache: wanted ", count, " slots, found ", free_slots(), " free of ", slots_));
+  if (!CanExtend(sequence)) {
+    return absl::FailedPreconditionError(absl::StrCat("KV cache: the windows of a sequence of length ", Length(sequence),
+                                                      " were given up; expected it to be truncated to 0 first"));
   }
-  if (count == 0) return absl::OkStatus();
-  const int after = node == kRoot ? -1 : nodes_[node].ranges.back().begin + nodes_[node].ranges.back().count - 1;
-  if (node == kRoot || nodes_[node].sequences > 1 || !nodes_[node].children.empty()) {  // Others end or go on here.
-    const int child = AddNode(node, nodes_[node].end());
-    --nodes_[node].sequences;  // It has other sequences or children, so it stays as it is.
-    ++nodes_[child].sequences;
-    node_of_sequence_[sequence] = node = child;
+  for (const Group& group : groups_) {
+    const int free = group.tree->free_slots();
+    if (count > free) return Exhausted(*group.tree, count, free);
   }
-  for (const SlotRange& range : free_->Take({.position = nodes_[node].end(), .count = count, .after = after})) {
-    AppendRange(range, nodes_[node].ranges);
-    for (int i = 0; i < range.count; ++i) slots->push_back(range.begin + i);
-  }
-  nodes_[node].count += count;
+  for (Group& group : groups_) group.tree->Extend(sequence, count);
   return absl::OkStatus();
 }
 
 void KvCache::Truncate(SequenceId sequence, int length) {
-  const int node = NodeOf(sequence);
-  CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
-  if (length == nodes_[node].end()) return;
-  const int end = SplitAt(node, length);
-  ++nodes_[end].sequences;  // First, so that it is kept when the other is given up.
-  node_of_sequence_[sequence] = end;
-  Detach(node);
+  for (Group& group : groups_) group.tree->Truncate(sequence, length);
 }
 
 void KvCache::Release(SequenceId sequence) {
-  const int node = NodeOf(sequence);
-  node_of_sequence_.erase(sequence);
-  Detach(node);
+  for (Group& group : groups_) group.tree->Release(sequence);
 }
 
-int KvCache::Length(SequenceId sequence) const { return nodes_[NodeOf(sequence)].end(); }
+int KvCache::Length(SequenceId sequence) const { return groups_[0].tree->Length(sequence); }
 
-KvCache::Path KvCache::PathOf(SequenceId sequence, int length) const {
-  int node = NodeOf(sequence);
-  CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
-  const int last = NodeAt(node, length);
-  absl::InlinedVector<int, 16> upwards;
-  for (node = last; node != kRoot; node = nodes_[node].parent) upwards.push_back(node);
-  Path path, unread;
-  for (; !upwards.empty(); upwards.pop_back()) {
-    const Node& next = nodes_[upwards.back()];
-    Divide(next.ranges, length - next.first, path, unread);
-  }
-  return path;
+KvCache::Paths KvCache::PathsOf(SequenceId sequence, int length) const {
+  Paths paths;
+  for (const Group& group : groups_) paths.push_back(group.tree->PathOf(sequence, length));
+  return paths;
 }
 
-int KvCache::free_slots() const { return free_->count(); }
+int KvCache::slots() const { return groups_[0].tree->slots(); }
+int KvCache::free_slots() const { return groups_[0].tree->free_slots(); }
+int KvCache::nodes() const { return groups_[0].tree->nodes(); }
 
-int KvCache::NodeOf(SequenceId sequence) const {
-  const auto found = node_of_sequence_.find(sequence);
-  CHECK(found != node_of_sequence_.end()) << "no sequence " << sequence;
-  return found->second;
-}
-
-int KvCache::NodeAt(int node, int length) const {
-  while (node != kRoot && nodes_[node].first >= length) node = nodes_[node].parent;
-  return node;
-}
-
-KvCache::SequenceId KvCache::Attach(int node) {
-  while (!node_of_sequence_.emplace(next_sequence_, node).second) {
-    next_sequence_ = next_sequence_ == std::numeric_limits<SequenceId>::max() ? 0 : next_sequence_ + 1;
-  }
-  ++nodes_[node].sequences;
-  const SequenceId sequence = next_sequence_;
-  next_sequence_ = sequence == std::numeric_limits<SequenceId>::max() ? 0 : sequence + 1;
-  return sequence;
-}
-
-void KvCache::Detach(int node) {
-  --nodes_[node].sequences;
-  while (node != kRoot && nodes_[node].sequences == 0 && nodes_[node].children.empty()) {
-    const int parent = nodes_[node].parent;
-    for (const SlotRange& range : nodes_[node].ranges) free_->Give(range);
-    std::erase(nodes_[parent].children, node);
-    RemoveNode(node);
-    node = parent;
-  }
-  if (node != kRoot && nodes_[node].sequences == 0 && nodes_[node].children.size() == 1) MergeIntoChild(node);
-}
-
-int KvCache::AddNode(int parent, int first) {
-  if (unused_nodes_.empty()) {
-    unused_nodes_.push_back(static_cast<int>(nodes_.size()));
-    nodes_.emplace_back();
-  }
-  const int node = unused_nodes_.back();
-  unused_nodes_.pop_back();
-  nodes_[node].parent = parent;
-  nodes_[node].first = first;
-  nodes_[parent].children.push_back(node);
-  return node;
-}
-
-void KvCache::RemoveNode(int node) {
-  CHECK_EQ(nodes_[node].sequences, 0);
-  nodes_[node].count = 0;
-  nodes_[node].ranges.clear();
-  nodes_[node].children.clear();
-  unused_nodes_.push_back(node);
-}
-
-int KvCache::Split(int node, int length) {
-  const int front = AddNode(nodes_[node].parent, nodes_[node].first);
-  Node& head = nodes_[front];
-  Node& tail = nodes_[node];  // Keeps its number, and with it its sequences and children.
-  std::erase(nodes_[tail.parent].children, node);
-  Path rest;
-  head.count = length - tail.first;
-  Divide(tail.ranges, head.count, head.ranges, rest);
-  head.children = {node};
-  tail.parent = front;
-  tail.first = length;
-  tail.count -= head.count;
-  tail.ranges = std::move(rest);
-  return front;
-}
-
-int KvCache::SplitAt(int node, int length) {
-  node = NodeAt(node, length);
-  return nodes_[node].end() == length || node == kRoot ? node : Split(node, length);
-}
-
-// The child keeps its number, and with it its sequences and children.
-void KvCache::MergeIntoChild(int node) {
-  Node& head = nodes_[node];
-  const int child = head.children.front();
-  Node& tail = nodes_[child];
-  for (const SlotRange& range : tail.ranges) AppendRange(range, head.ranges);
-  tail.ranges = std::move(head.ranges);
-  tail.first = head.first;
-  tail.count += head.count;
-  tail.parent = head.parent;
-  std::vector<int>& siblings = nodes_[head.parent].children;
-  std::replace(siblings.begin(), siblings.end(), node, child);
-  RemoveNode(node);
+int64_t KvCache::bytes() const {
+  int64_t bytes = 0;
+  for (const Group& group : groups_) bytes += group.keys.size() + group.values.size();
+  return bytes;
 }
 
 }  // namespace tessera

@@ -38,6 +38,7 @@ absl::StatusOr<ArgumentNeeds> NeedsOf(const Graph& graph) {
     if (const Attention* attention = std::get_if<Attention>(&op)) {
       needs.head_size = graph.buffers[attention->query].columns / attention->heads;
       needs.query_heads = std::gcd(needs.query_heads, static_cast<int64_t>(attention->heads));
+      needs.longest_window = std::max(needs.longest_window, attention->window > 0 ? attention->window : kAllPositions);
     }
   }
   return needs;

@@ -13,6 +13,8 @@
 
 namespace tessera {
 
+constexpr int64_t kAllPositions = int64_t{1} << 30;   // No path is longer.
+
 struct CompileOptions {
   int row_capacity = 512;   // Most rows of one Run. A static graph is sized for it; the host computes only the rows that are there.
 };
@@ -27,6 +29,7 @@ struct ArgumentNeeds {
   int64_t key_columns = 0;             // Columns of every StoreKeyValue's key; 0: the graph stores none.
   int64_t head_size = 0;               // Of every Attention; 0: the graph has none.
   int64_t query_heads = 0;             // Greatest common divisor of all Attentions' heads: the cache's heads divide it.
+  int64_t longest_window = 0;          // Of all Attentions; kAllPositions if one has none. Paths hold that much.
 };
 
 struct CompiledGraph {

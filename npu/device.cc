@@ -125,8 +125,21 @@ absl::Status CheckSlots(const RunArguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPath(SlotPath path, int row, int slots) {
-  int64_t length = 0;
+// What a path need not hold lies before every window.
+absl::Status CheckUnheld(int64_t unheld, int64_t length, int row, int64_t longest_window) {
+  const int64_t before = length - longest_window;
+  if (unheld >= 1 && unheld <= before) return absl::OkStatus();
+  return Invalid("path of row ", row, ": found ", unheld, " positions without slots, expected ",
+                 before < 1 ? "none" : absl::StrCat("1 to ", before), ", before the window");
+}
+
+absl::Status CheckPath(SlotPath path, int row, int slots, int64_t longest_window) {
+  int64_t unheld = 0, length = 0;
+  if (!path.empty() && path[0].begin == kNoSlot) {
+    unheld = path[0].count;
+    RETURN_IF_ERROR(CheckUnheld(unheld, PathLength(path), row, longest_window));
+    path.remove_prefix(1);
+  }
   for (const SlotRange& range : path) {
     if (range.begin < 0 || range.count < 1 || range.count > slots || range.begin > slots - range.count) {
       return Invalid("path of row ", row, ": found ", range.count, " slots from ", range.begin,
@@ -134,8 +147,9 @@ absl::Status CheckPath(SlotPath path, int row, int slots) {
     }
     length += range.count;
   }
-  if (length >= 1 && length <= slots) return absl::OkStatus();
-  return Invalid("path of row ", row, ": length: found ", length, ", expected 1 to ", slots);
+  if (length < 1 || length > slots) return Invalid("path of row ", row, ": length: found ", length, ", expected 1 to ", slots);
+  if (unheld + length <= kAllPositions) return absl::OkStatus();
+  return Invalid("path of row ", row, ": positions: found ", unheld + length, ", expected at most ", kAllPositions);
 }
 
 absl::Status CheckKv(const ArgumentNeeds& needs, const RunArguments& arguments) {
@@ -144,7 +158,9 @@ absl::Status CheckKv(const ArgumentNeeds& needs, const RunArguments& arguments) 
   if (needs.key_columns != 0) RETURN_IF_ERROR(CheckSlots(arguments));
   if (needs.head_size == 0) return absl::OkStatus();
   RETURN_IF_ERROR(CheckCount("paths", arguments.paths.size(), arguments.rows));
-  for (int row = 0; row < arguments.rows; ++row) RETURN_IF_ERROR(CheckPath(arguments.paths[row], row, arguments.kv.slots()));
+  for (int row = 0; row < arguments.rows; ++row) {
+    RETURN_IF_ERROR(CheckPath(arguments.paths[row], row, arguments.kv.slots(), needs.longest_window));
+  }
   return absl::OkStatus();
 }
 

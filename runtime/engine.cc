@@ -64,6 +64,9 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   if (options.row_capacity < 1 || options.row_capacity > 65536) {
     return absl::InvalidArgumentError(absl::StrCat("row capacity: found ", options.row_capacity, ", expected 1 to 65536"));
   }
+  if (options.sessions < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
+  }
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(file_, GgufFile::Open(options.model_path));
   ASSIGN_OR_RETURN(config_, ReadModelConfig(*file_));
@@ -75,18 +78,22 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   return absl::OkStatus();
 }
 
+int Engine::LargestPass() const { return std::min(options_.row_capacity, context_); }
+
 KvCache::Options Engine::CacheOptions() const {
   return {.layers = static_cast<int>(config_.layers.size()),
           .heads = config_.kv_heads,
           .head_size = config_.head_size,
           .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
-          .format = device_->kv_format()};
+          .format = device_->kv_format(),
+          .windows = WindowsOf(config_),
+          .largest_pass = LargestPass(),
+          .sequences = options_.sessions};
 }
 
 absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {
-  const int row_capacity = std::min(options_.row_capacity, context_);
   absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
-      config_, layout_, source, device, {.row_capacity = row_capacity, .timeline = options_.timeline, .cancel = options_.cancel});
+      config_, layout_, source, device, {.row_capacity = LargestPass(), .timeline = options_.timeline, .cancel = options_.cancel});
   if (absl::IsResourceExhausted(forward.status())) {
     return absl::ResourceExhaustedError(
         absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", forward.status().message()));

@@ -43,6 +43,9 @@ struct EngineOptions {
   ComputePath path = ComputePath::kFast;
   std::string kernels = "auto";      // See KernelPathFromName.
   int row_capacity = 512;            // Most rows of a pass: a longer prompt is cut, which changes no bit.
+  // Sessions at once that may outgrow a sliding window. Layers that have one keep, for each, its positions and those of a pass, and
+  // not the context; an Append that finds no room for its window there is ResourceExhausted.
+  int sessions = 1;
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.
@@ -106,6 +109,7 @@ class Engine {
  private:
   Engine() = default;
   absl::Status Prepare(const EngineOptions& options);
+  int LargestPass() const;
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
 
@@ -146,7 +150,10 @@ class Session {
   // After the last token appended: [vocabulary], valid until the next Append. Empty for an empty or truncated sequence.
   absl::Span<const float> logits() const { return has_logits_ ? logits_ : absl::Span<const float>(); }
 
-  // Forgets all but the first `length` tokens. REQUIRES: 0 <= length <= length().
+  // Forgets all but the first `length` tokens. Where layers have a sliding window, the keys and values before what is forgotten may be
+  // gone: then the next Append computes the tokens that are left once more, from the first, and gives the bits it always gives. What
+  // the engine's last pass added can be forgotten without that and, with one session, as many tokens as a pass has rows. An Append
+  // of no tokens does that work and nothing else. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
 
  private:
@@ -155,8 +162,14 @@ class Session {
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
   // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails.
   absl::Status Pass(absl::Span<const TokenId> tokens);
+  // The same for tokens that are part of it already, the next that the cache has not.
+  absl::Status RunPass(absl::Span<const TokenId> tokens);
+  // Gives the cache what it lacks of the sequence.
+  absl::Status Restore();
   absl::Status AppendParts(absl::Span<const TokenId> tokens);
   absl::Status AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
+  // Drops the tokens from `length` on, and what the cache has of them.
+  void Shorten(int length);
   // Returns `status`; if it is an error, the sequence is cut to `length` first. The logits of what is left are still there.
   absl::Status OrUndo(int length, const absl::Status& status);
 
@@ -167,8 +180,7 @@ class Session {
   absl::Span<const float> logits_;
   bool has_logits_ = false;
   // Kept between passes to spare allocations.
-  std::vector<int32_t> slots_;
-  std::vector<KvCache::Path> paths_;
+  std::vector<KvCache::Paths> paths_;
   std::vector<ForwardRow> rows_;
 };
 

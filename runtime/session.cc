@@ -28,27 +28,44 @@ absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
 }
 
 absl::Status Session::Pass(absl::Span<const TokenId> tokens) {
-  const int before = length();
-  slots_.clear();
-  RETURN_IF_ERROR(engine_.cache().Extend(sequence_, static_cast<int>(tokens.size()), &slots_));
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  return RunPass(tokens);
+}
+
+absl::Status Session::RunPass(absl::Span<const TokenId> tokens) {
+  KvCache& cache = engine_.cache();
+  const int before = cache.Length(sequence_), count = static_cast<int>(tokens.size());
+  RETURN_IF_ERROR(cache.MakeRoom(count));
+  RETURN_IF_ERROR(cache.Extend(sequence_, count));
   paths_.clear();
   rows_.clear();
-  for (size_t i = 0; i < tokens.size(); ++i) paths_.push_back(engine_.cache().PathOf(sequence_, before + static_cast<int>(i) + 1));
-  for (size_t i = 0; i < tokens.size(); ++i) rows_.push_back({tokens[i], slots_[i], paths_[i], nullptr});
-  return engine_.forward().Run(rows_, engine_.cache());
+  for (int i = 0; i < count; ++i) paths_.push_back(cache.PathsOf(sequence_, before + i + 1));
+  for (int i = 0; i < count; ++i) rows_.push_back({tokens[i], paths_[i], nullptr});
+  const absl::Status status = engine_.forward().Run(rows_, cache);
+  if (!status.ok()) cache.Truncate(sequence_, before);
+  return status;
+}
+
+absl::Status Session::Restore() {
+  KvCache& cache = engine_.cache();
+  if (!cache.CanExtend(sequence_)) cache.Truncate(sequence_, 0);
+  const size_t capacity = engine_.forward().row_capacity();
+  while (cache.Length(sequence_) < length()) {
+    RETURN_IF_ERROR(RunPass(absl::MakeConstSpan(tokens_).subspan(cache.Length(sequence_), capacity)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Session::OrUndo(int length, const absl::Status& status) {
   if (status.ok()) return status;
-  engine_.cache().Truncate(sequence_, length);
-  tokens_.resize(length);
+  Shorten(length);
   return status;
 }
 
 absl::Status Session::Append(absl::Span<const TokenId> tokens) {
-  if (tokens.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckTokens(tokens));
+  RETURN_IF_ERROR(Restore());
+  if (tokens.empty()) return absl::OkStatus();
   const int before = length();
   return OrUndo(before, AppendParts(tokens));
 }
@@ -70,6 +87,7 @@ absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
 absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
   if (tokens.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckTokens(tokens));
+  RETURN_IF_ERROR(Restore());
   const int before = length();
   return OrUndo(before, AppendEachPart(tokens, on_logits));
 }
@@ -102,7 +120,12 @@ absl::Status Session::AppendEachPart(absl::Span<const TokenId> tokens, const Log
 void Session::Truncate(int length) {
   CHECK(length >= 0 && length <= this->length());
   has_logits_ = has_logits_ && length == this->length();
-  engine_.cache().Truncate(sequence_, length);
+  Shorten(length);
+}
+
+void Session::Shorten(int length) {
+  KvCache& cache = engine_.cache();
+  cache.Truncate(sequence_, std::min(length, cache.Length(sequence_)));
   tokens_.resize(length);
 }
 

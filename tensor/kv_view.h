@@ -8,6 +8,7 @@
 // Keys lie [slot / 16][dimension][slot % 16], so that one vector holds a dimension of sixteen positions; values lie
 // [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. Which slots a row
 // reads, and in which order, is its path: slot ranges that cover its logical positions 0, 1, 2, ... ascending, its own slot last.
+// Of positions that no window reaches any more, the first of all, a path may know only how many they were (kNoSlot).
 // Views own nothing and are safe to copy; who writes a slot while others read it is the cache's affair.
 #pragma once
 
@@ -24,8 +25,17 @@ struct SlotRange {
   friend bool operator==(const SlotRange& a, const SlotRange& b) { return a.begin == b.begin && a.count == b.count; }
 };
 
+// As `begin` of a path's first range: these positions are stored nowhere. Only rows whose window begins after them may have it.
+constexpr int32_t kNoSlot = -1;
+
 // The logical positions 0 .. length-1 of one row, in order.
 using SlotPath = absl::Span<const SlotRange>;
+
+inline int64_t PathLength(SlotPath path) {
+  int64_t length = 0;
+  for (const SlotRange& range : path) length += range.count;
+  return length;
+}
 
 enum class KvFormat : uint8_t { kHalf, kFloat };  // The fast path stores FP16, the reference path FP32.
 

@@ -37,6 +37,7 @@ class TokenClock {
 
   absl::Status Run(int depth, int tokens) {
     session_.Truncate(depth);
+    RETURN_IF_ERROR(session_.Append({}));  // What sliding windows lost of the tokens before.
     TokenId token = 0;
     for (int i = 0; i < tokens; ++i) {
       const bool traced = i % 2 == 1;

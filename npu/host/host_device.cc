@@ -21,13 +21,9 @@ absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
 int64_t RoundedBytes(const HostGraph& graph) { return QuantizedRows::BytesFor(graph.compiled.row_capacity, graph.widest_input); }
 
 int LongestPath(const RunArguments& arguments) {
-  int longest = 0;
-  for (const SlotPath& path : arguments.paths) {
-    int length = 0;
-    for (const SlotRange& range : path) length += range.count;
-    longest = std::max(longest, length);
-  }
-  return longest;
+  int64_t longest = 0;
+  for (const SlotPath& path : arguments.paths) longest = std::max(longest, PathLength(path));
+  return static_cast<int>(longest);
 }
 
 absl::Status CheckCacheFormat(const CompiledGraph& graph, const RunArguments& arguments) {

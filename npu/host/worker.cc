@@ -247,8 +247,7 @@ AttentionTile Worker::TileOf(const Attention& op, int64_t first, int64_t count) 
     tile.query[q] = RowOf(op.query, row) + column;
     tile.y[q] = RowOf(op.y, row) + column;
     tile.path[q] = arguments.paths[row];
-    tile.end[q] = 0;
-    for (const SlotRange& range : tile.path[q]) tile.end[q] += range.count;
+    tile.end[q] = static_cast<int>(PathLength(tile.path[q]));
     tile.begin[q] = op.window > 0 ? std::max(0, tile.end[q] - op.window) : 0;
   }
   return tile;

@@ -26,6 +26,10 @@ void Gather(const KvView& kv, int layer, int head, SlotPath path, int64_t first,
   out.values.clear();
   int64_t position = 0;
   for (const SlotRange& range : path) {
+    if (range.begin == kNoSlot) {  // All of them lie before the first.
+      position += range.count;
+      continue;
+    }
     for (int slot = range.begin; slot < range.begin + range.count; ++slot) {
       if (position++ < first) continue;
       for (int d = 0; d < kv.head_size(); ++d) {
@@ -34,12 +38,6 @@ void Gather(const KvView& kv, int layer, int head, SlotPath path, int64_t first,
       }
     }
   }
-}
-
-int64_t LengthOf(SlotPath path) {
-  int64_t length = 0;
-  for (const SlotRange& range : path) length += range.count;
-  return length;
 }
 
 // One Run: where each buffer lies, and one function for each kind of operator.
@@ -161,7 +159,7 @@ void GraphRun::operator()(const Attention& op) const {
 void GraphRun::AttendRow(const Attention& op, int row, GatheredHead& gathered) const {
   const KvView& kv = arguments_.kv;
   const SlotPath path = arguments_.paths[row];
-  const int64_t length = LengthOf(path);
+  const int64_t length = PathLength(path);
   const int64_t first = op.window > 0 ? std::max<int64_t>(0, length - op.window) : 0;
   const int64_t group = op.heads / kv.heads();  // Query heads that share a key/value head.
   for (int head = 0; head < kv.heads(); ++head) {

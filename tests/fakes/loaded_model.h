@@ -79,6 +79,7 @@ class Machine {
     uint64_t scatter_seed = 0;               // 0: slots of a sequence are neighbours.
     int slots = 512;
     int row_capacity = 64;
+    int windowed_sequences = 0;              // As KvCache::Options::sequences; 0: all layers keep all positions.
     WeightSource* source = nullptr;          // Null: the model's.
     Timeline* timeline = nullptr;
   };
@@ -91,6 +92,8 @@ class Machine {
     }
     cache_ = Must(KvCache::Create({.layers = static_cast<int>(config_.layers.size()), .heads = config_.kv_heads,
                                    .head_size = config_.head_size, .slots = options.slots, .format = device_->kv_format(),
+                                   .windows = options.windowed_sequences > 0 ? WindowsOf(config_) : std::vector<int>(),
+                                   .largest_pass = options.row_capacity, .sequences = std::max(1, options.windowed_sequences),
                                    .scatter_seed = options.scatter_seed}));
     WeightSource& source = options.source != nullptr ? *options.source : model.source();
     forward_ = Must(Forward::Create(config_, model.layout(), source, *device_,
@@ -105,12 +108,12 @@ class Machine {
   std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens,
                                          const LoraAdapter* adapter = nullptr) {
     const int before = cache_->Length(sequence), count = static_cast<int>(tokens.size());
-    std::vector<int32_t> slots;
-    Must(cache_->Extend(sequence, count, &slots));
-    std::vector<KvCache::Path> paths;
-    for (int i = 0; i < count; ++i) paths.push_back(cache_->PathOf(sequence, before + i + 1));
+    Must(cache_->MakeRoom(count));
+    Must(cache_->Extend(sequence, count));
+    std::vector<KvCache::Paths> paths;
+    for (int i = 0; i < count; ++i) paths.push_back(cache_->PathsOf(sequence, before + i + 1));
     std::vector<ForwardRow> rows;
-    for (int i = 0; i < count; ++i) rows.push_back({tokens[i], slots[i], paths[i], adapter});
+    for (int i = 0; i < count; ++i) rows.push_back({tokens[i], paths[i], adapter});
     Must(forward_->Run(rows, *cache_));
     return LogitsOfAll(count);
   }

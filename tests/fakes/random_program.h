@@ -8,7 +8,8 @@
 // A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows
 // of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then
 // accepted or rejected; its rows come in random order, and random ones of them are asked for logits. Programs may share a logbook:
-// then they must agree with each other, too. Thread-compatible.
+// then they must agree with each other, too. Where layers keep a window only, sequences that are cut back further than it is held are
+// computed again from their first token. Thread-compatible.
 #pragma once
 
 #include <cstdlib>
@@ -95,6 +96,7 @@ class RandomProgram {
   }
 
   int64_t rows() const { return rows_computed_; }
+  int restored() const { return restored_; }  // Sequences that were computed again.
 
  private:
   struct Sequence {
@@ -104,8 +106,7 @@ class RandomProgram {
   };
   struct Row {
     std::vector<TokenId> text;    // Its own token last.
-    int32_t slot;
-    KvCache::Path path;
+    KvCache::Paths paths;
   };
   struct Draft {                  // A node of a draft tree.
     size_t owner;                 // Index of its sequence.
@@ -163,15 +164,21 @@ class RandomProgram {
   }
 
   std::string Pass() {
+    constexpr int kMostCut = 14, kMostDrafts = 6;  // Rows of one part.
     rows_.clear();
     drafts_.clear();
     const size_t first = Any(sequences_.size()), parts = std::min<size_t>(1 + Any(3), sequences_.size());
     for (size_t part = 0; part < parts; ++part) {
+      Sequence& sequence = sequences_[(first + part) % sequences_.size()];
+      if (sequence.tokens.size() >= static_cast<size_t>(options_.longest)) Truncate(sequence);
+      if (!cache().CanExtend(sequence.id)) Restore(sequence);
+    }
+    Must(cache().MakeRoom(static_cast<int>(parts) * (kMostCut + kMostDrafts)));
+    for (size_t part = 0; part < parts; ++part) {
       const size_t owner = (first + part) % sequences_.size();
-      if (sequences_[owner].tokens.size() >= static_cast<size_t>(options_.longest)) Truncate(sequences_[owner]);
       const int64_t kind = random_.Below(3);  // A cut, a draft tree, or both.
-      if (kind != 1) AddCut(sequences_[owner]);
-      if (kind != 0) AddDrafts(owner);
+      if (kind != 1) AddCut(sequences_[owner], kMostCut);
+      if (kind != 0) AddDrafts(owner, kMostDrafts);
     }
     if (random_.Below(2) == 0) Shuffle(rows_);
     const std::string difference = Compute();
@@ -179,15 +186,21 @@ class RandomProgram {
     return difference;
   }
 
-  void AddCut(Sequence& sequence) {
+  void Restore(Sequence& sequence) {
+    ++restored_;
+    cache().Truncate(sequence.id, 0);
+    machine_->Extend(sequence.id, sequence.tokens);
+  }
+
+  void AddCut(Sequence& sequence, int most) {
     const size_t left = options_.longest - std::min<size_t>(options_.longest, sequence.tokens.size());
-    const size_t count = std::min<size_t>(1 + Any(random_.Below(4) == 0 ? 14 : 4), left);
+    const size_t count = std::min<size_t>(1 + Any(random_.Below(4) == 0 ? most : 4), left);
     for (size_t i = 0; i < count; ++i) AddRow(sequence, TokenOf(sequence.story, sequence.tokens.size()));
   }
 
   // Each node hangs on the sequence or on an earlier node.
-  void AddDrafts(size_t owner) {
-    const size_t begin = drafts_.size(), nodes = 1 + Any(6);
+  void AddDrafts(size_t owner, int most) {
+    const size_t begin = drafts_.size(), nodes = 1 + Any(most);
     for (size_t node = 0; node < nodes; ++node) {
       const size_t parent = Any(node + 1);
       const Sequence& from = parent == node ? sequences_[owner] : drafts_[begin + parent].sequence;
@@ -199,10 +212,9 @@ class RandomProgram {
   }
 
   void AddRow(Sequence& sequence, TokenId token) {
-    std::vector<int32_t> slots;
-    Must(cache().Extend(sequence.id, 1, &slots));
+    Must(cache().Extend(sequence.id, 1));
     sequence.tokens.push_back(token);
-    rows_.push_back({sequence.tokens, slots[0], cache().PathOf(sequence.id, static_cast<int>(sequence.tokens.size()))});
+    rows_.push_back({sequence.tokens, cache().PathsOf(sequence.id, static_cast<int>(sequence.tokens.size()))});
   }
 
   template <typename T>
@@ -213,7 +225,7 @@ class RandomProgram {
   // Runs the rows and compares the logits of some of them, asked for in any order.
   std::string Compute() {
     std::vector<ForwardRow> rows;
-    for (const Row& row : rows_) rows.push_back({row.text.back(), row.slot, row.path, nullptr});
+    for (const Row& row : rows_) rows.push_back({row.text.back(), row.paths, nullptr});
     Must(machine_->forward().Run(rows, cache()));
     rows_computed_ += static_cast<int64_t>(rows.size());
     std::vector<int> chosen;
@@ -248,6 +260,7 @@ class RandomProgram {
   Logbook* book_ = nullptr;
   int step_ = 0;
   int64_t rows_computed_ = 0;
+  int restored_ = 0;
   std::vector<Sequence> sequences_;
   std::vector<Row> rows_;
   std::vector<Draft> drafts_;

@@ -33,11 +33,10 @@ void RunOneToken(const ModelConfig& config, const WeightLayout& layout, WeightSo
   CHECK(cache.ok()) << cache.status();
   const auto forward = Forward::Create(config, layout, source, device, {.row_capacity = 1});
   CHECK(forward.ok()) << forward.status();
-  std::vector<int32_t> slots;
   const KvCache::SequenceId sequence = (*cache)->NewSequence();
-  CHECK((*cache)->Extend(sequence, 1, &slots).ok());
-  const KvCache::Path path = (*cache)->PathOf(sequence, 1);
-  const absl::Status ran = (*forward)->Run({{/*token=*/0, slots[0], path}}, **cache);
+  CHECK((*cache)->Extend(sequence, 1).ok());
+  const KvCache::Paths paths = (*cache)->PathsOf(sequence, 1);
+  const absl::Status ran = (*forward)->Run({{/*token=*/0, paths}}, **cache);
   CHECK(ran.ok()) << ran;
   std::vector<float> logits(config.vocabulary);
   const absl::Status chosen = (*forward)->Logits({0}, TensorView<float>(logits.data(), 1, config.vocabulary));

@@ -130,14 +130,13 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
       Machine machine(model, {.threads = threads, .path = path});
       const int count = static_cast<int>(kTokens.size());
       KvCache::SequenceId sequences[3];
-      std::vector<int32_t> slots[3];
-      for (int s = 0; s < 3; ++s) Must(machine.cache().Extend(sequences[s] = machine.cache().NewSequence(), count, &slots[s]));
-      std::vector<KvCache::Path> paths;
+      for (int s = 0; s < 3; ++s) Must(machine.cache().Extend(sequences[s] = machine.cache().NewSequence(), count));
+      std::vector<KvCache::Paths> paths;
       for (int i = 0; i < count; ++i) {
-        for (const KvCache::SequenceId sequence : sequences) paths.push_back(machine.cache().PathOf(sequence, i + 1));
+        for (const KvCache::SequenceId sequence : sequences) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
       }
       std::vector<ForwardRow> rows;
-      for (int i = 0; i < 3 * count; ++i) rows.push_back({kTokens[i / 3], slots[i % 3][i / 3], paths[i], adapters[i % 3]});
+      for (int i = 0; i < 3 * count; ++i) rows.push_back({kTokens[i / 3], paths[i], adapters[i % 3]});
       Must(machine.forward().Run(rows, machine.cache()));
       const Rows mixed = machine.LogitsOfAll(3 * count);
       Machine alone(model, {.path = path});

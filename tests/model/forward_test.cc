@@ -28,17 +28,16 @@ TEST(Forward, HeaderExample) {
   const auto cache = Must(KvCache::Create({.layers = 2, .heads = 2, .head_size = 16, .slots = 64}));
   const KvCache::SequenceId sequence = cache->NewSequence();
   const std::vector<TokenId>& tokens = kTokens;
-  std::vector<int32_t> slots;
-  std::vector<KvCache::Path> paths;
+  std::vector<KvCache::Paths> paths;
   std::vector<ForwardRow> rows;
   std::vector<float> found(config.vocabulary);
   const TensorView<float> logits(found.data(), 1, config.vocabulary);
   const int last_row = static_cast<int>(tokens.size()) - 1;
   const auto run = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(std::unique_ptr<Forward> forward, Forward::Create(config, layout, source, device, {.row_capacity = 512}));
-    RETURN_IF_ERROR(cache->Extend(sequence, static_cast<int>(tokens.size()), &slots));
-    for (size_t i = 0; i < tokens.size(); ++i) paths.push_back(cache->PathOf(sequence, static_cast<int>(i) + 1));
-    for (size_t i = 0; i < tokens.size(); ++i) rows.push_back({tokens[i], slots[i], paths[i], nullptr});
+    RETURN_IF_ERROR(cache->Extend(sequence, static_cast<int>(tokens.size())));
+    for (size_t i = 0; i < tokens.size(); ++i) paths.push_back(cache->PathsOf(sequence, static_cast<int>(i) + 1));
+    for (size_t i = 0; i < tokens.size(); ++i) rows.push_back({tokens[i], paths[i], nullptr});
     RETURN_IF_ERROR(forward->Run(rows, *cache));
     RETURN_IF_ERROR(forward->Logits({last_row}, logits));
     return absl::OkStatus();
@@ -51,10 +50,10 @@ TEST(Forward, HeaderExample) {
 class ForwardRows : public testing::Test {
  protected:
   ForwardRows() : model_(TinyModelBuilder({})), machine_(model_, {.slots = 32, .row_capacity = 4}) {
-    std::vector<int32_t> slots;
-    Must(machine_.cache().Extend(machine_.cache().NewSequence(), 1, &slots));
-    range_ = {{slots[0], 1}};
-    row_ = {.token = 5, .slot = slots[0], .path = range_};
+    const KvCache::SequenceId sequence = machine_.cache().NewSequence();
+    Must(machine_.cache().Extend(sequence, 1));
+    paths_ = machine_.cache().PathsOf(sequence, 1);
+    row_ = {.token = 5, .paths = paths_};
   }
   std::string Message(const std::vector<ForwardRow>& rows) {
     const absl::Status status = machine_.forward().Run(rows, machine_.cache());
@@ -64,7 +63,7 @@ class ForwardRows : public testing::Test {
 
   const LoadedModel model_;
   Machine machine_;
-  std::vector<SlotRange> range_;
+  KvCache::Paths paths_;
   ForwardRow row_;
 };
 
@@ -76,22 +75,33 @@ TEST_F(ForwardRows, TokensOutsideTheVocabularyAreNamed) {
   EXPECT_EQ(Message({wrong}), "row 0: token: found -1, expected 0 to 264");
 }
 
-TEST_F(ForwardRows, PathsMustEndInTheRowsSlot) {
+TEST_F(ForwardRows, ARowHasOnePathInEachGroupAndItIsNotEmpty) {
   ForwardRow wrong = row_;
-  wrong.slot = 3;
-  EXPECT_EQ(Message({wrong}), "row 0: last slot of the path: found 0, expected the row's own slot 3");
-  wrong.path = {};
+  wrong.paths = {};
+  EXPECT_EQ(Message({wrong}), "row 0: paths: found 0, expected 1, one for each group of layers");
+  const KvCache::Paths two = {{{0, 1}}, {{0, 1}}}, empty = {{}};
+  wrong.paths = two;
+  EXPECT_EQ(Message({wrong}), "row 0: paths: found 2, expected 1, one for each group of layers");
+  wrong.paths = empty;
   EXPECT_EQ(Message({wrong}), "row 0: path length: found 0, expected 1 to 1073741824");
 }
 
+TEST(Forward, PathsOfARowAreEquallyLong) {
+  const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 16}));
+  Machine machine(model, {.slots = 64, .row_capacity = 8, .windowed_sequences = 1});
+  const KvCache::Paths paths = {{{0, 3}}, {{0, 2}}};
+  const absl::Status status = machine.forward().Run({{.token = 5, .paths = paths}}, machine.cache());
+  EXPECT_EQ(status.message(), "row 0: path length: found 2, expected 3, that of its first path");
+}
+
 TEST_F(ForwardRows, TwoRowsMayNotStoreToOneSlot) {
-  const std::vector<SlotRange> other = {{1, 1}};
-  EXPECT_EQ(Message({row_, {.token = 5, .slot = 1, .path = other}, row_}), "row 2: slot: found 0, expected another than that of row 0");
+  const KvCache::Paths other = {{{1, 1}}};
+  EXPECT_EQ(Message({row_, {.token = 5, .paths = other}, row_}), "row 2: slot: found 0, expected another than that of row 0");
 }
 
 TEST_F(ForwardRows, SlotsOutsideTheCacheAreNamed) {
-  const std::vector<SlotRange> beyond = {{0, 1}, {32, 1}};
-  EXPECT_EQ(Message({{.token = 5, .slot = 32, .path = beyond}}), "arguments: slot of row 0: found 32, expected 0 to 31");
+  const KvCache::Paths beyond = {{{0, 1}, {32, 1}}};
+  EXPECT_EQ(Message({{.token = 5, .paths = beyond}}), "arguments: slot of row 0: found 32, expected 0 to 31");
 }
 
 TEST_F(ForwardRows, MoreThanTheCapacityAreTooMany) {
@@ -103,8 +113,8 @@ TEST_F(ForwardRows, NoRowsDoNothing) { Must(machine_.forward().Run({}, machine_.
 // After a pass that failed there is nothing to take logits of, and the next pass is as if it had not been.
 TEST_F(ForwardRows, AFailedPassLeavesNothingBehind) {
   const Rows before = machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
-  const std::vector<SlotRange> beyond = {{0, 1}, {32, 1}};
-  Message({{.token = 5, .slot = 32, .path = beyond}});
+  const KvCache::Paths beyond = {{{0, 1}, {32, 1}}};
+  Message({{.token = 5, .paths = beyond}});
   std::vector<float> logits(kTinyVocabulary);
   const TensorView<float> view(logits.data(), 1, kTinyVocabulary);
   EXPECT_FALSE(machine_.forward().Logits({0}, view).ok());
@@ -209,10 +219,9 @@ TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
   for (int unit = 0; unit < source.units(); ++unit) {
     source.failing = unit;
     const KvCache::SequenceId sequence = machine.cache().NewSequence();
-    std::vector<int32_t> slots;
-    Must(machine.cache().Extend(sequence, 1, &slots));
-    const KvCache::Path path = machine.cache().PathOf(sequence, 1);
-    const std::vector<ForwardRow> rows = {{.token = 1, .slot = slots[0], .path = path}};
+    Must(machine.cache().Extend(sequence, 1));
+    const KvCache::Paths paths = machine.cache().PathsOf(sequence, 1);
+    const std::vector<ForwardRow> rows = {{.token = 1, .paths = paths}};
     absl::Status status = machine.forward().Run(rows, machine.cache());
     if (status.ok()) {  // The unit is the head's.
       std::vector<float> logits(kTinyVocabulary);

@@ -21,18 +21,15 @@ std::unique_ptr<KvCache> SmallCache(int slots, uint64_t scatter_seed = 0) {
   return *std::move(cache);
 }
 
-Slots Extended(KvCache& cache, SequenceId sequence, int count) {
-  Slots slots;
-  const absl::Status status = cache.Extend(sequence, count, &slots);
-  EXPECT_TRUE(status.ok()) << status;
-  return slots;
-}
 
 SequenceId Forked(KvCache& cache, SequenceId sequence, int length) {
   const absl::StatusOr<SequenceId> fork = cache.Fork(sequence, length);
   EXPECT_TRUE(fork.ok()) << fork.status();
   return *fork;
 }
+
+// Of the first group.
+KvCache::Path PathOf(KvCache& cache, SequenceId sequence, int length) { return cache.PathsOf(sequence, length)[0]; }
 
 Slots SlotsOf(const KvCache::Path& path) {
   Slots slots;
@@ -42,38 +39,47 @@ Slots SlotsOf(const KvCache::Path& path) {
   return slots;
 }
 
+// The slots of the positions that this adds.
+Slots Extended(KvCache& cache, SequenceId sequence, int count) {
+  const absl::Status status = cache.Extend(sequence, count);
+  EXPECT_TRUE(status.ok()) << status;
+  const Slots slots = SlotsOf(PathOf(cache, sequence, cache.Length(sequence)));
+  return {slots.end() - count, slots.end()};
+}
+
 // As many ranges as need be: each is followed by a slot that is not its neighbour.
 void ExpectMerged(const KvCache::Path& path) {
   for (size_t i = 1; i < path.size(); ++i) EXPECT_NE(path[i - 1].begin + path[i - 1].count, path[i].begin) << "range " << i;
 }
 
 TEST(KvCache, HeaderExample) {
-  const auto run = [](int prompt_length, KvCache::Path& path, KvCache::Path& accepted) -> absl::Status {
+  const auto run = [](int prompt_length, int i, KvCache::Paths& row, KvCache::Paths& accepted) -> absl::Status {
     ASSIGN_OR_RETURN(auto cache, KvCache::Create({.layers = 30, .heads = 3, .head_size = 64, .slots = 4096}));
     const KvCache::SequenceId text = cache->NewSequence();
-    std::vector<int32_t> slots;
-    RETURN_IF_ERROR(cache->Extend(text, prompt_length, &slots));
-    path = cache->PathOf(text, 3);
+    RETURN_IF_ERROR(cache->MakeRoom(prompt_length));
+    RETURN_IF_ERROR(cache->Extend(text, prompt_length));
+    const KvCache::Paths paths = cache->PathsOf(text, i + 1);
+    row = paths;
     const KvView view = cache->View(/*first_layer=*/12);
     if (view.slots() != 4096 || view.head_size() != 64) return absl::InternalError("another view");
     ASSIGN_OR_RETURN(const KvCache::SequenceId draft, cache->Fork(text, cache->Length(text)));
-    RETURN_IF_ERROR(cache->Extend(draft, 1, &slots));
+    RETURN_IF_ERROR(cache->Extend(draft, 1));
     cache->Release(text);
-    accepted = cache->PathOf(draft, cache->Length(draft));
-    return SlotsOf(accepted) == slots ? absl::OkStatus() : absl::InternalError("another path");
+    accepted = cache->PathsOf(draft, cache->Length(draft));
+    return absl::OkStatus();
   };
-  KvCache::Path path, accepted;
-  const absl::Status status = run(10, path, accepted);
+  KvCache::Paths row, accepted;
+  const absl::Status status = run(10, 2, row, accepted);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(path, (KvCache::Path{{0, 3}}));
-  EXPECT_EQ(accepted, (KvCache::Path{{0, 11}}));
+  EXPECT_EQ(row, (KvCache::Paths{{{0, 3}}}));
+  EXPECT_EQ(accepted, (KvCache::Paths{{{0, 11}}}));
 }
 
 TEST(KvCache, AGrowingSequenceStaysInOneRange) {
   auto cache = SmallCache(256);
   const SequenceId text = cache->NewSequence();
   for (int i = 0; i < 200; ++i) Extended(*cache, text, 1);
-  EXPECT_EQ(cache->PathOf(text, 200), (KvCache::Path{{0, 200}}));
+  EXPECT_EQ(PathOf(*cache, text, 200), (KvCache::Path{{0, 200}}));
 }
 
 TEST(KvCache, SequencesThatGrowSideBySideGetRunsThatLieAsTheirPositionsDo) {
@@ -86,7 +92,7 @@ TEST(KvCache, SequencesThatGrowSideBySideGetRunsThatLieAsTheirPositionsDo) {
     for (const SequenceId sequence : sequences) Extended(*cache, sequence, 1);
   }
   for (const SequenceId sequence : sequences) {
-    const KvCache::Path path = cache->PathOf(sequence, 237);
+    const KvCache::Path path = PathOf(*cache, sequence, 237);
     EXPECT_LE(path.size(), 237u / 16 + 2);
     const Slots slots = SlotsOf(path);
     for (int position = 0; position < 237; ++position) ASSERT_EQ(slots[position] % 16, position % 16);
@@ -101,16 +107,9 @@ TEST(KvCache, ForksShareTheirBeginningAndNothingElse) {
   EXPECT_EQ(cache->free_slots(), 54);
   EXPECT_EQ(cache->Length(fork), 7);
   const Slots own = Extended(*cache, fork, 2);
-  EXPECT_EQ(SlotsOf(cache->PathOf(fork, 7)), Slots(shared.begin(), shared.begin() + 7));
-  EXPECT_EQ(SlotsOf(cache->PathOf(text, 10)), shared);
+  EXPECT_EQ(SlotsOf(PathOf(*cache, fork, 7)), Slots(shared.begin(), shared.begin() + 7));
+  EXPECT_EQ(SlotsOf(PathOf(*cache, text, 10)), shared);
   for (const int32_t slot : own) EXPECT_EQ(std::count(shared.begin(), shared.end(), slot), 0) << slot;
-}
-
-TEST(KvCache, ExtendAppendsToTheSlotsGiven) {
-  auto cache = SmallCache(32);
-  Slots slots = {99};
-  ASSERT_TRUE(cache->Extend(cache->NewSequence(), 2, &slots).ok());
-  EXPECT_EQ(slots, (Slots{99, 0, 1}));
 }
 
 TEST(KvCache, TruncatingFreesOnlyWhatNobodyShares) {
@@ -121,7 +120,7 @@ TEST(KvCache, TruncatingFreesOnlyWhatNobodyShares) {
   cache->Truncate(text, 5);
   EXPECT_EQ(cache->free_slots(), 64 - 12);
   EXPECT_EQ(cache->Length(text), 5);
-  EXPECT_EQ(cache->PathOf(fork, 12), (KvCache::Path{{0, 12}}));
+  EXPECT_EQ(PathOf(*cache, fork, 12), (KvCache::Path{{0, 12}}));
   cache->Release(fork);
   EXPECT_EQ(cache->free_slots(), 64 - 5);
   cache->Truncate(text, 0);
@@ -139,7 +138,7 @@ TEST(KvCache, NeighboursFreedInEitherOrderBecomeOneRun) {
     cache->Release(sequences[first_one_first ? 1 : 0]);
     const SequenceId next = cache->NewSequence();
     Extended(*cache, next, 30);
-    EXPECT_EQ(cache->PathOf(next, 30), (KvCache::Path{{0, 30}}));
+    EXPECT_EQ(PathOf(*cache, next, 30), (KvCache::Path{{0, 30}}));
   }
 }
 
@@ -159,7 +158,7 @@ TEST(KvCache, ReleasingTheTextKeepsItsAcceptedDraft) {
     expected.insert(expected.end(), {added[1][0], last[0]});
     for (const SequenceId rejected : {text, children[0], children[1], children[2]}) cache->Release(rejected);
     text = accepted;
-    ASSERT_EQ(SlotsOf(cache->PathOf(text, cache->Length(text))), expected);
+    ASSERT_EQ(SlotsOf(PathOf(*cache, text, cache->Length(text))), expected);
     ASSERT_EQ(cache->free_slots(), 256 - cache->Length(text));
     ASSERT_EQ(cache->nodes(), 1);  // However many drafts led here.
   }
@@ -170,13 +169,12 @@ TEST(KvCache, ExhaustionNamesTheSlotsAndChangesNothing) {
   const SequenceId text = cache->NewSequence();
   Extended(*cache, text, 30);
   const SequenceId fork = Forked(*cache, text, 4);
-  Slots slots;
   for (const SequenceId sequence : {text, fork}) {
-    const absl::Status status = cache->Extend(sequence, 3, &slots);
+    const absl::Status status = cache->Extend(sequence, 3);
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(status.message(), "KV cache: wanted 3 slots, found 2 free of 32");
   }
-  EXPECT_TRUE(slots.empty());
+  EXPECT_EQ(cache->MakeRoom(3).message(), "KV cache: wanted 3 slots, found 2 free of 32");
   EXPECT_EQ(cache->Length(text), 30);
   EXPECT_EQ(cache->Length(fork), 4);
   EXPECT_EQ(Extended(*cache, fork, 2), (Slots{30, 31}));
@@ -198,7 +196,7 @@ TEST(KvCache, ScatterSeedScattersSlotsReproducibly) {
     auto cache = SmallCache(256, seed);
     const SequenceId text = cache->NewSequence();
     const Slots slots = Extended(*cache, text, 256);
-    EXPECT_GT(cache->PathOf(text, 256).size(), 200u);
+    EXPECT_GT(PathOf(*cache, text, 256).size(), 200u);
     return slots;
   };
   EXPECT_EQ(draw(1), draw(1));
@@ -332,12 +330,13 @@ class RandomCalls {
   void Extend() {
     const SequenceId id = Any();
     const int count = static_cast<int>(random_.Below(3) == 0 ? random_.Below(40) : random_.Below(3));
-    Slots slots;
-    const absl::Status status = cache_->Extend(id, count, &slots);
-    ASSERT_EQ(status.ok(), count <= plain_.free_slots()) << status;
-    ASSERT_EQ(static_cast<int>(slots.size()), status.ok() ? count : 0);
-    exhausted_ += !status.ok();
-    for (const int32_t slot : slots) plain_.Append(id, slot, /*fresh=*/true);
+    const bool fits = count <= plain_.free_slots();
+    ASSERT_EQ(cache_->MakeRoom(count).ok(), fits);
+    ASSERT_EQ(cache_->Extend(id, count).ok(), fits);
+    exhausted_ += !fits;
+    if (!fits) return;
+    const Slots slots = SlotsOf(PathOf(*cache_, id, cache_->Length(id)));
+    for (auto slot = slots.end() - count; slot != slots.end(); ++slot) plain_.Append(id, *slot, /*fresh=*/true);
   }
   void Truncate() {
     const SequenceId id = Any();
@@ -356,7 +355,7 @@ class RandomCalls {
     for (const auto& [id, slots] : plain_.all()) {
       ASSERT_EQ(cache_->Length(id), static_cast<int>(slots.size()));
       const int length = AnyLength(id);
-      const KvCache::Path path = cache_->PathOf(id, length);
+      const KvCache::Path path = PathOf(*cache_, id, length);
       ASSERT_EQ(SlotsOf(path), Slots(slots.begin(), slots.begin() + length));
       ExpectMerged(path);
     }

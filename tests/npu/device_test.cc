@@ -136,11 +136,38 @@ TEST(Device, RefusesRowsThatPointOutsideTheCache) {
       {[](GraphInputs& in) { in.SetSlot(2, 64); }, "slot of row 2: found 64"},
       {[](GraphInputs& in) { in.SetPath(1, {}); }, "path of row 1: length: found 0"},
       {[](GraphInputs& in) { in.SetPath(2, {{0, 2}, {5, 0}}); }, "path of row 2: found 0 slots from 5"},
-      {[](GraphInputs& in) { in.SetPath(0, {{-1, 2}}); }, "path of row 0: found 2 slots from -1"},
+      {[](GraphInputs& in) { in.SetPath(0, {{-2, 2}}); }, "path of row 0: found 2 slots from -2"},
+      {[](GraphInputs& in) { in.SetPath(0, {{0, 1}, {kNoSlot, 2}}); }, "path of row 0: found 2 slots from -1"},
+      {[](GraphInputs& in) { in.SetPath(0, {{kNoSlot, 1}, {0, 5}}); },
+       "path of row 0: found 1 positions without slots, expected none, before the window"},
       {[](GraphInputs& in) { in.SetPath(0, {{60, 5}}); }, "found 5 slots from 60"},
       {[=](GraphInputs& in) { in.SetPath(0, {{kLargest, kLargest}}); }, "found 2147483647 slots from 2147483647"},
       {[](GraphInputs& in) { in.SetPath(0, {{0, 64}, {0, 1}}); }, "length: found 65, expected 1 to 64"},
   });
+}
+
+TEST(Device, OnlyPositionsBeforeTheWindowNeedNoSlots) {
+  Graph graph;
+  const BufferId q = graph.AddInput("q", 64), y = graph.AddScratch("y", 64), z = graph.AddOutput("z", 64);
+  graph.Add(Attention{.query = q, .y = y, .heads = 4, .scale = 1, .window = 5});
+  graph.Add(Attention{.query = y, .y = z, .layer = 1, .heads = 4, .scale = 1, .window = 7});
+  const CompiledGraph compiled = *Compile(graph, {});
+  GraphInputs inputs(compiled, 1, /*kv_heads=*/2);
+  inputs.SetRows({0});
+  const auto check = [&](const std::vector<SlotRange>& path) {
+    inputs.SetPath(0, path);
+    return std::string(CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments()).message());
+  };
+  constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
+  EXPECT_EQ(check({{kNoSlot, 1000}, {3, 7}}), "");
+  EXPECT_EQ(check({{kNoSlot, 1001}, {3, 6}}),
+            "arguments: path of row 0: found 1001 positions without slots, expected 1 to 1000, before the window");
+  EXPECT_EQ(check({{kNoSlot, 0}, {3, 9}}), "arguments: path of row 0: found 0 positions without slots, expected 1 to 2, before the window");
+  EXPECT_EQ(check({{kNoSlot, -4}, {3, 20}}),
+            "arguments: path of row 0: found -4 positions without slots, expected 1 to 9, before the window");
+  EXPECT_EQ(check({{kNoSlot, 5}}), "arguments: path of row 0: found 5 positions without slots, expected none, before the window");
+  EXPECT_EQ(check({{kNoSlot, kLargest}, {3, 7}}),
+            "arguments: path of row 0: positions: found 2147483654, expected at most 1073741824");
 }
 
 TEST(Device, RefusesACacheOfAnotherShape) {

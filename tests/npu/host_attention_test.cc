@@ -1,6 +1,7 @@
 // Attention of HostDevice: against the reference, and the promise that only logical positions reach a row's bits.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -187,6 +188,32 @@ TEST(HostAttention, TheWindowEndsExactlyWhereItSays) {
     if (window == 1) continue;  // The row itself, which the next run stores again.
     kv.Values<uint16_t>(0, 0)[kv.ValueIndex(40 - window, 3)] = FloatToHalf(3.0f);
     EXPECT_FALSE(SameBits(run.On(device, {text.back()})[0], expected[0])) << window;
+  }
+}
+
+// What lies before the window may have no slots: the bits are those of a path that has them all, on every path of kernels.
+TEST(HostAttention, PositionsBeforeTheWindowNeedNoSlots) {
+  for (int window : {1, 16, 17}) {
+    PairedRun run = NewRun({.heads = 6, .window = window});
+    ThreadPool pool(2);
+    ReferenceDevice reference;
+    std::vector<Device*> devices = {&reference};
+    std::vector<std::unique_ptr<HostDevice>> hosts;
+    for (KernelPath path : SupportedKernelPaths()) {
+      hosts.push_back(std::make_unique<HostDevice>(pool, HostDevice::Options{.path = path}));
+      devices.push_back(hosts.back().get());
+    }
+    for (Device* device : devices) {
+      const std::vector<TestRow> text = Chain(40);
+      const RowOutputs expected = run.On(*device, text);
+      for (int given_up = 1; given_up <= 40 - window; ++given_up) {
+        std::vector<TestRow> rows;  // Those whose windows begin behind what is given up, together; and one alone.
+        for (int r = given_up + window - 1; r < 40; ++r) rows.push_back({r, {{kNoSlot, given_up}, {given_up, r + 1 - given_up}}});
+        const RowOutputs found = run.On(*device, rows);
+        for (size_t r = 0; r < rows.size(); ++r) ASSERT_TRUE(SameBits(found[r], expected[rows[r].content])) << given_up << " " << r;
+        ASSERT_TRUE(SameBits(run.On(*device, {rows.back()})[0], expected[39])) << given_up;
+      }
+    }
   }
 }
 

@@ -107,20 +107,20 @@ class GreedyBatch {
   // Extends each text by its tokens, in one pass, and chooses what follows.
   void Pass(absl::Span<Text> texts, const std::vector<absl::Span<const TokenId>>& tokens) {
     std::vector<int> last;
-    std::vector<std::pair<TokenId, int32_t>> rows;
-    std::vector<KvCache::Path> paths;
+    std::vector<TokenId> rows;
+    std::vector<KvCache::Paths> paths;
+    int count = 0;
+    for (const absl::Span<const TokenId> of_text : tokens) count += static_cast<int>(of_text.size());
+    Must(engine_.cache().MakeRoom(count));
     for (size_t i = 0; i < texts.size(); ++i) {
-      std::vector<int32_t> slots;
-      Must(engine_.cache().Extend(texts[i].sequence, static_cast<int>(tokens[i].size()), &slots));
-      const int before = engine_.cache().Length(texts[i].sequence) - static_cast<int>(slots.size());
-      for (size_t t = 0; t < slots.size(); ++t) {
-        rows.emplace_back(tokens[i][t], slots[t]);
-        paths.push_back(engine_.cache().PathOf(texts[i].sequence, before + static_cast<int>(t) + 1));
-      }
+      const int before = engine_.cache().Length(texts[i].sequence), added = static_cast<int>(tokens[i].size());
+      Must(engine_.cache().Extend(texts[i].sequence, added));
+      for (int t = 0; t < added; ++t) paths.push_back(engine_.cache().PathsOf(texts[i].sequence, before + t + 1));
+      rows.insert(rows.end(), tokens[i].begin(), tokens[i].end());
       last.push_back(static_cast<int>(rows.size()) - 1);
     }
     std::vector<ForwardRow> forward_rows;
-    for (size_t r = 0; r < rows.size(); ++r) forward_rows.push_back({rows[r].first, rows[r].second, paths[r], nullptr});
+    for (size_t r = 0; r < rows.size(); ++r) forward_rows.push_back({rows[r], paths[r], nullptr});
     Must(engine_.forward().Run(forward_rows, engine_.cache()));
     const int64_t vocabulary = engine_.config().vocabulary;
     std::vector<float> logits(texts.size() * vocabulary);

@@ -81,6 +81,26 @@ TEST(RandomProgram, EveryRowHasTheBitsOfPlainDecoding) {
   }
 }
 
+// Five sequences of up to 64 tokens and their drafts share 96 slots, a window and a pass; the oracle keeps all positions.
+TEST(RandomProgram, WindowsThatAreGivenUpChangeNoBit) {
+  for (const int window : {2, 6}) {
+    const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = window,
+                                              .formats = {F::kQ8_0, F::kQ4_0}, .seed = 4}));
+    Logbook book;
+    for (const uint64_t scatter_seed : {0, 8}) {
+      SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", window ", window, ", scatter seed ", scatter_seed));
+      Machine machine(model, {.scatter_seed = scatter_seed, .windowed_sequences = 1});
+      ASSERT_EQ(machine.cache().groups(), 2);
+      RandomProgram program({.seed = TestSeed() + window, .steps = Fewer(300, 100), .longest = 58});
+      EXPECT_EQ(program.Run(machine, book), "");
+      EXPECT_GT(program.restored(), 5);
+    }
+    Machine oracle(model, {});
+    ASSERT_EQ(oracle.cache().groups(), 1);
+    EXPECT_EQ(book.CompareWithPlain(oracle), "");
+  }
+}
+
 TEST(RandomProgram, AllKernelPathsHaveTheSameBits) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", test.name));

@@ -1,0 +1,245 @@
+#include "tessera/model/internal/slot_tree.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "glog/logging.h"
+
+namespace tessera {
+namespace {
+
+void AppendRange(SlotRange range, SlotTree::Path& path) {
+  if (range.count == 0) return;
+  if (!path.empty() && path.back().begin != kNoSlot && path.back().begin + path.back().count == range.begin) {
+    path.back().count += range.count;
+  } else {
+    path.push_back(range);
+  }
+}
+
+// Appends the first `count` slots of `ranges` to `head` and the others to `tail`.
+void Divide(const SlotTree::Path& ranges, int count, SlotTree::Path& head, SlotTree::Path& tail) {
+  for (const SlotRange& range : ranges) {
+    const int in_head = std::min(range.count, count);
+    AppendRange({range.begin, in_head}, head);
+    AppendRange({range.begin + in_head, range.count - in_head}, tail);
+    count -= in_head;
+  }
+}
+
+}  // namespace
+
+SlotTree::SequenceId SlotTree::Fork(SequenceId sequence, int length) {
+  const int node = NodeOf(sequence);
+  CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
+  return Attach(SplitAt(node, length));
+}
+
+void SlotTree::Extend(SequenceId sequence, int count) {
+  int node = NodeOf(sequence);
+  CHECK(CanExtend(sequence)) << "sequence " << sequence << " has given up positions that its next row reads";
+  if (count == 0) return;
+  const Path& last = nodes_[node].ranges;
+  const int after = last.empty() ? -1 : last.back().begin + last.back().count - 1;
+  if (node == kRoot || nodes_[node].sequences > 1 || !nodes_[node].children.empty()) {  // Others end or go on here.
+    const int child = AddNode(node, nodes_[node].end());
+    --nodes_[node].sequences;  // It has other sequences or children, so it stays as it is.
+    ++nodes_[child].sequences;
+    node_of_sequence_[sequence] = node = child;
+  }
+  for (const SlotRange& range : free_.Take({.position = nodes_[node].end(), .count = count, .after = after})) {
+    AppendRange(range, nodes_[node].ranges);
+  }
+  nodes_[node].count += count;
+}
+
+void SlotTree::Truncate(SequenceId sequence, int length) {
+  const int node = NodeOf(sequence);
+  CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
+  if (length == nodes_[node].end()) return;
+  const int end = SplitAt(node, length);
+  ++nodes_[end].sequences;  // First, so that it is kept when the other is given up.
+  node_of_sequence_[sequence] = end;
+  Detach(node);
+}
+
+void SlotTree::Release(SequenceId sequence) {
+  const int node = NodeOf(sequence);
+  node_of_sequence_.erase(sequence);
+  Detach(node);
+}
+
+bool SlotTree::CanExtend(SequenceId sequence) const {
+  const int node = NodeOf(sequence);
+  return HeldFrom(node) <= FirstReached(nodes_[node].end());
+}
+
+int SlotTree::FirstReached(int length) const { return window_ == 0 ? 0 : std::max(0, length - window_ + 1); }
+
+int SlotTree::HeldFrom(int node) const {
+  while (node != kRoot && nodes_[node].given_up == 0) node = nodes_[node].parent;
+  return nodes_[node].held_from();
+}
+
+SlotTree::Path SlotTree::PathOf(SequenceId sequence, int length) const {
+  int node = NodeOf(sequence);
+  CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
+  node = NodeAt(node, length);
+  const int held_from = HeldFrom(node);
+  CHECK(length == 0 || held_from <= FirstReached(length - 1)) << "position " << length - 1 << ": found all before " << held_from
+                                                              << " given up, window " << window_;
+  absl::InlinedVector<int, 16> upwards;
+  for (; node != kRoot && nodes_[node].end() > held_from; node = nodes_[node].parent) upwards.push_back(node);
+  Path path, unread;
+  if (held_from > 0) path.push_back({kNoSlot, held_from});
+  for (; !upwards.empty(); upwards.pop_back()) {
+    const Node& next = nodes_[upwards.back()];
+    Divide(next.ranges, length - next.held_from(), path, unread);
+  }
+  return path;
+}
+
+int SlotTree::Room() const {
+  int room = free_slots();
+  for (const Spare& spare : FindSpare()) room += spare.positions;
+  return room;
+}
+
+void SlotTree::MakeRoom(int count) {
+  if (count <= free_slots()) return;
+  std::vector<Spare> spare = FindSpare();
+  while (count > free_slots()) {
+    CHECK(!spare.empty()) << "no room for " << count;
+    Spare& most = *std::max_element(spare.begin(), spare.end(), [](Spare a, Spare b) { return a.positions < b.positions; });
+    CHECK_GT(most.positions, 0) << "no room for " << count;
+    constexpr int kBlock = KvView::kSlotsPerBlock;  // To the end of a block: what is next taken lies as its positions do.
+    const int given = std::min(most.positions, kBlock - nodes_[most.node].held_from() % kBlock);
+    GiveUp(most.node, given);
+    most.positions -= given;
+  }
+}
+
+std::vector<SlotTree::Spare> SlotTree::FindSpare() const {
+  std::vector<Spare> spare;
+  if (window_ > 0) FindSpare(kRoot, 0, spare);
+  return spare;
+}
+
+// Notes what the node and those behind it can spare, and returns the first position that a next row of any of their sequences reads.
+// held_from: all from here to the node's beginning is held.
+int SlotTree::FindSpare(int node, int held_from, std::vector<Spare>& spare) const {
+  const Node& here = nodes_[node];
+  if (here.given_up > 0) held_from = here.held_from();
+  int needed_from = here.end();
+  // A sequence that cannot go on from here has no next row.
+  if (here.sequences > 0 && held_from <= FirstReached(here.end())) needed_from = FirstReached(here.end());
+  for (const int child : here.children) needed_from = std::min(needed_from, FindSpare(child, held_from, spare));
+  const int positions = std::min(needed_from, here.end()) - here.held_from();
+  if (positions > 0) spare.push_back({node, positions});
+  return needed_from;
+}
+
+void SlotTree::GiveUp(int node, int count) {
+  Path given, kept;
+  Divide(nodes_[node].ranges, count, given, kept);
+  for (const SlotRange& range : given) free_.Give(range);
+  nodes_[node].ranges = std::move(kept);
+  nodes_[node].given_up += count;
+}
+
+int SlotTree::NodeOf(SequenceId sequence) const {
+  const auto found = node_of_sequence_.find(sequence);
+  CHECK(found != node_of_sequence_.end()) << "no sequence " << sequence;
+  return found->second;
+}
+
+int SlotTree::NodeAt(int node, int length) const {
+  while (node != kRoot && nodes_[node].first >= length) node = nodes_[node].parent;
+  return node;
+}
+
+SlotTree::SequenceId SlotTree::Attach(int node) {
+  while (!node_of_sequence_.emplace(next_sequence_, node).second) {
+    next_sequence_ = next_sequence_ == std::numeric_limits<SequenceId>::max() ? 0 : next_sequence_ + 1;
+  }
+  ++nodes_[node].sequences;
+  const SequenceId sequence = next_sequence_;
+  next_sequence_ = sequence == std::numeric_limits<SequenceId>::max() ? 0 : sequence + 1;
+  return sequence;
+}
+
+void SlotTree::Detach(int node) {
+  --nodes_[node].sequences;
+  while (node != kRoot && nodes_[node].sequences == 0 && nodes_[node].children.empty()) {
+    const int parent = nodes_[node].parent;
+    for (const SlotRange& range : nodes_[node].ranges) free_.Give(range);
+    std::erase(nodes_[parent].children, node);
+    RemoveNode(node);
+    node = parent;
+  }
+  if (node != kRoot && nodes_[node].sequences == 0 && nodes_[node].children.size() == 1) MergeIntoChild(node);
+}
+
+int SlotTree::AddNode(int parent, int first) {
+  if (unused_nodes_.empty()) {
+    unused_nodes_.push_back(static_cast<int>(nodes_.size()));
+    nodes_.emplace_back();
+  }
+  const int node = unused_nodes_.back();
+  unused_nodes_.pop_back();
+  nodes_[node].parent = parent;
+  nodes_[node].first = first;
+  nodes_[parent].children.push_back(node);
+  return node;
+}
+
+void SlotTree::RemoveNode(int node) {
+  CHECK_EQ(nodes_[node].sequences, 0);
+  nodes_[node].count = nodes_[node].given_up = 0;
+  nodes_[node].ranges.clear();
+  nodes_[node].children.clear();
+  unused_nodes_.push_back(node);
+}
+
+int SlotTree::Split(int node, int length) {
+  const int front = AddNode(nodes_[node].parent, nodes_[node].first);
+  Node& head = nodes_[front];
+  Node& tail = nodes_[node];  // Keeps its number, and with it its sequences and children.
+  std::erase(nodes_[tail.parent].children, node);
+  Path rest;
+  head.count = length - tail.first;
+  head.given_up = std::min(head.count, tail.given_up);
+  Divide(tail.ranges, head.count - head.given_up, head.ranges, rest);
+  head.children = {node};
+  tail.parent = front;
+  tail.first = length;
+  tail.count -= head.count;
+  tail.given_up -= head.given_up;
+  tail.ranges = std::move(rest);
+  return front;
+}
+
+int SlotTree::SplitAt(int node, int length) {
+  node = NodeAt(node, length);
+  return nodes_[node].end() == length || node == kRoot ? node : Split(node, length);
+}
+
+// The child keeps its number, and with it its sequences and children.
+void SlotTree::MergeIntoChild(int node) {
+  const int child = nodes_[node].children.front();
+  if (nodes_[child].given_up > 0) GiveUp(node, nodes_[node].end() - nodes_[node].held_from());  // What is given up is a beginning.
+  Node& head = nodes_[node];
+  Node& tail = nodes_[child];
+  for (const SlotRange& range : tail.ranges) AppendRange(range, head.ranges);
+  tail.ranges = std::move(head.ranges);
+  tail.first = head.first;
+  tail.count += head.count;
+  tail.given_up += head.given_up;
+  tail.parent = head.parent;
+  std::vector<int>& siblings = nodes_[head.parent].children;
+  std::replace(siblings.begin(), siblings.end(), node, child);
+  RemoveNode(node);
+}
+
+}  // namespace tessera

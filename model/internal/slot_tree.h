@@ -1,0 +1,102 @@
+// The sequences of a KV cache as a tree over its slots: who shares which positions, and which slot each position lies in.
+//
+//   SlotTree tree(/*slots=*/4096, /*window=*/512, /*scatter_seed=*/0);
+//   const SlotTree::SequenceId text = tree.NewSequence();
+//   tree.MakeRoom(64);                                    // gives up old positions that no window reaches, if it must
+//   tree.Extend(text, 64);
+//   const SlotTree::Path path = tree.PathOf(text, 64);    // of the last of them
+//
+// A slot belongs to one position of one path, is shared by all sequences that go through it, and is free again when the last of
+// them is released or truncated, or when MakeRoom gives it up. Growing sequences stay in neighbouring slots where they can
+// (free_slots.h). Each call costs the nodes and slot ranges it touches, never the positions; there are fewer than two nodes a
+// sequence, since a node that only one child still needs becomes one with it. An unknown SequenceId is a CHECK failure.
+// Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "tessera/model/internal/free_slots.h"
+#include "tessera/tensor/kv_view.h"
+
+namespace tessera {
+
+class SlotTree {
+ public:
+  using SequenceId = int;  // >= 0.
+  using Path = absl::InlinedVector<SlotRange, 4>;
+
+  // window: positions a row attends to, itself included; 0: all. REQUIRES: slots >= 1, window >= 0.
+  SlotTree(int slots, int window, uint64_t scatter_seed) : slots_(slots), window_(window), free_(slots, scatter_seed), nodes_(1) {}
+
+  // Two trees that get the same calls give the same ids.
+  SequenceId NewSequence() { return Attach(kRoot); }
+  // REQUIRES: 0 <= length <= Length(sequence), here and below.
+  SequenceId Fork(SequenceId sequence, int length);
+  void Truncate(SequenceId sequence, int length);
+  void Release(SequenceId sequence);
+  int Length(SequenceId sequence) const { return nodes_[NodeOf(sequence)].end(); }
+
+  // Whether all positions are held that the window of a next row reaches.
+  bool CanExtend(SequenceId sequence) const;
+  // REQUIRES: CanExtend(sequence), and 0 <= count <= free_slots().
+  void Extend(SequenceId sequence, int count);
+
+  // Slots that are free, or hold positions that the window of no sequence's next row reaches.
+  int Room() const;
+  // Sees to it that `count` slots are free: while they are not, such positions are given up, the oldest first, and always of those
+  // sequences that hold the most of them. REQUIRES: count <= Room().
+  void MakeRoom(int count);
+
+  // The first `length` positions as slot ranges in order, neighbours merged; those given up, and all before them, as one range of
+  // kNoSlot. REQUIRES: the window of row length - 1 lies behind that range.
+  Path PathOf(SequenceId sequence, int length) const;
+
+  int slots() const { return slots_; }
+  int window() const { return window_; }
+  int free_slots() const { return free_.count(); }
+  int nodes() const { return static_cast<int>(nodes_.size() - unused_nodes_.size()) - 1; }
+
+ private:
+  // A run of positions that the same sequences share. Sequences end only where a node ends; the root, empty, stands for length 0.
+  struct Node {
+    int parent = -1;
+    int first = 0;       // Its first position.
+    int count = 0;       // Its positions; 0 only for the root.
+    int given_up = 0;    // Of these the first.
+    int sequences = 0;   // That end with this node.
+    Path ranges;         // The slots of the others, neighbours merged.
+    std::vector<int> children;
+    int end() const { return first + count; }
+    int held_from() const { return first + given_up; }
+  };
+  static constexpr int kRoot = 0;
+  struct Spare { int node; int positions; };  // The first `positions` it holds are beyond every window.
+
+  int NodeOf(SequenceId sequence) const;
+  int NodeAt(int node, int length) const;                    // The node of the path to `node` that holds position length - 1.
+  SequenceId Attach(int node);                               // A new sequence that ends with the node.
+  void Detach(int node);                                     // One sequence fewer; frees what nobody needs any more.
+  int AddNode(int parent, int first);
+  void RemoveNode(int node);
+  int Split(int node, int length);                           // The new node, which ends at `length`; `node` follows it.
+  int SplitAt(int node, int length);                         // The node that ends at `length` after splitting, if need be.
+  void MergeIntoChild(int node);
+  int FirstReached(int length) const;                        // By the row at position `length`.
+  int HeldFrom(int node) const;                              // All from here to the node's end is held.
+  std::vector<Spare> FindSpare() const;
+  int FindSpare(int node, int held_from, std::vector<Spare>& spare) const;
+  void GiveUp(int node, int count);
+
+  const int slots_;
+  const int window_;
+  FreeSlots free_;
+  std::vector<Node> nodes_;
+  std::vector<int> unused_nodes_;
+  absl::flat_hash_map<SequenceId, int> node_of_sequence_;
+  SequenceId next_sequence_ = 0;
+};
+
+}  // namespace tessera
