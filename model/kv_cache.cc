@@ -67,8 +67,8 @@ struct GroupShape { int window; int layers; int slots; int64_t key_bytes; int64_
 
 // As KvView::KeyBytes and ValueBytes over all layers of a group, but checked. width: numbers of a head in one slot.
 absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int layers, int slots, int64_t width) {
-  ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(slots, KvView::ElementBytes(options.format)));
-  for (const int64_t factor : {width, int64_t{options.heads}, int64_t{layers}}) {
+  ASSIGN_OR_RETURN(int64_t bytes, CheckedMul(slots, KvView::SlotBytes(options.format, width)));
+  for (const int64_t factor : {int64_t{options.heads}, int64_t{layers}}) {
     ASSIGN_OR_RETURN(bytes, CheckedMul(bytes, factor));
   }
   return bytes;

@@ -102,6 +102,9 @@ absl::Status CheckKvShape(const ArgumentNeeds& needs, const KvView& kv) {
   }
   if (kv.heads() < 1) return Invalid("kv: heads: found ", kv.heads(), ", expected >= 1");
   if (kv.head_size() < 1) return Invalid("kv: head_size: found ", kv.head_size(), ", expected >= 1");
+  if (kv.format() == KvFormat::kInt8 && kv.head_size() > KvView::kLargestByteHead) {
+    return Invalid("kv: head_size: found ", kv.head_size(), ", expected at most ", KvView::kLargestByteHead, " with 8 bits");
+  }
   const int64_t columns = static_cast<int64_t>(kv.heads()) * kv.head_size();
   if (needs.key_columns != 0 && columns != needs.key_columns) {
     return Invalid("kv: heads x head_size: found ", columns, ", expected ", needs.key_columns);
@@ -152,9 +155,12 @@ absl::Status CheckPath(SlotPath path, int row, int slots, int64_t longest_window
   return Invalid("path of row ", row, ": positions: found ", unheld + length, ", expected at most ", kAllPositions);
 }
 
-absl::Status CheckKv(const ArgumentNeeds& needs, const RunArguments& arguments) {
+absl::Status CheckKv(const ArgumentNeeds& needs, KvFormat format, const RunArguments& arguments) {
   if (needs.key_columns == 0 && needs.head_size == 0) return absl::OkStatus();
   RETURN_IF_ERROR(CheckKvShape(needs, arguments.kv));
+  if (arguments.kv.format() != format) {
+    return Invalid("kv: format: found ", KvFormatName(arguments.kv.format()), ", expected ", KvFormatName(format));
+  }
   if (needs.key_columns != 0) RETURN_IF_ERROR(CheckSlots(arguments));
   if (needs.head_size == 0) return absl::OkStatus();
   RETURN_IF_ERROR(CheckCount("paths", arguments.paths.size(), arguments.rows));
@@ -172,7 +178,7 @@ absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding en
   return CheckedMul(values, sizeof(float));
 }
 
-absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, const RunArguments& arguments) {
+absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, KvFormat kv_format, const RunArguments& arguments) {
   if (arguments.rows < 0 || arguments.rows > graph.row_capacity) {
     return Invalid("rows: found ", arguments.rows, ", expected 0 to ", graph.row_capacity);
   }
@@ -181,7 +187,7 @@ absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding,
   if (graph.needs.tokens) RETURN_IF_ERROR(CheckTokens(arguments));
   RETURN_IF_ERROR(CheckRopeTables(graph, arguments));
   RETURN_IF_ERROR(CheckAdapters(graph, arguments));
-  return arguments.rows == 0 ? absl::OkStatus() : CheckKv(graph.needs, arguments);
+  return arguments.rows == 0 ? absl::OkStatus() : CheckKv(graph.needs, kv_format, arguments);
 }
 
 }  // namespace tessera

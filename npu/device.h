@@ -64,6 +64,6 @@ class Device {
 absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding encoding);
 
 // The checks every device makes before it runs: counts and sizes of all arguments against the graph.
-absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, const RunArguments& arguments);
+absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, KvFormat kv_format, const RunArguments& arguments);
 
 }  // namespace tessera

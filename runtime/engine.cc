@@ -21,6 +21,7 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options,
   if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
   HostDevice::Options host;
   ASSIGN_OR_RETURN(host.path, KernelPathFromName(options.kernels));
+  host.kv_format = options.kv_format;
   return std::make_unique<HostDevice>(pool, host);
 }
 
@@ -39,6 +40,12 @@ absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& c
   if (options.context > 0 && options.context <= kMostContext) return options.context;
   return absl::InvalidArgumentError(absl::StrCat("--context: found ", options.context, ", expected 0 (the model's own, ",
                                                  config.context_length, ") to ", kMostContext));
+}
+
+absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name) {
+  if (name == "f16") return KvFormat::kHalf;
+  if (name == "q8") return KvFormat::kInt8;
+  return absl::InvalidArgumentError(absl::StrCat("--kv_format: found \"", name, "\", expected f16 or q8"));
 }
 
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
@@ -63,6 +70,10 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   options_ = options;
   if (options.row_capacity < 1 || options.row_capacity > 65536) {
     return absl::InvalidArgumentError(absl::StrCat("row capacity: found ", options.row_capacity, ", expected 1 to 65536"));
+  }
+  if (options.kv_format != KvFormat::kHalf && options.kv_format != KvFormat::kInt8) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kv_format: found ", KvFormatName(options.kv_format), ", expected FP16 or 8-bit"));
   }
   if (options.sessions < 1) {
     return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));

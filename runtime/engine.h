@@ -33,6 +33,9 @@ namespace tessera {
 // slow and plain, the yardstick for the fast path.
 enum class ComputePath { kFast, kReference };
 
+// "f16" (kHalf) or "q8" (kInt8); InvalidArgument (flag, found, expected) for anything else.
+absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name);
+
 // "fast" or "reference"; InvalidArgument (flag, found, expected) for anything else.
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
 
@@ -42,6 +45,7 @@ struct EngineOptions {
   int context = 0;                   // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
   ComputePath path = ComputePath::kFast;
   std::string kernels = "auto";      // See KernelPathFromName.
+  KvFormat kv_format = KvFormat::kHalf;  // Of keys and values, kHalf or kInt8; the reference path keeps FP32.
   int row_capacity = 512;            // Most rows of a pass: a longer prompt is cut, which changes no bit.
   // Sessions at once that may outgrow a sliding window. Layers that have one keep, for each, its positions and those of a pass, and
   // not the context; an Append that finds no room for its window there is ResourceExhausted.
@@ -90,6 +94,7 @@ class Engine {
   const WeightLayout& layout() const { return layout_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   int context() const { return context_; }
+  KvFormat kv_format() const { return device_->kv_format(); }  // As the path has it.
   int threads() const { return pool_->threads(); }
   Timeline* timeline() const { return options_.timeline; }
   // Records from the next pass on, or no longer (null).

@@ -6,7 +6,9 @@
 //   for (const SlotRange& range : path) Attend(range.begin, range.count);
 //
 // Keys lie [slot / 16][dimension][slot % 16], so that one vector holds a dimension of sixteen positions; values lie
-// [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. Which slots a row
+// [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. In the 8-bit format a
+// number is its code times a scale, one for each slot and head of keys and of values; a head's scales lie after its codes, and what is
+// coded is the head rotated (docs/numerics.md). Which slots a row
 // reads, and in which order, is its path: slot ranges that cover its logical positions 0, 1, 2, ... ascending, its own slot last.
 // Of positions that no window reaches any more, the first of all, a path may know only how many they were (kNoSlot).
 // Views own nothing and are safe to copy; who writes a slot while others read it is the cache's affair.
@@ -37,11 +39,17 @@ inline int64_t PathLength(SlotPath path) {
   return length;
 }
 
-enum class KvFormat : uint8_t { kHalf, kFloat };  // The fast path stores FP16, the reference path FP32.
+// kHalf: FP16. kInt8: codes of -127 to 127 and a scale in FP32. kFloat: FP32, of the reference path.
+enum class KvFormat : uint8_t { kHalf, kInt8, kFloat };
+
+constexpr const char* KvFormatName(KvFormat format) {
+  return format == KvFormat::kHalf ? "FP16" : format == KvFormat::kInt8 ? "8-bit" : "FP32";
+}
 
 class KvView {
  public:
   static constexpr int kSlotsPerBlock = 16;
+  static constexpr int kLargestByteHead = 1024;  // Numbers of a head in the 8-bit format: kernels rotate one on their stack.
 
   KvView() = default;
   // keys, values: of the first layer seen. slots: REQUIRES a multiple of 16.
@@ -49,13 +57,17 @@ class KvView {
       : keys_(keys), values_(values), format_(format), heads_(heads), head_size_(head_size), slots_(slots) {}
 
   static constexpr int64_t ValueStride(int head_size) { return (head_size + 15) / 16 * 16; }
-  static int64_t ElementBytes(KvFormat format) { return format == KvFormat::kHalf ? 2 : 4; }
+  static int64_t ElementBytes(KvFormat format) { return format == KvFormat::kInt8 ? 1 : format == KvFormat::kHalf ? 2 : 4; }
+  // Bytes that `width` numbers of one slot and head take, with their scale.
+  static int64_t SlotBytes(KvFormat format, int64_t width) {
+    return width * ElementBytes(format) + (format == KvFormat::kInt8 ? static_cast<int64_t>(sizeof(float)) : 0);
+  }
   // Bytes of one layer's keys and of one layer's values.
   static int64_t KeyBytes(KvFormat format, int heads, int head_size, int64_t slots) {
-    return heads * slots * head_size * ElementBytes(format);
+    return heads * slots * SlotBytes(format, head_size);
   }
   static int64_t ValueBytes(KvFormat format, int heads, int head_size, int64_t slots) {
-    return heads * slots * ValueStride(head_size) * ElementBytes(format);
+    return heads * slots * SlotBytes(format, ValueStride(head_size));
   }
 
   KvFormat format() const { return format_; }
@@ -63,16 +75,21 @@ class KvView {
   int head_size() const { return head_size_; }
   int slots() const { return slots_; }
 
-  // T: uint16_t (FP16) or float, as format() says.
+  // T: uint16_t (FP16), int8_t (codes) or float, as format() says.
   template <typename T>
   T* Keys(int layer, int head) const {
-    return reinterpret_cast<T*>(keys_ + layer * KeyBytes(format_, heads_, head_size_, slots_)) +
-           static_cast<int64_t>(head) * slots_ * head_size_;
+    return reinterpret_cast<T*>(keys_ + (int64_t{layer} * heads_ + head) * KeyBytes(format_, 1, head_size_, slots_));
   }
   template <typename T>
   T* Values(int layer, int head) const {
-    return reinterpret_cast<T*>(values_ + layer * ValueBytes(format_, heads_, head_size_, slots_)) +
-           static_cast<int64_t>(head) * slots_ * ValueStride(head_size_);
+    return reinterpret_cast<T*>(values_ + (int64_t{layer} * heads_ + head) * ValueBytes(format_, 1, head_size_, slots_));
+  }
+  // The scale of each slot. REQUIRES: format() is kInt8.
+  float* KeyScales(int layer, int head) const {
+    return reinterpret_cast<float*>(Keys<int8_t>(layer, head) + int64_t{slots_} * head_size_);
+  }
+  float* ValueScales(int layer, int head) const {
+    return reinterpret_cast<float*>(Values<int8_t>(layer, head) + slots_ * ValueStride(head_size_));
   }
   int64_t KeyIndex(int slot, int dimension) const {
     return (static_cast<int64_t>(slot / kSlotsPerBlock) * head_size_ + dimension) * kSlotsPerBlock + slot % kSlotsPerBlock;

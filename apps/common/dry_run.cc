@@ -56,7 +56,8 @@ std::string PlanText(const LoadPlan& plan) {
   Table what({{"what"}, {"value"}});
   what.AddRow({"model", engine.file().path()});
   what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
-  what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, ")")});
+  what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
+                                        KvFormatName(engine.kv_format()))});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   what.AddRow({"units", absl::StrCat(engine.layout().units(), ", the largest ", FormatByteSize(LargestUnit(engine.layout())))});
   Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
@@ -107,6 +108,7 @@ std::string PlanJson(const LoadPlan& plan) {
   json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
   json.Key("context").Int(engine.context());
   json.Key("trained_context").Int(engine.config().context_length);
+  json.Key("kv_format").String(KvFormatName(engine.kv_format()));
   json.Key("path").String(plan.path);
   json.Key("kernels").String(plan.kernels);
   json.Key("threads").Int(engine.threads());

@@ -52,12 +52,15 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
   RETURN_IF_ERROR(ForFlag("path", path.status()));
   RETURN_IF_ERROR(ForFlag("kernels", KernelPathFromName(FLAGS_kernels).status()));
+  const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
+  RETURN_IF_ERROR(ForFlag("kv_format", kv_format.status()));
   if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Not only after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.threads = FLAGS_threads;
   options.context = FLAGS_context;
   options.path = *path;
   options.kernels = FLAGS_kernels;
+  options.kv_format = *kv_format;
   options.timeline = timeline;
   options.cancel = &CancelRequested();
   return options;

@@ -7,6 +7,7 @@ DEFINE_int32(threads, 0, "N|Threads that compute; 0: one per core. The result is
 DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
+DEFINE_string(kv_format, "f16", "NAME|Keys and values in f16, or in q8: 8 bits, half the memory.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
@@ -51,7 +52,7 @@ DEFINE_string(out, "", "FILE|Where to write.");
 
 namespace tessera {
 
-FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "trace", "dry_run"}}; }
+FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "trace", "dry_run"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};

@@ -18,6 +18,7 @@ DECLARE_int32(threads);
 DECLARE_int32(context);
 DECLARE_string(path);
 DECLARE_string(kernels);
+DECLARE_string(kv_format);
 DECLARE_string(trace);
 DECLARE_bool(dry_run);
 // Sampling.
@@ -68,7 +69,7 @@ struct FlagGroup {
   std::vector<std::string> flags;
 };
 
-FlagGroup ModelFlags();      // --model --threads --context --path --kernels --trace --dry_run
+FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

@@ -26,12 +26,6 @@ int LongestPath(const RunArguments& arguments) {
   return static_cast<int>(longest);
 }
 
-absl::Status CheckCacheFormat(const CompiledGraph& graph, const RunArguments& arguments) {
-  const bool uses_cache = graph.needs.key_columns != 0 || graph.needs.head_size != 0;
-  if (!uses_cache || arguments.kv.format() == KvFormat::kHalf) return absl::OkStatus();
-  return absl::InvalidArgumentError("arguments: kv: format: found FP32, expected FP16");
-}
-
 }  // namespace
 
 struct HostDevice::LoadedGraph {
@@ -59,9 +53,8 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
     return absl::InvalidArgumentError(absl::StrCat("graph handle: found ", handle, ", expected below ", graphs_.size()));
   }
   const HostGraph& graph = graphs_[handle]->host;
-  RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), arguments));
+  RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), kv_format(), arguments));
   if (arguments.rows == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckCacheFormat(graph.compiled, arguments));
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
   RETURN_IF_ERROR(GrowTo(private_, scratch_bytes * pool_.threads()));

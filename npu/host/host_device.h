@@ -30,6 +30,7 @@ class HostDevice : public Device {
  public:
   struct Options {
     KernelPath path = BestKernelPath();
+    KvFormat kv_format = KvFormat::kHalf;    // REQUIRES: kHalf or kInt8.
     const MatMulKernels* matmul = nullptr;   // Null: the path's own. Tests plant a wrong one. Must outlive the device.
   };
   // The pool must outlive the device. REQUIRES: this CPU supports options.path.
@@ -38,7 +39,7 @@ class HostDevice : public Device {
   ~HostDevice() override;
 
   WeightEncoding weight_encoding() const override { return WeightEncoding::kPacked; }
-  KvFormat kv_format() const override { return KvFormat::kHalf; }
+  KvFormat kv_format() const override { return options_.kv_format; }
   absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) override;
   absl::Status Run(GraphHandle handle, const RunArguments& arguments) override;
   int64_t ScratchBytes(int longest_path) const override;

@@ -195,16 +195,15 @@ void Worker::Execute(const StoreKeyValue& op) {
 void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head) {
   const KvView& kv = run_.arguments.kv;
   const int size = kv.head_size(), slot = run_.arguments.slots[row];
+  const bool scaled = kv.format() == KvFormat::kInt8;
+  const int64_t element = KvView::ElementBytes(kv.format());
   for (int head = first_head; head < last_head; ++head) {
-    run_.rows.to_half(RowOf(op.value, row) + head * size, size, kv.Values<uint16_t>(op.layer, head) + kv.ValueIndex(slot, 0));
-    uint16_t* keys = kv.Keys<uint16_t>(op.layer, head) + kv.KeyIndex(slot, 0);
-    const float* key = RowOf(op.key, row) + head * size;
-    for (int d = 0; d < size; d += 16) {
-      uint16_t halves[16];
-      const int lanes = std::min(16, size - d);
-      run_.rows.to_half(key + d, lanes, halves);
-      for (int i = 0; i < lanes; ++i) keys[(d + i) * KvView::kSlotsPerBlock] = halves[i];
-    }
+    run_.rows.store_head(RowOf(op.key, row) + head * size, size,
+                         {kv.format(), kv.Keys<std::byte>(op.layer, head) + kv.KeyIndex(slot, 0) * element, KvView::kSlotsPerBlock,
+                          scaled ? kv.KeyScales(op.layer, head) + slot : nullptr});
+    run_.rows.store_head(RowOf(op.value, row) + head * size, size,
+                         {kv.format(), kv.Values<std::byte>(op.layer, head) + kv.ValueIndex(slot, 0) * element, /*stride=*/1,
+                          scaled ? kv.ValueScales(op.layer, head) + slot : nullptr});
   }
 }
 
@@ -237,8 +236,13 @@ AttentionTile Worker::TileOf(const Attention& op, int64_t first, int64_t count) 
   AttentionTile tile;
   tile.count = static_cast<int>(count);
   tile.head_size = arguments.kv.head_size();
-  tile.keys = arguments.kv.Keys<uint16_t>(op.layer, head);
-  tile.values = arguments.kv.Values<uint16_t>(op.layer, head);
+  tile.format = arguments.kv.format();
+  tile.keys = arguments.kv.Keys<std::byte>(op.layer, head);
+  tile.values = arguments.kv.Values<std::byte>(op.layer, head);
+  if (tile.format == KvFormat::kInt8) {
+    tile.key_scales = arguments.kv.KeyScales(op.layer, head);
+    tile.value_scales = arguments.kv.ValueScales(op.layer, head);
+  }
   tile.scale = op.scale;
   tile.scratch = OwnScores();
   for (int q = 0; q < tile.count; ++q) {

@@ -194,12 +194,8 @@ absl::Status ReferenceDevice::Run(GraphHandle handle, const RunArguments& argume
         absl::StrCat("graph handle: found ", handle, ", but the device has loaded ", graphs_.size()));
   }
   const CompiledGraph& compiled = graphs_[handle];
-  RETURN_IF_ERROR(CheckArguments(compiled, weight_encoding(), arguments));
+  RETURN_IF_ERROR(CheckArguments(compiled, weight_encoding(), kv_format(), arguments));
   if (arguments.rows == 0) return absl::OkStatus();
-  const bool uses_kv = compiled.needs.key_columns != 0 || compiled.needs.head_size != 0;
-  if (uses_kv && arguments.kv.format() != kv_format()) {
-    return absl::InvalidArgumentError("arguments: kv: format: found FP16, expected FP32");
-  }
   const GraphRun run(compiled.graph, arguments, scratch_, pool_);
   for (const Operator& op : compiled.graph.operators) std::visit(run, op);
   return absl::OkStatus();

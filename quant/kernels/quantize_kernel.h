@@ -11,19 +11,26 @@ namespace tessera {
 constexpr int32_t kInfinityBits = 0x7f800000;
 constexpr int32_t kSmallestBits = 0x0d800000;  // 2^-100: below it 127 / magnitude would leave FP32's range.
 
+// How numbers of this largest magnitude become bytes: code = round(x * inverse), x is about code * scale.
+struct ByteScale { float inverse; float scale; };
+static inline ByteScale ByteScaleOf(int32_t magnitude_bits) {
+  if (magnitude_bits >= kInfinityBits) return {0.0f, std::numeric_limits<float>::quiet_NaN()};
+  if (magnitude_bits < kSmallestBits) return {0.0f, 0.0f};
+  float magnitude;
+  std::memcpy(&magnitude, &magnitude_bits, sizeof magnitude);
+  return {127.0f / magnitude, magnitude / 127.0f};
+}
+
 // `x` holds 32 values. Integer sums are exact, so their order is free.
 template <typename L>
 inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t magnitude_bits, ActivationGroup* out) {
-  float magnitude;
-  std::memcpy(&magnitude, &magnitude_bits, sizeof magnitude);
-  const bool zero = magnitude_bits < kSmallestBits;
-  const float inverse = zero ? 0.0f : 127.0f / magnitude;
-  const typename L::Int low = L::RoundToInt(L::Mul(L::Load(x), L::Set(inverse)));
-  const typename L::Int high = L::RoundToInt(L::Mul(L::Load(x + 16), L::Set(inverse)));
+  const ByteScale scale = ByteScaleOf(magnitude_bits);
+  const typename L::Int low = L::RoundToInt(L::Mul(L::Load(x), L::Set(scale.inverse)));
+  const typename L::Int high = L::RoundToInt(L::Mul(L::Load(x + 16), L::Set(scale.inverse)));
   L::StoreSigned8(out->values, low);
   L::StoreSigned8(out->values + 16, high);
   const int32_t sum_low = L::SumInt(low), sum_high = L::SumInt(high), sum = sum_low + sum_high;
-  out->scale = zero ? 0.0f : magnitude / 127.0f;
+  out->scale = scale.scale;
   out->scaled_sum = out->scale * static_cast<float>(sum);
   out->start8 = -8 * sum;
   out->start16 = -16 * sum;

@@ -45,6 +45,9 @@ TEST(DryRun, SizesAreThoseWorkedOutByHand) {
   EXPECT_EQ(*plan.Int("layers"), 2);
   EXPECT_EQ(*plan.Int("context"), 128);
   EXPECT_EQ(*plan.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 16 * 128 * 2) << "layers, keys and values, heads, head size, slots, FP16";
+  const JsonValue bytes8 = RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128", "--kv_format=q8"});
+  EXPECT_EQ(*bytes8.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 128 * (16 + 4)) << "a byte a number, and a scale for each head";
+  EXPECT_EQ(*bytes8.String("kv_format"), "8-bit");
   int64_t tensors = 0, bytes = 0;
   const JsonValue formats = *plan.Array("formats");
   for (int64_t i = 0; i < formats.size(); ++i) {

@@ -75,6 +75,7 @@ class Machine {
   struct Options {
     int threads = 1;
     KernelPath path = BestKernelPath();
+    KvFormat kv_format = KvFormat::kHalf;    // Of the fast path.
     const MatMulKernels* matmul = nullptr;   // Null: the path's own.
     uint64_t scatter_seed = 0;               // 0: slots of a sequence are neighbours.
     int slots = 512;
@@ -88,7 +89,7 @@ class Machine {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
     } else {
-      device_ = std::make_unique<HostDevice>(pool_, HostDevice::Options{options.path, options.matmul});
+      device_ = std::make_unique<HostDevice>(pool_, HostDevice::Options{options.path, options.kv_format, options.matmul});
     }
     cache_ = Must(KvCache::Create({.layers = static_cast<int>(config_.layers.size()), .heads = config_.kv_heads,
                                    .head_size = config_.head_size, .slots = options.slots, .format = device_->kv_format(),

@@ -1,4 +1,4 @@
-// One graph with its weights in both encodings, a cache in both formats and rows to run: what it takes to compare devices.
+// One graph with its weights in both encodings, a cache in all formats and rows to run: what it takes to compare devices.
 //
 //   PairedRun run(graph, {.seed = 7, .kv_heads = 2, .head_size = 16});
 //   const RowOutputs expected = run.On(reference, Chain(5));      // five rows at positions 0 to 4, in slots 0 to 4
@@ -71,11 +71,12 @@ class PairedRun {
     return row;
   }
   KvView kv(KvFormat format) const {
-    const Cache& cache = format == KvFormat::kHalf ? half_ : float_;
+    const Cache& cache = format == KvFormat::kHalf ? half_ : format == KvFormat::kInt8 ? bytes_ : float_;
     return {cache.keys.get(), cache.values.get(), format, options_.kv_heads, options_.head_size, options_.slots};
   }
   void ForgetCaches() {
     half_ = NewCache(KvFormat::kHalf);
+    bytes_ = NewCache(KvFormat::kInt8);
     float_ = NewCache(KvFormat::kFloat);
   }
 
@@ -170,7 +171,7 @@ class PairedRun {
     Cache cache;
     cache.keys.reset(NewBytes(key_bytes));
     cache.values.reset(NewBytes(value_bytes));
-    std::memset(cache.keys.get(), 0xff, key_bytes);  // NaN in both formats.
+    std::memset(cache.keys.get(), 0xff, key_bytes);  // NaN in all formats.
     std::memset(cache.values.get(), 0xff, value_bytes);
     return cache;
   }
@@ -223,7 +224,7 @@ class PairedRun {
   };
   std::vector<std::unique_ptr<std::byte, Free>> weights_;
   std::vector<absl::Span<const std::byte>> packed_, floats_;
-  Cache half_, float_;
+  Cache half_, bytes_, float_;
   std::vector<TestRow> rows_;
   std::vector<int32_t> tokens_, slots_;
   std::vector<SlotPath> paths_;

@@ -70,7 +70,7 @@ void ExpectRefused(const std::vector<Fault>& faults) {
     GraphInputs inputs(compiled, 1, /*kv_heads=*/2);
     inputs.SetRows({3, 1, 4});
     fault.make(inputs);
-    const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments());
+    const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, KvFormat::kFloat, inputs.arguments());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << fault.expected;
     EXPECT_NE(std::string(status.message()).find(fault.expected), std::string::npos)
         << status << "\n  expected: " << fault.expected;
@@ -81,7 +81,7 @@ TEST(Device, AcceptsTheArgumentsThatTheFaultsBelowSpoil) {
   const CompiledGraph compiled = Compiled();
   GraphInputs inputs(compiled, 1, /*kv_heads=*/2);
   inputs.SetRows({3, 1, 4});
-  const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments());
+  const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, KvFormat::kFloat, inputs.arguments());
   EXPECT_TRUE(status.ok()) << status;
 }
 
@@ -91,7 +91,7 @@ TEST(Device, NoRowsNeedNoCacheAndNoMemory) {
   inputs.SetRows({});
   inputs.arguments().kv = KvView();
   inputs.arguments().buffers[0].data = nullptr;
-  EXPECT_TRUE(CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments()).ok());
+  EXPECT_TRUE(CheckArguments(compiled, WeightEncoding::kFloat32, KvFormat::kFloat, inputs.arguments()).ok());
 }
 
 TEST(Device, RefusesWrongCountsAndMemory) {
@@ -156,7 +156,7 @@ TEST(Device, OnlyPositionsBeforeTheWindowNeedNoSlots) {
   inputs.SetRows({0});
   const auto check = [&](const std::vector<SlotRange>& path) {
     inputs.SetPath(0, path);
-    return std::string(CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments()).message());
+    return std::string(CheckArguments(compiled, WeightEncoding::kFloat32, KvFormat::kFloat, inputs.arguments()).message());
   };
   constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
   EXPECT_EQ(check({{kNoSlot, 1000}, {3, 7}}), "");
@@ -184,6 +184,8 @@ TEST(Device, RefusesACacheOfAnotherShape) {
       {cache(2, 0, 64), "kv: head_size: found 0"},
       {cache(3, 16, 64), "kv: heads x head_size: found 48, expected 32"},
       {cache(4, 8, 64), "kv: head_size: found 8, expected 16"},
+      {[](GraphInputs& in) { in.arguments().kv = KvView(memory, memory, KvFormat::kInt8, 2, 16, 64); },
+       "kv: format: found 8-bit, expected FP32"},
   });
 }
 
@@ -194,7 +196,7 @@ TEST(Device, RefusesKvHeadsThatDoNotDivideTheQueryHeads) {
   const CompiledGraph compiled = *Compile(graph, {});
   GraphInputs inputs(compiled, 1, /*kv_heads=*/3);
   inputs.SetRows({0});
-  const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, inputs.arguments());
+  const absl::Status status = CheckArguments(compiled, WeightEncoding::kFloat32, KvFormat::kFloat, inputs.arguments());
   EXPECT_NE(std::string(status.message()).find("kv: heads: found 3, expected a divisor of the query heads 4"), std::string::npos)
       << status;
 }

@@ -1,14 +1,15 @@
 // Attention of HostDevice: against the reference, and the promise that only logical positions reach a row's bits.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tessera/base/half.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/paired_run.h"
+#include "tessera/tests/fakes/rotated.h"
 
 namespace tessera {
 namespace {
@@ -20,8 +21,11 @@ struct Heads {
   int window = 0;
 };
 
-// Inputs key, value and query; the keys and values are FP16 numbers, so that storing them loses nothing.
-PairedRun NewRun(const Heads& heads, int slots = 64) {
+constexpr int64_t kNotANumber = -1;  // A row's content: all its inputs are NaN.
+
+// Inputs key, value and query, whose numbers are k / 128 for k of -127 to 127, with one of 127 in each head, so that storing them as
+// halves loses nothing; for a cache of bytes such numbers rotated.
+PairedRun NewRun(const Heads& heads, KvFormat format, int slots = 64) {
   Graph graph;
   const int64_t keys = heads.kv_heads * heads.head_size, queries = heads.heads * heads.head_size;
   const BufferId k = graph.AddInput("key", keys), v = graph.AddInput("value", keys), q = graph.AddInput("query", queries);
@@ -30,9 +34,14 @@ PairedRun NewRun(const Heads& heads, int slots = 64) {
   graph.Add(
       Attention{.query = q, .y = graph.AddOutput("y", queries), .heads = heads.heads, .scale = scale, .window = heads.window});
   PairedRun run(graph, {.kv_heads = heads.kv_heads, .head_size = heads.head_size, .slots = slots, .row_capacity = slots});
-  run.set_input([](int external, int64_t content, float* row, int64_t columns) {
+  run.set_input([format, size = heads.head_size](int external, int64_t content, float* row, int64_t columns) {
     SeededRandom random(CounterRandom(9, content, external));
-    for (int64_t c = 0; c < columns; ++c) row[c] = HalfToFloat(FloatToHalf(random.Uniform(-1.0f, 1.0f)));
+    for (int64_t c = 0; c < columns; ++c) row[c] = (c % size == 0 ? 127 : static_cast<float>(random.Below(255)) - 127) / 128;
+    for (int64_t c = 0; format == KvFormat::kInt8 && c < columns; c += size) {
+      const std::vector<float> rotated = Rotated({row + c, static_cast<size_t>(size)});
+      std::copy(rotated.begin(), rotated.end(), row + c);
+    }
+    if (content == kNotANumber) std::fill_n(row, columns, std::numeric_limits<float>::quiet_NaN());
   });
   return run;
 }
@@ -44,7 +53,11 @@ double Tolerance(const Heads& heads, int positions) {
   return 2 * (2 * (scores + 3e-7) + positions * 0x1p-24);
 }
 
-TEST(HostAttention, AgreesWithTheReferenceForAllShapes) {
+class HostAttention : public testing::TestWithParam<KvFormat> {};
+INSTANTIATE_TEST_SUITE_P(Formats, HostAttention, testing::Values(KvFormat::kHalf, KvFormat::kInt8),
+                         [](const auto& info) { return info.param == KvFormat::kHalf ? "Half" : "Bytes"; });
+
+TEST_P(HostAttention, AgreesWithTheReferenceForAllShapes) {
   SeededRandom random(10);
   for (int head_size : {1, 16, 20, 64, 80, 256}) {
     for (int group : {1, 2, 3, 4, 8}) {
@@ -53,11 +66,11 @@ TEST(HostAttention, AgreesWithTheReferenceForAllShapes) {
                            random.Below(2) == 0 ? 0 : 1 + static_cast<int>(random.Below(40))};
       SCOPED_TRACE(testing::Message() << "head size " << head_size << ", " << heads.heads << " on " << kv_heads
                                       << " heads, window " << heads.window);
-      PairedRun run = NewRun(heads);
+      PairedRun run = NewRun(heads, GetParam());
       ReferenceDevice reference;
       const RowOutputs expected = run.On(reference, Chain(37));
       ThreadPool pool(2);
-      HostDevice device(pool);
+      HostDevice device(pool, {.kv_format = GetParam()});
       const RowOutputs found = run.On(device, Chain(37));
       for (int r = 0; r < 37; ++r) {
         for (size_t c = 0; c < found[r].size(); ++c)
@@ -104,18 +117,18 @@ std::vector<int> Scattered(uint64_t seed) {
   return slots;
 }
 
-TEST(HostAttention, SlotsAndRangesDoNotReachARowsBits) {
+TEST_P(HostAttention, SlotsAndRangesDoNotReachARowsBits) {
   for (int window : {0, 1, 17}) {
     const Heads heads = {6, 2, 20, window};
-    PairedRun run = NewRun(heads, /*slots=*/128);
+    PairedRun run = NewRun(heads, GetParam(), /*slots=*/128);
     ThreadPool one(1), three(3);
-    HostDevice plain(one, {.path = KernelPath::kPortable});
+    HostDevice plain(one, {.path = KernelPath::kPortable, .kv_format = GetParam()});
     const RowOutputs expected = RunInSlots(run, plain, Ascending(), /*join=*/true, /*piece=*/1);
     std::vector<int> shifted = Ascending(), pairs = Ascending();
     for (int& slot : shifted) slot += 70;
     for (int p = 0; p < kLength; ++p) pairs[p] = p / 2 * 5 % 126 + p % 2;  // Ranges of two slots, out of order.
     for (KernelPath path : SupportedKernelPaths()) {
-      HostDevice device(three, {.path = path});
+      HostDevice device(three, {.path = path, .kv_format = GetParam()});
       for (const std::vector<int>& slots : {Ascending(), shifted, pairs, Scattered(11), Scattered(12)}) {
         for (const bool join : {true, false}) {
           for (int piece : {7, kLength}) {
@@ -134,13 +147,13 @@ TEST(HostAttention, SlotsAndRangesDoNotReachARowsBits) {
 }
 
 // Rows of a tree share a prefix; each must have the bits it has as the end of a text of its own.
-TEST(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
+TEST_P(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
   for (int window : {0, 5, 18}) {
     for (int heads_per_kv : {1, 2, 3, 8}) {
       const Heads heads = {2 * heads_per_kv, 2, 64, window};
-      PairedRun run = NewRun(heads, /*slots=*/64);
+      PairedRun run = NewRun(heads, GetParam(), /*slots=*/64);
       ThreadPool pool(2);
-      HostDevice device(pool);
+      HostDevice device(pool, {.kv_format = GetParam()});
       std::vector<TestRow> tree = Chain(20);  // A trunk, which the branches leave at different places.
       const auto add = [&](int64_t content, const std::vector<SlotRange>& path) { tree.push_back({content, path}); };
       add(100, {{0, 20}, {30, 1}});
@@ -167,40 +180,36 @@ TEST(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
 }
 
 // With a window of w, a row sees exactly its last w positions: the one before is NaN here, and a change of the first seen shows.
-TEST(HostAttention, TheWindowEndsExactlyWhereItSays) {
+TEST_P(HostAttention, TheWindowEndsExactlyWhereItSays) {
   for (int window : {1, 2, 15, 16, 17, 31}) {
-    PairedRun run = NewRun({.window = window});
+    PairedRun run = NewRun({.window = window}, GetParam());
     ThreadPool pool(2);
-    HostDevice device(pool);
+    HostDevice device(pool, {.kv_format = GetParam()});
     std::vector<TestRow> text = Chain(40);
     run.On(device, text);
     const RowOutputs expected = run.On(device, {text.back()});
-    const KvView kv = run.kv(KvFormat::kHalf);
-    for (int slot = 0; slot < 40 - window; ++slot) {
-      for (int head = 0; head < 2; ++head) {
-        for (int d = 0; d < 20; ++d) {
-          kv.Keys<uint16_t>(0, head)[kv.KeyIndex(slot, d)] = 0x7e00;  // NaN.
-          kv.Values<uint16_t>(0, head)[kv.ValueIndex(slot, d)] = 0x7e00;
-        }
-      }
-    }
+    const auto spoil = [&](int slot) {
+      std::vector<TestRow> row = {{kNotANumber, {{slot, 1}}}};
+      run.On(device, row);
+    };
+    for (int slot = 0; slot < 40 - window; ++slot) spoil(slot);
     EXPECT_TRUE(SameBits(run.On(device, {text.back()})[0], expected[0])) << window;
     if (window == 1) continue;  // The row itself, which the next run stores again.
-    kv.Values<uint16_t>(0, 0)[kv.ValueIndex(40 - window, 3)] = FloatToHalf(3.0f);
+    spoil(40 - window);
     EXPECT_FALSE(SameBits(run.On(device, {text.back()})[0], expected[0])) << window;
   }
 }
 
 // What lies before the window may have no slots: the bits are those of a path that has them all, on every path of kernels.
-TEST(HostAttention, PositionsBeforeTheWindowNeedNoSlots) {
+TEST_P(HostAttention, PositionsBeforeTheWindowNeedNoSlots) {
   for (int window : {1, 16, 17}) {
-    PairedRun run = NewRun({.heads = 6, .window = window});
+    PairedRun run = NewRun({.heads = 6, .window = window}, GetParam());
     ThreadPool pool(2);
     ReferenceDevice reference;
     std::vector<Device*> devices = {&reference};
     std::vector<std::unique_ptr<HostDevice>> hosts;
     for (KernelPath path : SupportedKernelPaths()) {
-      hosts.push_back(std::make_unique<HostDevice>(pool, HostDevice::Options{.path = path}));
+      hosts.push_back(std::make_unique<HostDevice>(pool, HostDevice::Options{.path = path, .kv_format = GetParam()}));
       devices.push_back(hosts.back().get());
     }
     for (Device* device : devices) {
@@ -217,10 +226,10 @@ TEST(HostAttention, PositionsBeforeTheWindowNeedNoSlots) {
   }
 }
 
-TEST(HostAttention, OnePositionGivesItsValue) {
-  PairedRun run = NewRun({.heads = 4, .kv_heads = 2, .head_size = 20});
+TEST_P(HostAttention, OnePositionGivesItsValue) {
+  PairedRun run = NewRun({.heads = 4, .kv_heads = 2, .head_size = 20}, GetParam());
   ThreadPool pool(2);
-  HostDevice device(pool);
+  HostDevice device(pool, {.kv_format = GetParam()});
   const std::vector<float> y = run.On(device, {{5, {{33, 1}}}})[0], value = run.Input(1, 5);
   for (int head = 0; head < 4; ++head) {
     for (int d = 0; d < 20; ++d) EXPECT_EQ(y[head * 20 + d], value[head / 2 * 20 + d]);
@@ -228,15 +237,15 @@ TEST(HostAttention, OnePositionGivesItsValue) {
 }
 
 // Scores a thousand apart: one weight is 1, the others vanish, and nothing overflows.
-TEST(HostAttention, LargeScoresNeitherOverflowNorVanishTogether) {
-  PairedRun run = NewRun({.heads = 2, .kv_heads = 2, .head_size = 16});
+TEST_P(HostAttention, LargeScoresNeitherOverflowNorVanishTogether) {
+  PairedRun run = NewRun({.heads = 2, .kv_heads = 2, .head_size = 16}, GetParam());
   run.set_input([](int external, int64_t content, float* row, int64_t columns) {
     for (int64_t c = 0; c < columns; ++c)
       row[c] = external == 2 ? 100.0f : external == 1 ? static_cast<float>(content) : -static_cast<float>((content + 3) % 7);
   });
   ThreadPool pool(1);
   for (KernelPath path : SupportedKernelPaths()) {
-    HostDevice device(pool, {.path = path});
+    HostDevice device(pool, {.path = path, .kv_format = GetParam()});
     const RowOutputs found = run.On(device, Chain(7));
     for (int r = 0; r < 7; ++r) {
       const float best =

@@ -52,6 +52,15 @@ TEST(Engine, TheReferencePathKeepsFloats) {
   EXPECT_EQ(engine->memory().cache, 2 * 512 * (2 * 16 + 2 * 16) * 4);
 }
 
+TEST(Engine, AnEightBitCacheTakesAByteANumberAndAScaleForEachHead) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .kv_format = KvFormat::kInt8}));
+  EXPECT_EQ(engine->kv_format(), KvFormat::kInt8);
+  EXPECT_EQ(engine->memory().cache, 2 * 512 * 2 * 2 * (16 + 4)) << "layers, slots, heads, keys and values";
+  EXPECT_EQ(Must(KvFormatFromName("f16")), KvFormat::kHalf);
+  EXPECT_EQ(Must(KvFormatFromName("q8")), KvFormat::kInt8);
+  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "--kv_format: found \"Q8\", expected f16 or q8");
+}
+
 TEST(Engine, WrongOptionsAreNamed) {
   const auto message = [](auto&& spoil) {
     EngineOptions options = {.model_path = kLlama, .threads = 1};
@@ -62,6 +71,8 @@ TEST(Engine, WrongOptionsAreNamed) {
   EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all cores) to 256");
   EXPECT_EQ(message([](auto& o) { o.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
   EXPECT_EQ(message([](auto& o) { o.row_capacity = 0; }), "row capacity: found 0, expected 1 to 65536");
+  EXPECT_EQ(message([](auto& o) { o.sessions = 0; }), "sessions: found 0, expected 1 or more");
+  EXPECT_EQ(message([](auto& o) { o.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
   EXPECT_NE(message([](auto& o) { o.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.model_path = "/nowhere/model.gguf"; }).find("/nowhere/model.gguf"), std::string::npos);
   EXPECT_EQ(message([](auto&) {}), "");

@@ -23,13 +23,13 @@ namespace {
 class GoldenModel : public testing::TestWithParam<const char*> {
  protected:
   // Null, and a failed test, if the model is not there.
-  std::unique_ptr<Engine> Load(ComputePath path, int context) {
+  std::unique_ptr<Engine> Load(ComputePath path, int context, KvFormat kv_format = KvFormat::kHalf) {
     const std::string model = RealModelPath(GetParam());
     if (model.empty()) {
       ADD_FAILURE() << RealModelMissing(GetParam());
       return nullptr;
     }
-    return Must(Engine::Load({.model_path = model, .threads = 2, .context = context, .path = path, .row_capacity = 1024}));
+    return Must(Engine::Load({.model_path = model, .threads = 2, .context = context, .path = path, .kv_format = kv_format, .row_capacity = 1024}));
   }
   std::string File(const char* name) const { return std::string(GetParam()) + "/" + name + ".jsonl"; }
 };
@@ -245,12 +245,18 @@ Score ScoreOf(Engine& engine, const std::string& text, int windows) {
   return score;
 }
 
+// Of the golden articles: id -> text.
+std::map<std::string, std::string> Articles() {
+  std::map<std::string, std::string> articles;
+  for (const JsonValue& line : GoldenLines("wikitext2_articles.jsonl")) articles[Must(line.String("id"))] = Must(line.String("text"));
+  return articles;
+}
+
 TEST_P(GoldenModel, TheFastPathsPerplexityIsTheTruths) {
   const int most_windows = Fewer(4, 1);
   const auto engine = Load(ComputePath::kFast, 512);
   ASSERT_NE(engine, nullptr);
-  std::map<std::string, std::string> articles;
-  for (const JsonValue& line : GoldenLines("wikitext2_articles.jsonl")) articles[Must(line.String("id"))] = Must(line.String("text"));
+  const std::map<std::string, std::string> articles = Articles();
   Score truth, ours;
   for (const JsonValue& line : Share(GoldenLines(File("perplexity_f32")), 1)) {
     const std::vector<double> windows = Must(line.Doubles("nll_per_window"));
@@ -262,6 +268,23 @@ TEST_P(GoldenModel, TheFastPathsPerplexityIsTheTruths) {
   const double difference = std::exp((ours.nll - truth.nll) / static_cast<double>(truth.scored)) - 1;
   EXPECT_LE(std::abs(difference), 0.004);
   std::cout << GetParam() << ": perplexity differs from the truth's by " << absl::StrFormat("%+.3f %%\n", 100 * difference);
+}
+
+TEST_P(GoldenModel, KeysAndValuesOfEightBitsPredictAsWell) {
+  const auto halves = Load(ComputePath::kFast, 512), bytes = Load(ComputePath::kFast, 512, KvFormat::kInt8);
+  ASSERT_TRUE(halves != nullptr && bytes != nullptr);
+  Score of_halves, of_bytes;
+  for (const auto& [id, text] : Articles()) {
+    for (const auto& [engine, sum] : {std::pair(halves.get(), &of_halves), {bytes.get(), &of_bytes}}) {
+      const Score article = ScoreOf(*engine, text, Fewer(4, 1));
+      sum->nll += article.nll, sum->scored += article.scored;
+    }
+  }
+  ASSERT_EQ(of_halves.scored, of_bytes.scored);
+  const double difference = std::exp((of_bytes.nll - of_halves.nll) / static_cast<double>(of_halves.scored)) - 1;
+  EXPECT_LE(std::abs(difference), 0.002);
+  EXPECT_NE(difference, 0) << "they are two computations";
+  std::cout << GetParam() << absl::StrFormat(": with keys and values of 8 bits, perplexity differs from FP16's by %+.3f %%\n", 100 * difference);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenModel, testing::Values("smollm2", "gemma3"), [](const auto& info) { return info.param; });

@@ -24,6 +24,7 @@ struct Case {
   std::string name;
   std::unique_ptr<LoadedModel> model;
   int steps;
+  KvFormat kv_format = KvFormat::kHalf;
 };
 
 // The models kept in the tree have FP16 weights, slow in portable code; the quantized ones take most of the steps.
@@ -37,7 +38,9 @@ std::vector<Case> Cases() {
   std::vector<Case> cases;
   cases.push_back({"llama, F16", std::make_unique<LoadedModel>(golden + "llama.gguf"), 900});
   cases.push_back({"gemma3, F16", std::make_unique<LoadedModel>(golden + "gemma3.gguf"), 300});
-  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 6900});
+  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 5400});
+  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 1200, KvFormat::kInt8});
+  cases.push_back({"gemma3, Q8_0 Q4_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 300, KvFormat::kInt8});
   cases.push_back({"gemma3, Q8_0 Q4_0", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 1200});
   cases.push_back({"qwen3, Q4_K Q6_K Q8_0", std::make_unique<LoadedModel>(TinyModelBuilder(large_blocks)), 700});
   return cases;
@@ -53,7 +56,8 @@ void RunPrograms(const Case& test, KernelPath path) {
   Logbook book;
   int64_t rows = 0;
   uint64_t seed = TestSeed();
-  for (const auto& [options, percent] : machines) {
+  for (auto [options, percent] : machines) {
+    options.kv_format = test.kv_format;
     SCOPED_TRACE(absl::StrCat(options.threads, " threads, scatter seed ", options.scatter_seed));
     Machine machine(*test.model, options);
     RandomProgram program({.seed = seed++, .steps = Fewer(test.steps * percent / 100, test.steps * percent / 1000)});
@@ -61,7 +65,7 @@ void RunPrograms(const Case& test, KernelPath path) {
     EXPECT_EQ(machine.cache().free_slots(), machine.cache().slots());
     rows += program.rows();
   }
-  Machine oracle(*test.model, {.path = path});
+  Machine oracle(*test.model, {.path = path, .kv_format = test.kv_format});
   EXPECT_EQ(book.CompareWithPlain(oracle), "");
   EXPECT_GT(rows, Fewer(test.steps, test.steps / 10));            // A program that does nothing proves nothing.
   EXPECT_GT(rows, static_cast<int64_t>(book.texts()));            // Some texts were computed in more than one way.
@@ -106,7 +110,7 @@ TEST(RandomProgram, AllKernelPathsHaveTheSameBits) {
     SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", test.name));
     Logbook book;
     for (const KernelPath path : SupportedKernelPaths()) {
-      Machine machine(*test.model, {.path = path});
+      Machine machine(*test.model, {.path = path, .kv_format = test.kv_format});
       EXPECT_EQ(RandomProgram({.seed = TestSeed(), .steps = test.steps / 50}).Run(machine, book), "") << KernelPathName(path);
     }
   }

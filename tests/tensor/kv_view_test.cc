@@ -58,6 +58,22 @@ void ExpectDistinctAddresses(KvFormat format) {
 }
 
 TEST(KvView, EveryHalfHasAnAddressOfItsOwn) { ExpectDistinctAddresses<uint16_t>(KvFormat::kHalf); }
+TEST(KvView, EveryCodeAndScaleHasAnAddressOfItsOwn) {
+  ExpectDistinctAddresses<int8_t>(KvFormat::kInt8);
+  const Memory memory(KvFormat::kInt8);
+  std::set<const std::byte*> bytes;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    for (int head = 0; head < kHeads; ++head) {
+      for (int i = 0; i < kSlots * kHeadSize; ++i) bytes.insert(memory.view.Keys<std::byte>(layer, head) + i);
+      for (int i = 0; i < kSlots * 32; ++i) bytes.insert(memory.view.Values<std::byte>(layer, head) + i);
+      for (const float* scales : {memory.view.KeyScales(layer, head), memory.view.ValueScales(layer, head)}) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(scales) % alignof(float), 0u);
+        for (int i = 0; i < 4 * kSlots; ++i) bytes.insert(reinterpret_cast<const std::byte*>(scales) + i);
+      }
+    }
+  }
+  EXPECT_EQ(bytes.size(), memory.keys.size() + memory.values.size()) << "no gap, and nothing twice";
+}
 TEST(KvView, EveryFloatHasAnAddressOfItsOwn) { ExpectDistinctAddresses<float>(KvFormat::kFloat); }
 
 TEST(KvView, SixteenPositionsOfADimensionLieSideBySide) {

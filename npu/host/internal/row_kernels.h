@@ -20,8 +20,11 @@ struct AttentionTile {
   SlotPath path[kMost];
   int begin[kMost];                 // Positions [begin, end) of the path are attended to.
   int end[kMost];
-  const uint16_t* keys = nullptr;   // Of the key/value head, as KvView lays them out.
-  const uint16_t* values = nullptr;
+  KvFormat format = KvFormat::kHalf;
+  const std::byte* keys = nullptr;  // Of the key/value head, as KvView lays them out.
+  const std::byte* values = nullptr;
+  const float* key_scales = nullptr;    // Of each slot, in the 8-bit format.
+  const float* value_scales = nullptr;
   int head_size = 0;
   float scale = 0;
   float* scratch = nullptr;         // AttentionScratch(longest, head_size) floats.
@@ -33,6 +36,9 @@ constexpr int64_t AttentionScratch(int64_t longest, int64_t head_size) {
   return AttentionTile::kMost * (ScoreStride(longest) + KvView::ValueStride(static_cast<int>(head_size)));
 }
 
+// Where one head of a key or a value is stored: number i at numbers + i * stride, counted in numbers of the format.
+struct HeadPlace { KvFormat format; std::byte* numbers; int64_t stride; float* scale; };
+
 struct RopeShape { int heads; int head_size; int dimensions; RopePairs pairs; };
 
 // y[begin..end) += scale * (B (A x))[begin..end), in FP32 and fixed order. out_features: columns of B, and of y.
@@ -43,7 +49,7 @@ struct RowKernels {
   void (*add)(const float* a, const float* b, int64_t columns, float* y);
   void (*gated)(const float* gate, const float* up, int64_t columns, Activation activation, float* y);
   void (*rope)(const float* x, const float* cos_sin, RopeShape shape, float* y);
-  void (*to_half)(const float* x, int64_t columns, uint16_t* y);
+  void (*store_head)(const float* x, int64_t columns, const HeadPlace& to);
   void (*attend)(const AttentionTile& tile);
   void (*adapt)(const AdapterJob& job);
 };

@@ -1,10 +1,12 @@
-// Attention of up to six query vectors over one key/value head, in FP32 over an FP16 cache.
+// Attention of up to six query vectors over one key/value head, in FP32 over a cache of FP16 or of 8-bit codes.
 //
 // Numeric contract (docs/numerics.md), for each query alone:
 //   score(p) = scale * sum over dimensions, ascending, one FMA chain         its lane and block do not matter
 //   largest  = max over positions                                            order-free
 //   weight(p) = exp(score(p) - largest); total = 16 partial sums by p mod 16, then Sum's tree
 //   y[d]     = (sum over positions, ascending, one FMA chain) * (1 / total)
+// Over 8-bit codes, which are of rotated heads, queries are rotated, score(p) = scale * (key scale of p * the sum over codes), y's chain
+// multiplies codes by weight(p) * value scale of p, each product rounded once, and the chain's result is rotated back.
 // A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time. So
 // neither slots, nor tile, nor a neighbour's values can reach its bits.
 #pragma once
@@ -15,6 +17,35 @@
 #include "tessera/npu/host/kernels/row_kernel.h"
 
 namespace tessera {
+
+// The lanes L with what differs between the formats of a cache.
+template <typename L>
+struct HalfCache : L {
+  using Number = uint16_t;
+  static constexpr KvFormat kFormat = KvFormat::kHalf;
+  static inline __attribute__((always_inline)) typename L::Float LoadNumbers(const uint16_t* p) { return L::LoadHalf(p); }
+};
+template <typename L>
+struct ByteCache : L {
+  using Number = int8_t;
+  static constexpr KvFormat kFormat = KvFormat::kInt8;
+  static inline __attribute__((always_inline)) typename L::Float LoadNumbers(const int8_t* p) { return L::LoadSigned8(p); }
+};
+
+// The scores of a block from the sums of its keys.
+template <typename L>
+inline __attribute__((always_inline)) typename L::Float ScaledScores(const AttentionTile& tile, int block, typename L::Float sums) {
+  if constexpr (L::kFormat == KvFormat::kInt8) sums = L::Mul(L::Load(tile.key_scales + block * KvView::kSlotsPerBlock), sums);
+  return L::Mul(L::Set(tile.scale), sums);
+}
+
+// What the values of `count` slots are multiplied by: their weights, with the values' own scales.
+template <typename L>
+inline void ScaleWeights(const AttentionTile& tile, int slot, int count, float* weights) {
+  if constexpr (L::kFormat == KvFormat::kInt8) {
+    for (int i = 0; i < count; ++i) weights[i] *= tile.value_scales[slot + i];
+  }
+}
 
 // Calls f(slot, count, position) for the runs of adjacent slots that hold positions [begin, end) of a path.
 template <typename F>
@@ -33,14 +64,14 @@ template <typename L, int kQueries, int kBlocks>
 inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile, int first_query, int block,
                                                        typename L::Float (&sums)[kBlocks][kQueries]) {
   const int64_t block_keys = static_cast<int64_t>(tile.head_size) * KvView::kSlotsPerBlock;
-  const uint16_t* keys = tile.keys + block * block_keys;
+  const auto* keys = reinterpret_cast<const typename L::Number*>(tile.keys) + block * block_keys;
   for (auto& of_block : sums) {
     for (auto& sum : of_block) sum = L::Zero();
   }
   for (int d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock) {
     for (int b = 0; b < kBlocks; ++b) {
-      const typename L::Float key = L::LoadHalf(keys + b * block_keys);
-      __builtin_prefetch(keys + b * block_keys + kBlocks * 2048, 0, 3);  // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
+      const typename L::Float key = L::LoadNumbers(keys + b * block_keys);
+      __builtin_prefetch(keys + b * block_keys + kBlocks * 4096 / sizeof(*keys), 0, 3);  // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
       for (int q = 0; q < kQueries; ++q) sums[b][q] = L::Fma(key, L::Set(tile.query[first_query + q][d]), sums[b][q]);
     }
   }
@@ -55,7 +86,6 @@ constexpr int kBlocksTogether = kQueries == AttentionTile::kMost ? L::kBlocksOfF
 template <typename L, int kQueries>
 void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, float* const* out) {
   constexpr int kBlock = KvView::kSlotsPerBlock, kTogether = kBlocksTogether<L, kQueries>;
-  const typename L::Float scale = L::Set(tile.scale);
   int block = slot / kBlock;
   const int end = slot + count, whole_end = end / kBlock;
   if (slot % kBlock == 0) {
@@ -63,7 +93,7 @@ void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, f
       typename L::Float sums[kTogether][kQueries];
       ScoreBlocks<L, kQueries, kTogether>(tile, first_query, block, sums);
       for (int b = 0; b < kTogether; ++b) {
-        for (int q = 0; q < kQueries; ++q) L::Store(out[q] + (block + b) * kBlock - slot, L::Mul(sums[b][q], scale));
+        for (int q = 0; q < kQueries; ++q) L::Store(out[q] + (block + b) * kBlock - slot, ScaledScores<L>(tile, block + b, sums[b][q]));
       }
     }
   }
@@ -73,7 +103,7 @@ void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, f
     const int from = std::max(slot - block * kBlock, 0), to = std::min(end - block * kBlock, kBlock);
     for (int q = 0; q < kQueries; ++q) {
       float lanes[kBlock];
-      L::Store(lanes, L::Mul(sums[0][q], scale));
+      L::Store(lanes, ScaledScores<L>(tile, block, sums[0][q]));
       std::copy(lanes + from, lanes + to, out[q] + (block * kBlock + from - slot));
     }
   }
@@ -85,16 +115,16 @@ constexpr int kVectorsOfValues = std::clamp(L::kSums / kQueries, 1, 4);
 
 // sums[q][d] += weight[q][i] * value[slot + i][d] for i ascending, over kVectors vectors of dimensions from `d`.
 template <typename L, int kQueries, int kVectors>
-inline void ValueColumns(const uint16_t* values, int64_t stride, int count, const float* const* weights, float* const* sums, int64_t d) {
+inline void ValueColumns(const typename L::Number* values, int64_t stride, int count, const float* const* weights, float* const* sums, int64_t d) {
   typename L::Float lanes[kQueries][kVectors];
   for (int q = 0; q < kQueries; ++q) {
     for (int v = 0; v < kVectors; ++v) lanes[q][v] = L::Load(sums[q] + d + 16 * v);
   }
   for (int i = 0; i < count; ++i) {
-    const uint16_t* row = values + i * stride + d;
+    const auto* row = values + i * stride + d;
     __builtin_prefetch(row + 8 * stride, 0, 3);
     for (int v = 0; v < kVectors; ++v) {
-      const typename L::Float value = L::LoadHalf(row + 16 * v);
+      const typename L::Float value = L::LoadNumbers(row + 16 * v);
       for (int q = 0; q < kQueries; ++q) lanes[q][v] = L::Fma(value, L::Set(weights[q][i]), lanes[q][v]);
     }
   }
@@ -109,7 +139,7 @@ void ValueRun(const AttentionTile& tile, int slot, int count, const float* const
   constexpr int kVectors = kVectorsOfValues<L, kQueries>, kAtOnce = 32;
   const float* some[kQueries];
   for (int first = 0; first < count; first += kAtOnce) {
-    const uint16_t* values = tile.values + (slot + first) * stride;
+    const auto* values = reinterpret_cast<const typename L::Number*>(tile.values) + (slot + first) * stride;
     const int positions = std::min(count - first, kAtOnce);
     for (int q = 0; q < kQueries; ++q) some[q] = weights[q] + first;
     int64_t d = 0;
@@ -187,8 +217,11 @@ class TileWalk {
     for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
     ForEachRun(tile_.path[0], shared_begin_, shared_end_, [&](int slot, int count, int position) {
-      const float* weights[AttentionTile::kMost];
-      for (int q = 0; q < tile_.count; ++q) weights[q] = At(q, position);
+      float* weights[AttentionTile::kMost];
+      for (int q = 0; q < tile_.count; ++q) {
+        weights[q] = At(q, position);
+        ScaleWeights<L>(tile_, slot, count, weights[q]);
+      }
       Dispatch([&](auto queries) { ValueRun<L, queries.value>(tile_, slot, count, weights, sums_); });
     });
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, OwnTailBegin(q), tile_.end[q]);
@@ -196,6 +229,7 @@ class TileWalk {
 
   void Finish() {
     for (int q = 0; q < tile_.count; ++q) {
+      if constexpr (L::kFormat == KvFormat::kInt8) Rotate<L>(sums_[q], tile_.head_size);
       const typename L::Float inverse = L::Set(1.0f / totals_[q]);
       ForEachStep(tile_.head_size, [&](int64_t i, int lanes) __attribute__((always_inline)) {
         StoreStep<L>(tile_.y[q] + i, L::Mul(L::Load(sums_[q] + i), inverse), lanes);
@@ -234,7 +268,8 @@ class TileWalk {
   void SumAlone(int q, int begin, int end) {
     if (begin >= end) return;
     ForEachRun(tile_.path[q], begin, end, [&](int slot, int count, int position) {
-      const float* weights[] = {At(q, position)};
+      float* weights[] = {At(q, position)};
+      ScaleWeights<L>(tile_, slot, count, weights[0]);
       ValueRun<L, 1>(tile_, slot, count, weights, sums_ + q);
     });
   }
@@ -248,7 +283,7 @@ class TileWalk {
 };
 
 template <typename L>
-void AttendTile(const AttentionTile& tile) {
+void WalkTile(const AttentionTile& tile) {
   TileWalk<L> walk(tile);
   walk.Score();
   walk.SumValues();
@@ -256,8 +291,21 @@ void AttendTile(const AttentionTile& tile) {
 }
 
 template <typename L>
+void AttendTile(const AttentionTile& tile) {
+  if (tile.format != KvFormat::kInt8) return WalkTile<HalfCache<L>>(tile);
+  AttentionTile rotated = tile;
+  float queries[AttentionTile::kMost][KvView::kLargestByteHead];
+  for (int q = 0; q < tile.count; ++q) {
+    std::copy_n(tile.query[q], tile.head_size, queries[q]);
+    Rotate<L>(queries[q], tile.head_size);
+    rotated.query[q] = queries[q];
+  }
+  WalkTile<ByteCache<L>>(rotated);
+}
+
+template <typename L>
 constexpr RowKernels RowKernelTable() {
-  return {RmsNormRow<L>, AddRows<L>, GatedRow<L>, RopeRow<L>, HalvesOfRow<L>, AttendTile<L>, AdaptRow<L>};
+  return {RmsNormRow<L>, AddRows<L>, GatedRow<L>, RopeRow<L>, StoreHead<L>, AttendTile<L>, AdaptRow<L>};
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tessera/npu/host/internal/row_kernels.h"
+#include "tessera/quant/kernels/quantize_kernel.h"
 #include "tessera/tensor/kernels/elementwise.h"
 
 namespace tessera {
@@ -88,12 +89,60 @@ void RopeRow(const float* x, const float* cos_sin, RopeShape shape, float* y) {
 }
 
 template <typename L>
-void HalvesOfRow(const float* x, int64_t columns, uint16_t* y) {
+void StoreHalves(const float* x, int64_t columns, uint16_t* y, int64_t stride) {
   ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
     uint16_t halves[16];
     L::StoreHalf(halves, LoadStep<L>(x + i, lanes));
-    std::memcpy(y + i, halves, lanes * sizeof(uint16_t));
+    for (int lane = 0; lane < lanes; ++lane) y[(i + lane) * stride] = halves[lane];
   });
+}
+
+// The order of the Hadamard matrices that rotate a head: the largest power of two that divides its size.
+constexpr int64_t RotationOrder(int64_t columns) { return columns & -columns; }
+
+// Multiplies each part of `order` numbers by the Hadamard matrix of that order, in place: log2(order) rounds of sums and differences.
+// Twice is `order` times the numbers. One large number becomes many small ones, so that a head's largest is not far above the others.
+template <typename L>
+void Rotate(float* x, int64_t columns) {
+  const int64_t order = RotationOrder(columns);
+  for (int64_t half = 1; half < order; half *= 2) {
+    for (int64_t begin = 0; begin < columns; begin += 2 * half) {
+      for (int64_t i = begin; i < begin + half; ++i) {
+        const float a = x[i], b = x[i + half];
+        x[i] = a + b;
+        x[i + half] = a - b;
+      }
+    }
+  }
+}
+
+// Codes of -127 to 127 of the rotated head; code * scale, rotated once more, is about x. A NaN or an infinity among the numbers makes the
+// scale NaN, and with it all of them.
+template <typename L>
+float StoreBytes(const float* x, int64_t columns, int8_t* y, int64_t stride) {
+  float rotated[KvView::kLargestByteHead];
+  std::copy_n(x, columns, rotated);
+  Rotate<L>(rotated, columns);
+  typename L::Int bits = L::SetInt(0);
+  ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    bits = L::MaxMagnitudeBits(bits, LoadStep<L>(rotated + i, lanes));
+  });
+  const ByteScale scale = ByteScaleOf(L::LargestInt(bits));
+  ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+    int8_t codes[16] = {};
+    if (scale.inverse != 0) L::StoreSigned8(codes, L::RoundToInt(L::Mul(LoadStep<L>(rotated + i, lanes), L::Set(scale.inverse))));
+    for (int lane = 0; lane < lanes; ++lane) y[(i + lane) * stride] = codes[lane];
+  });
+  return scale.scale / static_cast<float>(RotationOrder(columns));
+}
+
+template <typename L>
+void StoreHead(const float* x, int64_t columns, const HeadPlace& to) {
+  if (to.format == KvFormat::kInt8) {
+    *to.scale = StoreBytes<L>(x, columns, reinterpret_cast<int8_t*>(to.numbers), to.stride);
+  } else {
+    StoreHalves<L>(x, columns, reinterpret_cast<uint16_t*>(to.numbers), to.stride);
+  }
 }
 
 template <typename L>
