@@ -47,8 +47,8 @@ struct EngineOptions {
   std::string kernels = "auto";      // See KernelPathFromName.
   KvFormat kv_format = KvFormat::kHalf;  // Of keys and values, kHalf or kInt8; the reference path keeps FP32.
   int row_capacity = 512;            // Most rows of a pass: a longer prompt is cut, which changes no bit.
-  // Sessions at once that may outgrow a sliding window. Layers that have one keep, for each, its positions and those of a pass, and
-  // not the context; an Append that finds no room for its window there is ResourceExhausted.
+  // Layers with a sliding window have room for so many sessions at once: for each the window and the rows of a pass, not the context.
+  // All sessions share it, so many short ones take no more than few long ones; an Append that finds no room there is ResourceExhausted.
   int sessions = 1;
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal

@@ -29,7 +29,8 @@ class GoldenModel : public testing::TestWithParam<const char*> {
       ADD_FAILURE() << RealModelMissing(GetParam());
       return nullptr;
     }
-    return Must(Engine::Load({.model_path = model, .threads = 2, .context = context, .path = path, .kv_format = kv_format, .row_capacity = 1024}));
+    return Must(Engine::Load({.model_path = model, .threads = 2, .context = context, .path = path, .kv_format = kv_format,
+                              .row_capacity = 1024, .sessions = 32}));  // Texts are written side by side.
   }
   std::string File(const char* name) const { return std::string(GetParam()) + "/" + name + ".jsonl"; }
 };
