@@ -11,6 +11,7 @@
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/overhead.h"
+#include "tessera/apps/common/product_speed.h"
 #include "tessera/apps/common/roofline.h"
 #include "tessera/apps/common/rows_curve.h"
 #include "tessera/base/cpu_features.h"
@@ -29,9 +30,9 @@ AppInfo Info() {
                      "by one with the choice of each. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --roofline",
-                       "tessera_bench --rows default --plot rows.svg"},
+                       "tessera_bench --rows default --plot rows.svg", "tessera_bench --products --kernels avx2"},
           .groups = {{"Measurement",
-                      {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "roofline", "rows"}},
+                      {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "roofline", "rows", "products"}},
                      ModelFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -51,7 +52,8 @@ absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) 
 // Each way of measuring is one by itself.
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
-      {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}};
+      {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()},
+      {"products", FLAGS_products}};
   for (const auto& mode : modes) {
     for (const auto* other = modes; other != &mode; ++other) {
       RETURN_IF_ERROR(CheckNotBoth(other->first, other->second, mode.first, mode.second));
@@ -176,6 +178,21 @@ absl::Status ShowRows(Engine& engine, KernelPath path, const Result& result) {
   return ShowJson(result, [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
 }
 
+// Loads no model.
+absl::Status ShowProducts() {
+  ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(FLAGS_kernels));
+  ASSIGN_OR_RETURN(const std::vector<ProductSpeed> speeds, MeasureProducts(path, FLAGS_repetitions));
+  if (!FLAGS_json) {
+    return WriteOutput(absl::StrFormat("kernels %s, 1 thread, %d repetitions\n\n%s", KernelPathName(path), FLAGS_repetitions,
+                                       ProductSpeedsText(speeds)));
+  }
+  JsonWriter json;
+  json.BeginObject().Key("kernels").String(KernelPathName(path)).Key("repetitions").Int(FLAGS_repetitions);
+  WriteProductSpeeds(json.Key("products"), speeds);
+  json.EndObject();
+  return WriteOutput(std::move(json).Take() + "\n");
+}
+
 // What a run needs of the context; 0 leaves it to the engine.
 absl::StatusOr<int> ContextFor(const BenchmarkOptions& benchmark) {
   if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It looks at depths as far as the context allows.
@@ -186,6 +203,7 @@ absl::StatusOr<int> ContextFor(const BenchmarkOptions& benchmark) {
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
+  if (FLAGS_products) return ShowProducts();
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};

@@ -116,7 +116,8 @@ function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_main OBJECT tests/test_main.cc)
   target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
-  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds)  # g++ 12 warns of std::string.
+  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns of std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -43,6 +43,7 @@ DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
 DEFINE_bool(overhead, false, "|Time what a token costs outside the graphs, and what a timeline costs.");
 DEFINE_bool(roofline, false, "|Time the model beside what memory and arithmetic of this CPU could do at best.");
 DEFINE_string(rows, "", "LIST|Time passes of so many rows: 1,2,4,8 or default, which goes to 64.");
+DEFINE_bool(products, false, "|Time the products of each block format in cache, of one thread. Loads no model.");
 DEFINE_string(plot, "", "FILE|Draw the curve of --rows there, as SVG.");
 DEFINE_string(peer_curve, "", "FILE|Draw this curve, too: JSON with name, rows and seconds.");
 DEFINE_string(shape, "1b", "NAME|1b, 4b or tiny: so many parameters.");

@@ -1,0 +1,33 @@
+// How fast the products of each block format are where memory does not matter: operations a second of one thread, weights in cache.
+//
+//   ASSIGN_OR_RETURN(const std::vector<ProductSpeed> speeds, MeasureProducts(KernelPath::kAvx2, /*repetitions=*/5));
+//   RETURN_IF_ERROR(WriteOutput(ProductSpeedsText(speeds)));
+//
+// The kernel alone: rows are rounded before, and no model is loaded. Beside each stands the INT8 peak, probed between the repetitions
+// (FP32's for formats of plain floats). An operation is a multiplication or an addition. Threads: the caller's only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/quant/block_format.h"
+
+namespace tessera {
+
+struct ProductSpeed {
+  struct Point { int rows; double operations; };   // A second; the median over the repetitions.
+  BlockFormat format = BlockFormat::kF32;
+  std::vector<Point> points;
+  double peak = 0;                                 // Operations a second; likewise.
+};
+
+// REQUIRES: this CPU supports `path`; repetitions >= 1.
+absl::StatusOr<std::vector<ProductSpeed>> MeasureProducts(KernelPath path, int repetitions);
+
+std::string ProductSpeedsText(const std::vector<ProductSpeed>& speeds);
+void WriteProductSpeeds(JsonWriter& json, const std::vector<ProductSpeed>& speeds);
+
+}  // namespace tessera
