@@ -22,6 +22,11 @@
 namespace tessera {
 
 constexpr int kTiles = 2;
+#ifdef TESSERA_SANITIZED
+constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile, which takes minutes with a sanitizer's checks.
+#else
+constexpr int kMostRowsAtOnce = 6;
+#endif
 constexpr int64_t kLine = 64;
 // Eight KiB ahead: what one core must have in flight for its share of the memory bandwidth (~85 ns x 40 GB/s = 3.4 KB, twice over).
 constexpr int64_t kPrefetchAhead = 8192;
@@ -192,21 +197,24 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
   StoreSums<L, kRows>(sums, pass.y, pass.y_stride, pass.outputs);
 }
 
+template <typename L>
+constexpr int kRowsOfPass = std::min(L::kRowsAtOnce, kMostRowsAtOnce);
+
 template <typename L, typename Format>
 void RunPass(int rows, const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
   [&]<int... kFewer>(std::integer_sequence<int, kFewer...>) {
     ((rows == kFewer + 1 && (PanelRows<L, Format, kFewer + 1>(panel, pass, prefetch), true)) || ...);
-  }(std::make_integer_sequence<int, L::kRowsAtOnce>());
+  }(std::make_integer_sequence<int, kRowsOfPass<L>>());
 }
 
 // Rows of a pass when there are many: blocks of five reach the highest rate.
 template <typename L>
-constexpr int kRowsOfBlock = L::kRowsAtOnce < 5 ? L::kRowsAtOnce : 5;
+constexpr int kRowsOfBlock = std::min(kRowsOfPass<L>, 5);
 
 // Rows of the next pass when `left` remain; no pass of one at the end of many.
 template <typename L>
 static constexpr int RowsOfPass(int64_t left) {
-  if (left <= L::kRowsAtOnce) return static_cast<int>(left);
+  if (left <= kRowsOfPass<L>) return static_cast<int>(left);
   return left < 2 * kRowsOfBlock<L> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<L>;
 }
 
@@ -215,7 +223,7 @@ template <typename L, typename Format>
 void Panels(const PanelJob& job) {
   const int64_t groups = job.in_features / ActivationGroup::kValues;
   const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
-  const int64_t passes = job.rows <= L::kRowsAtOnce ? 1 : (job.rows + kRowsOfBlock<L> - 1) / kRowsOfBlock<L>;
+  const int64_t passes = job.rows <= kRowsOfPass<L> ? 1 : (job.rows + kRowsOfBlock<L> - 1) / kRowsOfBlock<L>;
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
