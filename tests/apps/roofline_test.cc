@@ -15,6 +15,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -34,7 +35,8 @@ double AllProducts(const PassWork& work) {
 }
 
 TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHead) {
-  const std::string path = ::testing::TempDir() + "/roofline_test_work.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("work.gguf");
   ThreadPool pool(1);
   const RandomShape shape = *RandomShapeByName("tiny");
   const RandomModel model({.shape = shape, .format = BlockFormat::kQ4_0, .head_format = BlockFormat::kQ8_0});
@@ -102,7 +104,8 @@ TEST(RowsCurves, AreReadBackAsTheyAreWritten) {
   json.BeginObject();
   WriteRowsCurve(json, curve);
   json.EndObject();
-  const std::string path = ::testing::TempDir() + "/roofline_test_curve.json";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("curve.json");
   ASSERT_EQ(WriteFileAtomically(path, json.text()), absl::OkStatus());
   const NamedCurve read = *ReadCurve(path);
   EXPECT_EQ(read.name, "tessera");
@@ -152,7 +155,8 @@ TEST(BenchModes, RooflineHasALineForEachDepth) {
 }
 
 TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
-  const std::string plot = ::testing::TempDir() + "/roofline_test.svg", peer = ::testing::TempDir() + "/roofline_test_peer.json";
+  const TemporaryFolder folder;
+  const std::string plot = folder.Path("rows.svg"), peer = folder.Path("peer.json");
   ASSERT_EQ(WriteFileAtomically(peer, R"({"name": "other", "rows": [{"rows": 1, "seconds": 0.001}, {"rows": 8, "seconds": 0.004}]})"),
             absl::OkStatus());
   const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--rows=1,2,8", "--json", "--repetitions=1",

@@ -19,6 +19,7 @@
 #include "tessera/model/verify.h"
 #include "tessera/model/weights.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 
 namespace {
@@ -107,7 +108,8 @@ TEST(GgufMemory, ListsTakeNoMoreThanTheirSizeJustifies) {
 }
 
 TEST(GgufMemory, WritingTakesMemoryByNamesNotByTensors) {
-  const std::string path = ::testing::TempDir() + "/gguf_memory_test_written.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("written.gguf");
   const std::vector<std::byte> piece(1 << 16);
   for (int64_t pieces : {1, 1024}) {  // 64 KiB and 64 MiB.
     GgufWriter writer;
