@@ -8,8 +8,8 @@
 // Keys lie [slot / 16][dimension][slot % 16], so that one vector holds a dimension of sixteen positions; values lie
 // [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. In the 8-bit format a
 // number is its code times a scale, one for each slot and head of keys and of values; a head's scales lie after its codes, and what is
-// coded is the head rotated (docs/numerics.md). Which slots a row
-// reads, and in which order, is its path: slot ranges that cover its logical positions 0, 1, 2, ... ascending, its own slot last.
+// coded is the head rotated (docs/numerics.md). Which slots a row reads, and in which order, is its path: slot ranges that cover its
+// logical positions 0, 1, 2, ... ascending, its own slot last.
 // Of positions that no window reaches any more, the first of all, a path may know only how many they were (kNoSlot).
 // Views own nothing and are safe to copy; who writes a slot while others read it is the cache's affair.
 #pragma once

@@ -95,7 +95,7 @@ double PeakOf(int64_t (*loop)(int64_t rounds)) {
     const int64_t products = loop(rounds);
     const double elapsed = Seconds() - begin;
     if (elapsed >= kSeconds || rounds == PeakLoops::kMostRounds) return 2.0 * static_cast<double>(products) / elapsed;
-    rounds = std::min(2 * rounds, PeakLoops::kMostRounds + int64_t{0});
+    rounds = std::min<int64_t>(2 * rounds, PeakLoops::kMostRounds);
   }
 }
 

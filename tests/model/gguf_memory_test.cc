@@ -19,8 +19,8 @@
 #include "tessera/model/verify.h"
 #include "tessera/model/weights.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
-#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace {
 

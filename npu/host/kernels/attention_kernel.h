@@ -71,7 +71,8 @@ inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile
   for (int d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock) {
     for (int b = 0; b < kBlocks; ++b) {
       const typename L::Float key = L::LoadNumbers(keys + b * block_keys);
-      __builtin_prefetch(keys + b * block_keys + kBlocks * 4096 / sizeof(*keys), 0, 3);  // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
+      // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
+      __builtin_prefetch(keys + b * block_keys + kBlocks * 4096 / sizeof(*keys), 0, 3);
       for (int q = 0; q < kQueries; ++q) sums[b][q] = L::Fma(key, L::Set(tile.query[first_query + q][d]), sums[b][q]);
     }
   }
@@ -115,7 +116,8 @@ constexpr int kVectorsOfValues = std::clamp(L::kSums / kQueries, 1, 4);
 
 // sums[q][d] += weight[q][i] * value[slot + i][d] for i ascending, over kVectors vectors of dimensions from `d`.
 template <typename L, int kQueries, int kVectors>
-inline void ValueColumns(const typename L::Number* values, int64_t stride, int count, const float* const* weights, float* const* sums, int64_t d) {
+inline void ValueColumns(const typename L::Number* values, int64_t stride, int count, const float* const* weights, float* const* sums,
+                         int64_t d) {
   typename L::Float lanes[kQueries][kVectors];
   for (int q = 0; q < kQueries; ++q) {
     for (int v = 0; v < kVectors; ++v) lanes[q][v] = L::Load(sums[q] + d + 16 * v);
