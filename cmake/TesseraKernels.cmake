@@ -5,6 +5,9 @@
 #   tessera_instruction_set(NAME PROCESSORS FLAGS...)   PROCESSORS: a regular expression that CMAKE_SYSTEM_PROCESSOR matches
 #   tessera_kernels(LIST)                               of the sources in LIST, leaves out and sets flags as said above
 #
+# TESSERA_EMULATE_AVX512 compiles avx512 for AVX2, with each instruction made of AVX2's (tests/fakes/avx512), and has cpu_features find
+# it on every CPU. For tests alone: scripts/test_avx512.sh.
+#
 # How to add one: docs/adding_an_instruction_set.md.
 
 macro(tessera_instruction_set name processors)
@@ -18,6 +21,13 @@ tessera_instruction_set(avx2 "x86_64|AMD64" -mavx2 -mfma -mf16c)
 tessera_instruction_set(avx512 "x86_64|AMD64" -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c
   -mprefer-vector-width=512 -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own AVX-512 header.
 tessera_instruction_set(neon "aarch64|arm64" -march=armv8.2-a+dotprod)
+
+option(TESSERA_EMULATE_AVX512 "Run the AVX-512 kernels' tests on any CPU with AVX2")
+if(TESSERA_EMULATE_AVX512)
+  set(emulation -isystem ${PROJECT_SOURCE_DIR}/tests/fakes/avx512)
+  set(tessera_avx512_FLAGS ${tessera_avx2_FLAGS} ${emulation} -Wno-psabi -Wno-pass-failed)
+  set_property(SOURCE base/cpu_features.cc APPEND PROPERTY COMPILE_OPTIONS ${emulation})
+endif()
 
 # No errno: sqrt is then one instruction, not a call.
 function(tessera_kernels list)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build and the tests need. Does nothing (in a few milliseconds) if all are there.
 #
-#   scripts/install_packages.sh [--sanitizers] [--arm64]
+#   scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512]
 #   scripts/install_packages.sh --libraries
 #
 # --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/fuzz.sh need.
 # --arm64: also the cross compiler and the emulator of scripts/test_arm64.sh.
+# --avx512: also the compiler and the emulated instructions of scripts/test_avx512.sh.
 # --libraries: installs nothing and prints the packages of libraries, one a line.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -24,8 +25,9 @@ for argument in "$@"; do
   case $argument in
     --sanitizers) packages+=(clang-19 libclang-rt-19-dev llvm-19) ;;        # sanitizers, fuzzing and its coverage
     --arm64) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+    --avx512) packages+=(clang-19 libsimde-dev) ;;
     --libraries) printf '%s\n' "${libraries[@]}"; exit 0 ;;
-    *) die "unknown argument $argument; usage: scripts/install_packages.sh [--sanitizers] [--arm64] | --libraries" ;;
+    *) die "unknown argument $argument; usage: scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512] | --libraries" ;;
   esac
 done
 

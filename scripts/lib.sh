@@ -77,3 +77,16 @@ stage() {
 }
 
 stage_table() { printf '%s\n' "${stage_times[@]}"; }
+
+# Ends a script whose tests have left what count_tests.py reads in RESULTS: times, what failed or was skipped, and last "N passed, N failed"
+# behind PREFIX.
+count_tests_and_exit() {
+  local prefix=$1 results=$2 passed failed skipped
+  stage_table
+  read -r passed failed skipped < <(python3 "$root/scripts/count_tests.py" "$results")
+  if ((skipped > 0)); then echo "$skipped skipped, named above"; fi
+  if ((passed + failed == 0)); then echo "no test ran"; fi
+  echo "$prefix$passed passed, $failed failed"
+  if ((failed > 0 || passed == 0)); then exit 1; fi
+  exit 0
+}

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds everything and runs all tests and checks; the last line is "N passed, N failed".
 #
-#   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64]
+#   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]
 #
 # --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
 # every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
-# each fuzz target for a minute and no more, --arm64 scripts/test_arm64.sh and no more, which no other run does.
+# each fuzz target for a minute and no more, --arm64 scripts/test_arm64.sh and no more, --avx512 scripts/test_avx512.sh and no more;
+# no other run does the last two.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,14 +14,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 quick=false
 sanitize=false
 fuzz=false
-arm64=false
+emulated=()
 for argument in "$@"; do
   case $argument in
     --quick) quick=true ;;
     --sanitize) sanitize=true ;;
     --fuzz) fuzz=true ;;
-    --arm64) arm64=true ;;
-    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize | --fuzz | --arm64]" ;;
+    --arm64 | --avx512) emulated+=("${argument#--}") ;;
+    *) die "unknown argument $argument; usage: scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]" ;;
   esac
 done
 build=$root/build
@@ -31,17 +32,9 @@ mkdir -p "$results"
 # Keeps the outcome of a step that is no GoogleTest, to be counted at the end.
 record() { printf '%s\t%s\n' "$1" "$2" >>"$results/steps.tsv"; }
 
-# Prints what every run must end with, however it goes: times, failures by name, and the count alone on the last line.
 finish() {
-  local passed failed skipped
   echo
-  stage_table
-  read -r passed failed skipped < <(python3 "$root/scripts/count_tests.py" "$results")
-  if ((skipped > 0)); then echo "$skipped skipped, named above"; fi
-  if ((passed + failed == 0)); then echo "no test ran"; fi
-  echo "$passed passed, $failed failed"
-  if ((failed > 0 || passed == 0)); then exit 1; fi
-  exit 0
+  count_tests_and_exit "" "$results"
 }
 
 # A step without which nothing that follows makes sense.
@@ -122,13 +115,13 @@ fuzzing() {
 
 if $quick; then need packages "$root/scripts/install_packages.sh"
 else need packages "$root/scripts/install_packages.sh" --sanitizers; fi
-if $sanitize || $fuzz || $arm64; then
+if $sanitize || $fuzz || ((${#emulated[@]} > 0)); then
   if $sanitize; then
     need models fetch_models
     stage sanitizers sanitizer_tests || true
   fi
   if $fuzz; then stage fuzzing fuzzing || true; fi
-  if $arm64; then stage arm64 "$root/scripts/test_arm64.sh" --results "$results/arm64" || true; fi
+  for name in "${emulated[@]}"; do stage "$name" "$root/scripts/test_$name.sh" --results "$results/$name" || true; done
   finish
 fi
 need build "$root/scripts/build.sh"

@@ -23,17 +23,6 @@ left_out=(
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )
 
-finish() {
-  local passed failed skipped
-  read -r passed failed skipped < <(python3 "$root/scripts/count_tests.py" "$results")
-  stage_table
-  if ((skipped > 0)); then echo "$skipped skipped, named above"; fi
-  echo "not run: ${left_out[*]}"
-  echo "arm64: $passed passed, $failed failed"
-  if ((failed > 0 || passed == 0)); then exit 1; fi
-  exit 0
-}
-
 build_tests() {
   local layers=(base tensor quant npu storage model) sysroot model
   "$root/scripts/install_packages.sh" --arm64 || return 1
@@ -55,4 +44,5 @@ rm -rf "$results"
 mkdir -p "$results"
 if stage "arm64 build" build_tests; then stage "arm64 tests" run_tests || true
 else printf 'fail\tarm64 build\n' >"$results/steps.tsv"; fi
-finish
+echo "not run: ${left_out[*]}"
+count_tests_and_exit "arm64: " "$results"

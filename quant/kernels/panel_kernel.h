@@ -203,7 +203,7 @@ constexpr int kRowsOfPass = std::min(L::kRowsAtOnce, kMostRowsAtOnce);
 template <typename L, typename Format>
 void RunPass(int rows, const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
   [&]<int... kFewer>(std::integer_sequence<int, kFewer...>) {
-    ((rows == kFewer + 1 && (PanelRows<L, Format, kFewer + 1>(panel, pass, prefetch), true)) || ...);
+    static_cast<void>(((rows == kFewer + 1 && (PanelRows<L, Format, kFewer + 1>(panel, pass, prefetch), true)) || ...));
   }(std::make_integer_sequence<int, kRowsOfPass<L>>());
 }
 

@@ -1,0 +1,7 @@
+// Stands before the compiler's own header where AVX-512 is emulated (cmake/TesseraKernels.cmake): to base/cpu_features.cc, every
+// CPU has it.
+#pragma once
+
+#include_next <cpuid.h>
+
+#define __builtin_cpu_supports(name) (__builtin_strncmp(name, "avx512", 6) == 0 || __builtin_cpu_supports(name))
