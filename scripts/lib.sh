@@ -78,8 +78,14 @@ stage() {
 
 stage_table() { printf '%s\n' "${stage_times[@]}"; }
 
-# Ends a script whose tests have left what count_tests.py reads in RESULTS: times, what failed or was skipped, and last "N passed, N failed"
-# behind PREFIX.
+# The models that tests read.
+fetch_models() {
+  local name
+  for name in smollm2 gemma3; do "$root/scripts/fetch_model.sh" "$name" >/dev/null || return 1; done
+}
+
+# Ends a script whose tests have left in RESULTS what count_tests.py reads: times, what failed or was skipped, and as the last line
+# "N passed, N failed" behind PREFIX.
 count_tests_and_exit() {
   local prefix=$1 results=$2 passed failed skipped
   stage_table

@@ -32,6 +32,7 @@ mkdir -p "$results"
 # Keeps the outcome of a step that is no GoogleTest, to be counted at the end.
 record() { printf '%s\t%s\n' "$1" "$2" >>"$results/steps.tsv"; }
 
+# How every run must end, however it goes.
 finish() {
   echo
   count_tests_and_exit "" "$results"
@@ -46,11 +47,6 @@ need() {
     say "failed: the stage \"$name\" did not succeed, so the tests after it were not run"
     finish
   fi
-}
-
-fetch_models() {
-  local name
-  for name in smollm2 gemma3; do "$root/scripts/fetch_model.sh" "$name" >/dev/null || return 1; done
 }
 
 check() {
