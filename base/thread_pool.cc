@@ -1,7 +1,5 @@
 #include "tessera/base/thread_pool.h"
 
-#include <sched.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +14,7 @@
 #endif
 
 #include "glog/logging.h"
+#include "tessera/base/available_cpus.h"
 
 // How the threads agree. The numbers are those in the code.
 //
@@ -55,12 +54,10 @@ void Pause() {
 #endif
 }
 
-// CPUs this process may run on, which in a container are fewer than the machine has.
-int AvailableCpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return CPU_COUNT(&set);
-}
+int64_t NanosNow() { return std::chrono::nanoseconds(SteadyClock::now().time_since_epoch()).count(); }
+
+// What this thread has spent at barriers that are counted, of whatever pools.
+thread_local int64_t barrier_nanos = 0;
 
 // Waits until `ready` or until `limit` has passed; returns ready(). At first it only spins, for the lowest latency. After
 // `share_cpu` it yields between looks: the thread it waits for may need this very CPU.
@@ -85,13 +82,16 @@ bool SpinUntil(Ready ready, std::chrono::nanoseconds share_cpu, std::chrono::nan
 }  // namespace
 
 struct ThreadPool::State {
-  explicit State(int threads) : threads(threads), share_cpu(threads <= AvailableCpus() ? kShareCpu : kShareCpu / 25) {}
+  explicit State(int threads);
+  ~State();
 
   // Written by the caller before a Run, read by all in it.
   int threads;
   const std::chrono::nanoseconds share_cpu;    // Short where the threads outnumber the CPUs: then spinning holds others up.
   const absl::FunctionRef<void(int)>* body = nullptr;
   bool stop = false;
+  bool counting = false;
+  int64_t run_nanos = 0;                       // The caller's alone.
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
@@ -103,10 +103,14 @@ struct ThreadPool::State {
   alignas(kCacheLine) std::atomic<uint64_t> phase{0};
   alignas(kCacheLine) std::atomic<int> sleepers{0};
   alignas(kCacheLine) std::atomic<bool> running{false};
+  alignas(kCacheLine) std::atomic<int64_t> working_nanos{0};
 
   void Publish();
   void AwaitGenerationAfter(uint64_t seen);
+  void Serve(int worker);
   void Work(int worker);
+  void RunOnAll();
+  void Meet();
 };
 
 // Starts what `body` or `stop` say on every worker (2, 4).
@@ -126,34 +130,69 @@ void ThreadPool::State::AwaitGenerationAfter(uint64_t seen) {
   sleepers.fetch_sub(1, std::memory_order_relaxed);  // Too large for a moment costs a needless notice at most.
 }
 
+// Runs the body once.
+void ThreadPool::State::Serve(int worker) {
+  if (!counting) return (*body)(worker);
+  const int64_t begin = NanosNow(), barriers_before = barrier_nanos;
+  (*body)(worker);
+  const int64_t working = NanosNow() - begin - (barrier_nanos - barriers_before);
+  working_nanos.fetch_add(working, std::memory_order_relaxed);  // Seen by the caller through (3).
+}
+
 void ThreadPool::State::Work(int worker) {
   for (uint64_t served = 0;; ++served) {
     AwaitGenerationAfter(served);
     if (stop) return;
-    (*body)(worker);
+    Serve(worker);
     unfinished.fetch_sub(1, std::memory_order_release);  // (3)
   }
 }
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::State::State(int threads) : threads(threads), share_cpu(threads <= AvailableCpus() ? kShareCpu : kShareCpu / 25) {
   CHECK(threads >= 1 && threads <= kMaxThreads) << "threads: found " << threads << ", expected 1 to " << kMaxThreads;
-  state_ = std::make_unique<State>(threads);
-  state_->workers.reserve(threads - 1);
+  workers.reserve(threads - 1);
   try {  // The standard library's only way to say that the system has no thread to give (memory, a limit on processes).
-    for (int worker = 1; worker < threads; ++worker) {
-      state_->workers.emplace_back([state = state_.get(), worker] { state->Work(worker); });
-    }
+    for (int worker = 1; worker < threads; ++worker) workers.emplace_back([this, worker] { Work(worker); });
   } catch (const std::exception& error) {
-    state_->threads = static_cast<int>(state_->workers.size()) + 1;  // No worker looks at it before the first Run (2).
-    LOG(WARNING) << "only " << state_->threads << " of " << threads << " threads could be started: " << error.what();
+    this->threads = static_cast<int>(workers.size()) + 1;  // No worker looks at it before the first Run (2).
+    LOG(WARNING) << "only " << this->threads << " of " << threads << " threads could be started: " << error.what();
   }
 }
 
-ThreadPool::~ThreadPool() {
-  CHECK(!state_->running.load()) << "pool destroyed inside a Run";
-  state_->stop = true;
-  state_->Publish();
-  for (std::thread& worker : state_->workers) worker.join();
+ThreadPool::State::~State() {
+  CHECK(!running.load()) << "pool destroyed or resized inside a Run";
+  stop = true;
+  Publish();
+  for (std::thread& worker : workers) worker.join();
+}
+
+void ThreadPool::State::RunOnAll() {
+  if (threads == 1) return Serve(0);
+  unfinished.store(threads - 1, std::memory_order_relaxed);  // (3)
+  Publish();
+  Serve(0);
+  const auto done = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
+  SpinUntil(done, share_cpu, std::chrono::nanoseconds::max());
+}
+
+void ThreadPool::State::Meet() {
+  const uint64_t seen = phase.load(std::memory_order_relaxed);               // (5)
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {      // (6)
+    arrived.store(0, std::memory_order_relaxed);
+    phase.store(seen + 1, std::memory_order_release);
+    return;
+  }
+  const auto moved = [&] { return phase.load(std::memory_order_acquire) != seen; };
+  SpinUntil(moved, share_cpu, std::chrono::nanoseconds::max());
+}
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads)) {}
+
+ThreadPool::~ThreadPool() = default;
+
+void ThreadPool::Resize(int threads) {
+  state_ = nullptr;  // Its threads first: there may be no room for both.
+  state_ = std::make_unique<State>(threads);
 }
 
 int ThreadPool::threads() const { return state_->threads; }
@@ -161,15 +200,13 @@ int ThreadPool::threads() const { return state_->threads; }
 void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
   State& state = *state_;
   CHECK(!state.running.exchange(true, std::memory_order_acquire)) << "Run inside a Run, or from two threads";
-  if (state.threads == 1) {
-    body(0);
+  state.body = &body;
+  if (state.counting) {
+    const int64_t begin = NanosNow();
+    state.RunOnAll();
+    state.run_nanos += NanosNow() - begin;
   } else {
-    state.body = &body;
-    state.unfinished.store(state.threads - 1, std::memory_order_relaxed);  // (3)
-    state.Publish();
-    body(0);
-    const auto done = [&] { return state.unfinished.load(std::memory_order_acquire) == 0; };
-    SpinUntil(done, state.share_cpu, std::chrono::nanoseconds::max());
+    state.RunOnAll();
   }
   state.running.store(false, std::memory_order_release);
 }
@@ -177,14 +214,20 @@ void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
 void ThreadPool::Barrier() {
   State& state = *state_;
   if (state.threads == 1) return;
-  const uint64_t phase = state.phase.load(std::memory_order_relaxed);          // (5)
-  if (state.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == state.threads) {  // (6)
-    state.arrived.store(0, std::memory_order_relaxed);
-    state.phase.store(phase + 1, std::memory_order_release);
-    return;
-  }
-  const auto moved = [&] { return state.phase.load(std::memory_order_acquire) != phase; };
-  SpinUntil(moved, state.share_cpu, std::chrono::nanoseconds::max());
+  if (!state.counting) return state.Meet();
+  const int64_t begin = NanosNow();
+  state.Meet();
+  barrier_nanos += NanosNow() - begin;
 }
+
+void ThreadPool::CountTimes(bool on) {
+  State& state = *state_;
+  CHECK(!state.running.load()) << "CountTimes inside a Run";
+  state.counting = on;
+  state.run_nanos = 0;
+  state.working_nanos.store(0, std::memory_order_relaxed);
+}
+
+ThreadPool::Times ThreadPool::times() const { return {state_->run_nanos, state_->working_nanos.load(std::memory_order_relaxed)}; }
 
 }  // namespace tessera

@@ -8,9 +8,12 @@
 //   });
 //
 // The caller is worker 0. Workers spin for about 100 microseconds after a Run and then sleep, so an idle pool costs nothing.
+// Every thread asked for takes part in every Run, also where there are fewer CPUs. That is right but slow: each barrier waits until
+// the system has given each thread a turn. So ask for no more than AvailableCpus(), and Resize when that has changed.
 // Threads: one Run at a time; Barrier only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/functional/function_ref.h"
@@ -31,6 +34,19 @@ class ThreadPool {
   int threads() const;
   void Run(absl::FunctionRef<void(int worker)> body);
   void Barrier();
+
+  // As if the pool had been made with so many. REQUIRES: as the constructor; no Run is under way.
+  void Resize(int threads);
+
+  // Where the time of Runs goes, in nanoseconds. What is left of threads() x runs the threads waited: to be woken, at barriers, and
+  // for the last one at the end. Waiting for a thread that has more to do than the others is waiting, too.
+  struct Times {
+    int64_t runs = 0;     // From call to return.
+    int64_t working = 0;  // Of all threads together, inside bodies and outside barriers.
+  };
+  // Counts anew, or no longer: then Runs and barriers cost a branch more. Off at first. REQUIRES: no Run is under way.
+  void CountTimes(bool on);
+  Times times() const;  // Since counting began; REQUIRES: no Run is under way.
 
  private:
   struct State;

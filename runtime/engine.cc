@@ -1,11 +1,11 @@
 #include "tessera/runtime/engine.h"
 
 #include <algorithm>
-#include <thread>
 
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/available_cpus.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
@@ -28,11 +28,15 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options,
 }  // namespace
 
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
-  if (options.threads >= 0 && options.threads <= ThreadPool::kMaxThreads) {
-    return options.threads > 0 ? options.threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, ThreadPool::kMaxThreads);
+  if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threads: found ", options.threads, ", expected 0 (all CPUs) to ", ThreadPool::kMaxThreads));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--threads: found ", options.threads, ", expected 0 (all cores) to ", ThreadPool::kMaxThreads));
+  const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
+  if (options.threads > cpus) {
+    LOG_FIRST_N(WARNING, 1) << "--threads: found " << options.threads << ", takes " << cpus << ", one for each CPU that may be used";
+  }
+  return options.threads == 0 ? cpus : std::min(options.threads, cpus);
 }
 
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config) {
@@ -78,15 +82,22 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   if (options.sessions < 1) {
     return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
   }
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
+  ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
   ASSIGN_OR_RETURN(file_, GgufFile::Open(options.model_path));
   ASSIGN_OR_RETURN(config_, ReadModelConfig(*file_));
   ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
   ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(*file_));
-  pool_ = std::make_unique<ThreadPool>(threads);
+  pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, WeightLayout::Plan(*file_, config_, device_->weight_encoding()));
   return absl::OkStatus();
+}
+
+void Engine::FollowCpus() {
+  const int threads = ThreadsOf(options_).value();  // Prepare has checked the options.
+  if (threads == threads_) return;
+  threads_ = threads;
+  pool_->Resize(threads);
 }
 
 int Engine::LargestPass() const { return std::min(options_.row_capacity, context_); }

@@ -41,7 +41,7 @@ absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
 
 struct EngineOptions {
   std::string model_path;
-  int threads = 0;                   // 0: as many as there are cores.
+  int threads = 0;                   // At most; 0: one for each CPU. There are never more than CPUs that it may run on (ThreadsOf).
   int context = 0;                   // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
   ComputePath path = ComputePath::kFast;
   std::string kernels = "auto";      // See KernelPathFromName.
@@ -57,7 +57,8 @@ struct EngineOptions {
 };
 constexpr int kDefaultContext = 8192;
 
-// The threads an engine of these options computes with; InvalidArgument (--threads, found, expected) out of range.
+// The threads an engine of these options computes with: at most as many as AvailableCpus() finds now, which is said once in the log
+// where it is fewer than asked for. InvalidArgument (--threads, found, expected) out of range.
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
 // The positions its sessions have together; InvalidArgument (--context, found, expected) out of range.
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);
@@ -95,7 +96,7 @@ class Engine {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   int context() const { return context_; }
   KvFormat kv_format() const { return device_->kv_format(); }  // As the path has it.
-  int threads() const { return pool_->threads(); }
+  int threads() const { return pool_->threads(); }  // Of the last pass.
   Timeline* timeline() const { return options_.timeline; }
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline) {
@@ -112,14 +113,18 @@ class Engine {
   ThreadPool& pool() { return *pool_; }
 
  private:
+  friend class Session;
   Engine() = default;
   absl::Status Prepare(const EngineOptions& options);
+  // Before a pass: CPUs may have been given and taken (an app goes to the background, a container is resized).
+  void FollowCpus();
   int LargestPass() const;
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
 
   EngineOptions options_;
   int context_ = 0;
+  int threads_ = 0;                   // Asked of the pool, which may have fewer.
   std::unique_ptr<GgufFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelConfig config_;

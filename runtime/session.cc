@@ -33,6 +33,7 @@ absl::Status Session::Pass(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::RunPass(absl::Span<const TokenId> tokens) {
+  engine_.FollowCpus();
   KvCache& cache = engine_.cache();
   const int before = cache.Length(sequence_), count = static_cast<int>(tokens.size());
   RETURN_IF_ERROR(cache.MakeRoom(count));

@@ -12,6 +12,7 @@
 
 #include "glog/logging.h"
 #include "gtest/gtest.h"
+#include "tessera/base/available_cpus.h"
 #include "tessera/tests/fakes/sanitized.h"
 
 namespace tessera {
@@ -95,6 +96,72 @@ TEST(ThreadPool, APoolThatNeverRanOrSleepsCanBeDestroyed) {
   }
 }
 
+// Spinning, these workers would take 7 x 200 ms of CPUs.
+TEST(ThreadPool, AnIdlePoolUsesNoCpu) {
+  ThreadPool unused(8), asleep(8);
+  asleep.Run([](int) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // Now they sleep.
+  const double begin = CpuSeconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(CpuSeconds() - begin, TimeLimit(0.005));
+}
+
+TEST(ThreadPool, EveryThreadTakesPartAlsoWhereThereAreFewerCpus) {
+  const absl::StatusOr<CpuLimit> limit = CpuLimit::Create(1);
+  ASSERT_TRUE(limit.ok()) << limit.status();
+  ThreadPool pool(4);
+  EXPECT_EQ(pool.threads(), 4);
+  std::atomic<int> arrived{0};
+  std::vector<int> seen(4);
+  for (int run = 1; run <= 20; ++run) {
+    pool.Run([&](int worker) {
+      ++arrived;
+      pool.Barrier();
+      seen[worker] = arrived;
+    });
+    ASSERT_EQ(seen, std::vector<int>(4, 4 * run));
+  }
+}
+
+TEST(ThreadPool, AResizedPoolIsAsIfMadeSo) {
+  ThreadPool pool(1);
+  for (const int threads : {3, 2, 8, 1, 2}) {
+    pool.Resize(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    std::vector<int> visits(threads);
+    for (int run = 1; run <= 10; ++run) {
+      pool.Run([&](int worker) {
+        ++visits[worker];
+        pool.Barrier();
+      });
+    }
+    EXPECT_EQ(visits, std::vector<int>(threads, 10));
+  }
+}
+
+// The first half of each body is work of worker 1 alone, which the others wait for at the barrier; the second is the caller's.
+TEST(ThreadPool, TimesAreOfWorkAndNotOfWaiting) {
+  constexpr auto kWork = std::chrono::milliseconds(10);
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    pool.CountTimes(true);
+    const auto body = [&](int worker) {
+      if (worker == threads - 1) std::this_thread::sleep_for(kWork);
+      pool.Barrier();
+      if (worker == 0) std::this_thread::sleep_for(kWork);
+    };
+    for (int run = 0; run < 2; ++run) pool.Run(body);
+    const ThreadPool::Times times = pool.times();
+    EXPECT_GE(times.runs, 40'000'000);
+    EXPECT_GE(times.working, 40'000'000);
+    EXPECT_LE(times.working, times.runs + 10'000'000 * (threads - 1)) << "of " << threads << ", all but one waited nearly all the time";
+    pool.CountTimes(false);
+    pool.Run(body);
+    EXPECT_EQ(pool.times().runs, 0);
+    EXPECT_EQ(pool.times().working, 0);
+  }
+}
+
 TEST(ThreadPool, TheCallerWaitsForTheSlowestWorker) {
   ThreadPool pool(3);
   bool written = false;
@@ -108,9 +175,12 @@ TEST(ThreadPool, TheCallerWaitsForTheSlowestWorker) {
 
 TEST(ThreadPool, MisuseIsACheckFailure) {
   EXPECT_DEATH(ThreadPool(0), "threads: found 0");
+  EXPECT_DEATH(ThreadPool(1).Resize(0), "threads: found 0");
   EXPECT_DEATH(ThreadPool(ThreadPool::kMaxThreads + 1), "threads: found 257");
   EXPECT_DEATH({ ThreadPool pool(1); pool.Run([&](int) { pool.Run([](int) {}); }); }, "Run inside a Run");
   EXPECT_DEATH({ ThreadPool pool(2); pool.Run([&](int worker) { if (worker == 1) pool.Run([](int) {}); }); }, "Run inside a Run");
+  EXPECT_DEATH({ ThreadPool pool(1); pool.Run([&](int) { pool.Resize(2); }); }, "resized inside a Run");
+  EXPECT_DEATH({ ThreadPool pool(1); pool.Run([&](int) { pool.CountTimes(true); }); }, "CountTimes inside a Run");
 }
 
 // In a process of its own, with address space for the stacks of a few threads only.

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include <glog/logging.h>
+
+#include "tessera/base/available_cpus.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -31,19 +36,53 @@ TEST(Engine, ShowsWhatItWasBuiltFrom) {
   EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kPacked);
   EXPECT_EQ(engine->tokenizer().vocabulary_size(), 271);
   EXPECT_EQ(engine->context(), 100);
-  EXPECT_EQ(engine->threads(), 2);
+  EXPECT_EQ(engine->threads(), std::min(2, AvailableCpus()));
   EXPECT_EQ(engine->timeline(), nullptr);
   EXPECT_EQ(engine->forward().row_capacity(), 100);  // More rows than positions cannot come.
   EXPECT_EQ(engine->cache().slots(), 112);
   EXPECT_EQ(engine->memory().cache, 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
 }
 
-TEST(Engine, DefaultsAreTheModelsContextAndAllCores) {
+TEST(Engine, DefaultsAreTheModelsContextAndAllCpusItMayUse) {
   const auto engine = Must(Engine::Load({.model_path = kLlama}));
   EXPECT_EQ(engine->context(), 512);
-  EXPECT_GE(engine->threads(), 1);
+  EXPECT_EQ(engine->threads(), AvailableCpus());
   const auto longer = TinyEngine({.context = kDefaultContext + 1}, {.threads = 1});
   EXPECT_EQ(longer->context(), kDefaultContext);
+}
+
+TEST(Engine, TakesNoMoreThreadsThanCpusAndFollowsTheirNumber) {
+  for (const ComputePath path : {ComputePath::kFast, ComputePath::kReference}) {
+    const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 3, .path = path}));
+    const int before = engine->threads();
+    EXPECT_EQ(before, std::min(3, AvailableCpus()));
+    const auto session = Must(engine->NewSession());
+    const auto logits_after = [&](TokenId token) {
+      session->Truncate(0);
+      EXPECT_TRUE(session->Append({&token, 1}).ok());
+      return std::vector<float>(session->logits().begin(), session->logits().end());
+    };
+    const std::vector<float> logits = logits_after(5);
+    {
+      const CpuLimit limit = Must(CpuLimit::Create(1));
+      EXPECT_EQ(logits_after(5), logits);
+      EXPECT_EQ(engine->threads(), 1);
+    }
+    EXPECT_EQ(logits_after(5), logits);
+    EXPECT_EQ(engine->threads(), before);
+  }
+}
+
+// In a process of its own: it is said once, at the first engine.
+TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
+  const auto load = [] {
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    FLAGS_logtostderr = true;
+    const CpuLimit limit = Must(CpuLimit::Create(1));
+    const int threads = Must(Engine::Load({.model_path = kLlama, .threads = 3}))->threads();
+    std::_Exit(threads);
+  };
+  EXPECT_EXIT(load(), testing::ExitedWithCode(1), "--threads: found 3, takes 1, one for each CPU");
 }
 
 TEST(Engine, TheReferencePathKeepsFloats) {
@@ -67,8 +106,8 @@ TEST(Engine, WrongOptionsAreNamed) {
     spoil(options);
     return std::string(Engine::Load(options).status().message());
   };
-  EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "--threads: found 257, expected 0 (all cores) to 256");
-  EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all cores) to 256");
+  EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
   EXPECT_EQ(message([](auto& o) { o.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
   EXPECT_EQ(message([](auto& o) { o.row_capacity = 0; }), "row capacity: found 0, expected 1 to 65536");
   EXPECT_EQ(message([](auto& o) { o.sessions = 0; }), "sessions: found 0, expected 1 or more");

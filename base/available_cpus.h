@@ -1,0 +1,33 @@
+// How many CPUs the calling thread may run on: in a container, or under taskset, fewer than the machine has.
+//
+//   ThreadPool pool(AvailableCpus());
+//   ASSIGN_OR_RETURN(const CpuLimit limit, CpuLimit::Create(2));   // benchmarks and tests: two of them, to the end of the block
+//
+// A look costs a system call of well under a microsecond. Others may change the answer at any time. Thread-safe.
+#pragma once
+
+#include <sched.h>
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+
+namespace tessera {
+
+int AvailableCpus();  // At least 1.
+
+// Keeps a thread, and those it starts meanwhile, on the first of the CPUs it may run on. REQUIRES: ends on the thread that made it.
+class CpuLimit {
+ public:
+  // FailedPrecondition (found, expected) if there are not so many, or the system does not allow it.
+  static absl::StatusOr<CpuLimit> Create(int cpus);
+  ~CpuLimit();
+  CpuLimit(CpuLimit&&) = default;
+
+ private:
+  explicit CpuLimit(const cpu_set_t& before) : before_(std::make_unique<cpu_set_t>(before)) {}
+
+  std::unique_ptr<cpu_set_t> before_;
+};
+
+}  // namespace tessera
