@@ -14,6 +14,7 @@
 #include "tessera/apps/common/product_speed.h"
 #include "tessera/apps/common/roofline.h"
 #include "tessera/apps/common/rows_curve.h"
+#include "tessera/apps/common/thread_figures.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -29,10 +30,11 @@ AppInfo Info() {
           .summary = "Times a model: tokens a second over a prompt, which is computed many tokens at once, and over generated text, one "
                      "by one with the choice of each. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
-                       "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --roofline",
+                       "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --thread_figures", "tessera_bench --roofline",
                        "tessera_bench --rows default --plot rows.svg", "tessera_bench --products --kernels avx2"},
           .groups = {{"Measurement",
-                      {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "roofline", "rows", "products"}},
+                      {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "thread_figures", "roofline", "rows",
+                       "products"}},
                      ModelFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -52,8 +54,8 @@ absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) 
 // Each way of measuring is one by itself.
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
-      {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()},
-      {"products", FLAGS_products}};
+      {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"thread_figures", FLAGS_thread_figures},
+      {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}, {"products", FLAGS_products}};
   for (const auto& mode : modes) {
     for (const auto* other = modes; other != &mode; ++other) {
       RETURN_IF_ERROR(CheckNotBoth(other->first, other->second, mode.first, mode.second));
@@ -70,8 +72,11 @@ absl::Status CheckMode() {
 absl::Status CheckFlags() {
   constexpr int kMost = 1 << 20;
   RETURN_IF_ERROR(CheckMode());
-  RETURN_IF_ERROR(CheckFlagRange("prompt_tokens", FLAGS_prompt_tokens, FLAGS_roofline ? 1 : 0, kMost));
-  RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, FLAGS_overhead || FLAGS_roofline ? 1 : 0, kMost));
+  RETURN_IF_ERROR(CheckNotBoth("threads", FLAGS_threads != 0, "thread_figures", FLAGS_thread_figures));
+  const bool needs_prompt = FLAGS_roofline || FLAGS_thread_figures;
+  const int fewest_generated = FLAGS_overhead || FLAGS_thread_figures ? kOverheadTokens : FLAGS_roofline ? 1 : 0;
+  RETURN_IF_ERROR(CheckFlagRange("prompt_tokens", FLAGS_prompt_tokens, needs_prompt ? 1 : 0, kMost));
+  RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, fewest_generated, kMost));
   RETURN_IF_ERROR(CheckFlagRange("depth", FLAGS_depth, 0, kMost));
   return CheckFlagRange("repetitions", FLAGS_repetitions, 1, 1000);
 }
@@ -154,6 +159,12 @@ absl::Status ShowOverhead(const EngineOptions& options, const BenchmarkOptions& 
   return ShowJson(result, [&](JsonWriter& json) { WriteOverhead(json.Key("overhead"), overhead); });
 }
 
+absl::Status ShowThreadFigures(const EngineOptions& options, const BenchmarkOptions& benchmark, const Result& result) {
+  ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, FLAGS_repetitions));
+  if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), ThreadFiguresText(figures)));
+  return ShowJson(result, [&](JsonWriter& json) { WriteThreadFigures(json.Key("figures"), figures); });
+}
+
 absl::Status ShowRoofline(Engine& engine, KernelPath path, const BenchmarkOptions& benchmark, const Result& result) {
   ASSIGN_OR_RETURN(const Roofline roofline, MeasureRoofline(engine, path, benchmark, FLAGS_repetitions));
   if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), RooflineText(roofline)));
@@ -210,12 +221,14 @@ absl::Status Run() {
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
   ASSIGN_OR_RETURN(const int context, ContextFor(benchmark));
   if (options.context == 0) options.context = context;
-  ASSIGN_OR_RETURN(options.threads, ThreadsOf(options));
+  if (FLAGS_thread_figures) options.threads = kThreadFigureCpus;
   if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
-  Result result = {.model = options.model_path, .threads = options.threads};
+  Result result = {.model = options.model_path};
+  ASSIGN_OR_RETURN(result.threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
   result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
   if (FLAGS_overhead) return ShowOverhead(options, benchmark, result);
+  if (FLAGS_thread_figures) return ShowThreadFigures(options, benchmark, result);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   if (FLAGS_roofline) return ShowRoofline(*engine, kernels, benchmark, result);
   if (!FLAGS_rows.empty()) return ShowRows(*engine, kernels, result);

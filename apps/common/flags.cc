@@ -3,7 +3,7 @@
 #include <gflags/gflags.h>
 
 DEFINE_string(model, "", "FILE|The model, a GGUF file. Without it: that of scripts/fetch_model.sh.");
-DEFINE_int32(threads, 0, "N|Threads that compute; 0: one per core. The result is the same.");
+DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one for each CPU. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
@@ -40,7 +40,8 @@ DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; 0: do not.");
 DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; 0: do not.");
 DEFINE_int32(depth, 0, "N|Tokens that are in the cache before.");
 DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
-DEFINE_bool(overhead, false, "|Time what a token costs outside the graphs, and what a timeline costs.");
+DEFINE_bool(overhead, false, "|Time what a token costs outside the graphs and waiting, and what a timeline costs.");
+DEFINE_bool(thread_figures, false, "|Time what threads gain and cost on two CPUs, side by side, idle and too many.");
 DEFINE_bool(roofline, false, "|Time the model beside what memory and arithmetic of this CPU could do at best.");
 DEFINE_string(rows, "", "LIST|Time passes of so many rows: 1,2,4,8 or default, which goes to 64.");
 DEFINE_bool(products, false, "|Time the products of each block format in cache, of one thread. Loads no model.");

@@ -52,6 +52,7 @@ DECLARE_int32(generate_tokens);
 DECLARE_int32(depth);
 DECLARE_int32(repetitions);
 DECLARE_bool(overhead);
+DECLARE_bool(thread_figures);
 DECLARE_bool(products);
 DECLARE_bool(roofline);
 DECLARE_string(rows);

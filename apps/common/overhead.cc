@@ -17,6 +17,8 @@ struct TokenTime {
   double choose = 0;
   double graphs = 0;
   double leases = 0;
+  double working = 0;   // Mean of the threads.
+  double waiting = 0;
 };
 
 double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
@@ -29,7 +31,7 @@ double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
 
 double Seconds(int64_t begin_ns, int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
-// Generates one token after another, every other of them with the timeline.
+// Generates one token after another, of each three one plain, one with the timeline, one with working time counted.
 class TokenClock {
  public:
   TokenClock(Engine& engine, Session& session, const Sampler& sampler, Timeline& timeline)
@@ -39,14 +41,17 @@ class TokenClock {
     session_.Truncate(depth);
     RETURN_IF_ERROR(session_.Append({}));  // What sliding windows lost of the tokens before.
     TokenId token = 0;
+    std::vector<TokenTime>* const kinds[kOverheadTokens] = {&plain_, &traced_, &counted_};
     for (int i = 0; i < tokens; ++i) {
-      const bool traced = i % 2 == 1;
-      engine_.SetTimeline(traced ? &timeline_ : nullptr);
+      std::vector<TokenTime>* const kind = kinds[i % kOverheadTokens];
+      engine_.SetTimeline(kind == &traced_ ? &timeline_ : nullptr);
+      engine_.pool().CountTimes(kind == &counted_);
       const int64_t begin = RealClock().NowNanos();
       RETURN_IF_ERROR(session_.Append({&token, 1}));
       const int64_t passed = RealClock().NowNanos();
       ASSIGN_OR_RETURN(token, sampler_.Choose(session_.logits(), {}, /*stream=*/0, i));
-      (traced ? traced_ : plain_).push_back({Seconds(begin, passed), Seconds(passed, RealClock().NowNanos())});
+      kind->push_back({.pass = Seconds(begin, passed), .choose = Seconds(passed, RealClock().NowNanos())});
+      AddTimesOfThreads(kind->back());
     }
     return absl::OkStatus();
   }
@@ -66,14 +71,22 @@ class TokenClock {
     return times;
   }
   const std::vector<TokenTime>& plain() const { return plain_; }
+  const std::vector<TokenTime>& counted() const { return counted_; }
 
  private:
+  void AddTimesOfThreads(TokenTime& time) const {
+    const ThreadPool::Times times = engine_.pool().times();
+    time.working = Seconds(0, times.working) / engine_.threads();
+    time.waiting = Seconds(0, times.runs) - time.working;
+  }
+
   Engine& engine_;
   Session& session_;
   const Sampler& sampler_;
   Timeline& timeline_;
   std::vector<TokenTime> plain_;
   std::vector<TokenTime> traced_;
+  std::vector<TokenTime> counted_;
 };
 
 // The median of what `seconds` says of each token, in microseconds.
@@ -82,6 +95,22 @@ double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
   std::vector<double> values;
   for (const TokenTime& token : tokens) values.push_back(seconds(token) * 1e6);
   return SpreadOf(values).median;
+}
+
+Overhead MediansOf(const TokenClock& clock) {
+  const std::vector<TokenTime> traced = clock.Traced();
+  const auto total = [](const TokenTime& token) { return token.pass + token.choose; };
+  Overhead overhead;
+  overhead.pass = MedianMicros(traced, [](const TokenTime& token) { return token.pass; });
+  overhead.choose = MedianMicros(traced, [](const TokenTime& token) { return token.choose; });
+  overhead.graphs = MedianMicros(traced, [](const TokenTime& token) { return token.graphs; });
+  overhead.leases = MedianMicros(traced, [](const TokenTime& token) { return token.leases; });
+  overhead.total = MedianMicros(traced, total);
+  overhead.total_without_timeline = MedianMicros(clock.plain(), total);
+  overhead.total_counted = MedianMicros(clock.counted(), total);
+  overhead.waiting = MedianMicros(clock.counted(), [](const TokenTime& token) { return token.waiting; });
+  overhead.working = MedianMicros(clock.counted(), [](const TokenTime& token) { return token.working; });
+  return overhead;
 }
 
 }  // namespace
@@ -100,21 +129,11 @@ absl::StatusOr<Overhead> MeasureOverhead(EngineOptions options, const BenchmarkO
     RETURN_IF_ERROR(clock.Run(benchmark.depth, benchmark.generate_tokens));
     progress.Update(i + 1);
   }
-  engine->SetTimeline(nullptr);
   if (timeline.dropped() > 0) {
     return absl::ResourceExhaustedError(absl::StrFormat("--generate_tokens: found runs of %d events, expected at most %d; take fewer "
                                                         "tokens or repetitions", timeline.dropped() + kEvents, kEvents));
   }
-  const std::vector<TokenTime> traced = clock.Traced();
-  const auto total = [](const TokenTime& token) { return token.pass + token.choose; };
-  Overhead overhead;
-  overhead.pass = MedianMicros(traced, [](const TokenTime& token) { return token.pass; });
-  overhead.choose = MedianMicros(traced, [](const TokenTime& token) { return token.choose; });
-  overhead.graphs = MedianMicros(traced, [](const TokenTime& token) { return token.graphs; });
-  overhead.leases = MedianMicros(traced, [](const TokenTime& token) { return token.leases; });
-  overhead.total = MedianMicros(traced, total);
-  overhead.total_without_timeline = MedianMicros(clock.plain(), total);
-  return overhead;
+  return MediansOf(clock);
 }
 
 std::string OverheadText(const Overhead& overhead) {
@@ -126,8 +145,13 @@ std::string OverheadText(const Overhead& overhead) {
   add("choosing the token", overhead.choose);
   add("all", overhead.total);
   add("all, without timeline", overhead.total_without_timeline);
-  return table.ToString() + absl::StrFormat("outside graphs: %.2f %% of a token's time; the timeline adds %.2f %%\n",
-                                            100 * overhead.OutsideShare(), 100 * overhead.TimelineShare());
+  add("all, working time counted", overhead.total_counted);
+  add("waiting for other threads", overhead.waiting);
+  return absl::StrFormat("%soutside graphs: %.2f %% of a token's time, at most %.0f %%\n"
+                         "outside graphs or waiting for other threads: %.2f %%, at most %.0f %%\n"
+                         "the timeline adds %.2f %%\n",
+                         table.ToString(), 100 * overhead.OutsideShare(), 100 * kMostOutside, 100 * overhead.NotWorkingShare(),
+                         100 * kMostNotWorking, 100 * overhead.TimelineShare());
 }
 
 void WriteOverhead(JsonWriter& json, const Overhead& overhead) {
@@ -138,7 +162,11 @@ void WriteOverhead(JsonWriter& json, const Overhead& overhead) {
   json.Key("choose_us").Double(overhead.choose, 6);
   json.Key("total_us").Double(overhead.total, 6);
   json.Key("total_without_timeline_us").Double(overhead.total_without_timeline, 6);
+  json.Key("total_counted_us").Double(overhead.total_counted, 6);
+  json.Key("waiting_us").Double(overhead.waiting, 6);
+  json.Key("working_us").Double(overhead.working, 6);
   json.Key("outside_share").Double(overhead.OutsideShare(), 6);
+  json.Key("not_working_share").Double(overhead.NotWorkingShare(), 6);
   json.Key("timeline_share").Double(overhead.TimelineShare(), 6);
   json.EndObject();
 }

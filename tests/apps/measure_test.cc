@@ -1,4 +1,5 @@
 // tessera_tokenize, tessera_logits, tessera_perplexity, tessera_inspect and tessera_bench on the tiny models.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/available_cpus.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/gguf_builder.h"
@@ -189,7 +191,7 @@ TEST(Bench, ReportsSpreadAsJson) {
   const Ended ended = RunTiny("tessera_bench", {"--json", "--prompt_tokens=16", "--generate_tokens=8", "--repetitions=3", "--depth=4", "--threads=2"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);
-  EXPECT_EQ(*report.Int("threads"), 2);
+  EXPECT_EQ(*report.Int("threads"), std::min(2, AvailableCpus()));
   for (const char* part : {"prompt", "generation"}) {
     const JsonValue spread = *report.Object(part)->Object("tokens_per_second");
     EXPECT_GT(*spread.Double("min"), 0);
@@ -200,13 +202,24 @@ TEST(Bench, ReportsSpreadAsJson) {
 }
 
 TEST(Bench, OverheadAddsUp) {
-  const Ended ended = RunTiny("tessera_bench", {"--json", "--overhead", "--generate_tokens=8", "--repetitions=3", "--threads=1"});
-  ASSERT_EQ(ended.code, 0) << ended.errors;
-  const JsonValue overhead = *Json(ended.output).Object("overhead");
-  EXPECT_GT(*overhead.Double("graphs_us"), 0);
-  EXPECT_GT(*overhead.Double("total_us"), *overhead.Double("graphs_us"));
-  EXPECT_GT(*overhead.Double("outside_share"), 0);
-  EXPECT_LT(*overhead.Double("outside_share"), 1);
+  for (const char* threads : {"--threads=1", "--threads=2"}) {
+    const Ended ended = RunTiny("tessera_bench", {"--json", "--overhead", "--generate_tokens=9", "--repetitions=3", threads});
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    const JsonValue overhead = *Json(ended.output).Object("overhead");
+    EXPECT_GT(*overhead.Double("graphs_us"), 0);
+    EXPECT_GT(*overhead.Double("total_us"), *overhead.Double("graphs_us"));
+    EXPECT_GT(*overhead.Double("outside_share"), 0);
+    EXPECT_LT(*overhead.Double("outside_share"), 1);
+    EXPECT_GT(*overhead.Double("working_us"), 0);
+    EXPECT_GE(*overhead.Double("waiting_us"), 0);
+    EXPECT_GT(*overhead.Double("total_counted_us"), *overhead.Double("working_us"));
+    EXPECT_NEAR(*overhead.Double("not_working_share"), 1 - *overhead.Double("working_us") / *overhead.Double("total_counted_us"), 1e-4);
+  }
+}
+
+TEST(Bench, OverheadTakesATokenOfEachKind) {
+  EXPECT_EQ(RunTiny("tessera_bench", {"--overhead", "--generate_tokens=2"}).code, 2);
+  EXPECT_EQ(RunTiny("tessera_bench", {"--overhead", "--generate_tokens=3", "--repetitions=1"}).code, 0);
 }
 
 TEST(Bench, DepthBeyondTheContextIsAnError) {
