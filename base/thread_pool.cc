@@ -1,6 +1,10 @@
 #include "tessera/base/thread_pool.h"
 
+#include <sched.h>
+
+#include <array>
 #include <atomic>
+#include <bitset>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -14,7 +18,6 @@
 #endif
 
 #include "glog/logging.h"
-#include "tessera/base/available_cpus.h"
 
 // How the threads agree. The numbers are those in the code.
 //
@@ -42,7 +45,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(100);      // Before a worker sleeps.
-constexpr std::chrono::nanoseconds kShareCpu = std::chrono::microseconds(50);   // Before a waiting thread begins to yield.
+constexpr std::chrono::nanoseconds kShareCpu = std::chrono::microseconds(50);   // Before a waiting thread begins to yield,
+constexpr std::chrono::nanoseconds kShareCrowded = std::chrono::microseconds(2);  // or where two threads were seen on one CPU.
 constexpr int kPausesPerLook = 16;                                              // A look at the clock costs as much as one pause.
 constexpr int kCacheLine = 64;
 
@@ -87,7 +91,6 @@ struct ThreadPool::State {
 
   // Written by the caller before a Run, read by all in it.
   int threads;
-  const std::chrono::nanoseconds share_cpu;    // Short where the threads outnumber the CPUs: then spinning holds others up.
   const absl::FunctionRef<void(int)>* body = nullptr;
   bool stop = false;
   bool counting = false;
@@ -104,9 +107,16 @@ struct ThreadPool::State {
   alignas(kCacheLine) std::atomic<int> sleepers{0};
   alignas(kCacheLine) std::atomic<bool> running{false};
   alignas(kCacheLine) std::atomic<int64_t> working_nanos{0};
+  // Where each worker began its last body, and whether two did on one CPU: because there are fewer CPUs, now or from the start, or
+  // other processes have them. Then spinning holds up the very thread that is waited for. Guesses: relaxed, stored when they change.
+  alignas(kCacheLine) std::array<std::atomic<int>, kMaxThreads> cpu_of;
+  std::atomic<bool> crowded{false};
 
   void Publish();
   void AwaitGenerationAfter(uint64_t seen);
+  void LookForCrowding();
+  template <typename Ready>
+  bool Await(Ready ready, std::chrono::nanoseconds limit) const;
   void Serve(int worker);
   void Work(int worker);
   void RunOnAll();
@@ -123,15 +133,34 @@ void ThreadPool::State::Publish() {
 
 void ThreadPool::State::AwaitGenerationAfter(uint64_t seen) {
   const auto moved = [&] { return generation.load(std::memory_order_acquire) != seen; };
-  if (SpinUntil(moved, share_cpu, kSpin)) return;
+  if (Await(moved, kSpin)) return;
   std::unique_lock<std::mutex> lock(mutex);
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   wake.wait(lock, [&] { return generation.load(std::memory_order_seq_cst) != seen; });
   sleepers.fetch_sub(1, std::memory_order_relaxed);  // Too large for a moment costs a needless notice at most.
 }
 
+void ThreadPool::State::LookForCrowding() {
+  std::bitset<CPU_SETSIZE> taken;
+  bool found = false;
+  for (int worker = 0; worker < threads; ++worker) {
+    const int cpu = cpu_of[worker].load(std::memory_order_relaxed);
+    if (cpu < 0 || cpu >= CPU_SETSIZE) continue;
+    found = found || taken.test(cpu);
+    taken.set(cpu);
+  }
+  if (found != crowded.load(std::memory_order_relaxed)) crowded.store(found, std::memory_order_relaxed);
+}
+
+template <typename Ready>
+bool ThreadPool::State::Await(Ready ready, std::chrono::nanoseconds limit) const {
+  return SpinUntil(ready, crowded.load(std::memory_order_relaxed) ? kShareCrowded : kShareCpu, limit);
+}
+
 // Runs the body once.
 void ThreadPool::State::Serve(int worker) {
+  const int cpu = sched_getcpu();
+  if (cpu != cpu_of[worker].load(std::memory_order_relaxed)) cpu_of[worker].store(cpu, std::memory_order_relaxed);
   if (!counting) return (*body)(worker);
   const int64_t begin = NanosNow(), barriers_before = barrier_nanos;
   (*body)(worker);
@@ -148,8 +177,9 @@ void ThreadPool::State::Work(int worker) {
   }
 }
 
-ThreadPool::State::State(int threads) : threads(threads), share_cpu(threads <= AvailableCpus() ? kShareCpu : kShareCpu / 25) {
+ThreadPool::State::State(int threads) : threads(threads) {
   CHECK(threads >= 1 && threads <= kMaxThreads) << "threads: found " << threads << ", expected 1 to " << kMaxThreads;
+  for (std::atomic<int>& cpu : cpu_of) cpu.store(-1, std::memory_order_relaxed);
   workers.reserve(threads - 1);
   try {  // The standard library's only way to say that the system has no thread to give (memory, a limit on processes).
     for (int worker = 1; worker < threads; ++worker) workers.emplace_back([this, worker] { Work(worker); });
@@ -168,11 +198,12 @@ ThreadPool::State::~State() {
 
 void ThreadPool::State::RunOnAll() {
   if (threads == 1) return Serve(0);
+  LookForCrowding();
   unfinished.store(threads - 1, std::memory_order_relaxed);  // (3)
   Publish();
   Serve(0);
   const auto done = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
-  SpinUntil(done, share_cpu, std::chrono::nanoseconds::max());
+  Await(done, std::chrono::nanoseconds::max());
 }
 
 void ThreadPool::State::Meet() {
@@ -183,7 +214,7 @@ void ThreadPool::State::Meet() {
     return;
   }
   const auto moved = [&] { return phase.load(std::memory_order_acquire) != seen; };
-  SpinUntil(moved, share_cpu, std::chrono::nanoseconds::max());
+  Await(moved, std::chrono::nanoseconds::max());
 }
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads)) {}

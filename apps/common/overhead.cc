@@ -1,5 +1,11 @@
 #include "tessera/apps/common/overhead.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "absl/strings/str_format.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -19,6 +25,7 @@ struct TokenTime {
   double leases = 0;
   double working = 0;   // Mean of the threads.
   double waiting = 0;
+  bool interrupted = false;  // Something else got the CPU of one of the threads.
 };
 
 double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
@@ -30,6 +37,13 @@ double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
 }
 
 double Seconds(int64_t begin_ns, int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
+
+// How often a thread of this process had to give its CPU to another, so far.
+int64_t Interruptions() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
 
 // Generates one token after another, of each three one plain, one with the timeline, one with working time counted.
 class TokenClock {
@@ -46,11 +60,13 @@ class TokenClock {
       std::vector<TokenTime>* const kind = kinds[i % kOverheadTokens];
       engine_.SetTimeline(kind == &traced_ ? &timeline_ : nullptr);
       engine_.pool().CountTimes(kind == &counted_);
+      const int64_t interruptions = Interruptions();
       const int64_t begin = RealClock().NowNanos();
       RETURN_IF_ERROR(session_.Append({&token, 1}));
       const int64_t passed = RealClock().NowNanos();
       ASSIGN_OR_RETURN(token, sampler_.Choose(session_.logits(), {}, /*stream=*/0, i));
       kind->push_back({.pass = Seconds(begin, passed), .choose = Seconds(passed, RealClock().NowNanos())});
+      kind->back().interrupted = Interruptions() > interruptions;
       AddTimesOfThreads(kind->back());
     }
     return absl::OkStatus();
@@ -89,16 +105,23 @@ class TokenClock {
   std::vector<TokenTime> counted_;
 };
 
+// Those that nothing interrupted or, where all were, all.
+std::vector<TokenTime> Undisturbed(const std::vector<TokenTime>& tokens) {
+  std::vector<TokenTime> undisturbed;
+  std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(undisturbed), [](const TokenTime& token) { return !token.interrupted; });
+  return undisturbed.empty() ? tokens : undisturbed;
+}
+
 // The median of what `seconds` says of each token, in microseconds.
 template <typename SecondsOf>
 double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
   std::vector<double> values;
   for (const TokenTime& token : tokens) values.push_back(seconds(token) * 1e6);
-  return SpreadOf(values).median;
+  return MedianOf(std::move(values));
 }
 
 Overhead MediansOf(const TokenClock& clock) {
-  const std::vector<TokenTime> traced = clock.Traced();
+  const std::vector<TokenTime> plain = Undisturbed(clock.plain()), traced = Undisturbed(clock.Traced()), counted = Undisturbed(clock.counted());
   const auto total = [](const TokenTime& token) { return token.pass + token.choose; };
   Overhead overhead;
   overhead.pass = MedianMicros(traced, [](const TokenTime& token) { return token.pass; });
@@ -106,10 +129,11 @@ Overhead MediansOf(const TokenClock& clock) {
   overhead.graphs = MedianMicros(traced, [](const TokenTime& token) { return token.graphs; });
   overhead.leases = MedianMicros(traced, [](const TokenTime& token) { return token.leases; });
   overhead.total = MedianMicros(traced, total);
-  overhead.total_without_timeline = MedianMicros(clock.plain(), total);
-  overhead.total_counted = MedianMicros(clock.counted(), total);
-  overhead.waiting = MedianMicros(clock.counted(), [](const TokenTime& token) { return token.waiting; });
-  overhead.working = MedianMicros(clock.counted(), [](const TokenTime& token) { return token.working; });
+  overhead.total_without_timeline = MedianMicros(plain, total);
+  overhead.total_counted = MedianMicros(counted, total);
+  overhead.waiting = MedianMicros(counted, [](const TokenTime& token) { return token.waiting; });
+  overhead.working = MedianMicros(counted, [](const TokenTime& token) { return token.working; });
+  overhead.tokens = static_cast<int>(plain.size() + traced.size() + counted.size());
   return overhead;
 }
 
@@ -147,15 +171,17 @@ std::string OverheadText(const Overhead& overhead) {
   add("all, without timeline", overhead.total_without_timeline);
   add("all, working time counted", overhead.total_counted);
   add("waiting for other threads", overhead.waiting);
-  return absl::StrFormat("%soutside graphs: %.2f %% of a token's time, at most %.0f %%\n"
+  return absl::StrFormat("%smedians of %d tokens\n"
+                         "outside graphs: %.2f %% of a token's time, at most %.0f %%\n"
                          "outside graphs or waiting for other threads: %.2f %%, at most %.0f %%\n"
                          "the timeline adds %.2f %%\n",
-                         table.ToString(), 100 * overhead.OutsideShare(), 100 * kMostOutside, 100 * overhead.NotWorkingShare(),
+                         table.ToString(), overhead.tokens, 100 * overhead.OutsideShare(), 100 * kMostOutside, 100 * overhead.NotWorkingShare(),
                          100 * kMostNotWorking, 100 * overhead.TimelineShare());
 }
 
 void WriteOverhead(JsonWriter& json, const Overhead& overhead) {
   json.BeginObject();
+  json.Key("tokens").Int(overhead.tokens);
   json.Key("pass_us").Double(overhead.pass, 6);
   json.Key("graphs_us").Double(overhead.graphs, 6);
   json.Key("leases_us").Double(overhead.leases, 6);

@@ -4,10 +4,10 @@
 //   RETURN_IF_ERROR(WriteOutput(OverheadText(overhead)));
 //
 // One engine generates one text over and over. Of three tokens one is recorded in a timeline, one has its threads' working time
-// counted, one is left alone: all kinds see the same machine, the same memory and equally long caches. Waiting is all time inside
-// ThreadPool::Run that a thread does not work (ThreadPool::Times): to be woken, at barriers, for the last; because of another's larger
-// share or another process on its CPU, too. It is the mean of all threads. Errors are those of loading and running.
-// Threads: one at a time.
+// counted, one is left alone: all kinds see the same machine, the same memory and equally long caches. Tokens during which something
+// else got the CPU of a thread are left out, unless that is so for all. Waiting is all time inside ThreadPool::Run that a thread does
+// not work (ThreadPool::Times), to be woken, at barriers and for the last, also because another has more to do; the mean of all
+// threads. Errors are those of loading and running. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -28,6 +28,7 @@ struct Overhead {                  // Medians over tokens, in microseconds.
   double total_counted = 0;        // With working time counted,
   double waiting = 0;              // of that waiting for other threads,
   double working = 0;              // and computing.
+  int tokens = 0;                  // Of all kinds that the medians are of.
 
   double OutsideShare() const { return (total - graphs) / total; }               // Of a token's time, outside Device::Run,
   double NotWorkingShare() const { return 1 - working / total_counted; }         // and outside or waiting.

@@ -123,6 +123,20 @@ TEST(ThreadPool, EveryThreadTakesPartAlsoWhereThereAreFewerCpus) {
   }
 }
 
+// As where another process has the second CPU. Spinning as long as where each has a CPU of its own, it would take 50 us a barrier.
+TEST(ThreadPool, ThreadsOnOneCpuSoonGiveItToEachOther) {
+  const absl::StatusOr<CpuLimit> limit = CpuLimit::Create(1);
+  ASSERT_TRUE(limit.ok()) << limit.status();
+  constexpr int kBarriers = 4000;
+  ThreadPool pool(2);
+  pool.Run([](int) {});
+  const double begin = CpuSeconds();
+  pool.Run([&](int) {
+    for (int i = 0; i < kBarriers; ++i) pool.Barrier();
+  });
+  EXPECT_LT(CpuSeconds() - begin, TimeLimit(kBarriers * 20e-6));
+}
+
 TEST(ThreadPool, AResizedPoolIsAsIfMadeSo) {
   ThreadPool pool(1);
   for (const int threads : {3, 2, 8, 1, 2}) {
