@@ -2,8 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -107,8 +105,8 @@ class TokenClock {
 
 // Those that nothing interrupted or, where all were, all.
 std::vector<TokenTime> Undisturbed(const std::vector<TokenTime>& tokens) {
-  std::vector<TokenTime> undisturbed;
-  std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(undisturbed), [](const TokenTime& token) { return !token.interrupted; });
+  std::vector<TokenTime> undisturbed = tokens;
+  std::erase_if(undisturbed, [](const TokenTime& token) { return token.interrupted; });
   return undisturbed.empty() ? tokens : undisturbed;
 }
 
@@ -121,7 +119,9 @@ double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
 }
 
 Overhead MediansOf(const TokenClock& clock) {
-  const std::vector<TokenTime> plain = Undisturbed(clock.plain()), traced = Undisturbed(clock.Traced()), counted = Undisturbed(clock.counted());
+  const std::vector<TokenTime> plain = Undisturbed(clock.plain());
+  const std::vector<TokenTime> traced = Undisturbed(clock.Traced());
+  const std::vector<TokenTime> counted = Undisturbed(clock.counted());
   const auto total = [](const TokenTime& token) { return token.pass + token.choose; };
   Overhead overhead;
   overhead.pass = MedianMicros(traced, [](const TokenTime& token) { return token.pass; });
@@ -175,8 +175,8 @@ std::string OverheadText(const Overhead& overhead) {
                          "outside graphs: %.2f %% of a token's time, at most %.0f %%\n"
                          "outside graphs or waiting for other threads: %.2f %%, at most %.0f %%\n"
                          "the timeline adds %.2f %%\n",
-                         table.ToString(), overhead.tokens, 100 * overhead.OutsideShare(), 100 * kMostOutside, 100 * overhead.NotWorkingShare(),
-                         100 * kMostNotWorking, 100 * overhead.TimelineShare());
+                         table.ToString(), overhead.tokens, 100 * overhead.OutsideShare(), 100 * kMostOutside,
+                         100 * overhead.NotWorkingShare(), 100 * kMostNotWorking, 100 * overhead.TimelineShare());
 }
 
 void WriteOverhead(JsonWriter& json, const Overhead& overhead) {

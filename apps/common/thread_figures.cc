@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostIdleMillis = 1;   // What it takes to fall asleep and to be looked at.
+constexpr double kMostIdleMillis = 1;   // What falling asleep and looking at the clock take.
 
 struct TimedEngine {
   std::unique_ptr<Engine> engine;
@@ -33,9 +33,9 @@ absl::StatusOr<TimedEngine> Load(EngineOptions options, const BenchmarkOptions& 
 
 // Seconds until both have generated.
 absl::StatusOr<double> GenerateTogether(Benchmark& a, Benchmark& b) {
-  absl::StatusOr<GenerationTime> time_a, time_b;
-  std::thread other([&] { time_b = b.TimeGeneration(); });
-  time_a = a.TimeGeneration();
+  absl::StatusOr<GenerationTime> time_b;
+  std::jthread other([&] { time_b = b.TimeGeneration(); });
+  const absl::StatusOr<GenerationTime> time_a = a.TimeGeneration();
   other.join();
   RETURN_IF_ERROR(time_a.status());
   RETURN_IF_ERROR(time_b.status());
@@ -49,41 +49,36 @@ struct Ratios {                                     // One of each a repetition.
   std::vector<double> two_engines_to_one;           // Of tokens a second, all together.
 };
 
-class Contest {
- public:
-  static absl::StatusOr<Contest> Create(const EngineOptions& options, const BenchmarkOptions& benchmark) {
-    ASSIGN_OR_RETURN(TimedEngine one, Load(options, benchmark, 1));
-    ASSIGN_OR_RETURN(TimedEngine other, Load(options, benchmark, 1));
-    ASSIGN_OR_RETURN(TimedEngine two, Load(options, benchmark, 2));
-    ASSIGN_OR_RETURN(TimedEngine three, Load(options, benchmark, 3));
-    return Contest{std::move(one), std::move(other), std::move(two), std::move(three)};
-  }
+struct Engines { TimedEngine one, another_one, two, three; };   // By the threads asked for.
 
-  absl::Status Repeat(Ratios& ratios) {
-    ASSIGN_OR_RETURN(const double prompt_one, one_.benchmark.TimePrompt());
-    ASSIGN_OR_RETURN(const double prompt_two, two_.benchmark.TimePrompt());
-    ASSIGN_OR_RETURN(const double prompt_three, three_.benchmark.TimePrompt());
-    ASSIGN_OR_RETURN(const double together, GenerateTogether(one_.benchmark, other_.benchmark));
-    ASSIGN_OR_RETURN(const GenerationTime two, two_.benchmark.TimeGeneration());
-    ASSIGN_OR_RETURN(const GenerationTime three, three_.benchmark.TimeGeneration());
-    ratios.prompt_two_to_one.push_back(prompt_one / prompt_two);
-    ratios.prompt_three_to_two.push_back(prompt_three / prompt_two);
-    ratios.generation_three_to_two.push_back(three.Total() / two.Total());
-    ratios.two_engines_to_one.push_back(2 * two.Total() / together);
-    return absl::OkStatus();
-  }
+absl::StatusOr<Engines> LoadAll(const EngineOptions& options, const BenchmarkOptions& benchmark) {
+  ASSIGN_OR_RETURN(TimedEngine one, Load(options, benchmark, 1));
+  ASSIGN_OR_RETURN(TimedEngine another_one, Load(options, benchmark, 1));
+  ASSIGN_OR_RETURN(TimedEngine two, Load(options, benchmark, 2));
+  ASSIGN_OR_RETURN(TimedEngine three, Load(options, benchmark, 3));
+  return Engines{std::move(one), std::move(another_one), std::move(two), std::move(three)};
+}
 
- private:
-  Contest(TimedEngine one, TimedEngine other, TimedEngine two, TimedEngine three)
-      : one_(std::move(one)), other_(std::move(other)), two_(std::move(two)), three_(std::move(three)) {}
-
-  TimedEngine one_, other_, two_, three_;
-};
+absl::Status Repeat(Engines& engines, Ratios& ratios) {
+  ASSIGN_OR_RETURN(const double prompt_one, engines.one.benchmark.TimePrompt());
+  ASSIGN_OR_RETURN(const double prompt_two, engines.two.benchmark.TimePrompt());
+  ASSIGN_OR_RETURN(const double prompt_three, engines.three.benchmark.TimePrompt());
+  ASSIGN_OR_RETURN(const double together, GenerateTogether(engines.one.benchmark, engines.another_one.benchmark));
+  ASSIGN_OR_RETURN(const GenerationTime two, engines.two.benchmark.TimeGeneration());
+  ASSIGN_OR_RETURN(const GenerationTime three, engines.three.benchmark.TimeGeneration());
+  ratios.prompt_two_to_one.push_back(prompt_one / prompt_two);
+  ratios.prompt_three_to_two.push_back(prompt_three / prompt_two);
+  ratios.generation_three_to_two.push_back(three.Total() / two.Total());
+  ratios.two_engines_to_one.push_back(2 * two.Total() / together);
+  return absl::OkStatus();
+}
 
 double CpuMillis() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  const auto millis = [](const timeval& time) { return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec); };
+  const auto millis = [](const timeval& time) {
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
+  };
   return millis(usage.ru_utime) + millis(usage.ru_stime);
 }
 
@@ -95,7 +90,9 @@ double IdleCpuMillis(int seconds) {
   return CpuMillis() - begin;
 }
 
-ThreadFigure Once(const std::string& name, double value, double limit) { return {name, {value, value, value}, /*at_least=*/false, limit}; }
+ThreadFigure Once(const std::string& name, double value, double limit) {
+  return {name, {value, value, value}, /*at_least=*/false, limit};
+}
 
 }  // namespace
 
@@ -103,12 +100,12 @@ absl::StatusOr<std::vector<ThreadFigure>> MeasureThreads(EngineOptions options, 
   ASSIGN_OR_RETURN(const CpuLimit limit, CpuLimit::Create(kThreadFigureCpus));
   options.threads = kThreadFigureCpus;
   ASSIGN_OR_RETURN(const Overhead overhead, MeasureOverhead(options, benchmark, repetitions));
-  ASSIGN_OR_RETURN(Contest contest, Contest::Create(options, benchmark));
+  ASSIGN_OR_RETURN(Engines engines, LoadAll(options, benchmark));
   Ratios ratios, warm_up;
-  RETURN_IF_ERROR(contest.Repeat(warm_up));
+  RETURN_IF_ERROR(Repeat(engines, warm_up));
   Progress progress("repetitions", repetitions);
   for (int i = 0; i < repetitions; ++i) {
-    RETURN_IF_ERROR(contest.Repeat(ratios));
+    RETURN_IF_ERROR(Repeat(engines, ratios));
     progress.Update(i + 1);
   }
   return std::vector<ThreadFigure>{
