@@ -16,7 +16,8 @@ namespace tessera {
 
 int AvailableCpus();  // At least 1.
 
-// Keeps a thread, and those it starts meanwhile, on the first of the CPUs it may run on. REQUIRES: ends on the thread that made it.
+// Keeps a thread, and those it starts meanwhile, on the first of the CPUs it may run on.
+// REQUIRES: ends on the thread that made it.
 class CpuLimit {
  public:
   // FailedPrecondition (found, expected) if there are not so many, or the system does not allow it.

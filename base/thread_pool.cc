@@ -107,8 +107,8 @@ struct ThreadPool::State {
   alignas(kCacheLine) std::atomic<int> sleepers{0};
   alignas(kCacheLine) std::atomic<bool> running{false};
   alignas(kCacheLine) std::atomic<int64_t> working_nanos{0};
-  // Where each worker began its last body, and whether two did on one CPU: because there are fewer CPUs, now or from the start, or
-  // other processes have them. Then spinning holds up the very thread that is waited for. Guesses: relaxed, stored when they change.
+  // Where each worker began its last body, and whether two did on one CPU: because there are fewer CPUs, or other processes have
+  // them. Then spinning holds up the very thread that is waited for. Guesses: relaxed, and stored only when they change.
   alignas(kCacheLine) std::array<std::atomic<int>, kMaxThreads> cpu_of;
   std::atomic<bool> crowded{false};
 

@@ -8,8 +8,8 @@
 //   });
 //
 // The caller is worker 0. Workers spin for about 100 microseconds after a Run and then sleep, so an idle pool costs nothing.
-// Every thread asked for takes part in every Run, also where there are fewer CPUs. That is right but slow: each barrier waits until
-// the system has given each thread a turn. So ask for no more than AvailableCpus(), and Resize when that has changed.
+// Every thread takes part in every Run, also where there are fewer CPUs. Then each barrier waits until the system has given each
+// thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
 // Threads: one Run at a time; Barrier only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
 #pragma once
 
@@ -38,8 +38,8 @@ class ThreadPool {
   // As if the pool had been made with so many. REQUIRES: as the constructor; no Run is under way.
   void Resize(int threads);
 
-  // Where the time of Runs goes, in nanoseconds. What is left of threads() x runs the threads waited: to be woken, at barriers, and
-  // for the last one at the end. Waiting for a thread that has more to do than the others is waiting, too.
+  // Where the time of Runs goes, in nanoseconds. What working leaves of threads() x runs, the threads waited: to be woken, at
+  // barriers, and for the last one at the end. Waiting for a thread that has more to do than the others is waiting, too.
   struct Times {
     int64_t runs = 0;     // From call to return.
     int64_t working = 0;  // Of all threads together, inside bodies and outside barriers.

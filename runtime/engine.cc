@@ -34,7 +34,8 @@ absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
   }
   const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
   if (options.threads > cpus) {
-    LOG_FIRST_N(WARNING, 1) << "--threads: found " << options.threads << ", takes " << cpus << ", one for each CPU that may be used";
+    LOG_FIRST_N(WARNING, 1) << "--threads: found " << options.threads << ", takes " << cpus
+                            << ", one for each CPU that may be used";
   }
   return options.threads == 0 ? cpus : std::min(options.threads, cpus);
 }

@@ -41,7 +41,7 @@ absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
 
 struct EngineOptions {
   std::string model_path;
-  int threads = 0;                   // At most; 0: one for each CPU. There are never more than CPUs that it may run on (ThreadsOf).
+  int threads = 0;                   // At most; 0: one for each CPU. Never more than there are CPUs to run on (ThreadsOf).
   int context = 0;                   // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
   ComputePath path = ComputePath::kFast;
   std::string kernels = "auto";      // See KernelPathFromName.
@@ -57,8 +57,8 @@ struct EngineOptions {
 };
 constexpr int kDefaultContext = 8192;
 
-// The threads an engine of these options computes with: at most as many as AvailableCpus() finds now, which is said once in the log
-// where it is fewer than asked for. InvalidArgument (--threads, found, expected) out of range.
+// The threads an engine of these options computes with: at most as many as AvailableCpus() finds now. The first time they are
+// fewer than asked for, the log says so. InvalidArgument (--threads, found, expected) out of range.
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
 // The positions its sessions have together; InvalidArgument (--context, found, expected) out of range.
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);

@@ -4,10 +4,10 @@
 //   RETURN_IF_ERROR(WriteOutput(OverheadText(overhead)));
 //
 // One engine generates one text over and over. Of three tokens one is recorded in a timeline, one has its threads' working time
-// counted, one is left alone: all kinds see the same machine, the same memory and equally long caches. Tokens during which something
-// else got the CPU of a thread are left out, unless that is so for all. Waiting is all time inside ThreadPool::Run that a thread does
-// not work (ThreadPool::Times), to be woken, at barriers and for the last, also because another has more to do; the mean of all
-// threads. Errors are those of loading and running. Threads: one at a time.
+// counted, one is left alone: all kinds see the same machine, the same memory and equally long caches. Tokens during which
+// something else got the CPU of a thread are left out, unless that is so for all. Waiting is all time inside ThreadPool::Run that a
+// thread does not work (ThreadPool::Times): to be woken, at barriers and for the last, also because another has more to do. It is
+// the mean of all threads. Errors are those of loading and running. Threads: one at a time.
 #pragma once
 
 #include <string>

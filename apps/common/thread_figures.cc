@@ -96,7 +96,8 @@ ThreadFigure Once(const std::string& name, double value, double limit) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ThreadFigure>> MeasureThreads(EngineOptions options, const BenchmarkOptions& benchmark, int repetitions) {
+absl::StatusOr<std::vector<ThreadFigure>> MeasureThreads(EngineOptions options, const BenchmarkOptions& benchmark,
+                                                        int repetitions) {
   ASSIGN_OR_RETURN(const CpuLimit limit, CpuLimit::Create(kThreadFigureCpus));
   options.threads = kThreadFigureCpus;
   ASSIGN_OR_RETURN(const Overhead overhead, MeasureOverhead(options, benchmark, repetitions));

@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(ThreadFiguresText(figures)));
 //
-// Runs on kThreadFigureCpus of the CPUs that it may use, whatever options.threads says. Engines of one, one, two and three threads are
-// loaded at the same time and take turns; ratios are taken within a repetition. Errors are those of loading and running, and
+// Runs on kThreadFigureCpus of the CPUs that it may use, whatever options.threads says. Engines of one, one, two and three threads
+// are loaded at the same time and take turns; ratios are taken within a repetition. Errors are those of loading and running, and
 // FailedPrecondition where there are fewer CPUs. Threads: one at a time.
 #pragma once
 
@@ -30,7 +30,8 @@ struct ThreadFigure {
 };
 
 // Takes `repetitions` seconds for the idle engines. REQUIRES: at least 1 prompt token and kOverheadTokens generated ones.
-absl::StatusOr<std::vector<ThreadFigure>> MeasureThreads(EngineOptions options, const BenchmarkOptions& benchmark, int repetitions);
+absl::StatusOr<std::vector<ThreadFigure>> MeasureThreads(EngineOptions options, const BenchmarkOptions& benchmark,
+                                                        int repetitions);
 
 std::string ThreadFiguresText(const std::vector<ThreadFigure>& figures);
 void WriteThreadFigures(JsonWriter& json, const std::vector<ThreadFigure>& figures);   // An array.

@@ -213,7 +213,8 @@ TEST(Bench, OverheadAddsUp) {
     EXPECT_GT(*overhead.Double("working_us"), 0);
     EXPECT_GE(*overhead.Double("waiting_us"), 0);
     EXPECT_GT(*overhead.Double("total_counted_us"), *overhead.Double("working_us"));
-    EXPECT_NEAR(*overhead.Double("not_working_share"), 1 - *overhead.Double("working_us") / *overhead.Double("total_counted_us"), 1e-4);
+    const double working_share = *overhead.Double("working_us") / *overhead.Double("total_counted_us");
+    EXPECT_NEAR(*overhead.Double("not_working_share"), 1 - working_share, 1e-4);
   }
 }
 

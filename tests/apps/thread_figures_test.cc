@@ -15,8 +15,8 @@ namespace {
 
 TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
   if (AvailableCpus() < kThreadFigureCpus) GTEST_SKIP() << "takes two CPUs";
-  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--thread_figures", "--json", "--repetitions=1",
-                                                   "--prompt_tokens=16", "--generate_tokens=6"});
+  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--thread_figures", "--json",
+                                                   "--repetitions=1", "--prompt_tokens=16", "--generate_tokens=6"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_TRUE(absl::StrContains(ended.errors, "--threads: found 3, takes 2")) << ended.errors;
   const JsonValue report = *JsonValue::Parse(ended.output);

@@ -123,7 +123,7 @@ TEST(ThreadPool, EveryThreadTakesPartAlsoWhereThereAreFewerCpus) {
   }
 }
 
-// As where another process has the second CPU. Spinning as long as where each has a CPU of its own, it would take 50 us a barrier.
+// As where another process has the second CPU. Spinning as long as threads with a CPU each, they would take 50 us a barrier.
 TEST(ThreadPool, ThreadsOnOneCpuSoonGiveItToEachOther) {
   const absl::StatusOr<CpuLimit> limit = CpuLimit::Create(1);
   ASSERT_TRUE(limit.ok()) << limit.status();
@@ -168,7 +168,7 @@ TEST(ThreadPool, TimesAreOfWorkAndNotOfWaiting) {
     const ThreadPool::Times times = pool.times();
     EXPECT_GE(times.runs, 40'000'000);
     EXPECT_GE(times.working, 40'000'000);
-    EXPECT_LE(times.working, times.runs + 10'000'000 * (threads - 1)) << "of " << threads << ", all but one waited nearly all the time";
+    EXPECT_LE(times.working, times.runs + 10'000'000 * (threads - 1)) << "all but one of " << threads << " waited";
     pool.CountTimes(false);
     pool.Run(body);
     EXPECT_EQ(pool.times().runs, 0);
