@@ -7,6 +7,7 @@
 #   check-NAME     builds and runs the tests of NAME: one program from tests/NAME/*_test.cc, in ctest under the label NAME
 include(tessera-find)
 include(TesseraKernels)
+include(TesseraProtos)
 include(TesseraInstall)
 
 macro(tessera_layer name)
@@ -57,18 +58,21 @@ function(tessera_create layer)
 endfunction()
 
 # No path of this machine gets into what is installed by way of __FILE__.
-set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
+set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/ -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
+  -fmacro-prefix-map=${TESSERA_GENERATED_DIR}/=)
 
 # Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
 # static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
 function(tessera_create_library layer)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.cc)
   tessera_kernels(sources)
+  tessera_protos(${layer} sources)
   set(hidden ${sources})
   list(FILTER hidden INCLUDE REGEX "/(internal|kernels)/")
   set_property(SOURCE ${hidden} APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
   add_library(tessera_${layer}_objects OBJECT ${sources})
   set_target_properties(tessera_${layer}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
+  target_include_directories(tessera_${layer}_objects PRIVATE ${TESSERA_GENERATED_DIR})
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})

@@ -14,12 +14,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
   libpcre2-dev nlohmann-json3-dev libeigen3-dev     # tokenizers, JSON, reference operators
-  libgtest-dev                                      # tests
+  liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
+  libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
-  g++ cmake ninja-build pkg-config                  # build
+  g++ cmake ninja-build pkg-config protobuf-compiler   # build
   "${libraries[@]}"
-  python3 python3-pip ca-certificates               # checks, fetching models
+  python3 python3-pip ca-certificates                  # checks, fetching models
 )
 for argument in "$@"; do
   case $argument in

@@ -1,0 +1,66 @@
+// A file read in aligned blocks, several at a time, past the page cache where the system lets us.
+//
+//   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice("model.tsr", {.buffers = arena.bytes()}));   // open_block_device.h
+//   BlockDevice& device = *opened.device;
+//   RETURN_IF_ERROR(device.Submit({.offset = 0, .out = arena.bytes().first(1 << 20), .tag = 7}));
+//   std::vector<BlockDevice::Completion> done;
+//   RETURN_IF_ERROR(device.Wait(done));              // done[0]: tag 7, and how many bytes came or what went wrong
+//
+// A device reports what the system said and no more: fewer bytes than asked, EINTR, EIO. What to do about it is BlockReader's
+// business (block_reader.h), which most callers want instead.
+// Threads: any thread may open it; from the first Submit on, one thread submits, waits and destroys it. Destroying it waits for what is
+// in flight: until then the system may write into the buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace tessera {
+
+class BlockDevice {
+ public:
+  // Every offset, size and address is a multiple of this. Some systems would do with 512; none that we read past the page cache on
+  // needs more.
+  static constexpr int64_t kAlignment = 4096;
+
+  struct Read {
+    int64_t offset;             // In the file.
+    absl::Span<std::byte> out;  // Not empty. Must stay until the read completes.
+    uint64_t tag;               // Comes back with the completion.
+  };
+  struct Completion {
+    uint64_t tag;
+    int64_t result;  // Bytes read, perhaps fewer than asked for and no multiple of kAlignment; 0 at the end of the file; -errno.
+  };
+
+  virtual ~BlockDevice() = default;
+  virtual const std::string& path() const = 0;
+  virtual absl::string_view kind() const = 0;  // For reports: "io_uring", "pread", "buffered".
+  virtual int64_t size() const = 0;            // Of the file, when it was opened.
+  virtual int depth() const = 0;               // The most reads in flight at once.
+
+  // Starts a read. An error means that this device can read no more; errors of a read come with its completion.
+  // REQUIRES: fewer than depth() in flight, alignment as above.
+  virtual absl::Status Submit(const Read& read) = 0;
+
+  // Waits until a read completes and appends all that have, in any order. An error, as for Submit.
+  // REQUIRES: something is in flight.
+  virtual absl::Status Wait(std::vector<Completion>& done) = 0;
+
+  // Reads by another way, through the page cache (which it leaves as it was) and in this call: what a read that failed or whose
+  // checksum is wrong is compared with. Bytes read, or -errno. May be called while reads are in flight.
+  virtual int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) = 0;
+
+  // Whether the file still is what was opened: FailedPrecondition (path, what changed, from what to what) if it was written to or
+  // became shorter or longer. A file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed.
+  // Costs about a microsecond.
+  virtual absl::Status CheckUnchanged() = 0;
+};
+
+}  // namespace tessera
