@@ -1,8 +1,8 @@
-# tessera_protos(LAYER SOURCES): generates C++ of every LAYER/*.proto and appends it to the list SOURCES. The layer's .cc files (and
+# tessera_protos(LAYER LIST): generates C++ of every LAYER/*.proto and appends it to LIST. The layer's .cc files (and
 # its headers in internal/, which are not installed) include it as "tessera/LAYER/NAME.pb.h".
 set(TESSERA_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
-function(tessera_protos layer sources)
+function(tessera_protos layer list)
   file(GLOB protos CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/${layer} ${PROJECT_SOURCE_DIR}/${layer}/*.proto)
   if(NOT protos)
     return()
@@ -19,7 +19,7 @@ function(tessera_protos layer sources)
       COMMAND ${TESSERA_PROTOC} --proto_path=${PROJECT_BINARY_DIR}/include --cpp_out=${TESSERA_GENERATED_DIR} tessera/${layer}/${proto}
       DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/${proto} COMMENT "protoc ${layer}/${proto}" VERBATIM)
     set_property(SOURCE ${generated}.cc APPEND PROPERTY COMPILE_OPTIONS -w -fvisibility=hidden)  # Warnings are protoc's to heed.
-    list(APPEND ${sources} ${generated}.cc)
+    list(APPEND ${list} ${generated}.cc)
   endforeach()
-  return(PROPAGATE ${sources})
+  return(PROPAGATE ${list})
 endfunction()
