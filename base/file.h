@@ -37,6 +37,8 @@ class RandomAccessFile {
   // says if it cannot read. REQUIRES: offset >= 0.
   absl::Status Read(int64_t offset, absl::Span<std::byte> out) const;
 
+  int descriptor() const { return descriptor_; }  // For what else a system can do with an open file. It is closed with this.
+
  private:
   RandomAccessFile(std::string path, int descriptor, int64_t size) : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
 

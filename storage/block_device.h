@@ -53,13 +53,13 @@ class BlockDevice {
   // REQUIRES: something is in flight.
   virtual absl::Status Wait(std::vector<Completion>& done) = 0;
 
-  // Reads by another way, through the page cache (which it leaves as it was) and in this call: what a read that failed or whose
-  // checksum is wrong is compared with. Bytes read, or -errno. May be called while reads are in flight.
+  // Reads by another way, through the page cache (and out of it again) and within this call: the second chance of a read that was
+  // refused or whose checksum is wrong. Bytes read, or -errno. May be called while reads are in flight.
   virtual int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) = 0;
 
   // Whether the file still is what was opened: FailedPrecondition (path, what changed, from what to what) if it was written to or
-  // became shorter or longer. A file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed.
-  // Costs about a microsecond.
+  // became shorter or longer; also if it was renamed or its permissions changed, which the times it keeps do not tell from writing. A
+  // file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed. Takes about a microsecond.
   virtual absl::Status CheckUnchanged() = 0;
 };
 

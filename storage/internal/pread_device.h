@@ -1,0 +1,40 @@
+// Reads with pread on a few threads, past the page cache or through it.
+//
+//   auto device = std::make_unique<PreadDevice>(std::move(file), /*depth=*/8);
+//
+// Past it if the file was opened so: kind "pread". Else "buffered": what was read is dropped from the page cache at once.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tessera/storage/internal/file_device.h"
+
+namespace tessera {
+
+class PreadDevice : public FileDevice {
+ public:
+  // direct: past the page cache. REQUIRES: then file.direct() >= 0; depth > 0.
+  PreadDevice(DeviceFile file, bool direct, int depth);
+  ~PreadDevice() override;
+
+  absl::string_view kind() const override { return direct_ ? "pread" : "buffered"; }
+  absl::Status Submit(const Read& read) override;
+  absl::Status Wait(std::vector<Completion>& done) override;
+
+ private:
+  void Work();
+
+  const bool direct_;
+  std::mutex mutex_;                    // Guards what follows.
+  std::condition_variable asked_, came_;
+  std::deque<Read> waiting_;
+  std::vector<Completion> done_;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,80 @@
+#include "tessera/storage/open_block_device.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "glog/logging.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/storage/internal/io_uring_device.h"
+#include "tessera/storage/internal/pread_device.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostDepth = 4096;
+
+constexpr absl::string_view kNames[] = {"auto", "io_uring", "pread", "buffered"};  // In the order of IoKind.
+
+// FailedPrecondition: this kind is not to be had. The file is opened anew for each kind: which one it is open for, it is verified for.
+absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const OpenOptions& options) {
+  ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
+  OpenedDevice opened;
+  if (kind == IoKind::kBuffered) {
+    opened.device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/false, options.depth);
+  } else if (file.direct() < 0) {
+    return absl::FailedPreconditionError(file.not_direct());
+  } else if (kind == IoKind::kPread) {
+    opened.device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/true, options.depth);
+  } else {
+    RETURN_IF_ERROR(ProbeIoUring());
+    ASSIGN_OR_RETURN(std::unique_ptr<IoUringDevice> device, IoUringDevice::Create(std::move(file), options.depth, options.buffers));
+    opened.reason = device->setup();
+    opened.device = std::move(device);
+  }
+  return opened;
+}
+
+// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there only those who
+// name it get it.
+std::vector<IoKind> Candidates(IoKind asked) {
+  if (asked != IoKind::kAuto) return {asked};
+#ifdef __ANDROID__
+  return {IoKind::kPread, IoKind::kBuffered};
+#else
+  return {IoKind::kIoUring, IoKind::kPread, IoKind::kBuffered};
+#endif
+}
+
+}  // namespace
+
+absl::StatusOr<IoKind> ParseIoKind(absl::string_view name) {
+  const auto* const found = absl::c_find(kNames, name);
+  if (found == std::end(kNames)) {
+    return absl::InvalidArgumentError(absl::StrCat("--io: found ", name, ", expected one of ", absl::StrJoin(kNames, ", ")));
+  }
+  return static_cast<IoKind>(found - std::begin(kNames));
+}
+
+absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options) {
+  CHECK(options.depth >= 1 && options.depth <= kMostDepth) << "depth: found " << options.depth;
+  std::vector<std::string> reasons;  // Why nothing better, once each.
+  for (const IoKind kind : Candidates(options.io)) {
+    absl::StatusOr<OpenedDevice> opened = OpenAs(kind, path, options);
+    if (opened.ok()) {
+      if (!opened->reason.empty()) reasons.push_back(std::move(opened->reason));
+      opened->reason = absl::StrCat(opened->device->kind(), reasons.empty() ? "" : ": ", absl::StrJoin(reasons, "; "));
+      LOG(INFO) << path << ": read with " << opened->reason;
+      return opened;
+    }
+    if (!absl::IsFailedPrecondition(opened.status())) return opened.status();
+    const std::string reason(opened.status().message());
+    if (reasons.empty() || reasons.back() != reason) reasons.push_back(reason);
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": --io=", kNames[static_cast<int>(options.io)], ": ", absl::StrJoin(reasons, "; ")));
+}
+
+}  // namespace tessera
