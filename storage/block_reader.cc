@@ -1,0 +1,256 @@
+#include "tessera/storage/block_reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostInterruptions = 100;                   // With the pauses below: about a second.
+constexpr int64_t kFirstPause = 10'000, kLongestPause = 10'000'000;  // Nanoseconds.
+constexpr int kMostErrors = 3;
+// Kernels before 5.15 answer EAGAIN to larger direct reads, however often they are asked.
+constexpr int64_t kMostAfterEagain = int64_t{1} << 20;
+
+int64_t Pause(int interruptions) {  // The n-th is twice as long as the one before.
+  return std::min(kLongestPause, kFirstPause << std::min(interruptions - 1, 20));
+}
+
+bool IsInterruption(int error) { return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM; }
+
+}  // namespace
+
+BlockReader::BlockReader(BlockDevice& device, Options options)
+    : device_(device), options_(std::move(options)), in_flight_(device.depth()) {
+  CHECK(options_.block_bytes > 0 && options_.block_bytes % BlockDevice::kAlignment == 0) << options_.block_bytes;
+  if (!options_.sleep) {
+    options_.sleep = [](int64_t nanos) { std::this_thread::sleep_for(std::chrono::nanoseconds(nanos)); };
+  }
+  for (int tag = device.depth() - 1; tag >= 0; --tag) free_tags_.push_back(tag);
+}
+
+BlockReader::~BlockReader() { Drain(); }
+
+void BlockReader::Drain() {
+  std::vector<BlockDevice::Completion> done;
+  while (free_tags_.size() < in_flight_.size()) {
+    const absl::Status status = device_.Wait(done);
+    LOG_IF(ERROR, !status.ok()) << "buffers may still be written to: " << status;
+    if (!status.ok()) break;
+    for (const BlockDevice::Completion& completion : done) free_tags_.push_back(completion.tag);
+    done.clear();
+  }
+}
+
+void BlockReader::Start(const Extent& extent) {
+  const int64_t bytes = static_cast<int64_t>(extent.out.size());
+  CHECK(extent.offset >= 0 && extent.offset <= device_.size() && bytes <= device_.size() - extent.offset)
+      << device_.path() << ": " << bytes << " bytes at " << extent.offset << " of " << device_.size();
+  const auto reading = extents_.insert(extents_.end(), {extent, 0, device_status_});
+  for (int64_t done = 0; done < bytes && device_status_.ok(); done += options_.block_bytes) {
+    waiting_.push_back({reading, extent.offset + done, extent.out.subspan(done, options_.block_bytes)});
+    ++reading->blocks_left;
+  }
+  if (reading->blocks_left == 0) {
+    finished_.push_back({extent.id, reading->status});
+    extents_.erase(reading);
+  }
+}
+
+BlockReader::Finished BlockReader::Next() {
+  while (true) {
+    if (std::optional<Finished> finished = Step()) return *std::move(finished);
+  }
+}
+
+std::optional<BlockReader::Finished> BlockReader::Step() {
+  CHECK_GT(unfinished(), 0) << device_.path();
+  if (finished_.empty()) {
+    Submit();
+    if (free_tags_.size() < in_flight_.size()) {
+      Collect();
+    } else {
+      AwaitDelayed();
+    }
+  }
+  if (finished_.empty()) return std::nullopt;
+  Finished finished = std::move(finished_.front());
+  finished_.pop_front();
+  return finished;
+}
+
+// For when nothing is in flight: blocks that were interrupted, or none at all if the device failed.
+void BlockReader::AwaitDelayed() {
+  if (delayed_.empty()) return;
+  int64_t soonest = INT64_MAX;
+  for (const Block& block : delayed_) soonest = std::min(soonest, block.not_before);
+  const int64_t nanos = soonest - options_.clock->NowNanos();
+  if (nanos <= 0) return;
+  options_.sleep(nanos);
+  counters_.wait_nanos += nanos;
+}
+
+void BlockReader::Submit() {
+  if (!delayed_.empty()) {
+    const int64_t now = options_.clock->NowNanos();
+    const auto ready = std::stable_partition(delayed_.begin(), delayed_.end(), [&](const Block& b) { return b.not_before > now; });
+    waiting_.insert(waiting_.begin(), ready, delayed_.end());
+    delayed_.erase(ready, delayed_.end());
+  }
+  while (!free_tags_.empty() && !waiting_.empty()) {
+    const uint64_t tag = free_tags_.back();
+    const Block& block = in_flight_[tag] = waiting_.front();
+    const absl::Status status = device_.Submit({block.offset + block.done, block.out.subspan(block.done, block.most), tag});
+    if (!status.ok()) return FailAll(status);
+    waiting_.pop_front();
+    free_tags_.pop_back();
+    ++counters_.reads;
+  }
+}
+
+// What came makes room at the device, and that is used before anything is checked: checking takes time.
+void BlockReader::Collect() {
+  std::vector<BlockDevice::Completion> done;
+  const int64_t begin = options_.clock->NowNanos();
+  const absl::Status status = device_.Wait(done);
+  counters_.wait_nanos += options_.clock->NowNanos() - begin;
+  std::vector<Block> whole;
+  for (const BlockDevice::Completion& completion : done) {
+    Block block = in_flight_[completion.tag];
+    free_tags_.push_back(completion.tag);
+    const Outcome outcome = block.reading->status.ok() ? Judge(block, completion.result) : Outcome::kFailed;
+    if (outcome == Outcome::kWhole) whole.push_back(block);
+    if (outcome == Outcome::kAgain) delayed_.push_back(block);
+    if (outcome == Outcome::kFailed) Finish(block);
+  }
+  if (!status.ok()) return FailAll(status);
+  Submit();
+  for (const Block& block : whole) {
+    if (device_status_.ok()) Check(block);
+  }
+}
+
+BlockReader::Outcome BlockReader::Judge(Block& block, int64_t result) {
+  const int64_t left = static_cast<int64_t>(block.out.size()) - block.done, asked = std::min(left, block.most);
+  CHECK_LE(result, asked) << device_.path() << ": more bytes than asked for";
+  if (result == left) return Outcome::kWhole;
+  return result >= 0 ? JudgeShort(block, result) : JudgeError(block, static_cast<int>(-result));
+}
+
+BlockReader::Outcome BlockReader::JudgeShort(Block& block, int64_t result) {
+  const int64_t aligned = result / BlockDevice::kAlignment * BlockDevice::kAlignment;
+  ++counters_.short_reads;
+  if (aligned > 0) {
+    block.done += aligned;
+    block.interruptions = block.errors = 0;
+    return Outcome::kAgain;
+  }
+  // Less than one aligned block: at the end of the file this is so each time.
+  if (result == 0 || ++block.errors == kMostErrors) return Fail(block, TooShort(block, block.offset + block.done + result));
+  return Outcome::kAgain;
+}
+
+BlockReader::Outcome BlockReader::JudgeError(Block& block, int error) {
+  if (IsInterruption(error)) {
+    ++counters_.interruptions;
+    if (++block.interruptions == kMostInterruptions) return Fail(block, Unreadable(block, error));
+    if (error == EAGAIN) block.most = kMostAfterEagain;
+    block.not_before = options_.clock->NowNanos() + Pause(block.interruptions);
+    return Outcome::kAgain;
+  }
+  ++counters_.io_errors;
+  if (error == EINVAL) {
+    const absl::Status status = ReadPlainly(block);
+    return status.ok() ? Outcome::kWhole : Fail(block, status);
+  }
+  if (error == EIO && ++block.errors < kMostErrors) return Outcome::kAgain;
+  return Fail(block, Unreadable(block, error));
+}
+
+BlockReader::Outcome BlockReader::Fail(const Block& block, absl::Status status) {
+  block.reading->status = std::move(status);
+  Drop(block.reading);
+  return Outcome::kFailed;
+}
+
+// A block is checked only if its extent may still succeed.
+void BlockReader::Check(const Block& block) {
+  if (!block.reading->status.ok() || !options_.check) return Finish(block);
+  absl::Status status = options_.check(block.offset, block.out);
+  if (!status.ok()) {
+    ++counters_.mismatches;
+    status = ReadPlainly(block);
+    if (status.ok()) {
+      status = options_.check(block.offset, block.out);
+      if (!status.ok()) {
+        ++counters_.mismatches;
+        status = absl::Status(status.code(), absl::StrCat(Where(block), ": ", status.message()));
+      }
+    }
+  }
+  if (!status.ok()) Fail(block, std::move(status));
+  Finish(block);
+}
+
+absl::Status BlockReader::ReadPlainly(const Block& block) {
+  ++counters_.plain_reads;
+  int interruptions = 0;
+  for (size_t done = 0; done < block.out.size();) {
+    const int64_t result = device_.ReadPlain(block.offset + static_cast<int64_t>(done), block.out.subspan(done));
+    if (result == 0) return TooShort(block, block.offset + static_cast<int64_t>(done));
+    if (result > 0) {
+      done += result;
+    } else if (!IsInterruption(static_cast<int>(-result)) || ++interruptions == kMostInterruptions) {
+      return Unreadable(block, static_cast<int>(-result));
+    } else {
+      options_.sleep(Pause(interruptions));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The block is done with, well or not; if it was the last of its extent, that is finished.
+void BlockReader::Finish(const Block& block) {
+  Reading& reading = *block.reading;
+  if (reading.status.ok()) counters_.bytes += static_cast<int64_t>(block.out.size());
+  if (--reading.blocks_left > 0) return;
+  finished_.push_back({reading.extent.id, std::move(reading.status)});
+  extents_.erase(block.reading);
+}
+
+void BlockReader::Drop(std::list<Reading>::iterator reading) {
+  const auto dropped = [&](const Block& block) { return block.reading == reading; };
+  reading->blocks_left -= static_cast<int64_t>(std::erase_if(waiting_, dropped) + std::erase_if(delayed_, dropped));
+}
+
+// The device reads no more: all that was started ends here, and what will be started ends at once.
+void BlockReader::FailAll(const absl::Status& status) {
+  device_status_ = status;
+  waiting_.clear();
+  delayed_.clear();
+  for (const Reading& reading : extents_) finished_.push_back({reading.extent.id, status});
+  extents_.clear();
+  Drain();
+}
+
+std::string BlockReader::Where(const Block& block) const {
+  return absl::StrCat(device_.path(), ": bytes ", block.offset, " to ", block.offset + static_cast<int64_t>(block.out.size()));
+}
+
+absl::Status BlockReader::TooShort(const Block& block, int64_t end) const {
+  return absl::DataLossError(absl::StrCat(Where(block), ": the file ends at byte ", end, ", expected ", device_.size()));
+}
+
+absl::Status BlockReader::Unreadable(const Block& block, int error) const {
+  return absl::UnavailableError(absl::StrCat(Where(block), ": cannot be read: ", std::strerror(error)));
+}
+
+}  // namespace tessera

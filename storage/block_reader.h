@@ -1,0 +1,135 @@
+// Reads extents of a file (units of weights, many blocks each) whole or with an error that says what and where; keeps the device busy.
+//
+//   BlockReader reader(*opened.device, {.check = check});          // check(offset, block): is this what should be there?
+//   reader.Start({.offset = 0, .out = arena.bytes().first(16 << 20), .id = 1});
+//   reader.Start({.offset = 16 << 20, .out = arena.bytes().subspan(16 << 20, 16 << 20), .id = 2});
+//   while (reader.unfinished() > 0) {
+//     const BlockReader::Finished finished = reader.Next();        // In any order; more may be started at any time.
+//     RETURN_IF_ERROR(finished.status);
+//   }
+//
+// What a device may do, and what comes of it:
+//   fewer bytes than asked            the rest is asked for, from the last aligned byte on
+//   EINTR, EAGAIN, EBUSY, ENOMEM      asked again after a pause that grows from 10 microseconds to 10 ms; after 100 times an error
+//   EINVAL                            read once by BlockDevice::ReadPlain
+//   EIO                               three tries
+//   nothing, before the end           an error at once: the file was cut short
+//   check says no                     read once by BlockDevice::ReadPlain and checked again
+// An error is Unavailable (path, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short, and
+// what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed. When an
+// extent is finished, nothing writes to its buffer any more.
+// Threads: that of the device, which must outlive this. Destroying it waits for what is in flight and forgets the rest.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "tessera/base/clock.h"
+#include "tessera/storage/block_device.h"
+
+namespace tessera {
+
+class BlockReader {
+ public:
+  struct Options {
+    int64_t block_bytes = int64_t{1} << 20;  // An extent is read and checked in blocks of this size; its last may be smaller.
+    // Called once with each block that came, on the thread of Step, while others are in flight. Null: all are taken as they are.
+    std::function<absl::Status(int64_t offset, absl::Span<const std::byte> block)> check;
+    const Clock* clock = &RealClock();
+    std::function<void(int64_t nanos)> sleep;  // Null: the thread sleeps. For tests with a clock of their own.
+  };
+  struct Extent {
+    int64_t offset;
+    absl::Span<std::byte> out;
+    uint64_t id;  // Comes back when it is finished.
+  };
+  struct Finished {
+    uint64_t id;
+    absl::Status status;
+  };
+  struct Counters {  // Since the beginning.
+    int64_t bytes = 0;          // Of blocks that came.
+    int64_t reads = 0;          // Asked of the device.
+    int64_t short_reads = 0;
+    int64_t interruptions = 0;  // EINTR, EAGAIN, EBUSY, ENOMEM.
+    int64_t io_errors = 0;      // All others.
+    int64_t plain_reads = 0;    // Blocks read by ReadPlain.
+    int64_t mismatches = 0;     // Times that `check` said no.
+    int64_t wait_nanos = 0;     // Spent waiting for the device.
+  };
+
+  // REQUIRES: block_bytes > 0 and a multiple of BlockDevice::kAlignment.
+  BlockReader(BlockDevice& device, Options options);
+  explicit BlockReader(BlockDevice& device) : BlockReader(device, Options()) {}
+  ~BlockReader();
+  BlockReader(const BlockReader&) = delete;
+  BlockReader& operator=(const BlockReader&) = delete;
+
+  // Reads the extent after those started before. Returns at once. REQUIRES: it lies within the file; offset, size and address are
+  // multiples of BlockDevice::kAlignment.
+  void Start(const Extent& extent);
+
+  int64_t unfinished() const { return static_cast<int64_t>(extents_.size() + finished_.size()); }  // Started, not handed out.
+
+  // Gives the device all it can take and waits until something happens: some blocks came, perhaps an extent is finished.
+  // REQUIRES: unfinished() > 0.
+  std::optional<Finished> Step();
+  // The same until an extent is finished.
+  Finished Next();
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Reading {  // An extent.
+    Extent extent;
+    int64_t blocks_left;
+    absl::Status status;  // Once it is not OK, its blocks that are not in flight are dropped.
+  };
+  struct Block {
+    std::list<Reading>::iterator reading;
+    int64_t offset;
+    absl::Span<std::byte> out;
+    int64_t done = 0;          // Bytes from the beginning that came.
+    int64_t most = INT64_MAX;  // Bytes to ask for at once.
+    int interruptions = 0, errors = 0;  // Since a byte came.
+    int64_t not_before = 0;    // On the clock.
+  };
+  enum class Outcome { kWhole, kAgain, kFailed };
+
+  void Submit();
+  void Drain();
+  void Collect();
+  void AwaitDelayed();
+  Outcome Judge(Block& block, int64_t result);
+  Outcome JudgeShort(Block& block, int64_t result);
+  Outcome JudgeError(Block& block, int error);
+  Outcome Fail(const Block& block, absl::Status status);
+  void Check(const Block& block);
+  absl::Status ReadPlainly(const Block& block);
+  void Finish(const Block& block);
+  void Drop(std::list<Reading>::iterator reading);
+  void FailAll(const absl::Status& status);
+  std::string Where(const Block& block) const;
+  absl::Status TooShort(const Block& block, int64_t end) const;
+  absl::Status Unreadable(const Block& block, int error) const;
+
+  BlockDevice& device_;
+  Options options_;
+  std::list<Reading> extents_;
+  std::deque<Block> waiting_;     // In the order in which they go to the device.
+  std::vector<Block> delayed_;    // Go before those, each at its time.
+  std::vector<Block> in_flight_;  // By tag; those in free_tags_ are none.
+  std::vector<uint64_t> free_tags_;
+  std::deque<Finished> finished_;
+  absl::Status device_status_;    // Not OK: the device reads no more.
+  Counters counters_;
+};
+
+}  // namespace tessera
