@@ -153,9 +153,11 @@ BlockReader::Outcome BlockReader::JudgeShort(Block& block, int64_t result) {
     block.interruptions = block.errors = 0;
     return Outcome::kAgain;
   }
-  // Less than one aligned block: at the end of the file this is so each time.
-  if (result == 0 || ++block.errors == kMostErrors) return Fail(block, TooShort(block, block.offset + block.done + result));
-  return Outcome::kAgain;
+  if (result == 0) return Fail(block, TooShort(block, block.offset + block.done));
+  // Too little to go on from. Where the file was cut short this is so each time, and the plain way finds out.
+  if (++block.errors < kMostErrors) return Outcome::kAgain;
+  const absl::Status status = ReadPlainly(block);
+  return status.ok() ? Outcome::kWhole : Fail(block, status);
 }
 
 BlockReader::Outcome BlockReader::JudgeError(Block& block, int error) {
@@ -245,8 +247,8 @@ std::string BlockReader::Where(const Block& block) const {
   return absl::StrCat(device_.path(), ": bytes ", block.offset, " to ", block.offset + static_cast<int64_t>(block.out.size()));
 }
 
-absl::Status BlockReader::TooShort(const Block& block, int64_t end) const {
-  return absl::DataLossError(absl::StrCat(Where(block), ": the file ends at byte ", end, ", expected ", device_.size()));
+absl::Status BlockReader::TooShort(const Block& block, int64_t from) const {
+  return absl::DataLossError(absl::StrCat(Where(block), ": the file gave nothing from byte ", from, " on, expected ", device_.size(), " bytes"));
 }
 
 absl::Status BlockReader::Unreadable(const Block& block, int error) const {

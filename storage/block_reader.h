@@ -9,7 +9,8 @@
 //   }
 //
 // What a device may do, and what comes of it:
-//   fewer bytes than asked            the rest is asked for, from the last aligned byte on
+//   fewer bytes than asked            the rest is asked for, from the last aligned byte on; at the third time that not one aligned
+//                                     byte came, by BlockDevice::ReadPlain
 //   EINTR, EAGAIN, EBUSY, ENOMEM      asked again after a pause that grows from 10 microseconds to 10 ms; after 100 times an error
 //   EINVAL                            read once by BlockDevice::ReadPlain
 //   EIO                               three tries
@@ -117,7 +118,7 @@ class BlockReader {
   void Drop(std::list<Reading>::iterator reading);
   void FailAll(const absl::Status& status);
   std::string Where(const Block& block) const;
-  absl::Status TooShort(const Block& block, int64_t end) const;
+  absl::Status TooShort(const Block& block, int64_t from) const;
   absl::Status Unreadable(const Block& block, int error) const;
 
   BlockDevice& device_;
