@@ -2,7 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -52,6 +55,37 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes, Pages pages
   }
   buffer.size_ = bytes;
   return buffer;
+}
+
+absl::Status AlignedBuffer::PrepareForDevices() {
+  if (data_ == nullptr) return absl::OkStatus();
+  const int64_t length = AlignUp(size_, PageOf(size_));
+  madvise(data_, length, MADV_DONTFORK);
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14. Says that memory ran out, where touching it would end the process.
+  if (madvise(data_, length, MADV_POPULATE_WRITE) == 0) return absl::OkStatus();
+  if (errno != EINVAL) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot back ", size_, " bytes with memory: ", std::strerror(errno)));
+  }
+#endif
+  for (int64_t i = 0; i < length; i += kAlignment) static_cast<volatile std::byte*>(data_)[i] = data_[i];
+  return absl::OkStatus();
+}
+
+int64_t AlignedBuffer::LargePageBytes() const {
+  std::FILE* const file = std::fopen("/proc/self/smaps", "re");
+  if (file == nullptr) return 0;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data_), end = begin + size_;
+  char line[256];
+  bool ours = false;  // Whether the lines are about a mapping that holds some of the buffer.
+  int64_t bytes = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    uintptr_t first, last;
+    int64_t kib;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &last) == 2) ours = first < end && begin < last;
+    if (ours && std::sscanf(line, "AnonHugePages: %" SCNd64 " kB", &kib) == 1) bytes += kib << 10;
+  }
+  std::fclose(file);
+  return std::min(bytes, size_);
 }
 
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept

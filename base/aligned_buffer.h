@@ -5,6 +5,11 @@
 //
 // Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. But a large page is backed whole when one
 // byte of it is touched, so memory that fills up slowly, here and there, is better off with Pages::kSmall. Thread-compatible.
+//
+// For a device that reads into it large pages matter more still (docs/storage.md):
+//
+//   RETURN_IF_ERROR(buffer.PrepareForDevices());
+//   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
 #pragma once
 
 #include <cstddef>
@@ -35,6 +40,14 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   absl::Span<std::byte> bytes() const { return {data_, static_cast<size_t>(size_)}; }
   template <typename T>
   T* as() const { return reinterpret_cast<T*>(data_); }
+
+  // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children, for a
+  // page that the child took over would miss what the device still writes. ResourceExhausted if the system has not that much memory.
+  absl::Status PrepareForDevices();
+
+  // How much of it lies on large pages. The system counts by mapping, so large buffers side by side may count for each other. 0 if it
+  // does not say.
+  int64_t LargePageBytes() const;
 
  private:
   std::byte* data_ = nullptr;

@@ -1,10 +1,17 @@
 #include "tessera/base/aligned_buffer.h"
 
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
+#include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 
@@ -17,6 +24,8 @@ absl::Status Example(int64_t bytes) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
   float* values = buffer.as<float>();
   values[0] = 1.5f;
+  RETURN_IF_ERROR(buffer.PrepareForDevices());
+  if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
   return absl::OkStatus();
 }
 
@@ -66,6 +75,53 @@ TEST(AlignedBuffer, MovingHandsTheMemoryOnAndLeavesAnEmptyBuffer) {
   EXPECT_EQ(b.data(), data);
   const AlignedBuffer c(std::move(b));
   EXPECT_EQ(c.data()[99], std::byte{7});
+}
+
+// The pages of a range that are backed by memory.
+int64_t BackedPages(const AlignedBuffer& buffer) {
+  std::vector<unsigned char> backed(buffer.size() / 4096);
+  EXPECT_EQ(mincore(buffer.data(), buffer.size(), backed.data()), 0);
+  return std::count_if(backed.begin(), backed.end(), [](unsigned char page) { return page & 1; });
+}
+
+TEST(AlignedBuffer, PreparedForDevicesItIsBackedBeforeItIsTouched) {
+  for (const AlignedBuffer::Pages pages : {AlignedBuffer::Pages::kLarge, AlignedBuffer::Pages::kSmall}) {
+    AlignedBuffer buffer = *AlignedBuffer::Allocate(6 * kMiB, pages);
+    EXPECT_EQ(BackedPages(buffer), 0);
+    ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());
+    EXPECT_EQ(BackedPages(buffer), 6 * kMiB / 4096);
+    EXPECT_TRUE(std::all_of(buffer.bytes().begin(), buffer.bytes().end(), [](std::byte b) { return b == std::byte{0}; }));
+  }
+  AlignedBuffer empty;
+  EXPECT_EQ(empty.PrepareForDevices(), absl::OkStatus());
+  EXPECT_EQ(empty.LargePageBytes(), 0);
+}
+
+TEST(AlignedBuffer, PreparingKeepsWhatItHolds) {
+  AlignedBuffer buffer = *AlignedBuffer::Allocate(100);
+  buffer.data()[99] = std::byte{7};
+  ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());
+  EXPECT_EQ(buffer.data()[99], std::byte{7});
+}
+
+TEST(AlignedBuffer, OnlySmallPagesWhereSmallPagesWereAskedFor) {
+  AlignedBuffer buffer = *AlignedBuffer::Allocate(8 * kMiB, AlignedBuffer::Pages::kSmall);
+  ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());
+  EXPECT_EQ(buffer.LargePageBytes(), 0);
+}
+
+// Sees what a forked child has of the buffer: nothing, so a touch is a fault.
+TEST(AlignedBuffer, PreparedForDevicesItIsNotInForkedChildren) {
+  AlignedBuffer buffer = *AlignedBuffer::Allocate(2 * kMiB);
+  ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());
+  const pid_t child = fork();
+  if (child == 0) {
+    unsigned char backed;
+    _exit(mincore(buffer.data(), 4096, &backed) != 0 && errno == ENOMEM ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
