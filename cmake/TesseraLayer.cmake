@@ -2,6 +2,7 @@
 #   LINKS          other layers, and third-party targets that its public headers need
 #   PRIVATE_LINKS  third-party targets that only its .cc files need
 #   HEADERS_OF     the same, but header-only, so nothing is left to link
+#   TEST_LINKS     third-party targets that only its tests need
 # tessera_build(NAMES): creates these layers (all if none is named), what they link, and their tests:
 #   tessera::NAME  the library, for others in this build (for apps: bin/tessera_X per apps/X.cc; apps/common/*.cc goes into each)
 #   check-NAME     builds and runs the tests of NAME: one program from tests/NAME/*_test.cc, in ctest under the label NAME
@@ -11,7 +12,7 @@ include(TesseraProtos)
 include(TesseraInstall)
 
 macro(tessera_layer name)
-  cmake_parse_arguments(tessera_${name} "" "" "LINKS;PRIVATE_LINKS;HEADERS_OF" ${ARGN})
+  cmake_parse_arguments(tessera_${name} "" "" "LINKS;PRIVATE_LINKS;HEADERS_OF;TEST_LINKS" ${ARGN})
   list(APPEND tessera_layers ${name})
 endmacro()
 
@@ -142,7 +143,10 @@ function(tessera_create_tests layer)
   tessera_kernels(fakes)
   set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # Made without an instruction set's flags.
   add_executable(tessera_${layer}_tests ${sources} ${fakes})
-  target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main)
+  foreach(target ${tessera_${layer}_TEST_LINKS})
+    tessera_need(${target})
+  endforeach()
+  target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main ${tessera_${layer}_TEST_LINKS})
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(tessera_${layer}_tests REUSE_FROM tessera_test_main)
   endif()

@@ -1,0 +1,89 @@
+// A file that somebody changes while it is read, whichever way: an extent comes as it should be or fails, and nothing crashes.
+#include <filesystem>
+#include <fstream>
+
+#include "gtest/gtest.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/storage/block_reader.h"
+#include "tessera/storage/open_block_device.h"
+#include "tessera/tests/fakes/random_file.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kPage = BlockDevice::kAlignment, kBlock = 4 * kPage, kExtent = 16 * kBlock, kExtents = 8;
+constexpr uint64_t kSeed = 31;
+
+class ChangingFile : public testing::TestWithParam<IoKind> {
+ protected:
+  void SetUp() override {
+    WriteRandomFile(path_, kExtents * kExtent, kSeed);
+    absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = GetParam()});
+    if (absl::IsFailedPrecondition(opened.status())) GTEST_SKIP() << opened.status();
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    device_ = std::move(opened->device);
+  }
+
+  // Reads all extents, and calls change() when the first has come. The statuses by id.
+  template <typename Change>
+  std::vector<absl::Status> ReadWhile(const Change& change) {
+    BlockReader reader(*device_, {.block_bytes = kBlock, .check = [](int64_t offset, absl::Span<const std::byte> block) {
+                                    return HoldsRandomBytes(block, offset, kSeed) ? absl::OkStatus() : absl::DataLossError("checksum");
+                                  }});
+    for (uint64_t id = 0; id < kExtents; ++id) {
+      reader.Start({static_cast<int64_t>(id) * kExtent, buffer_.bytes().subspan(id * kExtent, kExtent), id});
+    }
+    std::vector<absl::Status> statuses(kExtents);
+    while (reader.unfinished() > 0) {
+      const BlockReader::Finished finished = reader.Next();
+      statuses[finished.id] = finished.status;
+      if (finished.id == 0) change();
+    }
+    return statuses;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("weights");
+  AlignedBuffer buffer_ = *AlignedBuffer::Allocate(kExtents * kExtent);
+  std::unique_ptr<BlockDevice> device_;
+};
+
+TEST_P(ChangingFile, CutShortTheExtentsBeyondItsEndFail) {
+  const std::vector<absl::Status> statuses = ReadWhile([&] { std::filesystem::resize_file(path_, 5 * kExtent + 100); });
+  for (int id : {0, 1, 2, 3, 4}) EXPECT_EQ(statuses[id], absl::OkStatus());
+  for (int id : {5, 6, 7}) EXPECT_TRUE(absl::IsDataLoss(statuses[id])) << id << ": " << statuses[id];
+  EXPECT_TRUE(absl::IsFailedPrecondition(device_->CheckUnchanged()));
+}
+
+TEST_P(ChangingFile, OverwrittenInPlaceTheExtentsWithOtherBytesFail) {
+  const std::vector<absl::Status> statuses = ReadWhile([&] {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(6 * kExtent) << std::string(kExtent, 'x');
+  });
+  for (int id : {0, 1, 2, 3, 4, 5, 7}) EXPECT_EQ(statuses[id], absl::OkStatus());
+  EXPECT_TRUE(absl::IsDataLoss(statuses[6])) << statuses[6];
+  EXPECT_TRUE(absl::IsFailedPrecondition(device_->CheckUnchanged()));
+}
+
+TEST_P(ChangingFile, DeletedItIsReadToItsEnd) {
+  for (const absl::Status& status : ReadWhile([&] { std::filesystem::remove(path_); })) EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(device_->CheckUnchanged(), absl::OkStatus());
+}
+
+TEST_P(ChangingFile, ReplacedTheOldOneIsReadToItsEnd) {
+  const auto replace = [&] {
+    WriteRandomFile(folder_.Path("newer"), kPage, kSeed + 1);
+    std::filesystem::rename(folder_.Path("newer"), path_);
+  };
+  for (const absl::Status& status : ReadWhile(replace)) EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(device_->CheckUnchanged(), absl::OkStatus());
+}
+
+std::string NameOf(const testing::TestParamInfo<IoKind>& info) {
+  return info.param == IoKind::kIoUring ? "IoUring" : info.param == IoKind::kPread ? "Pread" : "Buffered";
+}
+INSTANTIATE_TEST_SUITE_P(BlockDevice, ChangingFile, testing::Values(IoKind::kIoUring, IoKind::kPread, IoKind::kBuffered), NameOf);
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,237 @@
+// Devices in processes that may not do everything: each test runs in a process of its own, which a seccomp filter, a limit or a switch
+// of the kernel holds back.
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/io_uring.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "glog/logging.h"
+#include "gtest/gtest.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/storage/block_reader.h"
+#include "tessera/storage/internal/io_uring_device.h"
+#include "tessera/storage/open_block_device.h"
+#include "tessera/tests/fakes/random_file.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kFile = 8 << 20;
+constexpr uint64_t kSeed = 21;
+
+// What a filter does to a system call. Null: nothing.
+void Restrict(int system_call, uint32_t action, std::vector<scmp_arg_cmp> if_arguments = {}) {
+  const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  CHECK(filter != nullptr);
+  CHECK_EQ(seccomp_rule_add_array(filter, action, system_call, if_arguments.size(), if_arguments.data()), 0);
+  CHECK_EQ(seccomp_load(filter), 0);
+  seccomp_release(filter);
+}
+
+class SandboxedDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters: " << std::strerror(errno);
+    WriteRandomFile(path_, kFile, kSeed);
+    const absl::Status direct = OpenBlockDevice(path_, {.io = IoKind::kPread}).status();
+    if (!direct.ok()) GTEST_SKIP() << direct;
+  }
+
+  // Opens the file, prints how, reads all of it and ends the process: 0 if that worked.
+  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto) {
+    AlignedBuffer buffer = *AlignedBuffer::Allocate(kFile);
+    CHECK_EQ(buffer.PrepareForDevices(), absl::OkStatus());
+    const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .buffers = buffer.bytes()});
+    if (!opened.ok()) {
+      std::cerr << opened.status() << "\n";
+      _exit(2);
+    }
+    std::cerr << opened->reason << "; on large pages: " << buffer.LargePageBytes() << "\n";
+    BlockReader reader(*opened->device);
+    reader.Start({0, buffer.bytes(), 0});
+    const absl::Status status = reader.Next().status;
+    if (!status.ok()) std::cerr << status << "\n";
+    _exit(status.ok() && HoldsRandomBytes(buffer.bytes(), 0, kSeed) ? 0 : 1);
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("weights");
+};
+using SandboxedDeviceDeathTest = SandboxedDevice;
+
+// Those that need io_uring where nothing holds them back.
+class SandboxedIoUringDeathTest : public SandboxedDevice {
+ protected:
+  void SetUp() override {
+    if (const absl::Status usable = ProbeIoUring(); !usable.ok()) GTEST_SKIP() << usable;
+    SandboxedDevice::SetUp();
+  }
+};
+
+const testing::ExitedWithCode kRead(0), kRefused(2);
+
+TEST_F(SandboxedIoUringDeathTest, FreeToDoAllItTakesIoUringWithAllThereIs) {
+  EXPECT_EXIT(ReadAndExit(), kRead, "io_uring: .*, file registered, buffers registered");
+}
+
+TEST_F(SandboxedDeviceDeathTest, WhereIoUringIsNotPermittedThreadsRead) {
+  EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); ReadAndExit(), kRead,
+              "pread: io_uring: Operation not permitted");
+  EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); ReadAndExit(IoKind::kIoUring), kRefused,
+              "FAILED_PRECONDITION: .*weights: --io=io_uring: io_uring: Operation not permitted");
+}
+
+TEST_F(SandboxedDeviceDeathTest, WhereIoUringDoesNotExistThreadsRead) {
+  EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(ENOSYS)); ReadAndExit(), kRead,
+              "pread: io_uring: Function not implemented");
+}
+
+TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsThreadsRead) {
+  for (const int system_call : {SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register)}) {
+    for (const uint32_t action : {SCMP_ACT_KILL_PROCESS, SCMP_ACT_KILL_THREAD, SCMP_ACT_TRAP}) {
+      EXPECT_EXIT(Restrict(system_call, action); ReadAndExit(), kRead, "pread: io_uring: a process that uses it is killed");
+    }
+  }
+}
+
+TEST_F(SandboxedDeviceDeathTest, WhereARingMayBeMadeAndNotUsedThreadsRead) {
+  for (const int system_call : {SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register)}) {
+    EXPECT_EXIT(Restrict(system_call, SCMP_ACT_ERRNO(EACCES)); ReadAndExit(), kRead, "pread: io_uring: Permission denied");
+  }
+}
+
+TEST_F(SandboxedIoUringDeathTest, WhereNothingMayBeRegisteredIoUringReadsAllTheSame) {
+  for (const scmp_datum_t what : {IORING_REGISTER_BUFFERS, IORING_REGISTER_FILES}) {
+    EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_register), SCMP_ACT_ERRNO(EACCES), {SCMP_A1(SCMP_CMP_EQ, what)}); ReadAndExit(), kRead,
+                "io_uring: ");
+  }
+}
+
+// O_DIRECT is one bit of openat's third argument.
+void RefuseDirect() { Restrict(SCMP_SYS(openat), SCMP_ACT_ERRNO(EINVAL), {SCMP_A2(SCMP_CMP_MASKED_EQ, O_DIRECT, O_DIRECT)}); }
+
+TEST_F(SandboxedDeviceDeathTest, WhereDirectReadsAreRefusedThePageCacheIsUsed) {
+  EXPECT_EXIT(RefuseDirect(); ReadAndExit(), kRead, "buffered: O_DIRECT: Invalid argument");
+  for (const IoKind io : {IoKind::kIoUring, IoKind::kPread}) {
+    EXPECT_EXIT(RefuseDirect(); ReadAndExit(io), kRefused, "weights: --io=.*: O_DIRECT: Invalid argument");
+  }
+}
+
+// Runs body() on a thread whose calls of `system_call` get answer(pid, arguments); nullopt: the kernel's own.
+template <typename Answer, typename Body>
+void WithAnswers(int system_call, const Answer& answer, const Body& body) {
+  std::promise<int> listening;
+  std::thread([&] {
+    const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    CHECK_EQ(seccomp_rule_add(filter, SCMP_ACT_NOTIFY, system_call, 0), 0);
+    CHECK_EQ(seccomp_load(filter), 0);
+    listening.set_value(seccomp_notify_fd(filter));
+    body();
+  }).detach();
+  const int listener = listening.get_future().get();
+  seccomp_notif* call = nullptr;
+  seccomp_notif_resp* response = nullptr;
+  CHECK_EQ(seccomp_notify_alloc(&call, &response), 0);
+  while (true) {  // Until body ends the process.
+    *call = {};
+    if (seccomp_notify_receive(listener, call) != 0) continue;
+    *response = {.id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    if (const std::optional<int64_t> result = answer(static_cast<pid_t>(call->pid), call->data.args)) {
+      *response = {.id = call->id, .val = std::max<int64_t>(*result, 0), .error = static_cast<int>(std::min<int64_t>(*result, 0))};
+    }
+    seccomp_notify_respond(listener, response);
+  }
+}
+
+bool IsDirect(int descriptor) {
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(descriptor));
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("flags:", 0) == 0) return std::stoi(line.substr(6), nullptr, 8) & O_DIRECT;
+  }
+  return false;
+}
+
+// As on Android's FUSE storage: a direct read says that all was read, and nothing was.
+std::optional<int64_t> LieIfDirect(pid_t, const __u64* arguments) {
+  return IsDirect(static_cast<int>(arguments[0])) ? std::optional<int64_t>(arguments[2]) : std::nullopt;
+}
+
+TEST_F(SandboxedDeviceDeathTest, DirectReadsThatLieAreNotTrusted) {
+  EXPECT_EXIT(WithAnswers(SCMP_SYS(pread64), LieIfDirect, [&] { ReadAndExit(); }), kRead,
+              "buffered: O_DIRECT: byte 0 is another with O_DIRECT than without");
+}
+
+// A kernel that does not know some flags of a ring.
+auto KernelWithout(unsigned flags) {
+  return [flags](pid_t pid, const __u64* arguments) -> std::optional<int64_t> {
+    io_uring_params asked;
+    const iovec here = {&asked, sizeof(asked)}, there = {reinterpret_cast<void*>(arguments[1]), sizeof(asked)};
+    CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), static_cast<ssize_t>(sizeof(asked)));
+    return asked.flags & flags ? std::optional<int64_t>(-EINVAL) : std::nullopt;
+  };
+}
+
+TEST_F(SandboxedIoUringDeathTest, OlderKernelsGetARingWithTheFlagsTheyKnow) {
+  constexpr unsigned kSince61 = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, kSince519 = kSince61 | IORING_SETUP_COOP_TASKRUN;
+  constexpr int kSetup = SCMP_SYS(io_uring_setup);
+  EXPECT_EXIT(WithAnswers(kSetup, KernelWithout(kSince61), [&] { ReadAndExit(); }), kRead, "io_uring: cooperative task work,");
+  EXPECT_EXIT(WithAnswers(kSetup, KernelWithout(kSince519), [&] { ReadAndExit(); }), kRead, "io_uring: no options,");
+  EXPECT_EXIT(WithAnswers(kSetup, KernelWithout(IORING_SETUP_R_DISABLED), [&] { ReadAndExit(); }), kRead,
+              "pread: io_uring: Invalid argument");
+}
+
+void DropCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  PCHECK(syscall(SYS_capset, &header, none) == 0);
+}
+
+TEST_F(SandboxedIoUringDeathTest, WhereNoMemoryMayBeLockedIoUringReadsUnregisteredBuffers) {
+  const auto limit = [&] {
+    const rlimit few = {64 << 10, 64 << 10};
+    PCHECK(setrlimit(RLIMIT_MEMLOCK, &few) == 0);
+    DropCapabilities();
+    ReadAndExit();
+  };
+  EXPECT_EXIT(limit(), kRead, "io_uring: .*, buffers not registered: Cannot allocate memory");
+}
+
+TEST_F(SandboxedDeviceDeathTest, WithoutLargePagesItReadsIntoSmallOnes) {
+  const auto disable = [&](IoKind io) {
+    PCHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
+    ReadAndExit(io);
+  };
+  for (const IoKind io : {IoKind::kAuto, IoKind::kPread, IoKind::kBuffered}) {
+    EXPECT_EXIT(disable(io), kRead, "; on large pages: 0\n");
+  }
+}
+
+TEST_F(SandboxedDeviceDeathTest, InMemoryFileSystemsAreReadAsTheyAllow) {
+  const TemporaryFolder in_memory(TemporaryFolder::InMemory());
+  const std::string path = WriteRandomFile(in_memory.Path("weights"), kFile, kSeed);
+  const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  AlignedBuffer buffer = *AlignedBuffer::Allocate(kFile);
+  BlockReader reader(*opened->device);
+  reader.Start({0, buffer.bytes(), 0});
+  EXPECT_EQ(reader.Next().status, absl::OkStatus());
+  EXPECT_TRUE(HoldsRandomBytes(buffer.bytes(), 0, kSeed));
+}
+
+}  // namespace
+}  // namespace tessera
