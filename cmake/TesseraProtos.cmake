@@ -1,5 +1,7 @@
 # tessera_protos(LAYER LIST): generates C++ of every LAYER/*.proto and appends it to LIST. The layer's .cc files (and
 # its headers in internal/, which are not installed) include it as "tessera/LAYER/NAME.pb.h".
+# tessera_profiles(LAYER): generates "tessera/LAYER/profiles.inc", a line {"NAME", "TEXT"} for every LAYER/profiles/NAME.textproto, so
+# that programs find them wherever they lie.
 set(TESSERA_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 function(tessera_protos layer list)
@@ -22,4 +24,19 @@ function(tessera_protos layer list)
     list(APPEND ${list} ${generated}.cc)
   endforeach()
   return(PROPAGATE ${list})
+endfunction()
+
+function(tessera_profiles layer)
+  file(GLOB profiles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/profiles/*.textproto)
+  if(NOT profiles)
+    return()
+  endif()
+  set(lines "")
+  foreach(profile ${profiles})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${profile})
+    get_filename_component(name ${profile} NAME_WLE)
+    file(READ ${profile} text)
+    string(APPEND lines "{\"${name}\", R\"profile(${text})profile\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${TESSERA_GENERATED_DIR}/tessera/${layer}/profiles.inc CONTENT "@lines@" @ONLY)
 endfunction()

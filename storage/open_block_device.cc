@@ -58,6 +58,8 @@ absl::StatusOr<IoKind> ParseIoKind(absl::string_view name) {
   return static_cast<IoKind>(found - std::begin(kNames));
 }
 
+absl::string_view IoKindName(IoKind kind) { return kNames[static_cast<int>(kind)]; }
+
 absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options) {
   CHECK(options.depth >= 1 && options.depth <= kMostDepth) << "depth: found " << options.depth;
   std::vector<std::string> reasons;  // Why nothing better, once each.
@@ -74,7 +76,7 @@ absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const Open
     if (reasons.empty() || reasons.back() != reason) reasons.push_back(reason);
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(path, ": --io=", kNames[static_cast<int>(options.io)], ": ", absl::StrJoin(reasons, "; ")));
+      absl::StrCat(path, ": --io=", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
 }
 
 }  // namespace tessera

@@ -20,6 +20,7 @@ enum class IoKind { kAuto, kIoUring, kPread, kBuffered };
 
 // "auto", "io_uring", "pread" or "buffered"; else InvalidArgument with these names.
 absl::StatusOr<IoKind> ParseIoKind(absl::string_view name);
+absl::string_view IoKindName(IoKind kind);
 
 struct OpenOptions {
   IoKind io = IoKind::kAuto;

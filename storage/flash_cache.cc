@@ -1,0 +1,101 @@
+// The measurements that flash_probe.h keeps.
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/storage/flash_probe.h"
+#include "tessera/storage/internal/flash_profile_file.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMostFileBytes = 1 << 16;
+
+// What a measurement counts for.
+struct Key {
+  dev_t device;
+  std::string kernel;
+  std::string io;
+};
+
+absl::StatusOr<Key> KeyOf(const std::string& path, IoKind io) {
+  struct stat found;
+  if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine"));
+  utsname system;
+  CHECK_EQ(uname(&system), 0);
+  return Key{found.st_dev, system.release, std::string(IoKindName(io))};
+}
+
+// Empty if there is no place for it.
+std::string CachePath(const Key& key) {
+  const char* folder = std::getenv("TESSERA_CACHE");
+  const char* home = std::getenv("HOME");
+  if (folder == nullptr && home == nullptr) return "";
+  return absl::StrCat(folder != nullptr ? folder : absl::StrCat(home, "/.cache/tessera"), "/flash_", major(key.device), "_",
+                      minor(key.device), "_", key.io, ".textproto");
+}
+
+absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& key) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(path, kMostFileBytes));
+  ASSIGN_OR_RETURN(const FlashProfileFile file, ParseFlashProfileFile(text, path));
+  ASSIGN_OR_RETURN(FlashProfile profile, ProfileOf(file, path));
+  const FlashProfileFile::Measured& measured = file.measured();
+  if (measured.device() != key.device || measured.kernel() != key.kernel || measured.io() != key.io) {
+    return absl::NotFoundError(absl::StrCat(path, ": was measured on another disk or kernel"));
+  }
+  const double sequential = measured.sequential_megabytes_per_second(), cpu = measured.cpu_seconds_per_gib();
+  if (!(sequential > 0 && sequential < 1e6 && cpu >= 0 && cpu < 1e3)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": measured: found ", sequential, " MB/s at ", cpu,
+                                                   " CPU seconds a GiB, expected what a disk can do"));
+  }
+  return FlashMeasurement{std::move(profile), measured.kind(), sequential * 1e6, cpu};
+}
+
+absl::Status WriteCache(const std::string& path, const Key& key, const FlashMeasurement& flash) {
+  FlashProfileFile file;
+  file.set_name(flash.profile.name);
+  for (const FlashProfile::Speed& speed : flash.profile.speeds) {
+    FlashProfileFile::Speed& added = *file.add_speed();
+    added.set_block_bytes(speed.block_bytes);
+    added.set_depth(speed.depth);
+    added.set_megabytes_per_second(speed.bytes_per_second * 1e-6);
+    added.set_source("measured");
+  }
+  FlashProfileFile::Measured& measured = *file.mutable_measured();
+  measured.set_device(key.device);
+  measured.set_kernel(key.kernel);
+  measured.set_io(key.io);
+  measured.set_kind(flash.kind);
+  measured.set_sequential_megabytes_per_second(flash.sequential_bytes_per_second * 1e-6);
+  measured.set_cpu_seconds_per_gib(flash.cpu_seconds_per_gib);
+  std::error_code error;  // If there is no folder, writing says so.
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  return WriteFileAtomically(path, FlashProfileText(file));
+}
+
+}  // namespace
+
+absl::StatusOr<FlashMeasurement> CachedFlash(const std::string& path, const FlashProbeOptions& options) {
+  ASSIGN_OR_RETURN(const Key key, KeyOf(path, options.io));
+  const std::string cache = CachePath(key);
+  if (cache.empty()) return MeasureFlash(path, options);
+  absl::StatusOr<FlashMeasurement> flash = ReadCache(cache, key);
+  if (flash.ok()) return flash;
+  LOG_IF(WARNING, !absl::IsNotFound(flash.status())) << "measured again: " << flash.status();
+  flash = MeasureFlash(path, options);
+  if (flash.ok()) {
+    const absl::Status written = WriteCache(cache, key, *flash);
+    LOG_IF(WARNING, !written.ok()) << "the measurement is not kept: " << written;
+  }
+  return flash;
+}
+
+}  // namespace tessera

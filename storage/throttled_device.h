@@ -1,0 +1,64 @@
+// Slows a device down to a flash profile, so that what a phone would do can be measured on a faster machine.
+//
+//   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));
+//   ThrottledDevice device(std::move(opened.device), flash);
+//
+// The modeled flash serves one read after the other, in the order in which they were submitted, each at the speed that the profile has
+// for its size and for as many reads as are in flight then; none completes before the latency has passed. What it lost while nobody
+// waited it may catch up on, up to 0.2 ms: that makes up for threads that wake late. A profile faster than the device cannot be kept:
+// late() tells how far it fell behind.
+// Threads: those of BlockDevice.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/clock.h"
+#include "tessera/storage/block_device.h"
+#include "tessera/storage/flash_profile.h"
+
+namespace tessera {
+
+class ThrottledDevice : public BlockDevice {
+ public:
+  struct Options {
+    const Clock* clock = &RealClock();
+    std::function<void(int64_t nanos)> sleep;  // Null: the thread sleeps.
+  };
+  ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile, Options options);
+  ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile)
+      : ThrottledDevice(std::move(device), std::move(profile), Options()) {}
+
+  const std::string& path() const override { return device_->path(); }
+  absl::string_view kind() const override { return device_->kind(); }
+  int64_t size() const override { return device_->size(); }
+  int depth() const override { return device_->depth(); }
+  absl::Status Submit(const Read& read) override;
+  absl::Status Wait(std::vector<Completion>& done) override;
+  int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override;
+  absl::Status CheckUnchanged() override { return device_->CheckUnchanged(); }
+
+  // The longest that a read took beyond what the profile says, in nanoseconds.
+  int64_t late() const { return late_; }
+
+ private:
+  struct InFlight {
+    uint64_t tag;
+    int64_t ready;                  // On the clock: when the modeled flash has it.
+    std::optional<int64_t> result;  // Once the device has it.
+  };
+  int64_t Serve(int64_t bytes, int depth);  // When the modeled flash is done with a read that is submitted now.
+
+  const std::unique_ptr<BlockDevice> device_;
+  const FlashProfile profile_;
+  Options options_;
+  std::deque<InFlight> in_flight_;  // In the order of submission, which is that of `ready`.
+  int64_t free_ = 0;                // When the modeled flash has served all that was submitted.
+  int64_t late_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,130 @@
+#include "tessera/storage/flash_probe.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/random_file.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kFile = 8 << 20;
+constexpr FlashProbeOptions kQuick = {.bytes_per_shape = 0};  // The least there is: the deepest shape once.
+
+class FlashProbe : public testing::Test {
+ protected:
+  FlashProbe() {
+    WriteRandomFile(path_, kFile, /*seed=*/51);
+    setenv("TESSERA_CACHE", cache_.Path("new").c_str(), /*overwrite=*/1);
+  }
+  ~FlashProbe() override {
+    if (before_.has_value()) {
+      setenv("TESSERA_CACHE", before_->c_str(), 1);
+    } else {
+      unsetenv("TESSERA_CACHE");
+    }
+  }
+
+  std::string CacheFile() {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(cache_.Path("new"))) files.push_back(entry.path());
+    EXPECT_EQ(files.size(), 1u);
+    return files.empty() ? "" : files[0];
+  }
+
+  const std::optional<std::string> before_ =
+      std::getenv("TESSERA_CACHE") != nullptr ? std::optional<std::string>(std::getenv("TESSERA_CACHE")) : std::nullopt;
+  const TemporaryFolder folder_, cache_;
+  const std::string path_ = folder_.Path("model.tsr");
+};
+
+TEST_F(FlashProbe, HeaderExample) {
+  const auto run = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(FlashMeasurement flash, MeasureFlash(path_, kQuick));
+    const FlashProfile::Speed& best = flash.profile.Best();
+    EXPECT_GT(best.bytes_per_second, 0);
+    ASSIGN_OR_RETURN(flash, CachedFlash(path_, kQuick));
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(run(), absl::OkStatus());
+}
+
+TEST_F(FlashProbe, MeasuresTwelveShapesAndAPlainRead) {
+  for (const IoKind io : {IoKind::kPread, IoKind::kBuffered}) {
+    const absl::StatusOr<FlashMeasurement> flash = MeasureFlash(path_, {.io = io, .bytes_per_shape = 0});
+    if (absl::IsFailedPrecondition(flash.status())) GTEST_SKIP() << flash.status();
+    ASSERT_TRUE(flash.ok()) << flash.status();
+    EXPECT_EQ(flash->kind, IoKindName(io));
+    std::set<std::pair<int64_t, int>> shapes;
+    for (const FlashProfile::Speed& speed : flash->profile.speeds) {
+      shapes.emplace(speed.block_bytes, speed.depth);
+      EXPECT_GT(speed.bytes_per_second, 1e6);
+    }
+    EXPECT_EQ(shapes.size(), 12u);
+    EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
+    EXPECT_GE(flash->cpu_seconds_per_gib, 0);
+  }
+}
+
+TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutIt) {
+  const absl::StatusOr<FlashMeasurement> flash = MeasureFlash(WriteRandomFile(folder_.Path("small"), (1 << 20) + 5, 1), kQuick);
+  ASSERT_TRUE(flash.ok()) << flash.status();
+  EXPECT_EQ(flash->profile.speeds.size(), 8u);
+  const absl::Status none = MeasureFlash(WriteRandomFile(folder_.Path("tiny"), 4096, 1), kQuick).status();
+  EXPECT_TRUE(absl::EndsWith(none.message(), "tiny: size: found 4096 bytes, expected at least 524288")) << none;
+}
+
+TEST_F(FlashProbe, TheSecondTimeItIsReadFromTheCache) {
+  const absl::StatusOr<FlashMeasurement> first = CachedFlash(path_, kQuick), second = CachedFlash(path_, kQuick);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->kind, first->kind);
+  ASSERT_EQ(second->profile.speeds.size(), first->profile.speeds.size());
+  EXPECT_NEAR(second->sequential_bytes_per_second, first->sequential_bytes_per_second, 1);
+  // The measurement is a profile like any other.
+  const absl::StatusOr<FlashProfile> profile = LoadFlashProfile(CacheFile());
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_NEAR(profile->Best().bytes_per_second, first->profile.Best().bytes_per_second, 1);
+}
+
+TEST_F(FlashProbe, AnotherKindOfDeviceHasItsOwnCache) {
+  ASSERT_TRUE(CachedFlash(path_, {.io = IoKind::kBuffered, .bytes_per_shape = 0}).ok());
+  EXPECT_TRUE(absl::EndsWith(CacheFile(), "_buffered.textproto")) << CacheFile();
+}
+
+TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
+  ASSERT_TRUE(CachedFlash(path_, kQuick).ok());
+  const std::string file = CacheFile(), good = *ReadFileToString(file, 1 << 20);
+  const auto with = [&](absl::string_view old, absl::string_view in_its_place) {
+    std::string text = good;
+    const size_t at = text.find(std::string(old));
+    EXPECT_NE(at, std::string::npos) << old;
+    return text.replace(at, old.size(), std::string(in_its_place));
+  };
+  for (const std::string& bad : {std::string(), good.substr(0, good.size() / 2), std::string("\xff\x00\x01", 3), with("device: ", "device: 9"),
+                                 with("kernel: \"", "kernel: \"9"), with("block_bytes: ", "block_bytes: -"),
+                                 with("sequential_megabytes_per_second: ", "sequential_megabytes_per_second: -")}) {
+    std::ofstream(file, std::ios::binary) << bad;
+    const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);
+    ASSERT_TRUE(flash.ok()) << flash.status();
+    EXPECT_EQ(flash->profile.speeds.size(), 12u);
+    EXPECT_TRUE(LoadFlashProfile(file).ok()) << "the cache is good again";
+  }
+}
+
+TEST_F(FlashProbe, WhereNothingCanBeKeptItMeasuresEachTime) {
+  std::ofstream(cache_.Path("a file"));
+  setenv("TESSERA_CACHE", cache_.Path("a file").c_str(), 1);
+  EXPECT_TRUE(CachedFlash(path_, kQuick).ok());
+}
+
+}  // namespace
+}  // namespace tessera
