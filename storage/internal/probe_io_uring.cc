@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 
 namespace tessera {
 namespace {
+
+constexpr int kMostMilliseconds = 2000;  // It takes less than one.
 
 // Makes a ring and passes a request through it, with all the system calls of a device. 0, or errno. In the child of a process with
 // threads: no memory is allocated and no lock taken.
@@ -36,7 +39,8 @@ absl::Status Refused(absl::string_view why) { return absl::FailedPreconditionErr
 
 }  // namespace
 
-// The answer comes through a pipe, for another part of the program may collect the child's exit status before us.
+// The answer comes through a pipe, for another part of the program may collect the child's exit status before us. A filter that kills
+// threads instead of processes can leave the child without an end.
 absl::Status ProbeIoUring() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Refused(absl::StrCat("cannot ask: ", std::strerror(errno)));
@@ -47,7 +51,10 @@ absl::Status ProbeIoUring() {
   int error = 0;
   ssize_t got = -1;
   if (child > 0) {
-    do got = read(ends[0], &error, sizeof(error)); while (got < 0 && errno == EINTR);
+    pollfd answered = {ends[0], POLLIN, 0};
+    while (poll(&answered, 1, kMostMilliseconds) < 0 && errno == EINTR) continue;
+    if (answered.revents != 0) got = read(ends[0], &error, sizeof(error));
+    kill(child, SIGKILL);
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
   }
   close(ends[0]);
