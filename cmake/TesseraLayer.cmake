@@ -1,4 +1,4 @@
-# tessera_layer(NAME ...): declares a layer, to be built from every .cc below NAME/:
+# tessera_layer(NAME ...): declares a layer, to be built from every .cc and .proto below NAME/:
 #   LINKS          other layers, and third-party targets that its public headers need
 #   PRIVATE_LINKS  third-party targets that only its .cc files need
 #   HEADERS_OF     the same, but header-only, so nothing is left to link
@@ -8,7 +8,7 @@
 #   check-NAME     builds and runs the tests of NAME: one program from tests/NAME/*_test.cc, in ctest under the label NAME
 include(tessera-find)
 include(TesseraKernels)
-include(TesseraProtos)
+include(TesseraProfiles)
 include(TesseraInstall)
 
 macro(tessera_layer name)
@@ -59,22 +59,39 @@ function(tessera_create layer)
 endfunction()
 
 # No path of this machine gets into what is installed by way of __FILE__.
-set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/ -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
-  -fmacro-prefix-map=${TESSERA_GENERATED_DIR}/=)
+set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
+
+# Sets `generated` to the sources that protoc makes of a layer's .proto files. Their headers are the layer's own: none is installed.
+function(tessera_generate_protos layer)
+  set(generated "")
+  file(GLOB_RECURSE protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.proto)
+  if(protos)
+    find_program(TESSERA_PROTOC protoc REQUIRED)  # This machine's, also where the code is for another one.
+  endif()
+  foreach(proto ${protos})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${proto})
+    string(REGEX REPLACE "proto$" "pb" made ${PROJECT_BINARY_DIR}/generated/tessera/${name})
+    add_custom_command(OUTPUT ${made}.cc ${made}.h
+      COMMAND ${TESSERA_PROTOC} --proto_path=${PROJECT_BINARY_DIR}/include --cpp_out=${PROJECT_BINARY_DIR}/generated tessera/${name}
+      DEPENDS ${proto} VERBATIM)
+    set_property(SOURCE ${made}.cc APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
+    list(APPEND generated ${made}.cc)
+  endforeach()
+  return(PROPAGATE generated)
+endfunction()
 
 # Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
 # static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
 function(tessera_create_library layer)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.cc)
   tessera_kernels(sources)
-  tessera_protos(${layer} sources)
   tessera_profiles(${layer})
   set(hidden ${sources})
   list(FILTER hidden INCLUDE REGEX "/(internal|kernels)/")
   set_property(SOURCE ${hidden} APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
-  add_library(tessera_${layer}_objects OBJECT ${sources})
+  tessera_generate_protos(${layer})
+  add_library(tessera_${layer}_objects OBJECT ${sources} ${generated})
   set_target_properties(tessera_${layer}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
-  target_include_directories(tessera_${layer}_objects PRIVATE ${TESSERA_GENERATED_DIR})
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})

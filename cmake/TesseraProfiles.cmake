@@ -1,0 +1,16 @@
+# tessera_profiles(LAYER): generates "tessera/LAYER/profiles.inc", a line {"NAME", "TEXT"} for every LAYER/profiles/NAME.textproto, so
+# that programs find them wherever they lie.
+function(tessera_profiles layer)
+  file(GLOB profiles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/profiles/*.textproto)
+  if(NOT profiles)
+    return()
+  endif()
+  set(lines "")
+  foreach(profile ${profiles})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${profile})
+    get_filename_component(name ${profile} NAME_WLE)
+    file(READ ${profile} text)
+    string(APPEND lines "{\"${name}\", R\"profile(${text})profile\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/tessera/${layer}/profiles.inc CONTENT "@lines@" @ONLY)
+endfunction()
