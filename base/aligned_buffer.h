@@ -6,7 +6,7 @@
 // Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. But a large page is backed whole when one
 // byte of it is touched, so memory that fills up slowly, here and there, is better off with Pages::kSmall. Thread-compatible.
 //
-// For a device that reads into it large pages matter more still (docs/storage.md):
+// For a device that reads into it large pages matter more still: it is told of every page one by one.
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
 //   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";

@@ -1,6 +1,7 @@
 #include "tessera/base/clock.h"
 
 #include <chrono>
+#include <thread>
 
 namespace tessera {
 namespace {
@@ -18,5 +19,7 @@ const Clock& RealClock() {
   static const SteadyClock clock;
   return clock;
 }
+
+void SleepNanos(int64_t nanos) { std::this_thread::sleep_for(std::chrono::nanoseconds(nanos)); }
 
 }  // namespace tessera

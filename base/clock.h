@@ -19,6 +19,7 @@ class Clock {
 };
 
 const Clock& RealClock();
+void SleepNanos(int64_t nanos);  // The calling thread, on the real clock. Not at all if nanos <= 0.
 
 class VirtualClock : public Clock {
  public:

@@ -7,7 +7,7 @@ set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 function(tessera_install_library layer)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
-          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE)
+          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE)
   foreach(kind static shared)
     install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
             ARCHIVE COMPONENT ${layer} LIBRARY COMPONENT ${layer} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

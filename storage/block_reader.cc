@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +15,7 @@ namespace {
 constexpr int kMostInterruptions = 100;                   // With the pauses below: about a second.
 constexpr int64_t kFirstPause = 10'000, kLongestPause = 10'000'000;  // Nanoseconds.
 constexpr int kMostErrors = 3;
-// Kernels before 5.15 answer EAGAIN to larger direct reads, however often they are asked.
+// Older kernels answer EAGAIN to larger direct reads, however often they are asked.
 constexpr int64_t kMostAfterEagain = int64_t{1} << 20;
 
 int64_t Pause(int interruptions) {  // The n-th is twice as long as the one before.
@@ -31,9 +29,6 @@ bool IsInterruption(int error) { return error == EINTR || error == EAGAIN || err
 BlockReader::BlockReader(BlockDevice& device, Options options)
     : device_(device), options_(std::move(options)), in_flight_(device.depth()) {
   CHECK(options_.block_bytes > 0 && options_.block_bytes % BlockDevice::kAlignment == 0) << options_.block_bytes;
-  if (!options_.sleep) {
-    options_.sleep = [](int64_t nanos) { std::this_thread::sleep_for(std::chrono::nanoseconds(nanos)); };
-  }
   for (int tag = device.depth() - 1; tag >= 0; --tag) free_tags_.push_back(tag);
 }
 
@@ -73,8 +68,8 @@ BlockReader::Finished BlockReader::Next() {
 
 std::optional<BlockReader::Finished> BlockReader::Step() {
   CHECK_GT(unfinished(), 0) << device_.path();
-  if (finished_.empty()) {
-    Submit();
+  if (finished_.empty()) Submit();
+  if (finished_.empty()) {  // Else the device has failed.
     if (free_tags_.size() < in_flight_.size()) {
       Collect();
     } else {
@@ -87,15 +82,13 @@ std::optional<BlockReader::Finished> BlockReader::Step() {
   return finished;
 }
 
-// For when nothing is in flight: blocks that were interrupted, or none at all if the device failed.
+// For when nothing is in flight: all blocks that are left were interrupted.
 void BlockReader::AwaitDelayed() {
-  if (delayed_.empty()) return;
   int64_t soonest = INT64_MAX;
   for (const Block& block : delayed_) soonest = std::min(soonest, block.not_before);
-  const int64_t nanos = soonest - options_.clock->NowNanos();
-  if (nanos <= 0) return;
-  options_.sleep(nanos);
-  counters_.wait_nanos += nanos;
+  const int64_t begin = options_.clock->NowNanos();
+  if (soonest > begin) options_.sleep(soonest - begin);
+  counters_.wait_nanos += options_.clock->NowNanos() - begin;
 }
 
 void BlockReader::Submit() {
@@ -142,12 +135,12 @@ BlockReader::Outcome BlockReader::Judge(Block& block, int64_t result) {
   const int64_t left = static_cast<int64_t>(block.out.size()) - block.done, asked = std::min(left, block.most);
   CHECK_LE(result, asked) << device_.path() << ": more bytes than asked for";
   if (result == left) return Outcome::kWhole;
+  counters_.short_reads += result >= 0 && result < asked;
   return result >= 0 ? JudgeShort(block, result) : JudgeError(block, static_cast<int>(-result));
 }
 
 BlockReader::Outcome BlockReader::JudgeShort(Block& block, int64_t result) {
   const int64_t aligned = result / BlockDevice::kAlignment * BlockDevice::kAlignment;
-  ++counters_.short_reads;
   if (aligned > 0) {
     block.done += aligned;
     block.interruptions = block.errors = 0;

@@ -44,7 +44,7 @@ class BlockReader {
     // Called once with each block that came, on the thread of Step, while others are in flight. Null: all are taken as they are.
     std::function<absl::Status(int64_t offset, absl::Span<const std::byte> block)> check;
     const Clock* clock = &RealClock();
-    std::function<void(int64_t nanos)> sleep;  // Null: the thread sleeps. For tests with a clock of their own.
+    std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
   struct Extent {
     int64_t offset;

@@ -1,10 +1,7 @@
 #include "tessera/storage/throttled_device.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <thread>
-#include <utility>
 
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
@@ -15,13 +12,6 @@ namespace {
 constexpr int64_t kCatchUp = 200'000;  // Nanoseconds; a sleeping thread wakes some 50 microseconds late.
 
 }  // namespace
-
-ThrottledDevice::ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile, Options options)
-    : device_(std::move(device)), profile_(std::move(profile)), options_(std::move(options)) {
-  if (!options_.sleep) {
-    options_.sleep = [](int64_t nanos) { std::this_thread::sleep_for(std::chrono::nanoseconds(nanos)); };
-  }
-}
 
 int64_t ThrottledDevice::Serve(int64_t bytes, int depth) {
   const int64_t now = options_.clock->NowNanos();

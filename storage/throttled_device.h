@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/clock.h"
@@ -27,9 +28,10 @@ class ThrottledDevice : public BlockDevice {
  public:
   struct Options {
     const Clock* clock = &RealClock();
-    std::function<void(int64_t nanos)> sleep;  // Null: the thread sleeps.
+    std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
-  ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile, Options options);
+  ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile, Options options)
+      : device_(std::move(device)), profile_(std::move(profile)), options_(std::move(options)) {}
   ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile)
       : ThrottledDevice(std::move(device), std::move(profile), Options()) {}
 

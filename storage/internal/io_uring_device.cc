@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -25,6 +26,11 @@ constexpr RingFlags kRingFlags[] = {
     {IORING_SETUP_COOP_TASKRUN, "cooperative task work"},                             // Linux 5.19
     {0, "no options"},
 };
+
+// For two seconds, before the ring is given up.
+constexpr int kMostRefusals = 2000;
+constexpr int64_t kRefusalPause = 1'000'000;  // Nanoseconds.
+bool IsForNow(int error) { return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM; }
 
 }  // namespace
 
@@ -116,14 +122,13 @@ absl::Status IoUringDevice::Submit(const Read& read) {
   if (file_registered_) entry->flags |= IOSQE_FIXED_FILE;
   io_uring_sqe_set_data64(entry, read.tag);
   const int result = io_uring_submit(&ring_);
-  // Refused for now: the entry stays in the ring, and Wait submits it again.
-  if (result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY || result == -ENOMEM) return absl::OkStatus();
-  return Error(-result, "submit a read");
+  // If it is refused for now, the entry stays in the ring, and Wait submits it again.
+  return result >= 0 || IsForNow(-result) ? absl::OkStatus() : Error(-result, "submit a read");
 }
 
 absl::Status IoUringDevice::Wait(std::vector<Completion>& done) {
   CHECK_GT(in_flight_, 0) << path();
-  while (true) {
+  for (int refused = 0;;) {
     io_uring_cqe* entry = nullptr;
     unsigned head = 0, count = 0;
     io_uring_for_each_cqe(&ring_, head, entry) {
@@ -134,7 +139,9 @@ absl::Status IoUringDevice::Wait(std::vector<Completion>& done) {
     in_flight_ -= static_cast<int>(count);
     if (count > 0) return absl::OkStatus();
     const int result = io_uring_submit_and_wait(&ring_, 1);
-    if (result < 0 && result != -EINTR && result != -EAGAIN && result != -EBUSY && result != -ENOMEM) return Error(-result, "wait");
+    if (result >= 0 || result == -EINTR) continue;
+    if (!IsForNow(-result) || ++refused == kMostRefusals) return Error(-result, "wait");
+    SleepNanos(kRefusalPause);
   }
 }
 

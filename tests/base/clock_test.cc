@@ -16,6 +16,13 @@ TEST(Clock, HeaderExample) {
   EXPECT_EQ(virtual_clock.NowNanos(), 1'500);
 }
 
+TEST(Clock, SleepsAtLeastAsLongAsAsked) {
+  const int64_t begin = RealClock().NowNanos();
+  SleepNanos(2'000'000);
+  EXPECT_GE(RealClock().NowNanos() - begin, 2'000'000);
+  SleepNanos(-1);
+}
+
 TEST(RealClock, CountsNanosecondsAndNeverGoesBack) {
   const int64_t begin = RealClock().NowNanos();
   std::this_thread::sleep_for(std::chrono::milliseconds(2));

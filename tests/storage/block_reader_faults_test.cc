@@ -195,7 +195,7 @@ TEST_F(BlockReaderFaults, AllAtOnceGiveTheSameBytesOrAnErrorAndTheSameEachTime) 
   EXPECT_GT(failed, 0);
 }
 
-// What a kernel before 5.15 does with direct reads of more than 1 MiB.
+// What older kernels do with direct reads of more than 1 MiB.
 class SmallReadsOnly : public MemoryDevice {
  public:
   using MemoryDevice::MemoryDevice;
@@ -223,6 +223,7 @@ TEST(BlockReaderSizes, LargeReadsThatAreRefusedAreAskedForInPieces) {
   EXPECT_EQ(reader.Next().status, absl::OkStatus());
   EXPECT_TRUE(HoldsRandomBytes(buffer.bytes(), 0, kSeed));
   EXPECT_EQ(reader.counters().interruptions, 2);
+  EXPECT_EQ(reader.counters().short_reads, 0);
   EXPECT_EQ(reader.counters().reads, 2 + 8);
 }
 
