@@ -176,6 +176,15 @@ TEST_F(SandboxedDeviceDeathTest, DirectReadsThatLieAreNotTrusted) {
               "buffered: O_DIRECT: byte 0 is another with O_DIRECT than without");
 }
 
+TEST_F(SandboxedIoUringDeathTest, ARingThatIsBusyForAWhileIsAskedAgain) {
+  int calls = 0;
+  const auto busy_at_first = [&](pid_t pid, const __u64*) -> std::optional<int64_t> {
+    const bool ours = access(("/proc/self/task/" + std::to_string(pid)).c_str(), F_OK) == 0;  // Not the child that tries io_uring.
+    return ours && ++calls <= 30 ? std::optional<int64_t>(calls % 2 == 0 ? -EBUSY : -EAGAIN) : std::nullopt;
+  };
+  EXPECT_EXIT(WithAnswers(SCMP_SYS(io_uring_enter), busy_at_first, [&] { ReadAndExit(); }), kRead, "io_uring: ");
+}
+
 // A kernel that does not know some flags of a ring.
 auto KernelWithout(unsigned flags) {
   return [flags](pid_t pid, const __u64* arguments) -> std::optional<int64_t> {
