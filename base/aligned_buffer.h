@@ -41,12 +41,12 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   template <typename T>
   T* as() const { return reinterpret_cast<T*>(data_); }
 
-  // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children, for a
-  // page that the child took over would miss what the device still writes. ResourceExhausted if the system has not that much memory.
+  // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children,
+  // for a page that a child took over would miss what the device still writes. ResourceExhausted if the system has not that much.
   absl::Status PrepareForDevices();
 
-  // How much of it lies on large pages. The system counts by mapping, so large buffers side by side may count for each other. 0 if it
-  // does not say.
+  // How much of it lies on large pages. The system counts by mapping, so large buffers side by side may count for each other. 0 if
+  // it does not say.
   int64_t LargePageBytes() const;
 
  private:

@@ -8,8 +8,8 @@
 //
 // A device reports what the system said and no more: fewer bytes than asked, EINTR, EIO. What to do about it is BlockReader's
 // business (block_reader.h), which most callers want instead.
-// Threads: any thread may open it; from the first Submit on, one thread submits, waits and destroys it. Destroying it waits for what is
-// in flight: until then the system may write into the buffers.
+// Threads: any thread may open it; from the first Submit on, one thread submits, waits and destroys it. Destroying it waits for
+// what is in flight: until then the system may write into the buffers.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace tessera {
 
 class BlockDevice {
  public:
-  // Every offset, size and address is a multiple of this. Some systems would do with 512; none that we read past the page cache on
-  // needs more.
+  // Every offset, size and address is a multiple of this. Some systems would do with 512; none that we read past the page cache
+  // on needs more.
   static constexpr int64_t kAlignment = 4096;
 
   struct Read {
@@ -58,8 +58,9 @@ class BlockDevice {
   virtual int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) = 0;
 
   // Whether the file still is what was opened: FailedPrecondition (path, what changed, from what to what) if it was written to or
-  // became shorter or longer; also if it was renamed or its permissions changed, which the times it keeps do not tell from writing. A
-  // file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed. Takes about a microsecond.
+  // became shorter or longer; also if it was renamed or its permissions changed, which the times it keeps do not tell from
+  // writing. A file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed. Takes about a
+  // microsecond.
   virtual absl::Status CheckUnchanged() = 0;
 };
 

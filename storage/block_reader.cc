@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostInterruptions = 100;                   // With the pauses below: about a second.
+constexpr int kMostInterruptions = 100;                              // With the pauses below: about a second.
 constexpr int64_t kFirstPause = 10'000, kLongestPause = 10'000'000;  // Nanoseconds.
 constexpr int kMostErrors = 3;
 // Older kernels answer EAGAIN to larger direct reads, however often they are asked.
@@ -94,7 +94,8 @@ void BlockReader::AwaitDelayed() {
 void BlockReader::Submit() {
   if (!delayed_.empty()) {
     const int64_t now = options_.clock->NowNanos();
-    const auto ready = std::stable_partition(delayed_.begin(), delayed_.end(), [&](const Block& b) { return b.not_before > now; });
+    const auto ready =
+        std::stable_partition(delayed_.begin(), delayed_.end(), [&](const Block& b) { return b.not_before > now; });
     waiting_.insert(waiting_.begin(), ready, delayed_.end());
     delayed_.erase(ready, delayed_.end());
   }
@@ -241,7 +242,8 @@ std::string BlockReader::Where(const Block& block) const {
 }
 
 absl::Status BlockReader::TooShort(const Block& block, int64_t from) const {
-  return absl::DataLossError(absl::StrCat(Where(block), ": the file gave nothing from byte ", from, " on, expected ", device_.size(), " bytes"));
+  return absl::DataLossError(
+      absl::StrCat(Where(block), ": the file gave nothing from byte ", from, " on, expected ", device_.size(), " bytes"));
 }
 
 absl::Status BlockReader::Unreadable(const Block& block, int error) const {

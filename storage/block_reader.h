@@ -1,4 +1,4 @@
-// Reads extents of a file (units of weights, many blocks each) whole or with an error that says what and where; keeps the device busy.
+// Reads extents of a file (units of weights, many blocks each): whole, or an error that says what and where. Keeps the device busy.
 //
 //   BlockReader reader(*opened.device, {.check = check});          // check(offset, block): is this what should be there?
 //   reader.Start({.offset = 0, .out = arena.bytes().first(16 << 20), .id = 1});
@@ -9,16 +9,16 @@
 //   }
 //
 // What a device may do, and what comes of it:
-//   fewer bytes than asked            the rest is asked for, from the last aligned byte on; at the third time that not one aligned
-//                                     byte came, by BlockDevice::ReadPlain
-//   EINTR, EAGAIN, EBUSY, ENOMEM      asked again after a pause that grows from 10 microseconds to 10 ms; after 100 times an error
-//   EINVAL                            read once by BlockDevice::ReadPlain
-//   EIO                               three tries
-//   nothing, before the end           an error at once: the file was cut short
-//   check says no                     read once by BlockDevice::ReadPlain and checked again
-// An error is Unavailable (path, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short, and
-// what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed. When an
-// extent is finished, nothing writes to its buffer any more.
+//   fewer bytes than asked          the rest is asked for, from the last aligned byte on; when not one aligned byte came for the
+//                                   third time, by BlockDevice::ReadPlain
+//   EINTR, EAGAIN, EBUSY, ENOMEM    asked again after a pause, 10 microseconds at first and 10 ms in the end; an error after 100
+//   EINVAL                          read once by BlockDevice::ReadPlain
+//   EIO                             three tries
+//   nothing, before the end         an error at once: the file was cut short
+//   check says no                   read once by BlockDevice::ReadPlain and checked again
+// An error is Unavailable (path, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
+// and what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed.
+// When an extent is finished, nothing writes to its buffer any more.
 // Threads: that of the device, which must outlive this. Destroying it waits for what is in flight and forgets the rest.
 #pragma once
 

@@ -25,7 +25,9 @@ constexpr int kMostDepth = 8;
 double CpuSeconds() {
   rusage used;
   CHECK_EQ(getrusage(RUSAGE_SELF, &used), 0);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
@@ -77,7 +79,8 @@ absl::StatusOr<double> TimeSequential(const std::string& path, absl::Span<std::b
     const absl::Span<std::byte> out = buffer.first(block_bytes);
     const int64_t got = file.direct() >= 0 ? PreadOnce(file.direct(), offset, out) : file.ReadPlain(offset, out);
     if (got != block_bytes) {
-      return absl::UnavailableError(absl::StrCat(path, ": byte ", offset, ": found ", got, ", expected ", block_bytes, " bytes read"));
+      return absl::UnavailableError(
+          absl::StrCat(path, ": byte ", offset, ": found ", got, ", expected ", block_bytes, " bytes read"));
     }
   }
   return static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
@@ -88,7 +91,8 @@ absl::StatusOr<double> TimeSequential(const std::string& path, absl::Span<std::b
 absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(kMostBlock * kMostDepth));
   RETURN_IF_ERROR(buffer.PrepareForDevices());
-  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(path, {.io = options.io, .depth = kMostDepth, .buffers = buffer.bytes()}));
+  ASSIGN_OR_RETURN(OpenedDevice opened,
+                   OpenBlockDevice(path, {.io = options.io, .depth = kMostDepth, .buffers = buffer.bytes()}));
   const int64_t file_bytes = opened.device->size(), bytes = std::max(options.bytes_per_shape, kMostBlock * kMostDepth);
   if (file_bytes < kSizes[0]) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": size: found ", file_bytes, " bytes, expected at least ", kSizes[0]));

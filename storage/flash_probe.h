@@ -4,9 +4,9 @@
 //   const FlashProfile::Speed& best = flash.profile.Best();                   // of {512 KiB, 1 MiB, 4 MiB} x {1, 2, 4, 8}
 //   ASSIGN_OR_RETURN(flash, CachedFlash("model.tsr"));                        // measures once per disk and kernel
 //
-// What is read is what a streamer would read: the file itself, from its beginning on and again if it is smaller, into memory on large
-// pages, through the same BlockReader. The cache is a text file a disk in $TESSERA_CACHE, by default ~/.cache/tessera; one that is
-// damaged or of another kernel is measured anew. Thread-safe; two at a time measure each other.
+// What is read is what a streamer would read: the file itself, from its beginning on and again if it is smaller, into memory on
+// large pages, through the same BlockReader. The cache is a text file a disk in $TESSERA_CACHE, by default ~/.cache/tessera; one
+// that is damaged or of another kernel is measured anew. Thread-safe; two at a time measure each other.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct FlashProbeOptions {
 
 struct FlashMeasurement {
   FlashProfile profile;
-  std::string kind;                            // Of the device: "io_uring", ...
-  double sequential_bytes_per_second = 0;      // Of one read(2) after the other, 4 MiB each: what `dd iflag=direct` does.
-  double cpu_seconds_per_gib = 0;              // What the best shape took of the CPU, in all threads of the process.
+  std::string kind;                        // Of the device: "io_uring", ...
+  double sequential_bytes_per_second = 0;  // Of one read(2) after the other, 4 MiB each: what `dd iflag=direct` does.
+  double cpu_seconds_per_gib = 0;          // What the best shape took of the CPU, in all threads of the process.
 };
 
-// Errors of opening and reading; InvalidArgument if the file has less than a block of the smallest size. Shapes for which it is too
-// small are left out.
+// Errors of opening and reading; InvalidArgument if the file has less than a block of the smallest size. Shapes for which it is
+// too small are left out.
 absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options = {});
 
 // The same from the cache, if it holds this disk under this kernel. A cache that cannot be written is logged, no error.

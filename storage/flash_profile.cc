@@ -58,7 +58,8 @@ absl::StatusOr<FlashProfileFile> ParseFlashProfileFile(absl::string_view text, a
   FirstError error;
   parser.RecordErrorsTo(&error);
   if (!parser.ParseFromString(std::string(text), &file)) {
-    return absl::InvalidArgumentError(absl::StrCat(source, ": ", error.text(), "; expected a flash profile (flash_profile.proto)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, ": ", error.text(), "; expected a flash profile (flash_profile.proto)"));
   }
   return file;
 }
@@ -76,11 +77,15 @@ absl::StatusOr<FlashProfile> ProfileOf(const FlashProfileFile& file, absl::strin
     const FlashProfileFile::Speed& speed = file.speed(i);
     RETURN_IF_ERROR(CheckWithin<int64_t>(field(i, "block_bytes"), speed.block_bytes(), 1, kMostBlockBytes));
     RETURN_IF_ERROR(CheckWithin<int>(field(i, "depth"), speed.depth(), 1, kMostDepth));
-    RETURN_IF_ERROR(CheckWithin<double>(field(i, "megabytes_per_second"), speed.megabytes_per_second(), 1e-3, kMostMegabytesPerSecond));
+    RETURN_IF_ERROR(
+        CheckWithin<double>(field(i, "megabytes_per_second"), speed.megabytes_per_second(), 1e-3, kMostMegabytesPerSecond));
     profile.speeds.push_back({speed.block_bytes(), speed.depth(), speed.megabytes_per_second() * 1e6});
   }
-  if (profile.speeds.empty()) return absl::InvalidArgumentError(absl::StrCat(source, ": speed: found none, expected one or more"));
-  RETURN_IF_ERROR(CheckWithin<double>(absl::StrCat(source, ": latency_microseconds"), file.latency_microseconds(), 0, kMostLatencyMicroseconds));
+  if (profile.speeds.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(source, ": speed: found none, expected one or more"));
+  }
+  RETURN_IF_ERROR(CheckWithin<double>(absl::StrCat(source, ": latency_microseconds"), file.latency_microseconds(), 0,
+                                      kMostLatencyMicroseconds));
   profile.latency_nanos = std::llround(file.latency_microseconds() * 1e3);
   std::sort(profile.speeds.begin(), profile.speeds.end(), [](const auto& a, const auto& b) { return Order(a) < Order(b); });
   for (size_t i = 1; i < profile.speeds.size(); ++i) {
@@ -118,7 +123,9 @@ absl::StatusOr<FlashProfile> LoadFlashProfile(const std::string& name_or_path) {
 
 double FlashProfile::BytesPerSecond(int64_t block_bytes, int depth) const {
   CHECK(!speeds.empty() && block_bytes > 0 && depth > 0) << name;
-  const auto beyond = [&](int d) { return std::find_if(speeds.begin(), speeds.end(), [d](const Speed& s) { return s.depth > d; }); };
+  const auto beyond = [&](int d) {
+    return std::find_if(speeds.begin(), speeds.end(), [d](const Speed& s) { return s.depth > d; });
+  };
   const auto end = beyond(std::max(depth, speeds.front().depth));
   const int counts = std::prev(end)->depth;
   const auto begin = beyond(counts - 1);
@@ -133,7 +140,8 @@ double FlashProfile::BytesPerSecond(int64_t block_bytes, int depth) const {
 
 const FlashProfile::Speed& FlashProfile::Best() const {
   CHECK(!speeds.empty()) << name;
-  return *std::max_element(speeds.begin(), speeds.end(), [](const Speed& a, const Speed& b) { return a.bytes_per_second < b.bytes_per_second; });
+  return *std::max_element(speeds.begin(), speeds.end(),
+                           [](const Speed& a, const Speed& b) { return a.bytes_per_second < b.bytes_per_second; });
 }
 
 }  // namespace tessera

@@ -3,9 +3,9 @@
 //   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));              // the flag --flash: a name, or a file's path
 //   double speed = flash.BytesPerSecond(/*block_bytes=*/1 << 20, /*depth=*/4);
 //
-// Between the numbers that a profile has: at a depth, those of the largest depth not above it (or the least there is) count; between
-// two sizes of blocks the speed goes evenly with the logarithm of the size, beyond the smallest and largest it stays. Files are
-// protobuf text (flash_profile.proto) and hostile until checked. Thread-safe.
+// Between the numbers that a profile has: at a depth, those of the largest depth not above it (or the least there is) count;
+// between two sizes of blocks the speed goes evenly with the logarithm of the size, beyond the smallest and largest it stays.
+// Files are protobuf text (flash_profile.proto) and hostile until checked. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ constexpr int kMostDepth = 4096;
 
 constexpr absl::string_view kNames[] = {"auto", "io_uring", "pread", "buffered"};  // In the order of IoKind.
 
-// FailedPrecondition: this kind is not to be had. The file is opened anew for each kind: which one it is open for, it is verified for.
+// FailedPrecondition: this kind is not to be had. The file is opened anew for each kind: which one it is open for, it is verified
+// for.
 absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const OpenOptions& options) {
   ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
   OpenedDevice opened;
@@ -30,15 +31,16 @@ absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const 
     opened.device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/true, options.depth);
   } else {
     RETURN_IF_ERROR(ProbeIoUring());
-    ASSIGN_OR_RETURN(std::unique_ptr<IoUringDevice> device, IoUringDevice::Create(std::move(file), options.depth, options.buffers));
+    ASSIGN_OR_RETURN(std::unique_ptr<IoUringDevice> device,
+                     IoUringDevice::Create(std::move(file), options.depth, options.buffers));
     opened.reason = device->setup();
     opened.device = std::move(device);
   }
   return opened;
 }
 
-// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there only those who
-// name it get it.
+// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there only those
+// who name it get it.
 std::vector<IoKind> Candidates(IoKind asked) {
   if (asked != IoKind::kAuto) return {asked};
 #ifdef __ANDROID__
@@ -75,8 +77,7 @@ absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const Open
     const std::string reason(opened.status().message());
     if (reasons.empty() || reasons.back() != reason) reasons.push_back(reason);
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": --io=", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
+  return absl::FailedPreconditionError(absl::StrCat(path, ": --io=", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
 }
 
 }  // namespace tessera

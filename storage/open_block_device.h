@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(path, {.io = io, .buffers = arena.bytes()}));
 //   LOG(INFO) << opened.reason;                    // "io_uring: deferred task work, file registered, buffers registered"
 //
-// auto takes the first of these that works: io_uring, threads with pread (both past the page cache), pread through the page cache.
-// Thread-safe.
+// auto takes the first of these that works: io_uring, threads with pread (both past the page cache), pread through the page
+// cache. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,9 @@ absl::string_view IoKindName(IoKind kind);
 
 struct OpenOptions {
   IoKind io = IoKind::kAuto;
-  int depth = 8;                       // The most reads in flight. REQUIRES: 1 <= depth <= 4096.
-  absl::Span<std::byte> buffers = {};  // Where reads will go, if known: io_uring is told, if the system lets us. Outlive the device.
+  int depth = 8;  // The most reads in flight. REQUIRES: 1 <= depth <= 4096.
+  // Where reads will go, if known: io_uring is told of them, if the system lets us. They must outlive the device.
+  absl::Span<std::byte> buffers = {};
 };
 
 struct OpenedDevice {
@@ -33,8 +34,8 @@ struct OpenedDevice {
   std::string reason;  // For people and reports: what was chosen, and why nothing better.
 };
 
-// Errors of opening are those of RandomAccessFile::Open. FailedPrecondition (with the reason) if what was asked for by name is not to
-// be had: only auto takes something else. The reason is logged, too.
+// Errors of opening are those of RandomAccessFile::Open. FailedPrecondition (with the reason) if what was asked for by name is
+// not to be had: only auto takes something else. The reason is logged, too.
 absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options = {});
 
 }  // namespace tessera

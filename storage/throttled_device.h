@@ -3,10 +3,10 @@
 //   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));
 //   ThrottledDevice device(std::move(opened.device), flash);
 //
-// The modeled flash serves one read after the other, in the order in which they were submitted, each at the speed that the profile has
-// for its size and for as many reads as are in flight then; none completes before the latency has passed. What it lost while nobody
-// waited it may catch up on, up to 0.2 ms: that makes up for threads that wake late. A profile faster than the device cannot be kept:
-// late() tells how far it fell behind.
+// The modeled flash serves one read after the other, in the order in which they were submitted, each at the speed that the
+// profile has for its size and for as many reads as are in flight then; none completes before the latency has passed. What it
+// lost while nobody waited it may catch up on, up to 0.2 ms: that makes up for threads that wake late. A profile faster than the
+// device cannot be kept: late() tells how far it fell behind.
 // Threads: those of BlockDevice.
 #pragma once
 

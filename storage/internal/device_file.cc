@@ -21,7 +21,8 @@ absl::Status NoDirect(absl::string_view why) { return absl::FailedPreconditionEr
 absl::Status CheckDirectAlignment(int descriptor) {
 #ifdef STATX_DIOALIGN
   struct statx found;
-  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &found) != 0 || !(found.stx_mask & STATX_DIOALIGN)) return absl::OkStatus();
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &found) != 0) return absl::OkStatus();
+  if (!(found.stx_mask & STATX_DIOALIGN)) return absl::OkStatus();
   if (found.stx_dio_offset_align == 0) return NoDirect("the file system says that it has none for this file");
   const int64_t alignment = std::max(found.stx_dio_offset_align, found.stx_dio_mem_align);
   if (alignment > BlockDevice::kAlignment) {
@@ -107,8 +108,8 @@ absl::Status DeviceFile::CheckUnchanged() {
   };
   if (found.st_size != opened_.st_size) return changed("size", opened_.st_size, found.st_size);
   if (!SameTime(found.st_mtim, opened_.st_mtim)) return changed("time of writing", Shown(opened_.st_mtim), Shown(found.st_mtim));
-  // A writer may set the time of writing back, but not that of the last change. Deleting the file or one of its other names counts as
-  // a change, too, and is none to us.
+  // A writer may set the time of writing back, but not that of the last change. Deleting the file or one of its other names
+  // counts as a change, too, and is none to us.
   if (!SameTime(found.st_ctim, opened_.st_ctim)) {
     if (found.st_nlink == opened_.st_nlink) return changed("time of change", Shown(opened_.st_ctim), Shown(found.st_ctim));
     opened_ = found;

@@ -1,5 +1,5 @@
-// A file opened for a block device: once past the page cache (O_DIRECT), where the system offers that and it was seen to work, and
-// once through it.
+// A file opened for a block device: once past the page cache (O_DIRECT), where the system offers that and it was seen to work,
+// and once through it.
 //
 //   ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
 //   if (file.direct() < 0) LOG(INFO) << file.not_direct();        // "O_DIRECT: Invalid argument"
@@ -28,8 +28,8 @@ class DeviceFile {
 
   const std::string& path() const { return path_; }
   int64_t size() const { return plain_->size(); }
-  int direct() const { return direct_; }                             // The descriptor with O_DIRECT; -1: there is none.
-  const std::string& not_direct() const { return not_direct_; }      // Why.
+  int direct() const { return direct_; }                         // The descriptor with O_DIRECT; -1: there is none.
+  const std::string& not_direct() const { return not_direct_; }  // Why.
   int plain() const { return plain_->descriptor(); }
 
   // These two are BlockDevice's.

@@ -17,15 +17,15 @@
 
 namespace tessera {
 
-// OK if this process may use io_uring; else FailedPrecondition with the reason. Asks in a forked child: where a seccomp filter kills
-// who asks (Android), the child dies.
+// OK if this process may use io_uring; else FailedPrecondition with the reason. Asks in a forked child: where a seccomp filter
+// kills who asks (Android), the child dies.
 absl::Status ProbeIoUring();
 
 class IoUringDevice : public FileDevice {
  public:
-  // Buffers (any number of bytes, perhaps none) are where most reads will go; they are registered if the system lets us, which spares
-  // it finding their pages at each read. They must outlive the device. FailedPrecondition (with what the system said) if no ring is to
-  // be had. REQUIRES: file.direct() >= 0, depth > 0.
+  // Buffers (any number of bytes, perhaps none) are where most reads will go; they are registered if the system lets us, which
+  // spares it finding their pages at each read. They must outlive the device. FailedPrecondition (with what the system said) if
+  // no ring is to be had. REQUIRES: file.direct() >= 0, depth > 0.
   static absl::StatusOr<std::unique_ptr<IoUringDevice>> Create(DeviceFile file, int depth, absl::Span<std::byte> buffers);
   ~IoUringDevice() override;
 

@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-// More do not read faster where blocks are large: on a virtual disk two reach 94 % of what eight do, and phones' flash is flat from
-// two on.
+// More do not read faster where blocks are large: on a virtual disk two reach 94 % of what eight do, and phones' flash is flat
+// from two on.
 constexpr int kMostThreads = 4;
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMostMilliseconds = 2000;  // It takes less than one.
 
-// Makes a ring and passes a request through it, with all the system calls of a device. 0, or errno. In the child of a process with
-// threads: no memory is allocated and no lock taken.
+// Makes a ring and passes a request through it, with all the system calls of a device. 0, or errno. In the child of a process
+// with threads: no memory is allocated and no lock taken.
 int UseIoUring() {
   io_uring ring;
   if (const int result = io_uring_queue_init(1, &ring, IORING_SETUP_R_DISABLED); result < 0) return -result;
@@ -39,8 +39,8 @@ absl::Status Refused(absl::string_view why) { return absl::FailedPreconditionErr
 
 }  // namespace
 
-// The answer comes through a pipe, for another part of the program may collect the child's exit status before us. A filter that kills
-// threads instead of processes can leave the child without an end.
+// The answer comes through a pipe, for another part of the program may collect the child's exit status before us. A filter that
+// kills threads instead of processes can leave the child without an end.
 absl::Status ProbeIoUring() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Refused(absl::StrCat("cannot ask: ", std::strerror(errno)));

@@ -11,15 +11,18 @@
 namespace tessera {
 namespace {
 
-std::string Shown(int64_t result) { return result < 0 ? std::strerror(static_cast<int>(-result)) : absl::StrCat(result, " bytes"); }
+std::string Shown(int64_t result) {
+  return result < 0 ? std::strerror(static_cast<int>(-result)) : absl::StrCat(result, " bytes");
+}
 
-absl::Status VerifyBlock(int64_t offset, absl::Span<std::byte> expected, absl::Span<std::byte> found, ReadBytes direct, ReadBytes plain) {
+absl::Status VerifyBlock(int64_t offset, absl::Span<std::byte> expected, absl::Span<std::byte> found, ReadBytes direct,
+                         ReadBytes plain) {
   const int64_t plain_bytes = plain(offset, expected);
   std::transform(expected.begin(), expected.end(), found.begin(), [](std::byte byte) { return ~byte; });
   const int64_t direct_bytes = direct(offset, found);
   if (plain_bytes < 0 || direct_bytes != plain_bytes) {
-    return absl::FailedPreconditionError(absl::StrCat("at byte ", offset, ": ", Shown(direct_bytes), " with O_DIRECT, ",
-                                                      Shown(plain_bytes), " without"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("at byte ", offset, ": ", Shown(direct_bytes), " with O_DIRECT, ", Shown(plain_bytes), " without"));
   }
   const auto different = std::mismatch(expected.begin(), expected.begin() + plain_bytes, found.begin()).first - expected.begin();
   if (different != plain_bytes) {

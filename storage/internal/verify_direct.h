@@ -1,10 +1,10 @@
-// Finds out whether reads with O_DIRECT can be trusted: some file systems (FUSE on Android) say that they read and leave the buffer
-// untouched.
+// Finds out whether reads with O_DIRECT can be trusted: some file systems (FUSE on Android) say that they read and leave the
+// buffer untouched.
 //
 //   RETURN_IF_ERROR(VerifyDirect(size, direct_read, plain_read));
 //
-// Reads a block at the beginning, in the middle and at the end of the file both ways. The buffer of the direct read is filled with the
-// complement of what must come, so a single byte that was not written shows. Thread-safe.
+// Reads a block at the beginning, in the middle and at the end of the file both ways. The buffer of the direct read is filled
+// with the complement of what must come, so a single byte that was not written shows. Thread-safe.
 #pragma once
 
 #include <cstddef>

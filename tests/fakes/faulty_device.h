@@ -4,9 +4,9 @@
 //   FaultyDevice device(disk, {.seed = 7, .short_read = 0.3, .interruption = 0.3, .reordering = 0.5});
 //   SCOPED_TRACE(device.schedule().seed);
 //
-// Whether a read meets a fault is a function of the seed, its offset and how often that offset was read before: not of timing or of
-// the order in which reads complete. Faults are in the reading: what lies below stays as it is, and ReadPlain gives it (but for what
-// is sticky or cut short). Bytes that a failed or short read did not bring hold kUnread. Thread-compatible.
+// Whether a read meets a fault is a function of the seed, its offset and how often that offset was read before: not of timing or
+// of the order in which reads complete. Faults are in the reading: what lies below stays as it is, and ReadPlain gives it (but
+// for what is sticky or cut short). Bytes that a failed or short read did not bring hold kUnread. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -25,21 +25,21 @@ namespace tessera {
 struct FaultSchedule {
   uint64_t seed = 0;
   // The chance of each fault, at each read.
-  double short_read = 0;      // Any number of bytes from 1 on.
-  double interruption = 0;    // EINTR or EAGAIN.
-  double io_error = 0;        // EIO.
-  double invalid = 0;         // EINVAL.
-  double bit_flip = 0;        // One bit of what came.
-  double zeroed_sector = 0;   // 512 bytes of it.
-  double misdirection = 0;    // The bytes of another place in the file.
-  double stale = 0;           // The bytes that `older` holds there.
-  double reordering = 0;      // Completes after up to eight later waits.
-  double latency_spike = 0;   // Takes spike_nanos on `clock`.
+  double short_read = 0;     // Any number of bytes from 1 on.
+  double interruption = 0;   // EINTR or EAGAIN.
+  double io_error = 0;       // EIO.
+  double invalid = 0;        // EINVAL.
+  double bit_flip = 0;       // One bit of what came.
+  double zeroed_sector = 0;  // 512 bytes of it.
+  double misdirection = 0;   // The bytes of another place in the file.
+  double stale = 0;          // The bytes that `older` holds there.
+  double reordering = 0;     // Completes after up to eight later waits.
+  double latency_spike = 0;  // Takes spike_nanos on `clock`.
   // Faults at a place.
-  int storm = 0;                    // Each offset is interrupted so often at first.
-  int64_t io_error_at_read = -1;    // The read of this number (from 0, as submitted) gets EIO.
-  int64_t sticky_io_error = -1;     // Every read of this byte gets EIO, ReadPlain too.
-  int64_t cut_short_at = -1;        // The file ends here.
+  int storm = 0;                  // Each offset is interrupted so often at first.
+  int64_t io_error_at_read = -1;  // The read of this number (from 0, as submitted) gets EIO.
+  int64_t sticky_io_error = -1;   // Every read of this byte gets EIO, ReadPlain too.
+  int64_t cut_short_at = -1;      // The file ends here.
 
   BlockDevice* older = nullptr;
   VirtualClock* clock = nullptr;
@@ -93,7 +93,10 @@ class FaultyDevice : public BlockDevice {
     Completion completion;
     int64_t waits;
   };
-  enum Kind { kShort, kInterruption, kIoError, kInvalid, kFlip, kZero, kMisdirection, kStale, kReordering, kSpike, kWhere, kKinds };
+  enum Kind {
+    kShort, kInterruption, kIoError, kInvalid, kFlip, kZero, kMisdirection, kStale, kReordering, kSpike,
+    kWhere, kKinds
+  };
 
   static bool Covers(int64_t offset, absl::Span<std::byte> out, int64_t byte) {
     return byte >= offset && byte < offset + static_cast<int64_t>(out.size());
@@ -105,7 +108,9 @@ class FaultyDevice : public BlockDevice {
   bool Meets(const Asked& asked, Kind kind, double chance) const {
     return static_cast<double>(Draw(asked, kind) >> 11) * 0x1p-53 < chance;
   }
-  int64_t Below(const Asked& asked, int64_t n) const { return static_cast<int64_t>(Draw(asked, kWhere) % static_cast<uint64_t>(n)); }
+  int64_t Below(const Asked& asked, int64_t n) const {
+    return static_cast<int64_t>(Draw(asked, kWhere) % static_cast<uint64_t>(n));
+  }
 
   void Arrive(const Completion& completion) {
     const Asked asked = reads_.at(completion.tag);
@@ -149,7 +154,9 @@ class FaultyDevice : public BlockDevice {
       const absl::Span<std::byte> sector = bytes.subspan(where / 512 * 512, 512);
       std::fill(sector.begin(), sector.end(), std::byte{0});
     }
-    if (count(Meets(asked, kMisdirection, schedule_.misdirection))) below_.ReadPlain(offset == 0 ? kAlignment : offset - kAlignment, bytes);
+    if (count(Meets(asked, kMisdirection, schedule_.misdirection))) {
+      below_.ReadPlain(offset == 0 ? kAlignment : offset - kAlignment, bytes);
+    }
     if (count(Meets(asked, kStale, schedule_.stale))) schedule_.older->ReadPlain(offset, bytes);
   }
 
@@ -168,9 +175,9 @@ class FaultyDevice : public BlockDevice {
 
   BlockDevice& below_;
   const FaultSchedule schedule_;
-  std::map<uint64_t, Asked> reads_;     // In flight below, by tag.
+  std::map<uint64_t, Asked> reads_;      // In flight below, by tag.
   std::map<int64_t, int64_t> attempts_;  // By offset.
-  std::vector<Held> held_;              // Done below, not handed out yet.
+  std::vector<Held> held_;               // Done below, not handed out yet.
   int64_t submitted_ = 0, faults_ = 0;
 };
 

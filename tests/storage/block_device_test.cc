@@ -57,7 +57,9 @@ class EveryDevice : public testing::TestWithParam<IoKind> {
     return std::move(opened->device);
   }
 
-  absl::Span<std::byte> Slot(int64_t block, int64_t blocks = 1) { return buffer_.bytes().subspan(block * kBlock, blocks * kBlock); }
+  absl::Span<std::byte> Slot(int64_t block, int64_t blocks = 1) {
+    return buffer_.bytes().subspan(block * kBlock, blocks * kBlock);
+  }
 
   // What one read gives.
   int64_t Read(BlockDevice& device, int64_t offset, absl::Span<std::byte> out) {
@@ -160,7 +162,8 @@ TEST_P(EveryDevice, NoticesWhetherTheFileWasWrittenTo) {
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary) << "overwritten";
   absl::Status status = device->CheckUnchanged();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
-  EXPECT_NE(status.message().find(path_ + ": the file changed while it was read: time of writing: found "), std::string::npos) << status;
+  EXPECT_NE(status.message().find(path_ + ": the file changed while it was read: time of writing: found "), std::string::npos)
+      << status;
   const timespec times[] = {before.st_atim, before.st_mtim};
   ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);
   status = device->CheckUnchanged();
@@ -171,7 +174,8 @@ TEST_P(EveryDevice, NoticesThatTheFileBecameShorter) {
   const std::unique_ptr<BlockDevice> device = Open();
   std::filesystem::resize_file(path_, 8 * kBlock);
   EXPECT_EQ(Read(*device, 4 * kBlock, Slot(0, 8)), 4 * kBlock);
-  EXPECT_EQ(device->CheckUnchanged().message(), path_ + ": the file changed while it was read: size: found 32768, expected 163940");
+  EXPECT_EQ(device->CheckUnchanged().message(),
+            path_ + ": the file changed while it was read: size: found 32768, expected 163940");
 }
 
 TEST_P(EveryDevice, KeepsReadingAFileThatWasDeletedOrReplaced) {

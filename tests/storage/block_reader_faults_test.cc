@@ -1,5 +1,5 @@
-// The reader on devices that fail. Whatever a device does, an extent comes byte for byte or ends with an error that says what failed
-// and where; the extents beside it are not touched by that.
+// The reader on devices that fail. Whatever a device does, an extent comes byte for byte or ends with an error that says what
+// failed and where; the extents beside it are not touched by that.
 #include <map>
 
 #include "absl/strings/match.h"
@@ -171,14 +171,15 @@ TEST_F(BlockReaderFaults, AFileCutShortIsAnErrorAtEveryLength) {
 
 TEST_F(BlockReaderFaults, AFileCutShortWhileItsReadIsRefusedIsAnErrorToo) {
   const auto statuses = ReadAll({.seed = 1, .invalid = 1, .cut_short_at = kBlock + 100});
-  EXPECT_EQ(statuses.at(0), absl::DataLossError("memory: bytes 16384 to 32768: the file gave nothing from byte 16484 on, expected 262144 bytes"));
+  EXPECT_EQ(statuses.at(0),
+            absl::DataLossError("memory: bytes 16384 to 32768: the file gave nothing from byte 16484 on, expected 262144 bytes"));
 }
 
 TEST_F(BlockReaderFaults, AllAtOnceGiveTheSameBytesOrAnErrorAndTheSameEachTime) {
   MemoryDevice older(RandomBytes(kFile, kSeed + 1));
-  FaultSchedule schedule = {.short_read = 0.2, .interruption = 0.2, .io_error = 0.1, .invalid = 0.05, .bit_flip = 0.05,
-                            .zeroed_sector = 0.05, .misdirection = 0.05, .stale = 0.05, .reordering = 0.5, .latency_spike = 0.05,
-                            .older = &older, .spike_nanos = 1'000'000};
+  FaultSchedule schedule = {.short_read = 0.2, .interruption = 0.2, .io_error = 0.1, .invalid = 0.05,
+                            .bit_flip = 0.05, .zeroed_sector = 0.05, .misdirection = 0.05, .stale = 0.05,
+                            .reordering = 0.5, .latency_spike = 0.05, .older = &older, .spike_nanos = 1'000'000};
   int failed = 0;
   for (schedule.seed = 0; schedule.seed < static_cast<uint64_t>(Fewer(400, /*sanitized=*/60)); ++schedule.seed) {
     SCOPED_TRACE(schedule.seed);

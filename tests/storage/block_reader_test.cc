@@ -71,7 +71,9 @@ TEST(BlockReader, KeepsTheDeviceAsBusyAsItMayBe) {
   MemoryDevice device(RandomBytes(64 * kBlock, kSeed), /*depth=*/7);
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(64 * kBlock);
   BlockReader reader(device, {.block_bytes = kBlock});
-  for (uint64_t id = 0; id < 64; ++id) reader.Start({static_cast<int64_t>(id) * kBlock, buffer.bytes().subspan(id * kBlock, kBlock), id});
+  for (uint64_t id = 0; id < 64; ++id) {
+    reader.Start({static_cast<int64_t>(id) * kBlock, buffer.bytes().subspan(id * kBlock, kBlock), id});
+  }
   std::set<uint64_t> ids;
   while (reader.unfinished() > 0) ids.insert(reader.Next().id);
   EXPECT_EQ(ids.size(), 64u);
@@ -103,7 +105,8 @@ TEST(BlockReader, ChecksEachBlockOnceAndWhole) {
                               }});
   reader.Start({kBlock, buffer.bytes().first(9 * kBlock), 0});
   EXPECT_EQ(reader.Next().status, absl::OkStatus());
-  EXPECT_EQ(checked, (std::multiset<std::pair<int64_t, int64_t>>{{kBlock, 4 * kBlock}, {5 * kBlock, 4 * kBlock}, {9 * kBlock, kBlock}}));
+  EXPECT_EQ(checked,
+            (std::multiset<std::pair<int64_t, int64_t>>{{kBlock, 4 * kBlock}, {5 * kBlock, 4 * kBlock}, {9 * kBlock, kBlock}}));
 }
 
 TEST(BlockReader, DestroyingItLeavesNothingInFlight) {
@@ -119,10 +122,13 @@ TEST(BlockReader, DestroyingItLeavesNothingInFlight) {
 TEST(BlockReader, AfterTheDeviceFailedAllThatIsStartedFails) {
   for (const bool submit : {true, false}) {
     MemoryDevice device(RandomBytes(64 * kBlock, kSeed), /*depth=*/4);
-    if (submit) device.BreakSubmitAfter(10); else device.BreakWaitAfter(10);
+    if (submit) device.BreakSubmitAfter(10);
+    if (!submit) device.BreakWaitAfter(10);
     const AlignedBuffer buffer = *AlignedBuffer::Allocate(64 * kBlock);
     BlockReader reader(device, {.block_bytes = kBlock});
-    for (uint64_t id = 0; id < 4; ++id) reader.Start({static_cast<int64_t>(id) * 16 * kBlock, buffer.bytes().subspan(id * 16 * kBlock, 16 * kBlock), id});
+    for (uint64_t id = 0; id < 4; ++id) {
+      reader.Start({static_cast<int64_t>(id) * 16 * kBlock, buffer.bytes().subspan(id * 16 * kBlock, 16 * kBlock), id});
+    }
     for (uint64_t id = 0; id < 4; ++id) {
       const BlockReader::Finished finished = reader.Next();
       EXPECT_EQ(finished.id, id);

@@ -29,7 +29,8 @@ class ChangingFile : public testing::TestWithParam<IoKind> {
   template <typename Change>
   std::vector<absl::Status> ReadWhile(const Change& change) {
     BlockReader reader(*device_, {.block_bytes = kBlock, .check = [](int64_t offset, absl::Span<const std::byte> block) {
-                                    return HoldsRandomBytes(block, offset, kSeed) ? absl::OkStatus() : absl::DataLossError("checksum");
+                                    return HoldsRandomBytes(block, offset, kSeed) ? absl::OkStatus()
+                                                                                  : absl::DataLossError("checksum");
                                   }});
     std::vector<absl::Status> statuses(kExtents);
     for (uint64_t id = 0; id < kExtents; ++id) {

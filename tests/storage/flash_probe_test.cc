@@ -109,9 +109,10 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
     EXPECT_NE(at, std::string::npos) << old;
     return text.replace(at, old.size(), std::string(in_its_place));
   };
-  for (const std::string& bad : {std::string(), good.substr(0, good.size() / 2), std::string("\xff\x00\x01", 3), with("device: ", "device: 9"),
-                                 with("kernel: \"", "kernel: \"9"), with("block_bytes: ", "block_bytes: -"),
-                                 with("sequential_megabytes_per_second: ", "sequential_megabytes_per_second: -")}) {
+  for (const std::string& bad :
+       {std::string(), good.substr(0, good.size() / 2), std::string("\xff\x00\x01", 3), with("device: ", "device: 9"),
+        with("kernel: \"", "kernel: \"9"), with("block_bytes: ", "block_bytes: -"),
+        with("sequential_megabytes_per_second: ", "sequential_megabytes_per_second: -")}) {
     std::ofstream(file, std::ios::binary) << bad;
     const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);
     ASSERT_TRUE(flash.ok()) << flash.status();

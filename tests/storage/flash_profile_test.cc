@@ -13,7 +13,8 @@ namespace tessera {
 namespace {
 
 std::string Speed(int64_t block_bytes, int depth, double megabytes_per_second) {
-  return absl::StrCat("speed { block_bytes: ", block_bytes, " depth: ", depth, " megabytes_per_second: ", megabytes_per_second, " }\n");
+  return absl::StrCat("speed { block_bytes: ", block_bytes, " depth: ", depth, " megabytes_per_second: ", megabytes_per_second,
+                      " }\n");
 }
 
 absl::Status Refusal(const std::string& text) { return ParseFlashProfile(text, "flash").status(); }
@@ -77,7 +78,8 @@ TEST(FlashProfile, TheBestIsTheShallowestOfThoseAsFast) {
 
 TEST(FlashProfile, WhatIsNoProfileIsRefusedWithWhatIsWrong) {
   EXPECT_EQ(Refusal("").message(), "flash: speed: found none, expected one or more");
-  EXPECT_TRUE(absl::StartsWith(Refusal("speed {\n  blocks: 3 }").message(), "flash: line 2: ")) << Refusal("speed {\n  blocks: 3 }");
+  EXPECT_TRUE(absl::StartsWith(Refusal("speed {\n  blocks: 3 }").message(), "flash: line 2: "))
+      << Refusal("speed {\n  blocks: 3 }");
   EXPECT_EQ(Refusal(Speed(0, 1, 1)).message(), "flash: speed[0].block_bytes: found 0, expected 1 to 1073741824");
   EXPECT_EQ(Refusal(Speed(1, 1, 1) + Speed(1, 1025, 1)).message(), "flash: speed[1].depth: found 1025, expected 1 to 1024");
   for (const char* speed : {"0", "-5", "nan", "inf", "1e300"}) {
@@ -86,7 +88,8 @@ TEST(FlashProfile, WhatIsNoProfileIsRefusedWithWhatIsWrong) {
   }
   EXPECT_EQ(Refusal(Speed(4096, 2, 1) + Speed(4096, 2, 3)).message(),
             "flash: speed: found two for blocks of 4096 at depth 2, expected one");
-  EXPECT_EQ(Refusal(Speed(1, 1, 1) + "latency_microseconds: -1").message(), "flash: latency_microseconds: found -1, expected 0 to 1e+07");
+  EXPECT_EQ(Refusal(Speed(1, 1, 1) + "latency_microseconds: -1").message(),
+            "flash: latency_microseconds: found -1, expected 0 to 1e+07");
   for (const std::string& text : {Speed(0, 1, 1), std::string("\0\xff", 2)}) EXPECT_TRUE(absl::IsInvalidArgument(Refusal(text)));
 }
 
@@ -100,7 +103,8 @@ TEST(FlashProfile, IsReadFromAFile) {
   EXPECT_EQ(profile->latency_nanos, 1500);
   const absl::Status missing = LoadFlashProfile("ufs9").status();
   EXPECT_TRUE(absl::IsNotFound(missing));
-  EXPECT_TRUE(absl::StartsWith(missing.message(), "flash profile: found ufs9, expected a file or one of ufs3.1, ufs4.0, ufs4.1")) << missing;
+  EXPECT_TRUE(absl::StartsWith(missing.message(), "flash profile: found ufs9, expected a file or one of ufs3.1, ufs4.0, ufs4.1"))
+      << missing;
 }
 
 }  // namespace

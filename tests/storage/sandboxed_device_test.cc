@@ -1,5 +1,5 @@
-// Devices in processes that may not do everything: each test runs in a process of its own, which a seccomp filter, a limit or a switch
-// of the kernel holds back.
+// Devices in processes that may not do everything: each test runs in a process of its own, which a seccomp filter, a limit
+// or a switch of the kernel holds back.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/io_uring.h>
@@ -152,7 +152,8 @@ void WithAnswers(int system_call, const Answer& answer, const Body& body) {
     if (seccomp_notify_receive(listener, call) != 0) continue;
     *response = {.id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     if (const std::optional<int64_t> result = answer(static_cast<pid_t>(call->pid), call->data.args)) {
-      *response = {.id = call->id, .val = std::max<int64_t>(*result, 0), .error = static_cast<int>(std::min<int64_t>(*result, 0))};
+      const int64_t value = std::max<int64_t>(*result, 0), error = std::min<int64_t>(*result, 0);
+      *response = {.id = call->id, .val = value, .error = static_cast<int>(error)};
     }
     seccomp_notify_respond(listener, response);
   }
@@ -179,7 +180,8 @@ TEST_F(SandboxedDeviceDeathTest, DirectReadsThatLieAreNotTrusted) {
 TEST_F(SandboxedIoUringDeathTest, ARingThatIsBusyForAWhileIsAskedAgain) {
   int calls = 0;
   const auto busy_at_first = [&](pid_t pid, const __u64*) -> std::optional<int64_t> {
-    const bool ours = access(("/proc/self/task/" + std::to_string(pid)).c_str(), F_OK) == 0;  // Not the child that tries io_uring.
+    const std::string thread = "/proc/self/task/" + std::to_string(pid);  // There is none for the child that tries io_uring.
+    const bool ours = access(thread.c_str(), F_OK) == 0;
     return ours && ++calls <= 30 ? std::optional<int64_t>(calls % 2 == 0 ? -EBUSY : -EAGAIN) : std::nullopt;
   };
   EXPECT_EXIT(WithAnswers(SCMP_SYS(io_uring_enter), busy_at_first, [&] { ReadAndExit(); }), kRead, "io_uring: ");
@@ -196,7 +198,8 @@ auto KernelWithout(unsigned flags) {
 }
 
 TEST_F(SandboxedIoUringDeathTest, OlderKernelsGetARingWithTheFlagsTheyKnow) {
-  constexpr unsigned kSince61 = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, kSince519 = kSince61 | IORING_SETUP_COOP_TASKRUN;
+  constexpr unsigned kSince61 = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
+  constexpr unsigned kSince519 = kSince61 | IORING_SETUP_COOP_TASKRUN;
   constexpr int kSetup = SCMP_SYS(io_uring_setup);
   EXPECT_EXIT(WithAnswers(kSetup, KernelWithout(kSince61), [&] { ReadAndExit(); }), kRead, "io_uring: cooperative task work,");
   EXPECT_EXIT(WithAnswers(kSetup, KernelWithout(kSince519), [&] { ReadAndExit(); }), kRead, "io_uring: no options,");
