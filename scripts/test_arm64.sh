@@ -9,9 +9,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$root/scripts/emulated_tests.sh"
 
-# What an emulated process cannot show: a limit on its memory is one on the emulator's, too, and a clock counts the emulator's time.
+# What an emulated process cannot show: a limit on its memory is one on the emulator's, too, a clock counts the emulator's time, and
+# what a process says of its memory (madvise) is not passed on.
 left_out=(
   ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore
+  'AlignedBuffer.PreparedForDevices*'
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )
 # The emulator cannot start an Arm program from within one, so death tests fork in place of that.

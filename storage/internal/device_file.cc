@@ -20,7 +20,7 @@ absl::Status NoDirect(absl::string_view why) { return absl::FailedPreconditionEr
 // What the file system asks of direct reads (Linux 6.1 and later tell).
 absl::Status CheckDirectAlignment(int descriptor) {
 #ifdef STATX_DIOALIGN
-  struct statx found;
+  struct statx found = {};
   if (statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &found) != 0) return absl::OkStatus();
   if (!(found.stx_mask & STATX_DIOALIGN)) return absl::OkStatus();
   if (found.stx_dio_offset_align == 0) return NoDirect("the file system says that it has none for this file");
