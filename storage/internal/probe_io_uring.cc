@@ -53,8 +53,11 @@ absl::Status ProbeIoUring() {
   if (child > 0) {
     pollfd answered = {ends[0], POLLIN, 0};
     while (poll(&answered, 1, kMostMilliseconds) < 0 && errno == EINTR) continue;
-    if (answered.revents != 0) got = read(ends[0], &error, sizeof(error));
-    kill(child, SIGKILL);
+    if (answered.revents != 0) {
+      got = read(ends[0], &error, sizeof(error));
+    } else {
+      kill(child, SIGKILL);
+    }
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
   }
   close(ends[0]);
