@@ -70,7 +70,9 @@ absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const Open
     if (opened.ok()) {
       if (!opened->reason.empty()) reasons.push_back(std::move(opened->reason));
       opened->reason = absl::StrCat(opened->device->kind(), reasons.empty() ? "" : ": ", absl::StrJoin(reasons, "; "));
-      LOG(INFO) << path << ": read with " << opened->reason;
+      const bool cached = kind == IoKind::kBuffered && options.io != kind;  // Memory that nobody asked for, and slow.
+      LOG_IF(WARNING, cached) << path << ": read with " << opened->reason;
+      LOG_IF(INFO, !cached) << path << ": read with " << opened->reason;
       return opened;
     }
     if (!absl::IsFailedPrecondition(opened.status())) return opened.status();

@@ -35,7 +35,8 @@ struct OpenedDevice {
 };
 
 // Errors of opening are those of RandomAccessFile::Open. FailedPrecondition (with the reason) if what was asked for by name is
-// not to be had: only auto takes something else. The reason is logged, too.
+// not to be had: only auto takes something else. The reason is logged, as a warning where auto
+// came down to the page cache.
 absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options = {});
 
 }  // namespace tessera
