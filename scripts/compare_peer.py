@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from engines import GENERATED_TOKENS, PROMPT_TOKENS, Ours, Peer, run
 
-DEPTHS = (512, 4096)
+DEPTH = 4096  # Of generation after a long text.
+DEPTHS = (128, 1024, 4096, 8192)  # At which attention is taken.
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64)
 TEXTS = Path(__file__).resolve().parent.parent / "tests/golden/wikitext2_articles.jsonl"
 DEFAULT = "prompt,generation,first_byte"
@@ -44,8 +45,9 @@ TABLE = {
     "best_prompt": Row("prompt, peer on its Q4_0"),
     "best_generation": Row("generation, peer on its Q4_0"),
     "perplexity": Row("perplexity, peer's its Q4_0", 1, True, 3),
-    **{f"attention_{depth}": Row(f"attention to {depth}, ms", 1000, True) for depth in DEPTHS},
-    **{f"attention_share_{depth}": Row(f"attention to {depth}, % of pass", 100, True) for depth in DEPTHS},
+    **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS},
+    **{f"attention_prompt_{depth}": Row(f"512 tokens' attention, {depth}, ms", 1000, True) for depth in DEPTHS},
+    **{f"attention_share_{depth}": Row(f"of the pass at {depth}, %", 100, True) for depth in DEPTHS},
     "bandwidth": Row("generation, % of read probe", 100),
     **{f"rows_{rows}": Row(f"pass of {rows} rows, ms", 1000, True, 2) for rows in ROWS},
 }
@@ -73,7 +75,7 @@ class Comparison:
 
     def depth(self):
         for side, engine in self.sides.items():
-            self.add("depth", side, engine.generation(self.model, max(DEPTHS)))
+            self.add("depth", side, engine.generation(self.model, DEPTH))
 
     def best(self):
         """The peer's fastest 4-bit format of the same model beside our original file."""
@@ -82,13 +84,14 @@ class Comparison:
                 self.add(f"best_{figure}", side, speed)
 
     def attention(self):
-        """What a pass takes longer with tokens before it."""
+        """What a generated token and a prompt's pass take longer with tokens before them."""
         for side, engine in self.sides.items():
-            seconds = engine.pass_seconds(self.model, PROMPT_TOKENS, (0, *DEPTHS))
+            seconds = engine.seconds_at(self.model, (0, *DEPTHS))
             for depth in DEPTHS:
-                longer = max(0.0, seconds[depth] - seconds[0])
-                self.add(f"attention_{depth}", side, longer)
-                self.add(f"attention_share_{depth}", side, longer / seconds[depth])
+                longer = {figure: max(0.0, seconds[depth][figure] - seconds[0][figure]) for figure in seconds[depth]}
+                self.add(f"attention_generation_{depth}", side, longer["generation"])
+                self.add(f"attention_prompt_{depth}", side, longer["prompt"])
+                self.add(f"attention_share_{depth}", side, longer["prompt"] / seconds[depth]["prompt"])
 
     def bandwidth(self):
         """The peer's speed against the limit that our probes before and after the run beside it gave."""
@@ -146,12 +149,12 @@ def draw_rows(flags, name, path, result):
 
 def print_table(results, flags):
     print(f"medians of {flags.repetitions}, {flags.threads} threads; ratio > 1: ours is better")
-    print(f"{'model':<10} {'figure':<28} {'llama.cpp':>12} {'tessera':>12} {'ratio':>7}")
+    print(f"{'model':<10} {'figure':<32} {'llama.cpp':>12} {'tessera':>12} {'ratio':>7}")
     for name, result in results.items():
         for figure, values in result.items():
             row = TABLE[figure]
             ratio = "-" if values["ratio"] is None else f"{values['ratio']:.2f}"
-            print(f"{name:<10} {row.label:<28} {row.text(values['peer']):>12} {row.text(values['ours']):>12} {ratio:>7}")
+            print(f"{name:<10} {row.label:<32} {row.text(values['peer']):>12} {row.text(values['ours']):>12} {ratio:>7}")
 
 
 def parse_flags(arguments=None):

@@ -2,7 +2,7 @@
 
     peer, ours = Peer("llama.cpp/build/bin", threads=2), Ours("build/bin", threads=2)
     peer.speeds("model.gguf")            # {"prompt": tokens/s, "generation": tokens/s}
-    ours.pass_seconds("model.gguf", 512, [0, 4096])
+    ours.seconds_at("model.gguf", (0, 4096))[4096]["prompt"]     # of a pass of 512 tokens; "generation": of one token
 
 A program that fails ends the comparison, with its last words.
 """
@@ -65,9 +65,12 @@ class Peer(Engine):
     def generation(self, model, depth):
         return self.bench(model, "-p", "0", "-n", str(GENERATED_TOKENS), "-d", str(depth))[0]["avg_ts"]
 
-    def pass_seconds(self, model, tokens, depths):
-        rows = self.bench(model, "-p", str(tokens), "-n", "0", "-d", ",".join(map(str, depths)))
-        return {row["n_depth"]: tokens / row["avg_ts"] for row in rows}
+    def seconds_at(self, model, depths):
+        rows = self.bench(model, "-p", str(PROMPT_TOKENS), "-n", str(GENERATED_TOKENS), "-d", ",".join(map(str, depths)))
+        seconds = {depth: {} for depth in depths}
+        for row in rows:
+            seconds[row["n_depth"]]["prompt" if row["n_prompt"] else "generation"] = (row["n_prompt"] or 1) / row["avg_ts"]
+        return seconds
 
     def rows_seconds(self, model, counts):
         rows = self.bench(model, "-p", ",".join(map(str, counts)), "-n", "0")
@@ -88,17 +91,17 @@ class Ours(Engine):
         return json.loads(run([f"{self.folder}/tessera_bench", "--model", model, "--threads", self.threads, "--repetitions", "1",
                                "--json", *map(str, flags)]))
 
-    def speeds(self, model):
-        report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS)
+    def speeds(self, model, depth=0):
+        report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
         return {figure: report[figure]["tokens_per_second"]["median"] for figure in ("prompt", "generation")}
 
     def generation(self, model, depth):
         report = self.bench(model, "--prompt_tokens", 0, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
         return report["generation"]["tokens_per_second"]["median"]
 
-    def pass_seconds(self, model, tokens, depths):
-        reports = {depth: self.bench(model, "--prompt_tokens", tokens, "--generate_tokens", 0, "--depth", depth) for depth in depths}
-        return {depth: tokens / report["prompt"]["tokens_per_second"]["median"] for depth, report in reports.items()}
+    def seconds_at(self, model, depths):
+        speeds = {depth: self.speeds(model, depth) for depth in depths}
+        return {depth: {"prompt": PROMPT_TOKENS / speed["prompt"], "generation": 1 / speed["generation"]} for depth, speed in speeds.items()}
 
     def rows_seconds(self, model, counts):
         report = self.bench(model, "--rows", ",".join(map(str, counts)))

@@ -37,9 +37,9 @@ class FakeEngine:
         self.note("generation", model, depth)
         return 5 * self.speed
 
-    def pass_seconds(self, model, tokens, depths):
-        self.note("pass_seconds", model, depths)
-        return {depth: (1 + depth / 1024) / self.speed for depth in depths}
+    def seconds_at(self, model, depths):
+        self.note("seconds_at", model, depths)
+        return {depth: {"prompt": (1 + depth / 1024) / self.speed, "generation": (3 + depth / 512) / self.speed} for depth in depths}
 
     def rows_seconds(self, model, counts):
         self.note("rows_seconds", model)
@@ -88,11 +88,12 @@ class ComparePeer(unittest.TestCase):
 
     def test_attention_is_a_pass_minus_that_without_tokens_before(self):
         result, _, _ = compare(["attention"])
-        self.assertAlmostEqual(result["attention_512"]["peer"], 0.5)
+        self.assertAlmostEqual(result["attention_prompt_128"]["peer"], 1 / 8)
+        self.assertAlmostEqual(result["attention_generation_1024"]["ours"], 1)
         self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
 
     def test_what_is_less_than_the_noise_has_no_ratio(self):
-        row = compare_peer.TABLE["attention_512"]
+        row = compare_peer.TABLE["attention_prompt_1024"]
         self.assertIsNone(row.ratio(peer=0.0, ours=0.1))
         self.assertIsNone(row.ratio(peer=0.1, ours=0.0))
 
@@ -121,13 +122,15 @@ class Engines(unittest.TestCase):
         path.chmod(0o755)
 
     def test_llama_bench_rows_are_told_apart_by_depth_and_size(self):
-        rows = [{"n_prompt": 512, "n_gen": 0, "n_depth": depth, "avg_ts": speed} for depth, speed in ((0, 1024.0), (4096, 256.0))]
+        rows = [{"n_prompt": prompt, "n_gen": 512 - prompt, "n_depth": depth, "avg_ts": speed}
+                for prompt, depth, speed in ((512, 0, 1024.0), (0, 0, 8.0), (512, 4096, 256.0), (0, 4096, 4.0))]
         with tempfile.TemporaryDirectory() as folder:
             for name in Peer.PROGRAMS:
                 self.program(folder, name, json.dumps(rows))
             peer = Peer(folder, 2)
-            self.assertEqual(peer.pass_seconds("model", 512, (0, 4096)), {0: 0.5, 4096: 2.0})
-            self.assertEqual(peer.rows_seconds("model", (512,)), {512: 2.0})
+            self.assertEqual(peer.seconds_at("model", (0, 4096)),
+                             {0: {"prompt": 0.5, "generation": 0.125}, 4096: {"prompt": 2.0, "generation": 0.25}})
+            self.assertEqual(peer.rows_seconds("model", (512,))[512], 2.0)
 
     def test_our_limit_is_that_of_generation_without_tokens_before(self):
         lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2}, {"figure": "prompt", "depth": 0, "measured": 3, "limit": 4},
