@@ -1,21 +1,27 @@
 #include "tessera/base/file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 namespace {
+
+const int64_t kPage = sysconf(_SC_PAGESIZE);
 
 // The status for errno, which must still be that of the failed call.
 absl::Status SystemError(const std::string& path, absl::string_view what) {
@@ -149,13 +155,32 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(OpenFile file, OpenRegular(path));
-  return std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, file.descriptor.Release(), file.size));
+  ASSIGN_OR_RETURN(OpenFile opened, OpenRegular(path));
+  auto file = std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, opened.descriptor.Release(), opened.size));
+  // No more than what is asked for: what the system reads ahead would look like what was there before.
+  posix_fadvise(file->descriptor_, 0, 0, POSIX_FADV_RANDOM);
+  void* const mapped = mmap(nullptr, std::max<int64_t>(file->size_, 1), PROT_NONE, MAP_SHARED, file->descriptor_, 0);
+  if (mapped != MAP_FAILED) file->mapped_ = static_cast<std::byte*>(mapped);
+  return file;
 }
 
-RandomAccessFile::~RandomAccessFile() { close(descriptor_); }
+RandomAccessFile::~RandomAccessFile() {
+  if (mapped_ != nullptr) munmap(mapped_, std::max<int64_t>(size_, 1));
+  close(descriptor_);
+}
 
 absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) const {
+  const int64_t begin = offset / kPage * kPage, end = AlignUp(offset + static_cast<int64_t>(out.size()), kPage);
+  const std::vector<bool> held = PagesHeld(begin, end);
+  RETURN_IF_ERROR(ReadAll(offset, out));
+  const auto fetched = std::find(held.begin(), held.end(), false);
+  if (fetched == held.end()) return absl::OkStatus();
+  const int64_t first = begin + (fetched - held.begin()) * kPage;
+  posix_fadvise(descriptor_, first, end - first, POSIX_FADV_DONTNEED);
+  return absl::OkStatus();
+}
+
+absl::Status RandomAccessFile::ReadAll(int64_t offset, absl::Span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got = pread(descriptor_, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
@@ -168,6 +193,21 @@ absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) c
     out.remove_prefix(got);
   }
   return absl::OkStatus();
+}
+
+std::vector<bool> RandomAccessFile::PagesHeld(int64_t begin, int64_t end) const {
+  end = std::min(end, AlignUp(size_, kPage));
+  if (mapped_ == nullptr || begin >= end) return {};
+  std::vector<unsigned char> pages((end - begin) / kPage);
+  if (mincore(mapped_ + begin, end - begin, pages.data()) != 0) return {};
+  std::vector<bool> held;
+  for (unsigned char page : pages) held.push_back((page & 1) != 0);
+  return held;
+}
+
+int64_t RandomAccessFile::CachedBytes() const {
+  const std::vector<bool> held = PagesHeld(0, AlignUp(size_, kPage));
+  return kPage * std::count(held.begin(), held.end(), true);
 }
 
 absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t max_bytes) {

@@ -10,6 +10,12 @@
 // Files are read, not mapped: a file that another process shortens, or a disk that fails, is then a Status, where a mapping would
 // end the process (SIGBUS). Only regular files are opened: a directory, FIFO or device is InvalidArgument with what it is. Missing:
 // NotFound; unreadable: PermissionDenied. Thread-safe after Open.
+//
+// Read leaves the system's page cache as it found it. What the cache held stays there, whoever put it there; pages that had to be
+// fetched are given back (POSIX_FADV_DONTNEED): the reader has a copy, and a second one would take memory from others. So a file that
+// someone keeps warm is read at the speed of memory, and one that nobody does is fetched again each time. Pages that another process
+// has mapped stay in any case; one that reads the file at the same time may have to fetch some of them twice. Where the system does
+// not say what it holds (to a user who neither owns nor may change the file), nothing is given back.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +23,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -38,13 +45,20 @@ class RandomAccessFile {
   absl::Status Read(int64_t offset, absl::Span<std::byte> out) const;
 
   int descriptor() const { return descriptor_; }  // For what else a system can do with an open file. It is closed with this.
+  // What the page cache holds of it now, in whole pages; all of it where the system does not say.
+  int64_t CachedBytes() const;
 
  private:
   RandomAccessFile(std::string path, int descriptor, int64_t size) : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
 
+  absl::Status ReadAll(int64_t offset, absl::Span<std::byte> out) const;
+  // Of the pages from `begin` on that the file has before `end`; empty if there is no saying.
+  std::vector<bool> PagesHeld(int64_t begin, int64_t end) const;
+
   const std::string path_;
   const int descriptor_;
   const int64_t size_;
+  std::byte* mapped_ = nullptr;  // The whole file, to ask what is in memory; never touched. Null: there is no asking.
 };
 
 // The whole file as a string. ResourceExhausted if it is larger than max_bytes (found and allowed are named).

@@ -1,16 +1,20 @@
 #include "tessera/base/file.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -51,6 +55,45 @@ TEST_F(FileTest, HeaderExample) {
   EXPECT_EQ(Example(Path("model"), Path("report.json"), "{}", BytesOf(buffer)), absl::OkStatus());
   EXPECT_EQ(buffer, "12345");
   EXPECT_EQ(*ReadFileToString(Path("model"), 10), "12345");
+}
+
+// A file of many pages that the page cache holds nothing of; null where the system keeps files in memory alone.
+std::unique_ptr<RandomAccessFile> ColdFile(const std::string& path) {
+  CHECK_EQ(WriteFileAtomically(path, std::string(1'000'003, 'x')), absl::OkStatus());
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  close(descriptor);
+  std::unique_ptr<RandomAccessFile> file = *RandomAccessFile::Open(path);
+  return file->CachedBytes() == 0 ? std::move(file) : nullptr;
+}
+
+void ReadPieces(const RandomAccessFile& file, int64_t begin, int64_t end, int64_t size) {
+  for (std::string piece(size, ' '); begin < end; begin += size) {
+    ASSERT_EQ(file.Read(begin, BytesOf(piece).first(std::min(size, end - begin))), absl::OkStatus());
+  }
+}
+
+TEST_F(FileTest, ReadingLeavesNoCopyInThePageCache) {
+  const auto file = ColdFile(Path("model"));
+  if (file == nullptr) GTEST_SKIP() << folder_.path() << " lies in memory";
+  EXPECT_EQ(Text(*file), std::string(file->size(), 'x'));
+  EXPECT_EQ(file->CachedBytes(), 0);
+  ReadPieces(*file, 100, file->size(), 70'001);  // Pages that two reads share go, too.
+  EXPECT_EQ(file->CachedBytes(), 0);
+}
+
+TEST_F(FileTest, WhatThePageCacheHeldStaysThere) {
+  const auto file = ColdFile(Path("model"));
+  if (file == nullptr) GTEST_SKIP() << folder_.path() << " lies in memory";
+  constexpr int64_t kWarm = 100 * 4096;
+  const int descriptor = open(Path("model").c_str(), O_RDONLY | O_CLOEXEC);
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+  std::string bytes(kWarm, ' ');
+  ASSERT_EQ(pread(descriptor, bytes.data(), kWarm, 0), kWarm);
+  close(descriptor);
+  ASSERT_EQ(file->CachedBytes(), kWarm);
+  ReadPieces(*file, 0, file->size(), 70'001);
+  EXPECT_EQ(file->CachedBytes(), kWarm);
 }
 
 TEST_F(FileTest, WhatIsWrittenIsReadBackBothWays) {
