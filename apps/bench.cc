@@ -9,6 +9,7 @@
 #include "tessera/apps/common/benchmark.h"
 #include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/memory_use.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/overhead.h"
 #include "tessera/apps/common/product_speed.h"
@@ -32,10 +33,10 @@ AppInfo Info() {
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --thread_figures",
                        "tessera_bench --roofline", "tessera_bench --rows default --plot rows.svg",
-                       "tessera_bench --products --kernels avx2"},
+                       "tessera_bench --products --kernels avx2", "tessera_bench --memory --depth 3456"},
           .groups = {{"Measurement",
                       {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "thread_figures", "roofline",
-                       "rows", "products"}},
+                       "rows", "products", "memory"}},
                      ModelFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -56,7 +57,8 @@ absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) 
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
       {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"thread_figures", FLAGS_thread_figures},
-      {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}, {"products", FLAGS_products}};
+      {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}, {"products", FLAGS_products},
+      {"memory", FLAGS_memory}};
   for (const auto& mode : modes) {
     for (const auto* other = modes; other != &mode; ++other) {
       RETURN_IF_ERROR(CheckNotBoth(other->first, other->second, mode.first, mode.second));
@@ -166,6 +168,12 @@ absl::Status ShowThreadFigures(const EngineOptions& options, const BenchmarkOpti
   return ShowJson(result, [&](JsonWriter& json) { WriteThreadFigures(json.Key("figures"), figures); });
 }
 
+absl::Status ShowMemory(const EngineOptions& options, const BenchmarkOptions& benchmark, const Result& result) {
+  ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, benchmark));
+  if (!FLAGS_json) return WriteOutput(MemoryUseText(use));
+  return ShowJson(result, [&](JsonWriter& json) { WriteMemoryUse(json.Key("memory_bytes"), use); });
+}
+
 absl::Status ShowRoofline(Engine& engine, KernelPath path, const BenchmarkOptions& benchmark, const Result& result) {
   ASSIGN_OR_RETURN(const Roofline roofline, MeasureRoofline(engine, path, benchmark, FLAGS_repetitions));
   if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), RooflineText(roofline)));
@@ -230,6 +238,7 @@ absl::Status Run() {
   result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
   if (FLAGS_overhead) return ShowOverhead(options, benchmark, result);
   if (FLAGS_thread_figures) return ShowThreadFigures(options, benchmark, result);
+  if (FLAGS_memory) return ShowMemory(options, benchmark, result);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   if (FLAGS_roofline) return ShowRoofline(*engine, kernels, benchmark, result);
   if (!FLAGS_rows.empty()) return ShowRows(*engine, kernels, result);

@@ -29,7 +29,7 @@ absl::Status ShowGraphs(const GgufFile& file, ComputePath path) {
   ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
   const WeightEncoding encoding = path == ComputePath::kReference ? WeightEncoding::kFloat32 : WeightEncoding::kPacked;
   ASSIGN_OR_RETURN(const WeightLayout layout, WeightLayout::Plan(file, config, encoding));
-  ASSIGN_OR_RETURN(const std::vector<DescribedGraph> graphs, GraphsOf(config, layout, EngineOptions().row_capacity));
+  ASSIGN_OR_RETURN(const std::vector<DescribedGraph> graphs, GraphsOf(config, layout, kDefaultRowCapacity));
   return WriteOutput(FLAGS_json ? GraphsJson(graphs) : GraphsText(graphs));
 }
 

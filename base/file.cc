@@ -173,10 +173,11 @@ absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) c
   const int64_t begin = offset / kPage * kPage, end = AlignUp(offset + static_cast<int64_t>(out.size()), kPage);
   const std::vector<bool> held = PagesHeld(begin, end);
   RETURN_IF_ERROR(ReadAll(offset, out));
-  const auto fetched = std::find(held.begin(), held.end(), false);
-  if (fetched == held.end()) return absl::OkStatus();
-  const int64_t first = begin + (fetched - held.begin()) * kPage;
-  posix_fadvise(descriptor_, first, end - first, POSIX_FADV_DONTNEED);
+  for (auto page = held.begin(); (page = std::find(page, held.end(), false)) != held.end();) {
+    const auto fetched = page;
+    page = std::find(page, held.end(), true);
+    posix_fadvise(descriptor_, begin + (fetched - held.begin()) * kPage, (page - fetched) * kPage, POSIX_FADV_DONTNEED);
+  }
   return absl::OkStatus();
 }
 

@@ -131,6 +131,12 @@ int64_t GgufFile::size() const {
   return size;
 }
 
+int64_t GgufFile::CachedBytes() const {
+  int64_t cached = 0;
+  for (int part = 0; part < parts(); ++part) cached += Part(part).bytes_->CachedBytes();
+  return cached;
+}
+
 int64_t GgufFile::unused_bytes() const {
   int64_t unused = 0;
   for (int part = 0; part < parts(); ++part) unused += Part(part).unused_bytes_;

@@ -105,6 +105,7 @@ class GgufFile {
   const std::string& path() const { return path_; }                  // Of a split model: of its first part.
   uint32_t version() const { return version_; }
   int64_t size() const;                                              // In bytes, of all parts.
+  int64_t CachedBytes() const;                                       // In the system's page cache now (RandomAccessFile), of all parts.
   int64_t unused_bytes() const;      // Between tensors beyond their alignment, and after the last.
   // A split model has parts, 0 to parts() - 1; any other is its own part 0.
   int parts() const { return 1 + static_cast<int>(more_parts_.size()); }

@@ -16,6 +16,8 @@ namespace tessera {
 namespace {
 
 constexpr int kMostContext = 1 << 24;
+constexpr int kRowStep = 32;
+constexpr int kLeastRows = 64;  // With fewer a prompt would take notably longer: then its scratch is what it is.
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
@@ -73,8 +75,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
 
 absl::Status Engine::Prepare(const EngineOptions& options) {
   options_ = options;
-  if (options.row_capacity < 1 || options.row_capacity > 65536) {
-    return absl::InvalidArgumentError(absl::StrCat("row capacity: found ", options.row_capacity, ", expected 1 to 65536"));
+  if (options.row_capacity < 0 || options.row_capacity > 65536) {
+    return absl::InvalidArgumentError(absl::StrCat("row capacity: found ", options.row_capacity, ", expected 0 (by memory) to 65536"));
   }
   if (options.kv_format != KvFormat::kHalf && options.kv_format != KvFormat::kInt8) {
     return absl::InvalidArgumentError(
@@ -91,7 +93,7 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, WeightLayout::Plan(*file_, config_, device_->weight_encoding()));
-  return absl::OkStatus();
+  return ChooseRows();
 }
 
 void Engine::FollowCpus() {
@@ -101,7 +103,17 @@ void Engine::FollowCpus() {
   pool_->Resize(threads);
 }
 
-int Engine::LargestPass() const { return std::min(options_.row_capacity, context_); }
+absl::Status Engine::ChooseRows() {
+  rows_ = std::min(options_.row_capacity > 0 ? options_.row_capacity : kDefaultRowCapacity, context_);
+  while (options_.row_capacity == 0 && rows_ > kLeastRows) {
+    ASSIGN_OR_RETURN(const EngineMemory memory, PlanMemory());
+    const int64_t scratch = memory.graphs + memory.hidden_states;
+    if (scratch <= kDefaultScratch) break;
+    const int64_t fitting = rows_ * kDefaultScratch / scratch / kRowStep * kRowStep;
+    rows_ = std::max<int>(kLeastRows, std::min<int64_t>(fitting, rows_ - kRowStep));
+  }
+  return absl::OkStatus();
+}
 
 KvCache::Options Engine::CacheOptions() const {
   return {.layers = static_cast<int>(config_.layers.size()),
@@ -110,13 +122,13 @@ KvCache::Options Engine::CacheOptions() const {
           .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
           .format = device_->kv_format(),
           .windows = WindowsOf(config_),
-          .largest_pass = LargestPass(),
+          .largest_pass = rows_,
           .sequences = options_.sessions};
 }
 
 absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {
   absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
-      config_, layout_, source, device, {.row_capacity = LargestPass(), .timeline = options_.timeline, .cancel = options_.cancel});
+      config_, layout_, source, device, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
   if (absl::IsResourceExhausted(forward.status())) {
     return absl::ResourceExhaustedError(
         absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", forward.status().message()));

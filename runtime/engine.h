@@ -46,7 +46,9 @@ struct EngineOptions {
   ComputePath path = ComputePath::kFast;
   std::string kernels = "auto";      // See KernelPathFromName.
   KvFormat kv_format = KvFormat::kHalf;  // Of keys and values, kHalf or kInt8; the reference path keeps FP32.
-  int row_capacity = 512;            // Most rows of a pass: a longer prompt is cut, which changes no bit.
+  // Most rows of a pass: a longer prompt is cut, which changes no bit. 0: kDefaultRowCapacity, but fewer where a pass of so many would take
+  // more than kDefaultScratch bytes, as it does in wide models.
+  int row_capacity = 0;
   // Layers with a sliding window have room for so many sessions at once: for each the window and the rows of a pass, not the context.
   // All sessions share it, so many short ones take no more than few long ones; an Append that finds no room there is ResourceExhausted.
   int sessions = 1;
@@ -56,6 +58,8 @@ struct EngineOptions {
   const std::atomic<bool>* cancel = nullptr;
 };
 constexpr int kDefaultContext = 8192;
+constexpr int kDefaultRowCapacity = 512;
+constexpr int64_t kDefaultScratch = int64_t{36} << 20;
 
 // The threads an engine of these options computes with: at most as many as AvailableCpus() finds now. The first time they are
 // fewer than asked for, the log says so. InvalidArgument (--threads, found, expected) out of range.
@@ -118,13 +122,14 @@ class Engine {
   absl::Status Prepare(const EngineOptions& options);
   // Before a pass: CPUs may have been given and taken (an app goes to the background, a container is resized).
   void FollowCpus();
-  int LargestPass() const;
+  absl::Status ChooseRows();
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
 
   EngineOptions options_;
   int context_ = 0;
   int threads_ = 0;                   // Asked of the pool, which may have fewer.
+  int rows_ = 0;                      // Most of a pass.
   std::unique_ptr<GgufFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelConfig config_;

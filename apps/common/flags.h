@@ -54,6 +54,7 @@ DECLARE_int32(repetitions);
 DECLARE_bool(overhead);
 DECLARE_bool(thread_figures);
 DECLARE_bool(products);
+DECLARE_bool(memory);
 DECLARE_bool(roofline);
 DECLARE_string(rows);
 DECLARE_string(plot);

@@ -35,6 +35,7 @@ class GgufBytes {
         size_(static_cast<int64_t>(bytes.size())) {}
 
   int64_t size() const { return size_; }
+  int64_t CachedBytes() const { return file_ == nullptr ? 0 : file_->CachedBytes(); }
 
   // The first `end` bytes at least, valid while this lives. REQUIRES: 0 <= end <= min(size(), kLongestHeader).
   absl::StatusOr<absl::Span<const std::byte>> Header(int64_t end);

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +49,7 @@ struct Ended {
   int code;            // 128 + the signal's number if one ended it.
   std::string output;
   std::string errors;
+  int64_t peak_memory = 0;  // Bytes it had at most, as the system says; those of the test before it became the program count, too.
 };
 
 class Program {
@@ -97,8 +100,7 @@ class Program {
   void Write(const std::string& text) { CHECK_EQ(write(input_[1], text.data(), text.size()), static_cast<ssize_t>(text.size())); }
 
   bool Running() {
-    int status;
-    if (process_ > 0 && waitpid(process_, &status, WNOHANG) == process_) Keep(status);
+    Wait(WNOHANG);
     return process_ > 0;
   }
 
@@ -126,9 +128,9 @@ class Program {
     ended.output = output_[0] < 0 ? "" : ReadAll(output_[0]);
     reader.join();
     writer.join();
-    int status = 0;
-    if (process_ > 0 && waitpid(process_, &status, 0) == process_) Keep(status);
+    Wait(0);
     ended.code = code_;
+    ended.peak_memory = peak_memory_;
     return ended;
   }
 
@@ -141,14 +143,19 @@ class Program {
     return text;
   }
 
-  void Keep(int status) {
+  void Wait(int options) {
+    int status;
+    rusage usage;
+    if (process_ <= 0 || wait4(process_, &status, options, &usage) != process_) return;
     code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    peak_memory_ = int64_t{usage.ru_maxrss} * 1024;
     process_ = 0;
   }
 
   int input_[2], output_[2], errors_[2];
   pid_t process_;
   int code_ = -1;
+  int64_t peak_memory_ = 0;
 };
 
 inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {

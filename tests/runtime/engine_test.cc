@@ -85,6 +85,17 @@ TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
   EXPECT_EXIT(load(), testing::ExitedWithCode(1), "--threads: found 3, takes 1, one for each CPU");
 }
 
+TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {
+  const TinyModel wide = {.feed_forward = 8192, .context = 1024};
+  const auto engine = TinyEngine(wide, {.threads = 2});
+  const EngineMemory memory = engine->memory();
+  EXPECT_LE(memory.graphs + memory.hidden_states, kDefaultScratch);
+  EXPECT_GT(memory.graphs + memory.hidden_states, kDefaultScratch * 3 / 4);
+  EXPECT_LT(engine->forward().row_capacity(), kDefaultRowCapacity);
+  EXPECT_EQ(TinyEngine({.context = 1024}, {.threads = 2})->forward().row_capacity(), kDefaultRowCapacity);
+  EXPECT_EQ(TinyEngine(wide, {.threads = 2, .row_capacity = 600})->forward().row_capacity(), 600) << "where it is asked for";
+}
+
 TEST(Engine, TheReferencePathKeepsFloats) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .path = ComputePath::kReference}));
   EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kFloat32);
@@ -109,7 +120,7 @@ TEST(Engine, WrongOptionsAreNamed) {
   EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
   EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
   EXPECT_EQ(message([](auto& o) { o.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
-  EXPECT_EQ(message([](auto& o) { o.row_capacity = 0; }), "row capacity: found 0, expected 1 to 65536");
+  EXPECT_EQ(message([](auto& o) { o.row_capacity = -1; }), "row capacity: found -1, expected 0 (by memory) to 65536");
   EXPECT_EQ(message([](auto& o) { o.sessions = 0; }), "sessions: found 0, expected 1 or more");
   EXPECT_EQ(message([](auto& o) { o.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
   EXPECT_NE(message([](auto& o) { o.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
