@@ -35,7 +35,7 @@ NotFiniteBlocks FindNotFinite(BlockFormat format, absl::Span<const std::byte> bl
   if (format == BlockFormat::kF16) return Find(blocks, 2, IsHalfNotFinite);
   const int first = info.scales[0], second = info.scales[1] < 0 ? first : info.scales[1];
   return Find(blocks, info.bytes_per_block,
-              [=](const std::byte* block) { return IsHalfNotFinite(block + first) | IsHalfNotFinite(block + second); });
+              [=](const std::byte* block) { return IsHalfNotFinite(block + first) || IsHalfNotFinite(block + second); });
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/benchmark.h"
 #include "tessera/apps/common/logit_math.h"
+#include "tessera/base/random.h"
 
 namespace tessera {
 namespace {
@@ -14,6 +15,30 @@ namespace {
 TEST(LogitMath, LogSumExpDoesNotOverflow) {
   EXPECT_NEAR(LogSumExp({1000.f, 1000.f}), 1000 + std::log(2.0), 1e-9);
   EXPECT_NEAR(LogSumExp({-1000.f, -1001.f}), -1000 + std::log1p(std::exp(-1.0)), 1e-9);
+}
+
+TEST(LogitMath, LogSumExpIsThatOfPlainSumsForEveryLength) {
+  SeededRandom random(1);
+  for (int count = 1; count < 100; ++count) {
+    std::vector<float> logits(count);
+    long double sum = 0;
+    for (float& logit : logits) {
+      logit = static_cast<float>(80 * random.Uniform() - 60);
+      sum += std::exp(static_cast<long double>(logit));
+    }
+    EXPECT_NEAR(LogSumExp(logits), static_cast<double>(std::log(sum)), 1e-13) << count;
+  }
+}
+
+TEST(LogitMath, LogSumExpOfANanIsNanAndMinusInfinityAddsNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (int at : {0, 3, 7, 8, 11}) {
+    std::vector<float> logits(12, 1.f);
+    logits[at] = -infinity;
+    EXPECT_NEAR(LogSumExp(logits), 1 + std::log(11.0), 1e-13) << at;
+    logits[at] = nan;
+    EXPECT_TRUE(std::isnan(LogSumExp(logits))) << at;
+  }
 }
 
 TEST(LogitMath, LargestLogitsBreakTiesByLowestId) {

@@ -17,12 +17,6 @@
 namespace tessera {
 namespace {
 
-JsonValue Json(const std::string& text) {
-  absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
-  CHECK(value.ok()) << value.status() << text;
-  return *value;
-}
-
 Ended RunTiny(const std::string& program, std::vector<std::string> arguments, const std::string& input = "",
               const std::string& model = "llama") {
   arguments.insert(arguments.begin(), "--model=" + TinyModel(model));

@@ -28,7 +28,7 @@ Measured Measure(const std::string& model, const std::vector<std::string>& flags
   all.insert(all.end(), flags.begin(), flags.end());
   const Ended ended = RunProgram("tessera_bench", all);
   CHECK_EQ(ended.code, 0) << ended.errors;
-  return {*JsonValue::Parse(ended.output)->Object("memory_bytes"), ended.peak_memory};
+  return {*Json(ended.output).Object("memory_bytes"), ended.peak_memory};
 }
 
 int64_t Int(const Measured& measured, const char* key) { return *measured.bytes.Int(key); }

@@ -32,7 +32,8 @@ std::vector<Flag> FlagsOf(const std::string& program) {
 
 // A short run that ends well, for the flag to be put behind.
 std::vector<std::string> ShortRun(const std::string& program) {
-  if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + ::testing::TempDir() + "/odd_inputs_written.gguf"};
+  static const TemporaryFolder written;
+  if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
   if (program == "tessera_generate") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");

@@ -2,7 +2,6 @@
 #include "tessera/apps/common/random_model.h"
 
 #include <cmath>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -14,16 +13,14 @@
 #include "tessera/model/tokenizer.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 class RandomModels : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directory(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string Path(const std::string& name) const { return folder_ + name; }
+  std::string Path(const std::string& name) const { return folder_.Path(name); }
 
   // Writes a tiny model; its bytes.
   std::string Make(const std::string& name, std::vector<std::string> arguments) const {
@@ -34,7 +31,7 @@ class RandomModels : public ::testing::Test {
     return bytes.ok() ? *std::move(bytes) : "";
   }
 
-  const std::string folder_ = ::testing::TempDir() + "/random_model_test/";
+  const TemporaryFolder folder_;
 };
 
 TEST_F(RandomModels, BytesFollowFromTheSeedNotFromTheThreads) {
@@ -73,7 +70,7 @@ TEST_F(RandomModels, LogitsAreAboutNormal) {
 TEST_F(RandomModels, ADryRunForetellsTheSizeAndWritesNothing) {
   const Ended dry = RunProgram("tessera_random_model", {"--shape=tiny", "--dry_run", "--json", "--format=Q6_K"});
   ASSERT_EQ(dry.code, 0) << dry.errors;
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_EQ(folder_.Files(), 0);
   EXPECT_EQ(*JsonValue::Parse(dry.output)->Int("bytes"), static_cast<int64_t>(Make("model", {"--format=Q6_K"}).size()));
 }
 
@@ -98,15 +95,16 @@ TEST_F(RandomModels, WrongFlagsAreNamed) {
     EXPECT_EQ(ended.code, 2) << message;
     EXPECT_NE(ended.errors.find(message), std::string::npos) << ended.errors;
   }
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_EQ(folder_.Files(), 0);
 }
 
 TEST(RandomVocabulary, EveryTextIsOneTokenAndStandsForItself) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("vocabulary.gguf");
   for (int size : {RandomVocabulary::kSmallest, 4000}) {
     const RandomVocabulary vocabulary = MakeRandomVocabulary(size);
     ASSERT_EQ(static_cast<int>(vocabulary.tokens.size()), size);
     EXPECT_EQ(absl::flat_hash_set<std::string>(vocabulary.tokens.begin(), vocabulary.tokens.end()).size(), vocabulary.tokens.size());
-    const std::string path = ::testing::TempDir() + "/random_vocabulary_test.gguf";
     GgufWriter writer;
     vocabulary.PutInto(writer);
     ASSERT_EQ(writer.Write(path, [](int, GgufWriter::Append) { return absl::OkStatus(); }), absl::OkStatus());
@@ -115,7 +113,6 @@ TEST(RandomVocabulary, EveryTextIsOneTokenAndStandsForItself) {
     for (TokenId id = 258; id < size; ++id) {
       EXPECT_EQ(tokenizer->Encode(tokenizer->Piece(id), {}), std::vector<TokenId>{id}) << tokenizer->Piece(id);
     }
-    std::filesystem::remove(path);
   }
 }
 

@@ -20,12 +20,6 @@
 namespace tessera {
 namespace {
 
-JsonValue Json(const std::string& text) {
-  absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
-  CHECK(value.ok()) << value.status() << text;
-  return *value;
-}
-
 std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .threads = 1}); }
 
 double AllProducts(const PassWork& work) {

@@ -21,6 +21,8 @@
 
 #include <glog/logging.h>
 
+#include "tessera/base/json.h"
+
 namespace tessera {
 
 inline std::string TinyModel(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
@@ -157,6 +159,13 @@ class Program {
   int code_ = -1;
   int64_t peak_memory_ = 0;
 };
+
+// What a program printed with --json.
+inline JsonValue Json(const std::string& text) {
+  absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
+  CHECK(value.ok()) << value.status() << text;
+  return *std::move(value);
+}
 
 inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {
   signal(SIGPIPE, SIG_IGN);  // A program may end before it has read its input.

@@ -14,20 +14,15 @@
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 class GgufWriterTest : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directory(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  int64_t Files() const {
-    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
-  }
-
-  const std::string folder_ = testing::TempDir() + "gguf_writer_test";
-  const std::string path_ = folder_ + "/model.gguf";
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("model.gguf");
 };
 
 // What byte `index` of tensor `tensor` is in these tests.
@@ -141,10 +136,10 @@ TEST_F(GgufWriterTest, TooMuchOrTooLittleOfATensorIsAnErrorAndLeavesNoFile) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_NE(status.message().find(absl::StrCat("tensor \"t\": found ", size)), std::string::npos) << status;
     EXPECT_NE(status.message().find("expected 16"), std::string::npos) << status;
-    EXPECT_EQ(Files(), 0);
+    EXPECT_EQ(folder_.Files(), 0);
   }
   EXPECT_EQ(writer.Write(path_, [](int, GgufWriter::Append) { return absl::DataLossError("gone"); }), absl::DataLossError("gone"));
-  EXPECT_EQ(Files(), 0);
+  EXPECT_EQ(folder_.Files(), 0);
 }
 
 TEST_F(GgufWriterTest, WhatTheReaderWouldRefuseIsNotWritten) {
@@ -169,7 +164,7 @@ TEST_F(GgufWriterTest, WhatTheReaderWouldRefuseIsNotWritten) {
     EXPECT_FALSE(status.ok()) << message;
     EXPECT_NE(status.message().find(message), std::string::npos) << status << ", expected " << message;
     EXPECT_EQ(writer.FileSize().status(), status);
-    EXPECT_EQ(Files(), 0);
+    EXPECT_EQ(folder_.Files(), 0);
   }
 }
 
@@ -188,7 +183,7 @@ TEST_F(GgufWriterTest, AFullDiskIsAStatusAndLeavesNoFile) {
   int result;
   ASSERT_EQ(waitpid(child, &result, 0), child);
   EXPECT_EQ(result, 0);
-  EXPECT_EQ(Files(), 0);
+  EXPECT_EQ(folder_.Files(), 0);
 }
 
 }  // namespace
