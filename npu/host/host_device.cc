@@ -57,26 +57,28 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   if (arguments.rows == 0) return absl::OkStatus();
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
-  RETURN_IF_ERROR(GrowTo(private_, scratch_bytes * pool_.threads()));
+  const int64_t workers_bytes = scratch_bytes * pool_.threads();
+  RETURN_IF_ERROR(GrowTo(private_, workers_bytes + SharedScores(graph, longest) * static_cast<int64_t>(sizeof(float))));
   const int64_t shares = static_cast<int64_t>(graph.compiled.graph.operators.size()) * pool_.threads();
   RETURN_IF_ERROR(GrowTo(taken_, shares * static_cast<int64_t>(sizeof(TakenParts))));
   TakenParts* const taken = taken_.as<TakenParts>();
   std::uninitialized_value_construct_n(taken, shares);
   const HostRun run = {graph, arguments, matmul_, RowKernelsFor(options_.path), pool_, arena_.data(), rounded_.data(),
-                       private_.data(), scratch_bytes, taken, longest};
+                       private_.data(), scratch_bytes, taken, reinterpret_cast<float*>(private_.data() + workers_bytes), longest};
   pool_.Run([&run](int index) { Worker(run, index).Run(); });
   return absl::OkStatus();
 }
 
 int64_t HostDevice::ScratchBytes(int longest_path) const {
-  int64_t arena = 0, rounded = 0, worker = 0;
+  int64_t arena = 0, rounded = 0, worker = 0, scores = 0;
   for (const std::unique_ptr<LoadedGraph>& loaded : graphs_) {
     const HostGraph& graph = loaded->host;
     arena = std::max(arena, graph.compiled.arena_bytes);
     rounded = std::max(rounded, RoundedBytes(graph));
     worker = std::max(worker, WorkerScratchBytes(graph, graph.widest_head > 0 ? longest_path : 0));
+    scores = std::max(scores, SharedScores(graph, longest_path) * static_cast<int64_t>(sizeof(float)));
   }
-  return arena + rounded + worker * pool_.threads();
+  return arena + rounded + worker * pool_.threads() + scores;
 }
 
 }  // namespace tessera

@@ -32,6 +32,7 @@ void NoteWidths(const Operator& op, HostGraph& graph) {
     graph.widest_input = std::max(graph.widest_input, graph.compiled.graph.buffers[product->x].columns);
   } else if (const auto* attention = std::get_if<Attention>(&op)) {
     graph.widest_head = std::max(graph.widest_head, graph.compiled.graph.buffers[attention->query].columns / attention->heads);
+    graph.most_heads = std::max<int64_t>(graph.most_heads, attention->heads);
   }
 }
 

@@ -9,6 +9,7 @@
 namespace tessera {
 namespace {
 
+constexpr int kLongEnough = 128;       // Positions from which on keys and values take longer to load than workers to meet once more.
 constexpr int64_t kPartsOfWorker = 8;  // A worker that is held up keeps the others waiting for one part at most.
 
 }  // namespace
@@ -17,6 +18,8 @@ int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path) {
   const int64_t scores = AttentionScratch(longest_path, graph.widest_head) * static_cast<int64_t>(sizeof(float));
   return AlignUp(graph.private_bytes, 64) + QuantizedRows::BytesFor(1, graph.widest_input) + AlignUp(scores, 64);
 }
+
+int64_t SharedScores(const HostGraph& graph, int longest_path) { return graph.most_heads * ScoreStride(longest_path); }
 
 Worker::Worker(const HostRun& run, int index)
     : run_(run), index_(index), workers_(run.pool.threads()), single_(run.arguments.rows == 1),
@@ -210,6 +213,7 @@ void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int 
 // The query vectors of all rows, key/value head by key/value head. Those of one row walk the same positions: more parts than workers
 // would only load keys more often.
 void Worker::Execute(const Attention& op) {
+  if (SharesHeads(op)) return AttendTogether(op);
   const int64_t queries = static_cast<int64_t>(run_.arguments.rows) * op.heads;
   const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfWorker, CeilDiv(queries, int64_t{AttentionTile::kMost}));
   ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
@@ -217,6 +221,48 @@ void Worker::Execute(const Attention& op) {
     AttendShare(op, share.begin, share.end);
   });
   run_.pool.Barrier();
+}
+
+// A single row whose key/value heads would not fall evenly to workers, each a whole one.
+bool Worker::SharesHeads(const Attention& op) const {
+  const KvView& kv = run_.arguments.kv;
+  if (!single_ || kv.heads() % workers_ == 0 || kv.format() != KvFormat::kHalf) return false;
+  const AttentionTile tile = TileOf(op, 0, 1);
+  return tile.end[0] - tile.begin[0] >= kLongEnough;
+}
+
+// Each key and value is loaded by one worker, for all queries of its head: scores are cut by positions, sums of values by columns,
+// and neither cut is within a query's chain of operations.
+void Worker::AttendTogether(const Attention& op) {
+  const int64_t heads = run_.arguments.kv.heads();
+  const AttentionTile any = TileOf(op, 0, 1);
+  const int first = any.begin[0] / KvView::kSlotsPerBlock;
+  const int64_t blocks = CeilDiv(any.end[0], KvView::kSlotsPerBlock) - first;
+  const int64_t stride = ScoreStride(any.end[0] - first * KvView::kSlotsPerBlock);
+  ForEachTile(op, ShareOf(heads * blocks, index_, workers_), blocks, [&](const AttentionTile& tile, int64_t query, Share share) {
+    run_.rows.score_part(tile, run_.scores + query * stride,
+                         std::max(any.begin[0], static_cast<int>(first + share.begin) * KvView::kSlotsPerBlock),
+                         std::min(any.end[0], static_cast<int>(first + share.end) * KvView::kSlotsPerBlock));
+  });
+  run_.pool.Barrier();
+  const int64_t columns = KvView::ValueStride(any.head_size) / 16;
+  ForEachTile(op, ShareOf(heads * columns, index_, workers_), columns, [&](const AttentionTile& tile, int64_t query, Share share) {
+    run_.rows.sum_part(tile, run_.scores + query * stride, static_cast<int>(16 * share.begin), static_cast<int>(16 * share.end));
+  });
+  run_.pool.Barrier();
+}
+
+// Every key/value head has `steps_of_head` steps. Calls f(tile, its first query, steps of the head) for those of each head among `steps`.
+template <typename F>
+void Worker::ForEachTile(const Attention& op, Share steps, int64_t steps_of_head, F f) const {
+  const int64_t group = op.heads / run_.arguments.kv.heads();
+  for (int64_t head = steps.begin / steps_of_head; head * steps_of_head < steps.end; ++head) {
+    const int64_t before = head * steps_of_head;
+    const Share share = {std::max(steps.begin - before, int64_t{0}), std::min(steps.end - before, steps_of_head)};
+    for (int64_t query = head * group; query < (head + 1) * group; query += AttentionTile::kMost) {
+      f(TileOf(op, query, std::min<int64_t>(AttentionTile::kMost, (head + 1) * group - query)), query, share);
+    }
+  }
 }
 
 // Query i: head i / (rows x group), row i / group % rows, member i % group of the heads that share the key/value head.

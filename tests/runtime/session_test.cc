@@ -88,6 +88,27 @@ TEST(Session, CutsChangeNoBit) {
   for (const Logits& logits : found) EXPECT_EQ(logits, found[0]);
 }
 
+// Workers that would have no whole key/value head each share the heads of a long row, by positions and columns.
+TEST(Session, HeadsThatWorkersShareChangeNoBit) {
+  const TinyModel models[] = {{.heads = 16, .kv_heads = 2, .head_size = 24, .context = 512},
+                              {.architecture = "gemma3", .heads = 4, .kv_heads = 1, .head_size = 32, .context = 512, .window = 150}};
+  for (const TinyModel& model : models) {
+    std::vector<Logits> found;
+    for (const int threads : {1, 2, 3, 5}) {
+      const auto engine = TinyEngine(model, {.threads = threads});
+      const auto session = Must(engine->NewSession());
+      Must(session->Append(RandomTokens(300, 5)));
+      for (const TokenId token : RandomTokens(20, 6)) Must(session->Append({&token, 1}));
+      found.push_back(Copy(session->logits()));
+      session->Truncate(0);
+      Must(session->Append(RandomTokens(300, 5)));
+      Must(session->Append(RandomTokens(20, 6)));
+      found.push_back(Copy(session->logits()));
+    }
+    for (const Logits& logits : found) EXPECT_EQ(logits, found[0]) << model.architecture;
+  }
+}
+
 TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
   const auto engine = TinyEngine({}, {.threads = 2, .context = 256, .row_capacity = 40});  // 70 tokens: two passes, of two groups of logits each.
   const auto each = Must(engine->NewSession()), single = Must(engine->NewSession());

@@ -29,6 +29,7 @@ struct HostGraph {
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.
   int64_t widest_head = 0;                   // Largest head of any Attention.
+  int64_t most_heads = 0;                    // Most query heads of any Attention.
 };
 
 HostGraph PrepareForHost(const CompiledGraph& compiled);

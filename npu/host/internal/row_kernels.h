@@ -51,6 +51,11 @@ struct RowKernels {
   void (*rope)(const float* x, const float* cos_sin, RopeShape shape, float* y);
   void (*store_head)(const float* x, int64_t columns, const HeadPlace& to);
   void (*attend)(const AttentionTile& tile);
+  // The same in two steps, for a tile of an FP16 cache whose queries attend to the same positions: the scores of positions
+  // [begin, end), and from all of them columns [begin, end) of y, multiples of 16 (rounded up at the head's end). `scores`: each query's
+  // ScoreStride(longest) floats, from position tile.begin / 16 * 16 on.
+  void (*score_part)(const AttentionTile& tile, float* scores, int begin, int end);
+  void (*sum_part)(const AttentionTile& tile, const float* scores, int begin, int end);
   void (*adapt)(const AdapterJob& job);
 };
 

@@ -23,6 +23,7 @@ struct HostRun {
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
   TakenParts* taken;           // operators x workers, all 0.
+  float* scores;               // Of a single row: SharedScores(graph, longest_path) floats.
   int longest_path;            // Positions of the longest path of any row.
 };
 
@@ -58,6 +59,10 @@ class Worker {
   void AdaptShare(const Linear& op, const Product& product, Share panels);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
+  bool SharesHeads(const Attention& op) const;
+  void AttendTogether(const Attention& op);
+  template <typename F>
+  void ForEachTile(const Attention& op, Share steps, int64_t steps_of_head, F f) const;
   AttentionTile TileOf(const Attention& op, int64_t first, int64_t count) const;
 
   // Row r of a buffer: the caller's memory, the shared arena, or this worker's own copy of a single row.
@@ -74,6 +79,9 @@ class Worker {
   std::byte* const scratch_;
   TakenParts* taken_ = nullptr;  // Of the operator at hand, one for each worker.
 };
+
+// Scores that workers share when they attend from a single row together.
+int64_t SharedScores(const HostGraph& graph, int longest_path);
 
 // Scratch of one worker for this graph, in bytes.
 int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path);

@@ -135,8 +135,9 @@ inline void ValueColumns(const typename L::Number* values, int64_t stride, int c
   }
 }
 
+// Over columns [begin, end), multiples of 16.
 template <typename L, int kQueries>
-void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums) {
+void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums, int64_t begin, int64_t end) {
   const int64_t stride = KvView::ValueStride(tile.head_size);
   constexpr int kVectors = kVectorsOfValues<L, kQueries>, kAtOnce = 32;
   const float* some[kQueries];
@@ -144,11 +145,11 @@ void ValueRun(const AttentionTile& tile, int slot, int count, const float* const
     const auto* values = reinterpret_cast<const typename L::Number*>(tile.values) + (slot + first) * stride;
     const int positions = std::min(count - first, kAtOnce);
     for (int q = 0; q < kQueries; ++q) some[q] = weights[q] + first;
-    int64_t d = 0;
-    for (; d + 16 * kVectors <= stride; d += 16 * kVectors) {
+    int64_t d = begin;
+    for (; d + 16 * kVectors <= end; d += 16 * kVectors) {
       ValueColumns<L, kQueries, kVectors>(values, stride, positions, some, sums, d);
     }
-    for (; d < stride; d += 16) ValueColumns<L, kQueries, 1>(values, stride, positions, some, sums, d);
+    for (; d < end; d += 16) ValueColumns<L, kQueries, 1>(values, stride, positions, some, sums, d);
   }
 }
 
@@ -195,11 +196,11 @@ class TileWalk {
       shared_end_ = std::min({shared_end_, tile.end[q], CommonPositions(tile.path[0], tile.path[q])});
     }
     if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // Nothing shared: each query walks alone.
-    const int64_t stride = KvView::ValueStride(tile.head_size), score_stride = ScoreStride(longest);
+    score_stride_ = ScoreStride(longest);
     for (int q = 0; q < tile.count; ++q) {
-      scores_[q] = tile.scratch + q * score_stride;
-      sums_[q] = tile.scratch + AttentionTile::kMost * score_stride + q * stride;
-      std::fill(sums_[q], sums_[q] + stride, 0.0f);
+      scores_[q] = tile.scratch + q * score_stride_;
+      sums_[q] = tile.scratch + AttentionTile::kMost * score_stride_ + q * Columns();
+      std::fill(sums_[q], sums_[q] + Columns(), 0.0f);
     }
   }
 
@@ -208,35 +209,33 @@ class TileWalk {
       ScoreAlone(q, tile_.begin[q], OwnHeadEnd(q));
       ScoreAlone(q, OwnTailBegin(q), tile_.end[q]);
     }
-    ForEachRun(tile_.path[0], shared_begin_, shared_end_, [&](int slot, int count, int position) {
-      float* out[AttentionTile::kMost];
-      for (int q = 0; q < tile_.count; ++q) out[q] = At(q, position);
-      Dispatch([&](auto queries) { ScoreRun<L, queries.value>(tile_, 0, slot, count, out); });
-    });
+    ScoreShared(shared_begin_, shared_end_);
   }
 
   void SumValues() {
     for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
-    ForEachRun(tile_.path[0], shared_begin_, shared_end_, [&](int slot, int count, int position) {
-      float* weights[AttentionTile::kMost];
-      for (int q = 0; q < tile_.count; ++q) {
-        weights[q] = At(q, position);
-        ScaleWeights<L>(tile_, slot, count, weights[q]);
-      }
-      Dispatch([&](auto queries) { ValueRun<L, queries.value>(tile_, slot, count, weights, sums_); });
-    });
+    SumShared(0, Columns());
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, OwnTailBegin(q), tile_.end[q]);
   }
 
   void Finish() {
-    for (int q = 0; q < tile_.count; ++q) {
-      if constexpr (L::kFormat == KvFormat::kInt8) Rotate<L>(sums_[q], tile_.head_size);
-      const typename L::Float inverse = L::Set(1.0f / totals_[q]);
-      ForEachStep(tile_.head_size, [&](int64_t i, int lanes) __attribute__((always_inline)) {
-        StoreStep<L>(tile_.y[q] + i, L::Mul(L::Load(sums_[q] + i), inverse), lanes);
-      });
+    if constexpr (L::kFormat == KvFormat::kInt8) {
+      for (int q = 0; q < tile_.count; ++q) Rotate<L>(sums_[q], tile_.head_size);
     }
+    FinishColumns(0, tile_.head_size);
+  }
+
+  // The parts of a tile whose queries attend to the same positions. `scores`: of its queries, ScoreStride(longest) apart.
+  void ScorePart(float* scores, int begin, int end) {
+    for (int q = 0; q < tile_.count; ++q) scores_[q] = scores + q * score_stride_;
+    ScoreShared(begin, end);
+  }
+  void SumPart(const float* scores, int begin, int end) {
+    std::copy_n(scores, tile_.count * score_stride_, scores_[0]);
+    for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
+    SumShared(begin, end);
+    FinishColumns(begin, std::min(end, tile_.head_size));
   }
 
  private:
@@ -255,10 +254,37 @@ class TileWalk {
       default: return f(Count<6>());
     }
   }
+  int64_t Columns() const { return KvView::ValueStride(tile_.head_size); }
   bool Shares() const { return shared_begin_ < shared_end_; }
   int OwnHeadEnd(int q) const { return Shares() ? shared_begin_ : tile_.end[q]; }
   int OwnTailBegin(int q) const { return Shares() ? shared_end_ : tile_.end[q]; }
   float* At(int q, int position) const { return scores_[q] + (position - tile_.begin[q] / 16 * 16); }
+
+  void ScoreShared(int begin, int end) {
+    ForEachRun(tile_.path[0], begin, end, [&](int slot, int count, int position) {
+      float* out[AttentionTile::kMost];
+      for (int q = 0; q < tile_.count; ++q) out[q] = At(q, position);
+      Dispatch([&](auto queries) { ScoreRun<L, queries.value>(tile_, 0, slot, count, out); });
+    });
+  }
+  void SumShared(int64_t begin, int64_t end) {
+    ForEachRun(tile_.path[0], shared_begin_, shared_end_, [&](int slot, int count, int position) {
+      float* weights[AttentionTile::kMost];
+      for (int q = 0; q < tile_.count; ++q) {
+        weights[q] = At(q, position);
+        ScaleWeights<L>(tile_, slot, count, weights[q]);
+      }
+      Dispatch([&](auto queries) { ValueRun<L, queries.value>(tile_, slot, count, weights, sums_, begin, end); });
+    });
+  }
+  void FinishColumns(int64_t begin, int64_t end) {
+    for (int q = 0; q < tile_.count; ++q) {
+      const typename L::Float inverse = L::Set(1.0f / totals_[q]);
+      ForEachStep(end - begin, [&](int64_t i, int lanes) __attribute__((always_inline)) {
+        StoreStep<L>(tile_.y[q] + begin + i, L::Mul(L::Load(sums_[q] + begin + i), inverse), lanes);
+      });
+    }
+  }
 
   void ScoreAlone(int q, int begin, int end) {
     if (begin >= end) return;
@@ -272,13 +298,14 @@ class TileWalk {
     ForEachRun(tile_.path[q], begin, end, [&](int slot, int count, int position) {
       float* weights[] = {At(q, position)};
       ScaleWeights<L>(tile_, slot, count, weights[0]);
-      ValueRun<L, 1>(tile_, slot, count, weights, sums_ + q);
+      ValueRun<L, 1>(tile_, slot, count, weights, sums_ + q, 0, Columns());
     });
   }
 
   const AttentionTile& tile_;
   int shared_begin_;
   int shared_end_;
+  int64_t score_stride_;
   float* scores_[AttentionTile::kMost];
   float* sums_[AttentionTile::kMost];
   float totals_[AttentionTile::kMost];
@@ -306,8 +333,18 @@ void AttendTile(const AttentionTile& tile) {
 }
 
 template <typename L>
+void ScorePart(const AttentionTile& tile, float* scores, int begin, int end) {
+  TileWalk<HalfCache<L>>(tile).ScorePart(scores, begin, end);
+}
+
+template <typename L>
+void SumPart(const AttentionTile& tile, const float* scores, int begin, int end) {
+  TileWalk<HalfCache<L>>(tile).SumPart(scores, begin, end);
+}
+
+template <typename L>
 constexpr RowKernels RowKernelTable() {
-  return {RmsNormRow<L>, AddRows<L>, GatedRow<L>, RopeRow<L>, StoreHead<L>, AttendTile<L>, AdaptRow<L>};
+  return {RmsNormRow<L>, AddRows<L>, GatedRow<L>, RopeRow<L>, StoreHead<L>, AttendTile<L>, ScorePart<L>, SumPart<L>, AdaptRow<L>};
 }
 
 }  // namespace tessera
