@@ -1,4 +1,4 @@
-// Figures of a row of logits, for reports: computed in double, whatever the row was computed in.
+// Figures of a row of logits, for reports.
 //
 //   double nll = LogSumExp(logits) - logits[token];            // minus the log-probability of a token, in nats
 //   for (TokenId token : LargestLogits(logits, 20)) Print(token, logits[token]);
@@ -13,7 +13,8 @@
 
 namespace tessera {
 
-// log(sum(exp(logits))). NaN if any logit is NaN; REQUIRES: not empty.
+// log(sum(exp(logits))), within 3e-7 and a rounding of the largest: less than a row's own rounding. The same on every machine with
+// the same log. NaN if any logit is NaN; REQUIRES: not empty.
 double LogSumExp(absl::Span<const float> logits);
 
 // The `count` largest, or all if there are fewer, the largest first; of equal ones the lowest id. NaN counts as -infinity.
