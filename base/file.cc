@@ -1,8 +1,11 @@
 #include "tessera/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
@@ -56,18 +60,22 @@ absl::Status CheckRegular(const std::string& path, mode_t mode) {
 struct OpenFile {
   Descriptor descriptor;
   int64_t size;
+  bool direct;
 };
 
-absl::StatusOr<OpenFile> OpenRegular(const std::string& path) {
+absl::StatusOr<OpenFile> OpenRegular(const std::string& path, bool direct = false) {
   // Looked at first because opening a device can do something; looked at again once open because it may be another file by then.
   struct stat found;
   if (stat(path.c_str(), &found) != 0) return SystemError(path, "open");
   RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
-  Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // O_NONBLOCK: a FIFO does not hold us up.
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: a FIFO does not hold us up.
+  Descriptor descriptor(direct ? open(path.c_str(), kFlags | O_DIRECT) : -1);
+  direct = descriptor.get() >= 0;
+  if (!direct) descriptor = Descriptor(open(path.c_str(), kFlags));
   if (descriptor.get() < 0) return SystemError(path, "open");
   if (fstat(descriptor.get(), &found) != 0) return SystemError(path, "examine");
   RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
-  return OpenFile{std::move(descriptor), static_cast<int64_t>(found.st_size)};
+  return OpenFile{std::move(descriptor), static_cast<int64_t>(found.st_size), direct};
 }
 
 // What an atomic write needs to know of its target.
@@ -131,6 +139,14 @@ void GiveBack(Temporary& temporary) {
   temporary.taken = false;
 }
 
+// The lock that tells a temporary file under way from a stale one. False if who looks for stale ones was there between creating and
+// locking. A file system without locks has no stale files that could be told.
+bool LockOwn(const Descriptor& file) {
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat found;
+  return fstat(file.get(), &found) != 0 || found.st_nlink > 0;
+}
+
 // A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
 absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descriptor& directory, const std::string& path,
                                            mode_t mode) {
@@ -143,20 +159,22 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
     const int error = errno;
     if (file.get() >= 0) {
       if (process_ends) Unlink(temporary);
-      return file;
+      if (LockOwn(file)) return file;
+      Unlink(temporary);
     }
     temporary.directory = -1;
     errno = error;
-    if (errno != EEXIST) break;
+    if (file.get() < 0 && errno != EEXIST) break;
   }
   return SystemError(path, "create a temporary file beside it");
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(OpenFile opened, OpenRegular(path));
-  auto file = std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, opened.descriptor.Release(), opened.size));
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path, Caching caching) {
+  ASSIGN_OR_RETURN(OpenFile opened, OpenRegular(path, caching == Caching::kDirect));
+  auto file = std::unique_ptr<RandomAccessFile>(
+      new RandomAccessFile(path, opened.descriptor.Release(), opened.size, opened.direct));
   // No more than what is asked for: what the system reads ahead would look like what was there before.
   posix_fadvise(file->descriptor_, 0, 0, POSIX_FADV_RANDOM);
   void* const mapped = mmap(nullptr, std::max<int64_t>(file->size_, 1), PROT_NONE, MAP_SHARED, file->descriptor_, 0);
@@ -169,7 +187,14 @@ RandomAccessFile::~RandomAccessFile() {
   close(descriptor_);
 }
 
+absl::StatusOr<FileIdentity> RandomAccessFile::Identity() const {
+  struct stat found;
+  if (fstat(descriptor_, &found) != 0) return SystemError(path_, "examine");
+  return FileIdentity{found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec * 1'000'000'000L + found.st_mtim.tv_nsec};
+}
+
 absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) const {
+  if (direct_) return ReadAll(offset, out);
   const int64_t begin = offset / kPage * kPage, end = AlignUp(offset + static_cast<int64_t>(out.size()), kPage);
   const std::vector<bool> held = PagesHeld(begin, end);
   RETURN_IF_ERROR(ReadAll(offset, out));
@@ -245,6 +270,7 @@ struct AtomicFileWriter::State {
   Target target;
   Descriptor directory{-1};  // Opened first: after the rename it could be too late to learn that it cannot be synced.
   Temporary* temporary = nullptr;
+  std::string temporary_path;
   Descriptor file{-1};
 };
 
@@ -264,6 +290,7 @@ absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& pat
     return absl::ResourceExhaustedError(absl::StrCat(path, ": found ", kMostAtOnce, " files being written, expected fewer"));
   }
   ASSIGN_OR_RETURN(state->file, CreateTemporary(*state->temporary, state->directory, path, state->target.mode));
+  state->temporary_path = absl::StrCat(folder, folder == "." ? "/" : "", state->temporary->name);
   return AtomicFileWriter(std::move(state));
 }
 
@@ -277,11 +304,53 @@ absl::Status AtomicFileWriter::Append(absl::Span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
+absl::Status AtomicFileWriter::Reserve(int64_t bytes) {
+  const int file = state_->file.get();
+  int error = 0;
+  while ((error = fallocate(file, 0, 0, bytes) == 0 ? 0 : errno) == EINTR) {}
+  if (error == EOPNOTSUPP) error = ftruncate(file, bytes) == 0 ? 0 : errno;
+  if (error == 0) return absl::OkStatus();
+  struct statvfs disk;
+  if (error == ENOSPC && fstatvfs(file, &disk) == 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(state_->path, ": room on the disk: found ", disk.f_bavail * disk.f_frsize,
+                                                     " bytes, expected ", bytes, " or more"));
+  }
+  errno = error;
+  return SystemError(state_->path, absl::StrCat("take ", bytes, " bytes of the disk"));
+}
+
+absl::Status AtomicFileWriter::WriteAt(int64_t offset, absl::Span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(state_->file.get(), bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError(state_->path, absl::StrCat("write at byte ", offset));
+    offset += written;
+    bytes.remove_prefix(written);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFileWriter::Sync() {
+  return fsync(state_->file.get()) == 0 ? absl::OkStatus() : SystemError(state_->path, "sync");
+}
+
+absl::Status AtomicFileWriter::SyncAndDrop(int64_t offset, int64_t bytes) {
+  constexpr unsigned kWhole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  const int file = state_->file.get();
+  if (sync_file_range(file, offset, bytes, kWhole) != 0 && errno != EINVAL && errno != ESPIPE && errno != ENOSYS) {
+    return SystemError(state_->path, "sync");  // The others: this file system has no such call, and Sync does all later.
+  }
+  posix_fadvise(file, offset, bytes, POSIX_FADV_DONTNEED);
+  return absl::OkStatus();
+}
+
+const std::string& AtomicFileWriter::temporary_path() const { return state_->temporary_path; }
+
 absl::Status AtomicFileWriter::Commit() {
   const State& state = *state_;
   const int directory = state.directory.get(), file = state.file.get();
   if (state.target.replaces && fchmod(file, state.target.mode) != 0) return SystemError(state.path, "keep the file's mode");
-  if (fsync(file) != 0) return SystemError(state.path, "sync");
+  RETURN_IF_ERROR(Sync());
   if (renameat(directory, state.temporary->name, directory, state.target.name.c_str()) != 0) {
     return SystemError(state.path, "put the new file in place");
   }
@@ -299,6 +368,20 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 void RemoveTemporaryFiles() {
   process_ends = true;
   for (const Temporary& temporary : temporaries) Unlink(temporary);
+}
+
+void RemoveStaleTemporaryFiles(const std::string& path) {
+  const absl::StatusOr<Target> target = ResolveTarget(path);
+  if (!target.ok()) return;
+  DIR* folder = opendir(target->directory.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const absl::string_view name = entry->d_name;
+    if (!absl::StartsWith(name, ".tessera-") || !absl::EndsWith(name, ".tmp")) continue;
+    const Descriptor file(openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
+  }
+  closedir(folder);
 }
 
 absl::Status CheckWritable(const std::string& path) {

@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path));   // The same, piece by piece.
 //   RETURN_IF_ERROR(writer.Append(buffer));
 //   RETURN_IF_ERROR(writer.Commit());
+//   RemoveStaleTemporaryFiles(path);                             // of writers that were killed
 //
 // Files are read, not mapped: a file that another process shortens, or a disk that fails, is then a Status, where a mapping would
 // end the process (SIGBUS). Only regular files are opened: a directory, FIFO or device is InvalidArgument with what it is. Missing:
@@ -31,17 +32,28 @@
 
 namespace tessera {
 
+// Which file it is and in which state: changed if it was written to or replaced, not if it was renamed or deleted.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0, modified_ns = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
 class RandomAccessFile {
  public:
-  static absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(const std::string& path);
+  // kDirect: reads pass by the system's cache (O_DIRECT) where the file system has that; see direct().
+  enum class Caching { kCached, kDirect };
+  static absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(const std::string& path, Caching caching = Caching::kCached);
   ~RandomAccessFile();
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   int64_t size() const { return size_; }  // When it was opened.
+  bool direct() const { return direct_; }
+  absl::StatusOr<FileIdentity> Identity() const;  // Now.
 
   // Fills `out` with the bytes from `offset` on. DataLoss (byte, bytes needed and left) if the file ends before; what the system
-  // says if it cannot read. REQUIRES: offset >= 0.
+  // says if it cannot read. REQUIRES: offset >= 0. If direct(): offset, size and address are multiples of 4096.
   absl::Status Read(int64_t offset, absl::Span<std::byte> out) const;
 
   int descriptor() const { return descriptor_; }  // For what else a system can do with an open file. It is closed with this.
@@ -49,7 +61,8 @@ class RandomAccessFile {
   int64_t CachedBytes() const;
 
  private:
-  RandomAccessFile(std::string path, int descriptor, int64_t size) : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  RandomAccessFile(std::string path, int descriptor, int64_t size, bool direct)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size), direct_(direct) {}
 
   absl::Status ReadAll(int64_t offset, absl::Span<std::byte> out) const;
   // Of the pages from `begin` on that the file has before `end`; empty if there is no saying.
@@ -58,6 +71,7 @@ class RandomAccessFile {
   const std::string path_;
   const int descriptor_;
   const int64_t size_;
+  const bool direct_;
   std::byte* mapped_ = nullptr;  // The whole file, to ask what is in memory; never touched. Null: there is no asking.
 };
 
@@ -82,6 +96,16 @@ class AtomicFileWriter {
   // Syncs, and puts the file in place. REQUIRES: the last call.
   absl::Status Commit();
 
+  // For files whose size is known before, written in any order. Reserve gives the file that size, of zeros, and takes the room on the
+  // disk where the file system can: ResourceExhausted (bytes needed and free) if there is less.
+  absl::Status Reserve(int64_t bytes);
+  absl::Status WriteAt(int64_t offset, absl::Span<const std::byte> bytes);
+  // Waits until all that was written is on the disk. After an error nothing may be assumed of what is: give the file up.
+  absl::Status Sync();
+  // Sync for a range, which also leaves the system's cache: a large file does not push out what others have there.
+  absl::Status SyncAndDrop(int64_t offset, int64_t bytes);
+  const std::string& temporary_path() const;  // Where it lies until Commit, for reading it again.
+
  private:
   struct State;
   explicit AtomicFileWriter(std::unique_ptr<State> state);
@@ -90,6 +114,10 @@ class AtomicFileWriter {
 
 // The same with contents that are all there: what a reader finds is the old file or the whole new one. Thread-safe.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
+
+// Removes what writers of files in the folder of `path` left there when they were killed. Those of living writers, which hold a
+// lock (flock) on theirs, stay. Best effort: what cannot be removed stays.
+void RemoveStaleTemporaryFiles(const std::string& path);
 
 // Removes the temporary files of those writers that are under way, and lets no other stay. For those about to end the process
 // while other threads run: async-signal-safe.

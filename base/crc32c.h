@@ -1,0 +1,23 @@
+// CRC-32C (Castagnoli: iSCSI, RFC 3720), the checksum of packed files, at the speed of the CPU's instruction for it.
+//
+//   uint32_t crc = Crc32c(bytes);                        // of "123456789": 0xE3069283
+//   crc = Crc32c(more, crc);                             // of both, one after the other
+//
+// Any change within 32 bits in a row is found; of others all but one in four billion. It is no protection against those who mean
+// it. Thread-safe (pure functions).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace tessera {
+
+// `crc`: of the bytes before these; 0 if there are none.
+uint32_t Crc32c(absl::Span<const std::byte> bytes, uint32_t crc = 0);
+
+// The same without the instruction: for CPUs that lack it, and to test against.
+uint32_t PortableCrc32c(absl::Span<const std::byte> bytes, uint32_t crc = 0);
+
+}  // namespace tessera

@@ -1,0 +1,166 @@
+#include "tessera/storage/tsr_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <glog/logging.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/storage/internal/superblock.h"
+#include "tessera/storage/internal/tsr_index.h"
+
+namespace tessera {
+
+TsrReader::TsrReader() : superblock_(std::make_unique<Superblock>()) {}
+TsrReader::~TsrReader() = default;
+
+absl::StatusOr<std::unique_ptr<TsrReader>> TsrReader::Open(const std::string& path, RandomAccessFile::Caching caching) {
+  std::unique_ptr<TsrReader> reader(new TsrReader);
+  reader->path_ = path;
+  ASSIGN_OR_RETURN(reader->file_, RandomAccessFile::Open(path, caching));
+  ASSIGN_OR_RETURN(reader->identity_, reader->file_->Identity());
+  RETURN_IF_ERROR(reader->ReadSuperblock());
+  RETURN_IF_ERROR(reader->ReadManifest());
+  return reader;
+}
+
+absl::Status TsrReader::ReadSuperblock() {
+  const int64_t size = file_->size();
+  if (size < kTsrPage) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": size: found ", size, " bytes, expected ", kTsrPage, " or more"));
+  }
+  ASSIGN_OR_RETURN(const AlignedBuffer page, AlignedBuffer::Allocate(kTsrPage, AlignedBuffer::Pages::kSmall));
+  RETURN_IF_ERROR(file_->Read(0, page.bytes()));
+  std::memcpy(superblock_.get(), page.data(), kTsrPage);
+  RETURN_IF_ERROR(CheckSuperblock(*superblock_, size, path_));
+  RETURN_IF_ERROR(file_->Read(FooterOffset(*superblock_), page.bytes()));
+  if (std::memcmp(superblock_.get(), page.data(), kTsrPage) == 0) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path_, ": footer at byte ", FooterOffset(*superblock_),
+                                          ": found other bytes than in the superblock, expected the same"));
+}
+
+absl::Status TsrReader::ReadManifest() {
+  const absl::Status status = ReadManifestAt(kManifestOffset);
+  if (!absl::IsDataLoss(status)) return status;
+  RETURN_IF_ERROR(ReadManifestAt(ManifestCopyOffset(*superblock_)));
+  LOG(WARNING) << status.message() << "; its copy is used";
+  return absl::OkStatus();
+}
+
+absl::Status TsrReader::ReadManifestAt(int64_t offset) {
+  const int64_t bytes = superblock_->manifest_bytes;
+  ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(AlignUp(bytes, kTsrPage), AlignedBuffer::Pages::kSmall));
+  RETURN_IF_ERROR(file_->Read(offset, buffer.bytes()));
+  const absl::Span<const std::byte> manifest = buffer.bytes().first(bytes);
+  const uint32_t crc = BlockCrc(superblock_->uuid, kManifestBlock, manifest);
+  if (crc != superblock_->manifest_crc) {
+    return absl::DataLossError(absl::StrFormat("%s: manifest at byte %d: CRC-32C: found 0x%08x, expected 0x%08x", path_, offset, crc,
+                                               superblock_->manifest_crc));
+  }
+  ASSIGN_OR_RETURN(TsrIndex index, ParseManifest(manifest, *superblock_, path_));
+  index_ = std::make_unique<TsrIndex>(std::move(index));
+  return absl::OkStatus();
+}
+
+const TsrUuid& TsrReader::uuid() const { return superblock_->uuid; }
+int TsrReader::minor_version() const { return superblock_->minor; }
+const std::string& TsrReader::layout() const { return index_->layout; }
+int64_t TsrReader::file_bytes() const { return superblock_->file_bytes; }
+int64_t TsrReader::manifest_bytes() const { return superblock_->manifest_bytes; }
+
+absl::Status TsrReader::CheckUnchanged() const {
+  ASSIGN_OR_RETURN(const FileIdentity now, file_->Identity());
+  if (now == identity_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(path_, ": found ", now.size, " bytes, changed at ", now.modified_ns, " ns, expected ",
+                                                    identity_.size, " bytes, changed at ", identity_.modified_ns,
+                                                    " ns, as when it was opened"));
+}
+
+int TsrReader::units() const { return static_cast<int>(index_->units.size()); }
+int64_t TsrReader::UnitOffset(int unit) const { return index_->units[unit].offset; }
+int64_t TsrReader::UnitBytes(int unit) const { return index_->units[unit].bytes; }
+int64_t TsrReader::StoredBytes(int unit) const { return index_->units[unit].stored_bytes(); }
+int64_t TsrReader::FirstBlock(int unit) const { return index_->units[unit].first_block; }
+absl::Span<const TsrEntry> TsrReader::Entries(int unit) const { return index_->entries[unit]; }
+
+int64_t TsrReader::blocks() const {
+  return index_->units.empty() ? 0 : index_->units.back().first_block + index_->units.back().blocks();
+}
+
+int TsrReader::UnitOfBlock(int64_t block) const {
+  const auto after = std::upper_bound(index_->units.begin(), index_->units.end(), block,
+                                      [](int64_t block, const TsrExtent& unit) { return block < unit.first_block; });
+  return static_cast<int>(after - index_->units.begin()) - 1;
+}
+
+std::string TsrReader::Describe(int unit, int64_t offset) const {
+  std::string text = absl::StrCat(path_, ": unit ", unit);
+  const absl::Span<const TsrEntry> entries = Entries(unit);
+  const auto after = std::upper_bound(entries.begin(), entries.end(), offset,
+                                      [](int64_t offset, const TsrEntry& entry) { return offset < entry.offset; });
+  if (after != entries.begin()) absl::StrAppend(&text, ", ", absl::CHexEscape((after - 1)->name));
+  return absl::StrCat(text, ", byte ", UnitOffset(unit) + offset, " of the file");
+}
+
+absl::Status TsrReader::CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const {
+  CHECK(block >= 0 && block < blocks()) << path_ << ": block " << block << " of " << blocks();
+  const int unit = UnitOfBlock(block);
+  const TsrExtent& extent = index_->units[unit];
+  return CheckExtentBlock(extent, block, bytes, Describe(unit, (block - extent.first_block) * kTsrBlockBytes));
+}
+
+absl::Status TsrReader::CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes,
+                                         absl::string_view what) const {
+  const int64_t begin = (block - extent.first_block) * kTsrBlockBytes;
+  const int64_t stored = std::min(extent.stored_bytes() - begin, kTsrBlockBytes), size = static_cast<int64_t>(bytes.size());
+  CHECK(size == stored || size == extent.bytes - begin) << what << ": " << size << " bytes of " << stored;
+  const uint32_t found = BlockCrc(superblock_->uuid, block, bytes, stored - size), expected = index_->block_crcs[block];
+  if (found == expected) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat("%s: CRC-32C of block %d: found 0x%08x, expected 0x%08x", what, block, found, expected));
+}
+
+absl::Status TsrReader::ReadUnit(int unit, absl::Span<std::byte> out) const {
+  const TsrExtent& extent = index_->units[unit];
+  const int64_t size = static_cast<int64_t>(out.size());
+  CHECK(size == extent.stored_bytes() || (size == extent.bytes && !direct())) << path_ << ": unit " << unit << ": " << size;
+  for (int64_t block = 0; block < extent.blocks(); ++block) {
+    const int64_t begin = block * kTsrBlockBytes;
+    const absl::Span<std::byte> part = out.subspan(begin, kTsrBlockBytes);  // Checked while the caches hold it.
+    RETURN_IF_ERROR(file_->Read(extent.offset + begin, part));
+    RETURN_IF_ERROR(CheckBlock(extent.first_block + block, part));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<TsrReader::Attachment> TsrReader::attachments() const {
+  std::vector<Attachment> all;
+  for (const auto& [name, extent, whole_bytes] : index_->attachments) all.push_back({name, extent.bytes, whole_bytes});
+  return all;
+}
+
+bool TsrReader::HasAttachment(absl::string_view name) const {
+  return std::any_of(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
+}
+
+absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_view name) const {
+  const auto found = std::find_if(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
+  const std::string what = absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\"");
+  if (found == index_->attachments.end()) return absl::NotFoundError(absl::StrCat(what, ": found none of that name"));
+  const TsrExtent& extent = found->extent;
+  ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(std::min(extent.stored_bytes(), kTsrBlockBytes)));
+  std::vector<std::byte> bytes;
+  for (int64_t block = 0; block < extent.blocks(); ++block) {
+    const int64_t begin = block * kTsrBlockBytes;
+    const absl::Span<std::byte> part = buffer.bytes().first(std::min(kTsrBlockBytes, extent.stored_bytes() - begin));
+    RETURN_IF_ERROR(file_->Read(extent.offset + begin, part));
+    RETURN_IF_ERROR(CheckExtentBlock(extent, extent.first_block + block, part, absl::StrCat(what, " byte ", begin)));
+    bytes.insert(bytes.end(), part.begin(), part.begin() + std::min(kTsrBlockBytes, extent.bytes - begin));
+  }
+  return bytes;
+}
+
+}  // namespace tessera

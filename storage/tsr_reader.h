@@ -1,0 +1,96 @@
+// Opens .tsr files of packed weights: what is in them, and any unit or attachment, checked against its checksums.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<TsrReader> reader, TsrReader::Open("model.tsr"));
+//   for (int unit = 0; unit < reader->units(); ++unit) {
+//     ASSIGN_OR_RETURN(AlignedBuffer bytes, AlignedBuffer::Allocate(reader->StoredBytes(unit)));
+//     RETURN_IF_ERROR(reader->ReadUnit(unit, bytes.bytes()));                      // entries, then zeros up to a whole page
+//     for (const TsrEntry& entry : reader->Entries(unit)) Use(entry.name, bytes.bytes().subspan(entry.offset, entry.bytes));
+//   }
+//
+// The file is hostile until checked: Open verifies every count, offset and size against the file, and takes memory as the manifest's
+// bytes justify it. InvalidArgument: no such file could have been written; DataLoss: it was damaged since (checksums, truncated).
+// Both name file, field, what was found and what expected.
+// Who reads units by other means (direct, asynchronous) reads StoredBytes(unit) bytes at UnitOffset(unit), in whole blocks of
+// kTsrBlockBytes but for the last of a unit, and gives each to CheckBlock. Thread-safe after Open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/base/file.h"
+#include "tessera/storage/tsr.h"
+
+namespace tessera {
+
+struct TsrIndex;
+struct TsrExtent;
+struct Superblock;
+
+class TsrReader {
+ public:
+  // A manifest that is damaged is replaced by its copy, with a warning in the log.
+  static absl::StatusOr<std::unique_ptr<TsrReader>> Open(const std::string& path,
+                                                         RandomAccessFile::Caching caching = RandomAccessFile::Caching::kCached);
+  ~TsrReader();
+
+  const std::string& path() const { return path_; }
+  const TsrUuid& uuid() const;
+  int minor_version() const;
+  const std::string& layout() const;      // As TsrContents has it.
+  int64_t file_bytes() const;
+  int64_t manifest_bytes() const;
+  const FileIdentity& identity() const { return identity_; }  // When it was opened.
+  // FailedPrecondition if the file was written to since, by whomever.
+  absl::Status CheckUnchanged() const;
+
+  // In order of execution, and of their places in the file. REQUIRES everywhere: 0 <= unit < units().
+  int units() const;
+  int64_t UnitOffset(int unit) const;     // In the file: a multiple of kTsrUnitAlignment.
+  int64_t UnitBytes(int unit) const;
+  int64_t StoredBytes(int unit) const;    // Rounded up to whole pages of kTsrPage, with zeros, which are under the checksums.
+  absl::Span<const TsrEntry> Entries(int unit) const;  // Lives as long as the reader.
+  // For messages: "PATH: unit 3, blk.0.attn_q.weight, byte 4096 of the file" at `offset` of the unit.
+  std::string Describe(int unit, int64_t offset) const;
+
+  // Blocks are numbered through all units, each unit's beginning with a new one. REQUIRES: 0 <= block < blocks().
+  int64_t blocks() const;
+  int64_t FirstBlock(int unit) const;
+  int UnitOfBlock(int64_t block) const;
+  // OK if `bytes` are those of the block. DataLoss (place in file, unit, entry, checksum found and expected) if not.
+  // REQUIRES: all stored bytes of the block, or those before the unit's end.
+  absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
+
+  // Reads and checks. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
+  // REQUIRES: out.size() is UnitBytes(unit) or StoredBytes(unit); this and an aligned address if direct().
+  absl::Status ReadUnit(int unit, absl::Span<std::byte> out) const;
+
+  struct Attachment { absl::string_view name; int64_t bytes; int64_t whole_bytes; };
+  std::vector<Attachment> attachments() const;  // Names live as long as the reader.
+  bool HasAttachment(absl::string_view name) const;
+  // NotFound if there is none of that name.
+  absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
+
+  bool direct() const { return file_->direct(); }
+
+ private:
+  TsrReader();
+  absl::Status ReadSuperblock();
+  absl::Status ReadManifest();
+  // The manifest of two that is at `offset`.
+  absl::Status ReadManifestAt(int64_t offset);
+  absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes, absl::string_view what) const;
+
+  std::string path_;
+  std::unique_ptr<RandomAccessFile> file_;
+  FileIdentity identity_;
+  std::unique_ptr<Superblock> superblock_;
+  std::unique_ptr<TsrIndex> index_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,80 @@
+#include "tessera/base/crc32c.h"
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "tessera/base/random.h"
+
+namespace tessera {
+namespace {
+
+absl::Span<const std::byte> BytesOf(absl::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+
+// The definition: the remainder, bit by bit.
+uint32_t BitwiseCrc32c(absl::Span<const std::byte> bytes) {
+  uint32_t crc = ~uint32_t{0};
+  for (const std::byte byte : bytes) {
+    crc ^= static_cast<uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? (crc >> 1) ^ 0x82F63B78 : crc >> 1;
+  }
+  return ~crc;
+}
+
+std::vector<std::byte> RandomBytes(size_t size, uint64_t seed) {
+  SeededRandom random(seed);
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.Below(256));
+  return bytes;
+}
+
+TEST(Crc32c, HeaderExample) {
+  const std::string bytes = "12345", more = "6789";
+  uint32_t crc = Crc32c(BytesOf(bytes));
+  crc = Crc32c(BytesOf(more), crc);
+  EXPECT_EQ(crc, 0xE3069283);
+}
+
+// RFC 3720, B.4.
+TEST(Crc32c, AgreesWithThePublishedVectors) {
+  std::string ascending(32, '\0'), descending(32, '\0');
+  std::iota(ascending.begin(), ascending.end(), 0);
+  std::iota(descending.rbegin(), descending.rend(), 0);
+  const unsigned char read_command[48] = {0x01, 0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x14, 0, 0, 0, 0, 0, 4, 0,
+                                          0, 0, 0, 0x14, 0, 0, 0, 0x18, 0x28, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0, 0, 0, 0, 0, 0};
+  const std::pair<std::string, uint32_t> vectors[] = {
+      {"", 0}, {std::string(32, '\0'), 0x8A9136AA}, {std::string(32, '\xFF'), 0x62A8AB43}, {ascending, 0x46DD794E},
+      {descending, 0x113FDB5C}, {std::string(reinterpret_cast<const char*>(read_command), 48), 0xD9963A56}};
+  for (const auto& [bytes, crc] : vectors) {
+    EXPECT_EQ(Crc32c(BytesOf(bytes)), crc);
+    EXPECT_EQ(PortableCrc32c(BytesOf(bytes)), crc);
+    EXPECT_EQ(BitwiseCrc32c(BytesOf(bytes)), crc);
+  }
+}
+
+// Lengths around words and lanes, at every alignment.
+TEST(Crc32c, EveryLengthAndAlignmentGivesTheRemainder) {
+  const std::vector<std::byte> bytes = RandomBytes(40'000, 1);
+  for (size_t size : {1, 7, 8, 9, 63, 4095, 4096, 12'287, 12'288, 12'289, 24'575, 24'576, 36'863, 36'872, 39'990}) {
+    for (size_t begin = 0; begin < 9; ++begin) {
+      const absl::Span<const std::byte> part = absl::MakeConstSpan(bytes).subspan(begin, size);
+      const uint32_t expected = BitwiseCrc32c(part);
+      EXPECT_EQ(Crc32c(part), expected) << size << " bytes from " << begin;
+      EXPECT_EQ(PortableCrc32c(part), expected) << size << " bytes from " << begin;
+    }
+  }
+}
+
+TEST(Crc32c, PiecesGiveWhatTheWholeGives) {
+  const std::vector<std::byte> bytes = RandomBytes(50'000, 2);
+  const absl::Span<const std::byte> all = absl::MakeConstSpan(bytes);
+  for (size_t cut : {0, 1, 100, 12'288, 20'001, 50'000}) {
+    EXPECT_EQ(Crc32c(all.subspan(cut), Crc32c(all.first(cut))), Crc32c(all)) << cut;
+    EXPECT_EQ(PortableCrc32c(all.subspan(cut), Crc32c(all.first(cut))), Crc32c(all)) << cut;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
