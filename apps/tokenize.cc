@@ -7,7 +7,7 @@
 #include "tessera/apps/common/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/gguf.h"
+#include "tessera/model/model_file.h"
 
 namespace tessera {
 namespace {
@@ -57,8 +57,8 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
-  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, Tokenizer::FromGguf(*file));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, Tokenizer::FromGguf(file->gguf()));
   if (FLAGS_jsonl) return AnswerRequests(*tokenizer);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});

@@ -1,5 +1,6 @@
 #include "tessera/model/gguf.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -125,6 +126,31 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::
                     "1: the other parts are files, and these are bytes in memory");
 }
 
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseHeaders(std::vector<Header> parts, const std::string& name) {
+  std::vector<std::unique_ptr<GgufFile>> files;
+  for (Header& part : parts) {
+    const int64_t header_bytes = static_cast<int64_t>(part.bytes.size());
+    if (header_bytes > part.file_bytes || header_bytes > GgufBytes::kLongestHeader) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes, " bytes, expected at most ",
+                                                     std::min(part.file_bytes, GgufBytes::kLongestHeader)));
+    }
+    ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(GgufBytes(std::move(part.bytes), part.file_bytes), name));
+    if (file->header_end_ != header_bytes) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes, " bytes, expected ",
+                                                     file->header_end_, ", to the end of the table of tensors"));
+    }
+    files.push_back(std::move(file));
+  }
+  return GgufSplit::JoinHeaders(std::move(files), name);
+}
+
+absl::StatusOr<GgufFile::Header> GgufFile::HeaderOf(int part) const {
+  const GgufFile& file = Part(part);
+  ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, file.bytes_->Header(file.header_end_));
+  const absl::Span<const std::byte> header = bytes.first(file.header_end_);
+  return Header{{header.begin(), header.end()}, file.bytes_->size()};
+}
+
 int64_t GgufFile::size() const {
   int64_t size = 0;
   for (int part = 0; part < parts(); ++part) size += Part(part).bytes_->size();
@@ -165,7 +191,12 @@ const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
 absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const {
   CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.size)
       << tensor.name << ": " << out.size() << " from " << begin;
-  const absl::Status status = Part(tensor.part).bytes_->Read(tensor.offset + begin, out);
+  const GgufBytes& bytes = *Part(tensor.part).bytes_;
+  if (bytes.header_only()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(PathOf(tensor), ": tensor ", Quoted(tensor.name), ": found its header only, expected its data"));
+  }
+  const absl::Status status = bytes.Read(tensor.offset + begin, out);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(status.message(), " (reading tensor ", Quoted(tensor.name), ")"));
 }

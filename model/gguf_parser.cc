@@ -73,6 +73,7 @@ absl::Status GgufParser::Parse() {
   for (uint64_t i = 0; i < metadata_count_; ++i) RETURN_IF_ERROR(ParseEntry(i));
   RETURN_IF_ERROR(ReadAlignment());
   for (uint64_t i = 0; i < tensor_count_; ++i) RETURN_IF_ERROR(ParseTensor(i));
+  file_.header_end_ = cursor_.offset();
   RETURN_IF_ERROR(PlaceTensors());
   return CheckNoOverlap();
 }

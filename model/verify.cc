@@ -9,9 +9,11 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/model/config.h"
 #include "tessera/model/internal/quoted.h"
+#include "tessera/model/model_file.h"
 #include "tessera/model/tensor_names.h"
 #include "tessera/model/tokenizer.h"
 #include "tessera/quant/finite_blocks.h"
+#include "tessera/storage/tsr_check.h"
 
 namespace tessera {
 namespace {
@@ -93,16 +95,21 @@ class Verifier {
   Verifier(const std::string& path, ThreadPool& pool) : path_(path), pool_(pool) {}
 
   VerifyReport Run(const std::function<void(int64_t, int64_t)>& progress) && {
-    const auto file = GgufFile::Open(path_);
-    if (!file.ok()) {
-      Add(file.status());
+    const auto model = ModelFile::Open(path_);
+    if (!model.ok()) {
+      Add(model.status());
       return std::move(report_);
     }
-    CheckModel(**file);
-    for (const GgufTensor& tensor : (*file)->tensors()) report_.tensor_bytes += tensor.size;
-    report_.tensors = static_cast<int>((*file)->tensors().size());
-    report_.unused_bytes = (*file)->unused_bytes();
-    CheckNumbers(**file, progress);
+    const GgufFile& file = (*model)->gguf();
+    CheckModel(**model);
+    report_.tensors = static_cast<int>(file.tensors().size());
+    if ((*model)->packed() != nullptr) {
+      CheckUnits(*(*model)->packed(), progress);
+      return std::move(report_);
+    }
+    for (const GgufTensor& tensor : file.tensors()) report_.tensor_bytes += tensor.size;
+    report_.unused_bytes = file.unused_bytes();
+    CheckNumbers(file, progress);
     return std::move(report_);
   }
 
@@ -114,11 +121,16 @@ class Verifier {
     report_.problems.push_back({has_path ? message.substr(0, path_.size()) : path_, std::string(tensor), offset, message});
   }
 
-  void CheckModel(const GgufFile& file) {
+  void CheckModel(const ModelFile& model) {
+    const GgufFile& file = model.gguf();
     const absl::Status tokenizer = Tokenizer::FromGguf(file).status();
     if (!tokenizer.ok()) Add(tokenizer);
     const absl::StatusOr<ModelConfig> config = ReadModelConfig(file);
     if (!config.ok()) return Add(config.status());
+    if (model.packed() != nullptr) {
+      const absl::Status planned = model.PlanWeights(*config, WeightEncoding::kPacked).status();
+      if (!planned.ok()) Add(planned);
+    }
     absl::flat_hash_set<std::string> asked_for = {"rope_freqs.weight"};
     for (const TensorNeed& need : AllNeeds(*config)) {
       asked_for.insert(need.name);
@@ -126,6 +138,12 @@ class Verifier {
       if (!found.ok()) Add(found, need.name);
     }
     for (const GgufTensor& tensor : file.tensors()) report_.unused_tensors += !asked_for.contains(tensor.name);
+  }
+
+  // A problem for each block that is not as it was written.
+  void CheckUnits(const TsrReader& reader, const std::function<void(int64_t, int64_t)>& progress) {
+    for (int unit = 0; unit < reader.units(); ++unit) report_.tensor_bytes += reader.UnitBytes(unit);
+    for (const TsrDamage& damage : FindDamage(reader, pool_, progress)) Add(damage.status, "", damage.offset);
   }
 
   // At most two problems a tensor: it cannot be read, it holds what is no number.

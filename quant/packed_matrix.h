@@ -29,6 +29,9 @@ struct MatrixSpec {
 
 class PackedMatrix {  // A view: cheap to copy, safe to share between threads.
  public:
+  // The layout of these bytes, in files. A change of docs/packed_layout.md gives it another name.
+  static constexpr char kLayout[] = "tessera-panels-1";
+
   // Size of the packed bytes, a multiple of 64. InvalidArgument names spec.name, the field and the value if a dimension is below 1
   // or in_features is not a whole number of blocks; OutOfRange if the size overflows.
   static absl::StatusOr<int64_t> BytesFor(const MatrixSpec& spec);

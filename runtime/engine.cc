@@ -86,13 +86,13 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
   }
   ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
-  ASSIGN_OR_RETURN(file_, GgufFile::Open(options.model_path));
-  ASSIGN_OR_RETURN(config_, ReadModelConfig(*file_));
+  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path));
+  ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
-  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(*file_));
+  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
-  ASSIGN_OR_RETURN(layout_, WeightLayout::Plan(*file_, config_, device_->weight_encoding()));
+  ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
   return ChooseRows();
 }
 
@@ -139,7 +139,7 @@ absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& sourc
 absl::Status Engine::LoadWeights() {
   CHECK(source_ == nullptr) << "LoadWeights: called a second time";
   TimelineScope scope(options_.timeline, Zone::kLoad, 0);
-  ASSIGN_OR_RETURN(source_, LoadResident(*file_, layout_, *pool_));
+  ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
   ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));
   ASSIGN_OR_RETURN(forward_, MakeForward(*source_, *device_));
   return absl::OkStatus();

@@ -23,6 +23,7 @@
 #include "tessera/model/forward.h"
 #include "tessera/model/gguf.h"
 #include "tessera/model/kv_cache.h"
+#include "tessera/model/model_file.h"
 #include "tessera/model/tokenizer.h"
 #include "tessera/model/weights.h"
 #include "tessera/npu/device.h"
@@ -94,7 +95,8 @@ class Engine {
   EngineMemory memory() const;
 
   const EngineOptions& options() const { return options_; }
-  const GgufFile& file() const { return *file_; }
+  const ModelFile& model_file() const { return *file_; }
+  const GgufFile& file() const { return file_->gguf(); }
   const ModelConfig& config() const { return config_; }
   const WeightLayout& layout() const { return layout_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
@@ -130,7 +132,7 @@ class Engine {
   int context_ = 0;
   int threads_ = 0;                   // Asked of the pool, which may have fewer.
   int rows_ = 0;                      // Most of a pass.
-  std::unique_ptr<GgufFile> file_;
+  std::unique_ptr<ModelFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelConfig config_;
   WeightLayout layout_;

@@ -44,14 +44,27 @@ absl::Status TsrReader::ReadSuperblock() {
 }
 
 absl::Status TsrReader::ReadManifest() {
-  const absl::Status status = ReadManifestAt(kManifestOffset);
-  if (!absl::IsDataLoss(status)) return status;
-  RETURN_IF_ERROR(ReadManifestAt(ManifestCopyOffset(*superblock_)));
-  LOG(WARNING) << status.message() << "; its copy is used";
+  absl::StatusOr<TsrIndex> index = ReadManifestAt(kManifestOffset);
+  if (absl::IsDataLoss(index.status())) {
+    const absl::Status damage = index.status();
+    index = ReadManifestAt(ManifestCopyOffset(*superblock_));
+    if (index.ok()) LOG(WARNING) << damage.message() << "; its copy is used";
+  }
+  RETURN_IF_ERROR(index.status());
+  index_ = std::make_unique<TsrIndex>(*std::move(index));
   return absl::OkStatus();
 }
 
-absl::Status TsrReader::ReadManifestAt(int64_t offset) {
+std::vector<absl::Status> TsrReader::CheckManifests() const {
+  std::vector<absl::Status> wrong;
+  for (int64_t offset : {kManifestOffset, ManifestCopyOffset(*superblock_)}) {
+    const absl::Status status = ReadManifestAt(offset).status();
+    if (!status.ok()) wrong.push_back(status);
+  }
+  return wrong;
+}
+
+absl::StatusOr<TsrIndex> TsrReader::ReadManifestAt(int64_t offset) const {
   const int64_t bytes = superblock_->manifest_bytes;
   ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(AlignUp(bytes, kTsrPage), AlignedBuffer::Pages::kSmall));
   RETURN_IF_ERROR(file_->Read(offset, buffer.bytes()));
@@ -61,9 +74,7 @@ absl::Status TsrReader::ReadManifestAt(int64_t offset) {
     return absl::DataLossError(absl::StrFormat("%s: manifest at byte %d: CRC-32C: found 0x%08x, expected 0x%08x", path_, offset, crc,
                                                superblock_->manifest_crc));
   }
-  ASSIGN_OR_RETURN(TsrIndex index, ParseManifest(manifest, *superblock_, path_));
-  index_ = std::make_unique<TsrIndex>(std::move(index));
-  return absl::OkStatus();
+  return ParseManifest(manifest, *superblock_, path_);
 }
 
 const TsrUuid& TsrReader::uuid() const { return superblock_->uuid; }
@@ -123,15 +134,18 @@ absl::Status TsrReader::CheckExtentBlock(const TsrExtent& extent, int64_t block,
   return absl::DataLossError(absl::StrFormat("%s: CRC-32C of block %d: found 0x%08x, expected 0x%08x", what, block, found, expected));
 }
 
+absl::Status TsrReader::ReadBlock(int64_t block, absl::Span<std::byte> out) const {
+  const TsrExtent& extent = index_->units[UnitOfBlock(block)];
+  RETURN_IF_ERROR(file_->Read(extent.offset + (block - extent.first_block) * kTsrBlockBytes, out));
+  return CheckBlock(block, out);
+}
+
 absl::Status TsrReader::ReadUnit(int unit, absl::Span<std::byte> out) const {
   const TsrExtent& extent = index_->units[unit];
   const int64_t size = static_cast<int64_t>(out.size());
   CHECK(size == extent.stored_bytes() || (size == extent.bytes && !direct())) << path_ << ": unit " << unit << ": " << size;
-  for (int64_t block = 0; block < extent.blocks(); ++block) {
-    const int64_t begin = block * kTsrBlockBytes;
-    const absl::Span<std::byte> part = out.subspan(begin, kTsrBlockBytes);  // Checked while the caches hold it.
-    RETURN_IF_ERROR(file_->Read(extent.offset + begin, part));
-    RETURN_IF_ERROR(CheckBlock(extent.first_block + block, part));
+  for (int64_t block = 0; block < extent.blocks(); ++block) {  // Each checked while the caches hold it.
+    RETURN_IF_ERROR(ReadBlock(extent.first_block + block, out.subspan(block * kTsrBlockBytes, kTsrBlockBytes)));
   }
   return absl::OkStatus();
 }

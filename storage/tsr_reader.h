@@ -66,8 +66,9 @@ class TsrReader {
   // REQUIRES: all stored bytes of the block, or those before the unit's end.
   absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
 
-  // Reads and checks. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
-  // REQUIRES: out.size() is UnitBytes(unit) or StoredBytes(unit); this and an aligned address if direct().
+  // Read and check. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
+  // REQUIRES: out.size() as CheckBlock takes it; UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both, page-aligned.
+  absl::Status ReadBlock(int64_t block, absl::Span<std::byte> out) const;
   absl::Status ReadUnit(int unit, absl::Span<std::byte> out) const;
 
   struct Attachment { absl::string_view name; int64_t bytes; int64_t whole_bytes; };
@@ -76,14 +77,16 @@ class TsrReader {
   // NotFound if there is none of that name.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
 
+  // What is wrong with either manifest; empty if nothing is. (Open does with one.)
+  std::vector<absl::Status> CheckManifests() const;
+
   bool direct() const { return file_->direct(); }
 
  private:
   TsrReader();
   absl::Status ReadSuperblock();
   absl::Status ReadManifest();
-  // The manifest of two that is at `offset`.
-  absl::Status ReadManifestAt(int64_t offset);
+  absl::StatusOr<TsrIndex> ReadManifestAt(int64_t offset) const;
   absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes, absl::string_view what) const;
 
   std::string path_;

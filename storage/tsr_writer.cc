@@ -66,7 +66,21 @@ absl::Status CheckWritten(const std::string& path, const std::function<void(int6
   return absl::OkStatus();
 }
 
-}  // namespace
+// A file before it is written.
+struct Plan {
+  TsrManifest manifest;  // Checksums are 0.
+  TsrIndex index;
+  Superblock superblock;
+};
+
+absl::StatusOr<Plan> MakePlan(const std::string& path, const TsrContents& contents, const TsrUuid& uuid) {
+  RETURN_IF_ERROR(CheckSizes(path, contents));
+  Plan plan = {.manifest = PlanManifest(contents)};
+  ASSIGN_OR_RETURN(plan.superblock, PlanSuperblock(path, plan.manifest, uuid));
+  const std::string bytes = plan.manifest.SerializeAsString();
+  ASSIGN_OR_RETURN(plan.index, ParseManifest(BytesOf(bytes), plan.superblock, path));
+  return plan;
+}
 
 // Where an attachment or a unit goes.
 struct PlannedExtent {
@@ -74,6 +88,8 @@ struct PlannedExtent {
   int64_t first_block;
   int64_t end;                  // Where the next one begins.
 };
+
+}  // namespace
 
 struct TsrWriter::State {
   std::string path;
@@ -133,19 +149,20 @@ TsrWriter::~TsrWriter() = default;
 int64_t TsrWriter::file_bytes() const { return state_->superblock.file_bytes; }
 
 absl::StatusOr<TsrWriter> TsrWriter::Create(const std::string& path, const TsrContents& contents, const TsrUuid& uuid) {
-  RETURN_IF_ERROR(CheckSizes(path, contents));
-  TsrManifest manifest = PlanManifest(contents);
-  ASSIGN_OR_RETURN(const Superblock superblock, PlanSuperblock(path, manifest, uuid));
-  const std::string planned = manifest.SerializeAsString();
-  ASSIGN_OR_RETURN(const TsrIndex index, ParseManifest(BytesOf(planned), superblock, path));
+  ASSIGN_OR_RETURN(Plan plan, MakePlan(path, contents, uuid));
   RemoveStaleTemporaryFiles(path);
   ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path));
-  TsrWriter writer(std::unique_ptr<State>(new State{path, std::move(file), std::move(manifest), superblock, {}}));
+  TsrWriter writer(std::unique_ptr<State>(new State{path, std::move(file), std::move(plan.manifest), plan.superblock, {}}));
   State& state = *writer.state_;
-  state.PlanExtents(index);
-  RETURN_IF_ERROR(state.file.Reserve(superblock.file_bytes));
+  state.PlanExtents(plan.index);
+  RETURN_IF_ERROR(state.file.Reserve(writer.file_bytes()));
   for (const TsrAttachment& attachment : contents.attachments) RETURN_IF_ERROR(state.WriteExtent(attachment.bytes));
   return writer;
+}
+
+absl::StatusOr<int64_t> TsrWriter::FileBytes(const TsrContents& contents) {
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan("plan", contents, {}));
+  return plan.superblock.file_bytes;
 }
 
 absl::Status TsrWriter::Append(absl::Span<const std::byte> unit) {

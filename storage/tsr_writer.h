@@ -37,12 +37,14 @@ class TsrWriter {
   // InvalidArgument (field, found, expected) for contents that a reader would refuse; ResourceExhausted if the disk is too small.
   // The same contents and uuid give the same bytes.
   static absl::StatusOr<TsrWriter> Create(const std::string& path, const TsrContents& contents, const TsrUuid& uuid = RandomTsrUuid());
+  // How large such a file is. The same errors, but nothing is written.
+  static absl::StatusOr<int64_t> FileBytes(const TsrContents& contents);
   TsrWriter(TsrWriter&& other) noexcept;
   ~TsrWriter();  // Without Finish nothing has happened.
 
   int64_t file_bytes() const;
 
-  // The next unit. REQUIRES: as many bytes as the contents said; no unit is missing at the end.
+  // The next unit. After an error the writer can only be given up. REQUIRES: as many bytes as the contents said; no unit is missing at the end.
   absl::Status Append(absl::Span<const std::byte> unit);
 
   // progress: called with the bytes that were read back and their number. REQUIRES: all units were appended; the last call.

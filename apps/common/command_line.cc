@@ -58,12 +58,16 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
 // Goes through arguments one by one; what --flagfile and --fromenv refer to takes their place.
 class Parser {
  public:
-  explicit Parser(const AppInfo& info) : names_(NamesOf(info)) {}
+  explicit Parser(const AppInfo& info) : names_(NamesOf(info)), plain_(info.plain_arguments) {}
 
   absl::Status Parse(absl::Span<const std::string> arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::string& argument = arguments[i];
       if (!absl::StartsWith(argument, "-") || argument == "-" || argument == "--") {
+        if (!in_file_ && plain_taken_ < plain_.size()) {
+          RETURN_IF_ERROR(Set(plain_[plain_taken_++], argument));
+          continue;
+        }
         return absl::InvalidArgumentError(
             absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag (put text in quotes: --prompt=\"two words\")"));
       }
@@ -152,6 +156,8 @@ class Parser {
   }
 
   const std::vector<std::string> names_;
+  const std::vector<std::string> plain_;
+  size_t plain_taken_ = 0;
   bool in_file_ = false;
 };
 

@@ -25,6 +25,7 @@ struct AppInfo {
   std::string summary;                  // What the program does, a sentence or two.
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
+  std::vector<std::string> plain_arguments = {};  // Flags that arguments without a flag's name stand for, in order.
 };
 
 struct CommandLine {

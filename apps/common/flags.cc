@@ -2,7 +2,7 @@
 
 #include <gflags/gflags.h>
 
-DEFINE_string(model, "", "FILE|The model, a GGUF file. Without it: that of scripts/fetch_model.sh.");
+DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Without it: that of scripts/fetch_model.sh.");
 DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one for each CPU. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");

@@ -1,4 +1,4 @@
-// The bytes of one GGUF file, on disk or in memory: its header, read into memory as far as it is asked for, and any other range.
+// The bytes of one GGUF file, on disk or in memory, or its header alone: the header, read into memory as far as it is asked for, and any other range.
 //
 //   ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Open("model.gguf"));
 //   ASSIGN_OR_RETURN(absl::Span<const std::byte> header, bytes.Header(24));    // stays where it is when more is asked for
@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -34,20 +36,28 @@ class GgufBytes {
         header_(bytes.first(std::min<size_t>(bytes.size(), kLongestHeader))),
         size_(static_cast<int64_t>(bytes.size())) {}
 
+  // The header of a file of `size` bytes, whose tensors' data is not at hand. REQUIRES: header.size() <= size.
+  GgufBytes(std::vector<std::byte> header, int64_t size) : owned_(std::move(header)), header_(owned_), header_only_(true), size_(size) {}
+
   int64_t size() const { return size_; }
   int64_t CachedBytes() const { return file_ == nullptr ? 0 : file_->CachedBytes(); }
+  bool header_only() const { return header_only_; }
+  // Where metadata and tensor table must end.
+  int64_t longest_header() const { return header_only_ ? static_cast<int64_t>(header_.size()) : kLongestHeader; }
 
-  // The first `end` bytes at least, valid while this lives. REQUIRES: 0 <= end <= min(size(), kLongestHeader).
+  // The first `end` bytes at least, valid while this lives. REQUIRES: 0 <= end <= min(size(), longest_header()).
   absl::StatusOr<absl::Span<const std::byte>> Header(int64_t end);
 
-  // REQUIRES: the range lies within size().
+  // REQUIRES: the range lies within size(), and !header_only().
   absl::Status Read(int64_t begin, absl::Span<std::byte> out) const;
 
  private:
   std::unique_ptr<RandomAccessFile> file_;  // Null for bytes in memory.
   AlignedBuffer buffer_;                    // Room for the header of a file; only what was read takes memory.
   absl::Span<const std::byte> memory_;      // Empty for a file.
+  std::vector<std::byte> owned_;            // The header, if that is all.
   absl::Span<const std::byte> header_;      // What there is of the header so far.
+  bool header_only_ = false;
   int64_t size_;
 };
 

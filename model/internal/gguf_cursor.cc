@@ -37,9 +37,9 @@ absl::Status GgufCursor::ReadMore(uint64_t size, const char* field, int64_t inde
     return ErrorAt(offset_, field, absl::StrCat("the file is truncated: needs ", size, " bytes, ", left(), " left"), index);
   }
   const int64_t end = offset_ + static_cast<int64_t>(size);
-  if (end > GgufBytes::kLongestHeader) {
+  if (end > bytes_.longest_header()) {
     return ErrorAt(offset_, field, absl::StrCat("found ", size, " bytes, expected metadata and tensor table to end before byte ",
-                                                GgufBytes::kLongestHeader), index);
+                                                bytes_.longest_header()), index);
   }
   ASSIGN_OR_RETURN(header_, bytes_.Header(end));
   return absl::OkStatus();

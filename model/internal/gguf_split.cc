@@ -42,13 +42,14 @@ absl::StatusOr<GgufSplit::PartNumber> ReadPartNumber(const GgufFile& file) {
   return part;
 }
 
-absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expected) {
+// `who`: "the name says" or the like.
+absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expected, const char* who) {
   ASSIGN_OR_RETURN(const GgufSplit::PartNumber found, ReadPartNumber(file));
   const auto check = [&file](const char* key, uint64_t found, uint64_t expected, const char* why) {
     return found == expected ? absl::OkStatus() : WrongKey(file, key, found, absl::StrCat(expected, ", as ", why));
   };
-  RETURN_IF_ERROR(check("split.no", found.number, expected.number, "the name says"));
-  RETURN_IF_ERROR(check("split.count", found.count, expected.count, "the name says"));
+  RETURN_IF_ERROR(check("split.no", found.number, expected.number, who));
+  RETURN_IF_ERROR(check("split.count", found.count, expected.count, who));
   return check("split.tensors.count", found.tensors, expected.tensors, "in the other parts");
 }
 
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::OpenSister(const std::strin
                                                             sister.count, ", which must lie beside ", path));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, GgufFile::ParseBytes(*std::move(bytes), sister_path));
-  RETURN_IF_ERROR(CheckSister(*file, sister));
+  RETURN_IF_ERROR(CheckSister(*file, sister, "the name says"));
   return file;
 }
 
@@ -98,7 +99,6 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
   }
   const std::string stem = path.substr(0, path.size() - self.Suffix().size());
   std::vector<std::unique_ptr<GgufFile>> parts;
-  int64_t size = 0;
   for (uint64_t number = 0; number < self.count; ++number) {
     if (number == self.number) {
       parts.push_back(std::move(part));
@@ -106,6 +106,24 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
       ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> sister, OpenSister(path, stem, {number, self.count, self.tensors}));
       parts.push_back(std::move(sister));
     }
+  }
+  return Unite(std::move(parts), self.tensors);
+}
+
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::JoinHeaders(std::vector<std::unique_ptr<GgufFile>> parts, const std::string& name) {
+  if (parts.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": headers: found none, expected 1 or more"));
+  ASSIGN_OR_RETURN(const bool split, IsPart(*parts[0]));
+  if (!split && parts.size() == 1) return std::move(parts[0]);
+  ASSIGN_OR_RETURN(const PartNumber first, ReadPartNumber(*parts[0]));
+  for (size_t number = 0; number < parts.size(); ++number) {
+    RETURN_IF_ERROR(CheckSister(*parts[number], {number, parts.size(), first.tensors}, "the headers beside it say"));
+  }
+  return Unite(std::move(parts), first.tensors);
+}
+
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Unite(std::vector<std::unique_ptr<GgufFile>> parts, uint64_t tensors) {
+  int64_t size = 0;
+  for (size_t number = 0; number < parts.size(); ++number) {
     if (number > 0) RETURN_IF_ERROR(CheckNoMetadata(*parts[number]));
     size += parts[number]->size();
     RETURN_IF_ERROR(CheckSize(*parts[number], size));
@@ -113,8 +131,8 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
   std::unique_ptr<GgufFile> whole = std::move(parts[0]);
   whole->more_parts_.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
   for (int number = 1; number < whole->parts(); ++number) RETURN_IF_ERROR(TakeTensors(*whole, number));
-  if (whole->tensors_.size() == self.tensors) return whole;
-  return WrongKey(*whole, "split.tensors.count", self.tensors,
+  if (whole->tensors_.size() == tensors) return whole;
+  return WrongKey(*whole, "split.tensors.count", tensors,
                   absl::StrCat(whole->tensors_.size(), ", as many as the parts hold"));
 }
 

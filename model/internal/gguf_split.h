@@ -8,8 +8,10 @@
 // the alignment of their own tensors. Each tensor is in one part. Errors name the part.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tessera/model/gguf.h"
@@ -25,9 +27,15 @@ class GgufSplit {
   // opened by its path.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Join(std::unique_ptr<GgufFile> part);
 
+  // The same of parts that are at hand, in order; one that says it is the only one may be alone. `name`: for messages.
+  static absl::StatusOr<std::unique_ptr<GgufFile>> JoinHeaders(std::vector<std::unique_ptr<GgufFile>> parts, const std::string& name);
+
   struct PartNumber;
 
  private:
+  // REQUIRES: each part says that it is what its place says; `tensors` is what they say of all together.
+  static absl::StatusOr<std::unique_ptr<GgufFile>> Unite(std::vector<std::unique_ptr<GgufFile>> parts, uint64_t tensors);
+
   // `stem`: what the names of the parts begin with. `path`: the part that was asked for, for messages.
   static absl::StatusOr<std::unique_ptr<GgufFile>> OpenSister(const std::string& path, const std::string& stem,
                                                               const PartNumber& sister);

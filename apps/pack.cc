@@ -1,0 +1,119 @@
+// Packs a GGUF model into a .tsr file, which starts faster and can be streamed.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/table.h"
+#include "tessera/model/model_file.h"
+#include "tessera/model/pack.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  return {.name = "tessera_pack",
+          .summary = "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
+                     "Every CPU runs it. The file is verified; an old .tsr file is replaced once the new one is whole.",
+          .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
+                       "tessera_pack --dry_run model.gguf"},
+          .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
+          .plain_arguments = {"model", "out"}};
+}
+
+// What a mistake in the order of two names would destroy is not replaced.
+absl::Status CheckOut(const std::string& path) {
+  if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
+  RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
+  const absl::StatusOr<bool> packed = IsTsrFile(path);
+  if (absl::IsNotFound(packed.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(ForFlag("out", packed.status()));
+  if (*packed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found a file that is no .tsr file, expected one, or none"));
+}
+
+// A line for each stage.
+class PackProgress {
+ public:
+  void Update(PackStage stage, int64_t done, int64_t total) {
+    if (shown_ == nullptr || stage != stage_) {
+      shown_.reset();
+      shown_ = std::make_unique<Progress>(stage == PackStage::kPacking ? "packing" : "verifying", total >> 20);  // In MiB.
+      stage_ = stage;
+    }
+    shown_->Update(done >> 20);
+  }
+
+ private:
+  PackStage stage_ = PackStage::kPacking;
+  std::unique_ptr<Progress> shown_;
+};
+
+absl::StatusOr<TsrSummary> Pack(const GgufFile& file, const PackPlan& plan, int threads) {
+  ThreadPool pool(threads);
+  PackProgress progress;
+  return PackModel(file, plan, FLAGS_out, pool,
+                   [&progress](PackStage stage, int64_t done, int64_t total) { progress.Update(stage, done, total); });
+}
+
+// summary: null for a dry run.
+absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
+  const std::string out = summary == nullptr ? "" : FLAGS_out;
+  if (FLAGS_json) {
+    JsonWriter json;
+    json.BeginObject().Key("path").String(out).Key("bytes").Int(plan.file_bytes).Key("weight_bytes").Int(plan.layout.TotalBytes());
+    json.Key("units").Int(plan.layout.units());
+    if (summary != nullptr) {
+      json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
+      if (summary->extents >= 0) json.Key("extents").Int(summary->extents);
+    }
+    json.EndObject();
+    return WriteOutput(std::move(json).Take() + "\n");
+  }
+  Table table({{"what"}, {"value"}});
+  table.AddRow({"file", out.empty() ? "none: a dry run" : out});
+  table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(plan.file_bytes), plan.file_bytes)});
+  table.AddRow({"weights", absl::StrCat(FormatByteSize(plan.layout.TotalBytes()), " in ", plan.layout.units(), " units")});
+  if (summary != nullptr) {
+    table.AddRow({"uuid", FormatTsrUuid(summary->uuid)});
+    table.AddRow({"pieces on the disk", summary->extents < 0 ? "unknown" : absl::StrCat(summary->extents)});
+    table.AddRow({"time", absl::StrFormat("%.2f s", SecondsSinceStart())});
+  }
+  return WriteOutput(table.ToString());
+}
+
+void WarnOfPieces(const TsrSummary& summary) {
+  const int64_t expected = 1 + summary.file_bytes / kTsrBytesPerExtent;
+  if (summary.extents <= expected) return;
+  WriteError(absl::StrCat("tessera_pack: ", FLAGS_out, ": found ", summary.extents, " pieces on the disk, expected at most ", expected,
+                          ": streaming from it may be slow; free some room there and pack again\n"));
+}
+
+absl::Status Run() {
+  EngineOptions engine;
+  engine.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(path));
+  if (model->packed() != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
+  }
+  if (!FLAGS_dry_run) RETURN_IF_ERROR(CheckOut(FLAGS_out));
+  ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));
+  if (FLAGS_dry_run) return Show(plan, nullptr);
+  ASSIGN_OR_RETURN(const TsrSummary summary, Pack(model->gguf(), plan, threads));
+  WarnOfPieces(summary);
+  return Show(plan, &summary);
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }

@@ -1,0 +1,60 @@
+#include "tessera/model/model_file.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/internal/packed_units.h"
+#include "tessera/model/internal/quoted.h"
+
+namespace tessera {
+namespace {
+
+absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
+  if (reader.layout() != PackedMatrix::kLayout) {
+    return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": layout: found ", Quoted(reader.layout()), ", expected ",
+                                                   Quoted(PackedMatrix::kLayout), "; pack the model again"));
+  }
+  std::vector<GgufFile::Header> headers;
+  for (const auto& [name, bytes, whole_bytes] : reader.attachments()) {
+    if (name != GgufAttachment(static_cast<int>(headers.size()))) continue;  // Others may be for others.
+    ASSIGN_OR_RETURN(std::vector<std::byte> header, reader.ReadAttachment(name));
+    headers.push_back({std::move(header), whole_bytes == 0 ? bytes : whole_bytes});
+  }
+  if (headers.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(reader.path(), ": attachments: found none named ", Quoted(GgufAttachment(0)), ", expected a model's GGUF header"));
+  }
+  return GgufFile::ParseHeaders(std::move(headers), reader.path());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path) {
+  std::unique_ptr<ModelFile> file(new ModelFile);
+  ASSIGN_OR_RETURN(const bool packed, IsTsrFile(path));
+  if (packed) {
+    ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(path));
+    ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_));
+  } else {
+    ASSIGN_OR_RETURN(file->gguf_, GgufFile::Open(path));
+  }
+  return file;
+}
+
+absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, WeightEncoding encoding) const {
+  if (packed_ != nullptr && encoding != WeightEncoding::kPacked) {
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": found packed weights, expected a GGUF file for the reference path"));
+  }
+  ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*gguf_, config, encoding));
+  if (packed_ != nullptr) RETURN_IF_ERROR(CheckPackedUnits(*packed_, layout));
+  return layout;
+}
+
+absl::StatusOr<std::unique_ptr<ResidentSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool) const {
+  if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
+  return LoadResident(path(), layout, pool, [this](int unit, absl::Span<std::byte> out) { return packed_->ReadUnit(unit, out); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+// Looks for everything that is damaged in a .tsr file, where reading stops at the first thing that is.
+//
+//   for (const TsrDamage& damage : FindDamage(*reader, pool, [](int64_t done, int64_t total) {})) Show(damage.status);
+//
+// Reads both manifests, all attachments and every block of every unit once, with all threads of the pool. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/storage/tsr_reader.h"
+
+namespace tessera {
+
+struct TsrDamage {
+  int unit = -1;        // -1: not of a unit.
+  int64_t offset = -1;  // In the file, of the block; -1: see the status.
+  absl::Status status;
+};
+
+// In order of place. progress: called on this thread, with bytes read so far and in all.
+std::vector<TsrDamage> FindDamage(const TsrReader& reader, ThreadPool& pool,
+                                  const std::function<void(int64_t done, int64_t total)>& progress);
+
+}  // namespace tessera
