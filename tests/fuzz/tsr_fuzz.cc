@@ -17,9 +17,10 @@
 namespace tessera {
 namespace {
 
-enum Kind : char { kFile, kSuperblock, kManifest, kKinds };
+constexpr char kFile = 0, kSuperblock = 1, kManifest = 2;
+constexpr int kKinds = 3;
 
-std::string FileOf(Kind kind, const std::string& bytes) {
+std::string FileOf(int kind, const std::string& bytes) {
   static const TsrBuilder good = SmallTsr();
   if (kind == kFile) return bytes;
   TsrBuilder builder = good;
@@ -66,7 +67,7 @@ void ReadAll(const TsrReader& reader) {
 absl::Status RunInput(absl::Span<const std::byte> input) {
   if (input.empty()) return absl::InvalidArgumentError("no kind of input");
   const std::string bytes(reinterpret_cast<const char*>(input.data()), input.size());
-  const std::string file = FileOf(static_cast<Kind>(static_cast<uint8_t>(bytes[0]) % kKinds), bytes.substr(1));
+  const std::string file = FileOf(static_cast<uint8_t>(bytes[0]) % kKinds, bytes.substr(1));
   const TemporaryFolder folder{TemporaryFolder::InMemory()};
   const std::string path = folder.Path("model.tsr");
   std::ofstream(path, std::ios::binary) << file;
