@@ -1,0 +1,37 @@
+// A tiny model as a GGUF file and packed, in a folder of their own.
+//
+//   const PackedTiny model({.architecture = "gemma3"});
+//   Engine::Load({.model_path = model.packed()});
+//
+// Thread-compatible.
+#pragma once
+
+#include <string>
+
+#include "tessera/model/pack.h"
+#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+
+inline TsrSummary PackFile(const std::string& gguf, const std::string& tsr, int threads = 2) {
+  const auto file = Must(GgufFile::Open(gguf));
+  ThreadPool pool(threads);
+  return Must(PackModel(*file, Must(PackPlan::Make(*file)), tsr, pool, [](PackStage, int64_t, int64_t) {}));
+}
+
+class PackedTiny {
+ public:
+  explicit PackedTiny(const TinyModel& tiny) {
+    TinyModelBuilder(tiny).WriteTo(gguf());
+    PackFile(gguf(), packed());
+  }
+  std::string gguf() const { return folder_.Path("tiny.gguf"); }
+  std::string packed() const { return folder_.Path("tiny.tsr"); }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  const TemporaryFolder folder_;
+};
+
+}  // namespace tessera

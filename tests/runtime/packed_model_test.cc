@@ -1,0 +1,51 @@
+// Engines on packed files: the same bits as on the GGUF files they were packed from.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+std::vector<float> LogitsOf(const std::string& path, int threads) {
+  const auto engine = Must(Engine::Load({.model_path = path, .threads = threads}));
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(RandomTokens(20, 1)));
+  return {session->logits().begin(), session->logits().end()};
+}
+
+TEST(PackedModel, LogitsHaveTheBitsOfTheGgufFile) {
+  for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+    const PackedTiny model({.architecture = architecture, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0, BlockFormat::kF16}});
+    const std::vector<float> expected = LogitsOf(model.gguf(), 1);
+    for (int threads : {1, 3}) EXPECT_EQ(LogitsOf(model.packed(), threads), expected) << architecture << " " << threads;
+  }
+}
+
+TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
+  const PackedTiny model({});
+  const int64_t offset = Must(TsrReader::Open(model.packed()))->UnitOffset(2);
+  std::fstream file(model.packed(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offset + 300);
+  file.put('\x55').put('\xAA');
+  file.close();
+  const auto engine = Must(Engine::Open({.model_path = model.packed(), .threads = 2}));
+  const absl::Status status = engine->LoadWeights();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(absl::StartsWith(status.message(), model.packed() + ": unit 2, blk.1.")) << status;
+}
+
+TEST(PackedModel, TheReferencePathAsksForGguf) {
+  const PackedTiny model({});
+  const absl::Status status = Engine::Open({.model_path = model.packed(), .threads = 1, .path = ComputePath::kReference}).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "found packed weights, expected a GGUF file")) << status;
+}
+
+}  // namespace
+}  // namespace tessera
