@@ -11,6 +11,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/model/model_file.h"
 #include "tessera/model/verify.h"
 
 namespace tessera {
@@ -18,17 +19,17 @@ namespace {
 
 AppInfo Info() {
   return {.name = "tessera_inspect",
-          .summary = "Shows a model file's metadata and tensors or, with --graph, the static graphs it is run as. Only --verify, "
+          .summary = "Shows a model file's metadata and tensors or units or, with --graph, the static graphs it is run as. Only --verify, "
                      "which looks for all that is wrong with the file, reads the weights.",
           .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf",
                        "tessera_inspect --graph", "tessera_inspect --graph --json"},
           .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
 }
 
-absl::Status ShowGraphs(const GgufFile& file, ComputePath path) {
-  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+absl::Status ShowGraphs(const ModelFile& file, ComputePath path) {
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file.gguf()));
   const WeightEncoding encoding = path == ComputePath::kReference ? WeightEncoding::kFloat32 : WeightEncoding::kPacked;
-  ASSIGN_OR_RETURN(const WeightLayout layout, WeightLayout::Plan(file, config, encoding));
+  ASSIGN_OR_RETURN(const WeightLayout layout, file.PlanWeights(config, encoding));
   ASSIGN_OR_RETURN(const std::vector<DescribedGraph> graphs, GraphsOf(config, layout, kDefaultRowCapacity));
   return WriteOutput(FLAGS_json ? GraphsJson(graphs) : GraphsText(graphs));
 }
@@ -54,9 +55,12 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   RETURN_IF_ERROR(CheckNotBoth("verify", FLAGS_verify, "graph", FLAGS_graph));
   if (FLAGS_verify) return Verify(path, threads);
-  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   if (FLAGS_graph) return ShowGraphs(*file, compute_path);
-  return WriteOutput(FLAGS_json ? FileJson(*file) : FileText(*file));
+  if (const TsrReader* packed = file->packed()) {
+    return WriteOutput(FLAGS_json ? PackedJson(*packed, file->gguf()) : PackedText(*packed, file->gguf()));
+  }
+  return WriteOutput(FLAGS_json ? FileJson(file->gguf()) : FileText(file->gguf()));
 }
 
 }  // namespace

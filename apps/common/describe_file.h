@@ -1,6 +1,7 @@
-// A GGUF file's metadata and tensors, as tables for people and as JSON.
+// A model file's metadata and tensors, of a packed one its units, as tables for people and as JSON.
 //
-//   RETURN_IF_ERROR(WriteOutput(FileText(*file)));
+//   RETURN_IF_ERROR(WriteOutput(FileText(*file)));                   // a GgufFile
+//   RETURN_IF_ERROR(WriteOutput(PackedText(*reader, *file)));        // a TsrReader, and the GgufFile in it
 //
 // Long strings and arrays are shortened (keys in the text only), and control characters escaped: what a file holds cannot take over
 // a terminal.
@@ -10,10 +11,15 @@
 #include <string>
 
 #include "tessera/model/gguf.h"
+#include "tessera/storage/tsr_reader.h"
 
 namespace tessera {
 
 std::string FileText(const GgufFile& file);
 std::string FileJson(const GgufFile& file);
+
+// Offsets are of the file; formats are those that the tensors had in GGUF.
+std::string PackedText(const TsrReader& reader, const GgufFile& file);
+std::string PackedJson(const TsrReader& reader, const GgufFile& file);
 
 }  // namespace tessera

@@ -91,6 +91,7 @@ void EndOnSignals() {
     if (!IsIgnored(signal)) Handle(signal, OnSignal);
   }
   Handle(SIGPIPE, OnSignal);  // Even if ignored: many a parent passes that on unawares.
+  std::signal(SIGXFSZ, SIG_IGN);  // A file that a limit does not allow is an error like any other.
   WatchReaderOfOutput();
 }
 

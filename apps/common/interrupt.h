@@ -10,6 +10,7 @@
 // program is still there kGraceMillis later, it ends as before; so it does at once at a second signal before ForgetInterrupt.
 // With CtrlC::kEndsAnswer, Ctrl-C alone sets no such limit: the program goes on with the next question.
 // A reader of standard output that goes away ends the process at once and quietly, with exit code 0, even while nothing is written.
+// A file beyond the limit on sizes (SIGXFSZ) ends nothing: it is an error to who writes it.
 // A signal that is ignored when the program starts (nohup) stays so.
 // Threads: signals come on any; the rest is the main thread's.
 #pragma once

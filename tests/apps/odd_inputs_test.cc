@@ -35,6 +35,7 @@ std::vector<std::string> ShortRun(const std::string& program) {
   static const TemporaryFolder written;
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
+  if (program == "tessera_pack") arguments.push_back("--out=" + ::testing::TempDir() + "/odd_inputs_written.tsr");
   if (program == "tessera_generate") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
   if (program == "tessera_bench") arguments.insert(arguments.end(), {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"});
@@ -155,7 +156,8 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
 
 TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
   for (const std::string& program : Programs()) {
-    const bool reads = program != "tessera_bench" && program != "tessera_inspect" && program != "tessera_random_model";
+    const bool reads = program != "tessera_bench" && program != "tessera_inspect" && program != "tessera_pack" &&
+                       program != "tessera_random_model";
     EXPECT_EQ(ShellCode(CommandOf(program) + " <&- > /dev/null 2> /dev/null"), reads ? 1 : 0) << program;
   }
   EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0) << "nothing is read, and nobody hears the summary";

@@ -104,6 +104,15 @@ TEST_F(Signals, EndTheCheckOfAModelFile) {
   for (int signal : {SIGINT, SIGTERM, kReaderGone}) EXPECT_LE(MillisToEnd(phase, signal, 25'000), kBoundMillis) << signal;
 }
 
+// About half a second in all.
+TEST_F(Signals, EndThePackingOfAModel) {
+  const std::string model = RealModelPath("gemma3");
+  if (model.empty()) FAIL() << RealModelMissing("gemma3");
+  const Phase phase = {"packing", "tessera_pack", {"--model=" + model, "--out=" + folder_.Path("packed"), "--threads=1"}};
+  for (int signal : {SIGINT, SIGTERM, kReaderGone}) EXPECT_LE(MillisToEnd(phase, signal, 150'000), kBoundMillis) << signal;
+  EXPECT_EQ(folder_.Files(), 0);
+}
+
 TEST_F(Signals, ADialogueEndsBySigtermAndWithItsReader) {
   const Phase phase = {"waiting for a message", "tessera_generate", {"--model=" + TinyModel("llama"), "--chat", "--chat_template=chatml"}};
   for (int signal : {SIGTERM, SIGHUP, kReaderGone}) {
