@@ -18,7 +18,7 @@ libraries=(
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
-  g++ cmake ninja-build pkg-config protobuf-compiler   # build
+  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc of this machine, whatever that is for
   "${libraries[@]}"
   python3 python3-pip ca-certificates                  # checks, fetching models
 )

@@ -1,43 +1,40 @@
-// Leases a unit of weights that lies in memory, and reads a file of its own in blocks.
-#include <fstream>
+// Writes a file of two units, and reads one of them back into memory that others lease.
+#include <cstdio>
 #include <iostream>
-#include <string>
+#include <vector>
 
-#include "tessera/base/aligned_buffer.h"
-#include "tessera/storage/block_reader.h"
-#include "tessera/storage/open_block_device.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/storage/resident_source.h"
+#include "tessera/storage/tsr_reader.h"
+#include "tessera/storage/tsr_writer.h"
 
 namespace {
 
 using namespace tessera;
 
-int LastOfLeasedUnit() {
-  const absl::StatusOr<std::unique_ptr<ResidentSource>> source = ResidentSource::Create({100, 5000});
-  if (!source.ok()) {
-    std::cout << "storage: " << source.status() << "\n";
-    return -1;
-  }
-  (*source)->Unit(1)[4999] = std::byte{42};
-  const absl::StatusOr<WeightLease> lease = (*source)->Acquire(1);
-  return lease.ok() ? std::to_integer<int>(lease->bytes().back()) : -1;
+absl::Status Write(const std::string& path) {
+  const TsrContents contents = {.layout = "bytes", .units = {{.bytes = 100}, {.bytes = 5000, .entries = {{"answers", 0, 5000}}}}};
+  ASSIGN_OR_RETURN(TsrWriter writer, TsrWriter::Create(path, contents));
+  RETURN_IF_ERROR(writer.Append(std::vector<std::byte>(100)));
+  RETURN_IF_ERROR(writer.Append(std::vector<std::byte>(5000, std::byte{42})));
+  return writer.Finish([](int64_t, int64_t) {}).status();
 }
 
-// The last byte of a file of a mebibyte, read whole.
-int LastOfFile(const std::string& path) {
-  std::ofstream(path) << std::string(1 << 20, 'r');
-  absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(1 << 20);
-  const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path);
-  if (!buffer.ok() || !opened.ok()) return -1;
-  BlockReader reader(*opened->device);
-  reader.Start({.offset = 0, .out = buffer->bytes(), .id = 0});
-  return reader.Next().status.ok() ? std::to_integer<int>(buffer->bytes().back()) : -1;
+absl::StatusOr<int> LastByte(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<TsrReader> reader, TsrReader::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ResidentSource> source, ResidentSource::Create({100, 5000}));
+  for (int unit = 0; unit < reader->units(); ++unit) RETURN_IF_ERROR(reader->ReadUnit(unit, source->Unit(unit)));
+  ASSIGN_OR_RETURN(const WeightLease lease, source->Acquire(1));
+  return std::to_integer<int>(lease.bytes().back());
 }
 
 }  // namespace
 
 int main(int, char** argv) {
-  const int leased = LastOfLeasedUnit(), read = LastOfFile(std::string(argv[0]) + ".weights");
-  std::cout << "storage: a unit ends with " << leased << ", a file with " << read << "\n";
-  return leased == 42 && read == 'r' ? 0 : 1;
+  const std::string path = std::string(argv[0]) + ".tsr";
+  const absl::Status written = Write(path);
+  const absl::StatusOr<int> last = LastByte(path);
+  std::remove(path.c_str());
+  std::cout << "storage: written: " << written << "; unit 1 ends with " << last.value_or(-1) << ": " << last.status() << "\n";
+  return last.value_or(-1) == 42 ? 0 : 1;
 }
