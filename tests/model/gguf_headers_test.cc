@@ -59,7 +59,7 @@ TEST(GgufHeaders, OfASplitModelAreJoined) {
   ASSERT_EQ(headers.size(), 3u);
   ExpectSameModel(*Must(GgufFile::ParseHeaders(headers, "header")), *whole);
 
-  const auto refused = [&](std::vector<GgufFile::Header> some) { 
+  const auto refused = [&](std::vector<GgufFile::Header> some) {
     return std::string(GgufFile::ParseHeaders(std::move(some), "header").status().message());
   };
   EXPECT_TRUE(absl::StrContains(refused({headers[0], headers[1]}), "found 3, expected 2, as the headers beside it say"));

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""How much sooner the first token comes from a packed file than from the GGUF file it was packed from.
+
+    python3 scripts/compare_start.py MODEL.gguf [--bin build/bin] [--threads 1] [--repetitions 9] [--json]
+
+Packs the model into a temporary folder beside it and starts a program on both files in turns; both are in the system's cache, so
+that the disk is left out. Nothing else should run meanwhile.
+"""
+import argparse
+import json
+import statistics
+import tempfile
+from pathlib import Path
+from engines import run
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def first_token_seconds(folder, model, threads):
+    answer = run([f"{folder}/tessera_generate", "--model", str(model), "--threads", str(threads), "--raw", "--prompt", "a",
+                  "--n_predict", "1", "--temperature", "0", "--json"])
+    return json.loads(answer)["timings"]["first_token_seconds"]
+
+
+def main():
+    flags = argparse.ArgumentParser()
+    flags.add_argument("model", type=Path)
+    flags.add_argument("--bin", default=str(ROOT / "build/bin"))
+    flags.add_argument("--threads", type=int, default=1)
+    flags.add_argument("--repetitions", type=int, default=9)
+    flags.add_argument("--json", action="store_true")
+    flags = flags.parse_args()
+    with tempfile.TemporaryDirectory(dir=flags.model.parent) as folder:
+        files = {"gguf": flags.model, "packed": Path(folder, "model.tsr")}
+        run([f"{flags.bin}/tessera_pack", str(flags.model), str(files["packed"])])
+        for file in files.values():
+            first_token_seconds(flags.bin, file, flags.threads)
+        seconds = {name: [] for name in files}
+        for _ in range(flags.repetitions):
+            for name, file in files.items():
+                seconds[name].append(first_token_seconds(flags.bin, file, flags.threads))
+    ratio = min(seconds["gguf"]) / min(seconds["packed"])
+    if flags.json:
+        print(json.dumps({"seconds": seconds, "ratio_of_best": ratio}))
+    else:
+        print(f"{'first token from':<18} {'best, s':>9} {'median, s':>10}")
+        for name, samples in seconds.items():
+            print(f"{name:<18} {min(samples):>9.3f} {statistics.median(samples):>10.3f}")
+        print(f"{ratio:.2f} times as fast")
+
+
+if __name__ == "__main__":
+    main()
