@@ -18,12 +18,14 @@ namespace tessera {
 namespace {
 
 AppInfo Info() {
-  return {.name = "tessera_inspect",
-          .summary = "Shows a model file's metadata and tensors or units or, with --graph, the static graphs it is run as. Only --verify, "
-                     "which looks for all that is wrong with the file, reads the weights.",
-          .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf",
-                       "tessera_inspect --graph", "tessera_inspect --graph --json"},
-          .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
+  return {
+      .name = "tessera_inspect",
+      .summary =
+          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs it is run as. Only --verify, "
+          "which looks for all that is wrong with the file, reads the weights.",
+      .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf", "tessera_inspect --graph",
+                   "tessera_inspect --graph --json"},
+      .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
 }
 
 absl::Status ShowGraphs(const ModelFile& file, ComputePath path) {

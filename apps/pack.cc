@@ -9,6 +9,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -19,13 +20,15 @@ namespace tessera {
 namespace {
 
 AppInfo Info() {
-  return {.name = "tessera_pack",
-          .summary = "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
-                     "Every CPU runs it. The file is verified; an old .tsr file is replaced once the new one is whole.",
-          .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
-                       "tessera_pack --dry_run model.gguf"},
-          .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
-          .plain_arguments = {"model", "out"}};
+  return {
+      .name = "tessera_pack",
+      .summary =
+          "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
+          "Every CPU runs it. The file is verified; an old .tsr file is replaced once the new one is whole.",
+      .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
+                   "tessera_pack --dry_run model.gguf"},
+      .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
+      .plain_arguments = {"model", "out"}};
 }
 
 // What a mistake in the order of two names would destroy is not replaced.
@@ -68,10 +71,12 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
   const std::string out = summary == nullptr ? "" : FLAGS_out;
   if (FLAGS_json) {
     JsonWriter json;
-    json.BeginObject().Key("path").String(out).Key("bytes").Int(plan.file_bytes).Key("weight_bytes").Int(plan.layout.TotalBytes());
+    json.BeginObject().Key("path").String(out).Key("bytes").Int(plan.file_bytes);
+    json.Key("weight_bytes").Int(plan.layout.TotalBytes());
     json.Key("units").Int(plan.layout.units());
     if (summary != nullptr) {
       json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
+      json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
       if (summary->extents >= 0) json.Key("extents").Int(summary->extents);
     }
     json.EndObject();
@@ -84,6 +89,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
   if (summary != nullptr) {
     table.AddRow({"uuid", FormatTsrUuid(summary->uuid)});
     table.AddRow({"pieces on the disk", summary->extents < 0 ? "unknown" : absl::StrCat(summary->extents)});
+    table.AddRow({"peak memory", FormatByteSize(PeakMemoryBytes())});
     table.AddRow({"time", absl::StrFormat("%.2f s", SecondsSinceStart())});
   }
   return WriteOutput(table.ToString());
@@ -92,8 +98,8 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
 void WarnOfPieces(const TsrSummary& summary) {
   const int64_t expected = 1 + summary.file_bytes / kTsrBytesPerExtent;
   if (summary.extents <= expected) return;
-  WriteError(absl::StrCat("tessera_pack: ", FLAGS_out, ": found ", summary.extents, " pieces on the disk, expected at most ", expected,
-                          ": streaming from it may be slow; free some room there and pack again\n"));
+  WriteError(absl::StrCat("tessera_pack: ", FLAGS_out, ": found ", summary.extents, " pieces on the disk, expected at most ",
+                          expected, ": streaming from it may be slow; free some room there and pack again\n"));
 }
 
 absl::Status Run() {

@@ -1,8 +1,8 @@
 // A library's would do, but Debian 12 has none that a static program can link (its ISA-L is shared only, its Abseil has no CRC).
 //
-// A CRC is the remainder of the message, a polynomial over GF(2), so it is linear: the CRC of A then B is that of A followed by as
-// many zeros as B has bytes, plus that of B. The CPU's instruction takes 3 cycles but starts each cycle: three lanes side by side
-// keep it busy, and two multiplications by a power of x, from tables, put their results together (Gopal et al., Fast CRC
+// A CRC is the remainder of the message, a polynomial over GF(2), so it is linear: the CRC of A then B is that of A followed by
+// as many zeros as B has bytes, plus that of B. The CPU's instruction takes 3 cycles but starts each cycle: three lanes side by
+// side keep it busy, and two multiplications by a power of x, from tables, put their results together (Gopal et al., Fast CRC
 // Computation for iSCSI Polynomial Using CRC32 Instruction, 2011).
 #include "tessera/base/crc32c.h"
 
@@ -39,7 +39,10 @@ constexpr std::array<Table, 8> MakeByteTables() {
     tables[0][byte] = crc;
   }
   for (size_t k = 1; k < 8; ++k) {
-    for (size_t byte = 0; byte < 256; ++byte) tables[k][byte] = (tables[k - 1][byte] >> 8) ^ tables[0][tables[k - 1][byte] & 0xFF];
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint32_t shorter = tables[k - 1][byte];
+      tables[k][byte] = (shorter >> 8) ^ tables[0][shorter & 0xFF];
+    }
   }
   return tables;
 }
@@ -51,7 +54,9 @@ uint64_t Load(const std::byte* bytes) {
   return word;
 }
 
-uint32_t ByteStep(uint32_t crc, std::byte byte) { return (crc >> 8) ^ kByteTables[0][(crc ^ static_cast<uint32_t>(byte)) & 0xFF]; }
+uint32_t ByteStep(uint32_t crc, std::byte byte) {
+  return (crc >> 8) ^ kByteTables[0][(crc ^ static_cast<uint32_t>(byte)) & 0xFF];
+}
 
 #ifdef TESSERA_CRC_INSTRUCTION
 
@@ -93,7 +98,9 @@ bool HasInstruction() { return __builtin_cpu_supports("sse4.2"); }
 TESSERA_CRC_INSTRUCTION inline uint64_t WordStep(uint64_t crc, uint64_t word) { return _mm_crc32_u64(crc, word); }
 #else
 bool HasInstruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
-TESSERA_CRC_INSTRUCTION inline uint64_t WordStep(uint64_t crc, uint64_t word) { return __crc32cd(static_cast<uint32_t>(crc), word); }
+TESSERA_CRC_INSTRUCTION inline uint64_t WordStep(uint64_t crc, uint64_t word) {
+  return __crc32cd(static_cast<uint32_t>(crc), word);
+}
 #endif
 
 // Takes what it can of `bytes` from their beginning.

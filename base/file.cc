@@ -139,8 +139,8 @@ void GiveBack(Temporary& temporary) {
   temporary.taken = false;
 }
 
-// The lock that tells a temporary file under way from a stale one. False if who looks for stale ones was there between creating and
-// locking. A file system without locks has no stale files that could be told.
+// The lock that tells a temporary file under way from a stale one. False if who looks for stale ones was there between creating
+// and locking. A file system without locks has no stale files that could be told.
 bool LockOwn(const Descriptor& file) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat found;

@@ -96,8 +96,8 @@ class AtomicFileWriter {
   // Syncs, and puts the file in place. REQUIRES: the last call.
   absl::Status Commit();
 
-  // For files whose size is known before, written in any order. Reserve gives the file that size, of zeros, and takes the room on the
-  // disk where the file system can: ResourceExhausted (bytes needed and free) if there is less.
+  // For files whose size is known before, written in any order. Reserve gives the file that size, of zeros, and takes the room on
+  // the disk where the file system can: ResourceExhausted (bytes needed and free) if there is less.
   absl::Status Reserve(int64_t bytes);
   absl::Status WriteAt(int64_t offset, absl::Span<const std::byte> bytes);
   // Waits until all that was written is on the disk. After an error nothing may be assumed of what is: give the file up.

@@ -131,13 +131,15 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseHeaders(std::vector<Hea
   for (Header& part : parts) {
     const int64_t header_bytes = static_cast<int64_t>(part.bytes.size());
     if (header_bytes > part.file_bytes || header_bytes > GgufBytes::kLongestHeader) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes, " bytes, expected at most ",
+      return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes,
+                                                     " bytes, expected at most ",
                                                      std::min(part.file_bytes, GgufBytes::kLongestHeader)));
     }
     ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(GgufBytes(std::move(part.bytes), part.file_bytes), name));
     if (file->header_end_ != header_bytes) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes, " bytes, expected ",
-                                                     file->header_end_, ", to the end of the table of tensors"));
+      return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes,
+                                                     " bytes, expected ", file->header_end_,
+                                                     ", to the end of the table of tensors"));
     }
     files.push_back(std::move(file));
   }

@@ -100,13 +100,14 @@ class GgufFile {
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
   // The same over bytes in memory, which must outlive the result. `name` stands for the path in messages.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
-  // The same over headers alone, as HeaderOf gives them, of all parts of a model in order: for models whose tensors' data is kept in
-  // another form. All but Read works; sizes and offsets are held against the size that each file had.
+  // The same over headers alone, as HeaderOf gives them, of all parts of a model in order: for models whose tensors' data is kept
+  // in another form. All but Read works; sizes and offsets are held against the size that each file had.
   struct Header { std::vector<std::byte> bytes; int64_t file_bytes; };
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseHeaders(std::vector<Header> parts, const std::string& name);
   ~GgufFile();
 
-  // All before the data of the tensors, as it lies in the file: version, metadata, the table of tensors. REQUIRES: 0 <= part < parts().
+  // All before the data of the tensors, as it lies in the file: version, metadata, the table of tensors. REQUIRES: 0 <= part <
+  // parts().
   absl::StatusOr<Header> HeaderOf(int part) const;
 
   const std::string& path() const { return path_; }                  // Of a split model: of its first part.
@@ -143,8 +144,8 @@ class GgufFile {
 
   absl::Span<const GgufTensor> tensors() const { return tensors_; }  // In file order.
   const GgufTensor* FindTensor(absl::string_view name) const;        // Null if absent.
-  // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only headers.
-  // REQUIRES: the range lies in the tensor.
+  // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only
+  // headers. REQUIRES: the range lies in the tensor.
   absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
 
  private:

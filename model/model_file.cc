@@ -23,8 +23,8 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
     headers.push_back({std::move(header), whole_bytes == 0 ? bytes : whole_bytes});
   }
   if (headers.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(reader.path(), ": attachments: found none named ", Quoted(GgufAttachment(0)), ", expected a model's GGUF header"));
+    return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": attachments: found none named ", Quoted(GgufAttachment(0)),
+                                                   ", expected a model's GGUF header"));
   }
   return GgufFile::ParseHeaders(std::move(headers), reader.path());
 }
@@ -45,7 +45,8 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
 
 absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, WeightEncoding encoding) const {
   if (packed_ != nullptr && encoding != WeightEncoding::kPacked) {
-    return absl::InvalidArgumentError(absl::StrCat(path(), ": found packed weights, expected a GGUF file for the reference path"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path(), ": found packed weights, expected a GGUF file for the reference path"));
   }
   ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*gguf_, config, encoding));
   if (packed_ != nullptr) RETURN_IF_ERROR(CheckPackedUnits(*packed_, layout));

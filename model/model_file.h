@@ -5,9 +5,9 @@
 //   ASSIGN_OR_RETURN(WeightLayout layout, file->PlanWeights(config, WeightEncoding::kPacked));
 //   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> weights, file->LoadWeights(layout, pool));
 //
-// A packed file keeps the header of its GGUF file, so metadata, configuration, tokenizer and layout come from the same code. Offsets
-// in messages about it are those of that header. Both files are hostile until checked; errors are those of GgufFile, TsrReader and
-// WeightLayout, and name the file, what was found and what expected. Thread-safe after Open.
+// A packed file keeps the header of its GGUF file, so metadata, configuration, tokenizer and layout come from the same code.
+// Offsets in messages about it are those of that header. Both files are hostile until checked; errors are those of GgufFile,
+// TsrReader and WeightLayout, and name the file, what was found and what expected. Thread-safe after Open.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,8 @@ class ModelFile {
   const GgufFile& gguf() const { return *gguf_; }            // Of a packed file: only the header, no tensor's data.
   const TsrReader* packed() const { return packed_.get(); }  // Null for GGUF.
 
-  // Of a packed file InvalidArgument if its units are not the layout's, with the first difference, and for encodings it does not hold.
+  // Of a packed file InvalidArgument if its units are not the layout's, with the first difference, and for encodings it does not
+  // hold.
   absl::StatusOr<WeightLayout> PlanWeights(const ModelConfig& config, WeightEncoding encoding) const;
 
   // All units, read or packed by all threads of the pool. REQUIRES: PlanWeights gave the layout.

@@ -13,11 +13,13 @@
 namespace tessera {
 namespace {
 
-// Units are filled by all threads, and written in order by whichever thread finds that the next one is ready. Unit i lies in buffer
-// i % buffers, which is free once unit i - buffers is written; units are begun in order, so the next to be written is always under way.
+// Units are filled by all threads, and written in order by whichever thread finds that the next one is ready. Unit i lies in
+// buffer i % buffers, which is free once unit i - buffers is written; units are begun in order, so the next to be written is
+// always under way.
 class UnitPacker {
  public:
-  UnitPacker(const GgufFile& file, const WeightLayout& layout, TsrWriter& writer, const std::function<void(int64_t, int64_t)>& progress)
+  UnitPacker(const GgufFile& file, const WeightLayout& layout, TsrWriter& writer,
+             const std::function<void(int64_t, int64_t)>& progress)
       : file_(file), layout_(layout), writer_(writer), progress_(progress), ready_(layout.units()) {
     for (int unit = 0; unit < layout.units(); ++unit) largest_ = std::max(largest_, layout.UnitBytes(unit));
   }
@@ -114,7 +116,9 @@ absl::StatusOr<PackPlan> PackPlan::Make(const GgufFile& file) {
 absl::StatusOr<TsrSummary> PackModel(const GgufFile& file, const PackPlan& plan, const std::string& path, ThreadPool& pool,
                                      const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress) {
   ASSIGN_OR_RETURN(TsrWriter writer, TsrWriter::Create(path, plan.contents));
-  const std::function<void(int64_t, int64_t)> packing = [&](int64_t done, int64_t total) { progress(PackStage::kPacking, done, total); };
+  const std::function<void(int64_t, int64_t)> packing = [&](int64_t done, int64_t total) {
+    progress(PackStage::kPacking, done, total);
+  };
   {
     UnitPacker packer(file, plan.layout, writer, packing);
     RETURN_IF_ERROR(packer.Allocate(pool.threads()));

@@ -1,11 +1,13 @@
-// Packs a GGUF model into a .tsr file: its weights as kernels want them, so that who runs it reads and computes, and converts nothing.
+// Packs a GGUF model into a .tsr file: its weights as kernels want them, so that who runs it reads and computes, and converts
+// nothing.
 //
-//   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(*file));                 // a GgufFile; plan.file_bytes: how large it gets
-//   ASSIGN_OR_RETURN(const TsrSummary summary, PackModel(*file, plan, "model.tsr", pool, [](PackStage, int64_t done, int64_t total) {}));
+//   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(*file));                 // of a GgufFile; plan.file_bytes
+//   ASSIGN_OR_RETURN(const TsrSummary summary,
+//                    PackModel(*file, plan, "model.tsr", pool, [](PackStage, int64_t done, int64_t total) {}));
 //
-// All threads pack; what is in memory at once are kPackMemory bytes of units and a little more, however large the model is. The file
-// is verified once it is written, and whole or not there (storage/tsr_writer.h). A split model becomes one file.
-// Errors are those of WeightLayout, FillUnit and TsrWriter. Thread-compatible.
+// All threads pack; what is in memory at once are kPackMemory bytes of units and a little more, however large the model is. The
+// file is verified once it is written, and whole or not there (storage/tsr_writer.h). A split model becomes one file. Errors are
+// those of WeightLayout, FillUnit and TsrWriter. Thread-compatible.
 #pragma once
 
 #include <cstdint>

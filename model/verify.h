@@ -3,8 +3,8 @@
 //   const VerifyReport report = VerifyModel("model.gguf", pool, [](int64_t done, int64_t total) {});
 //   for (const FileProblem& problem : report.problems) Show(problem.message);
 //
-// Checked of GGUF are: the format itself; that there is a tensor of the right shape for all that the architecture asks for; that the
-// tokenizer can be built and has no more tokens than the table has rows; and that every value, scale and minimum of every
+// Checked of GGUF are: the format itself; that there is a tensor of the right shape for all that the architecture asks for; that
+// the tokenizer can be built and has no more tokens than the table has rows; and that every value, scale and minimum of every
 // tensor is a finite number; of a packed file the same but for the numbers, which were checked when it was packed, that its units
 // are those its header asks for, and every checksum. Reads every tensor once, with all threads of the pool. Thread-compatible.
 #pragma once

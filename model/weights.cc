@@ -165,7 +165,8 @@ absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& fil
                       [&](int unit, absl::Span<std::byte> out) { return FillUnit(file, layout, unit, out); });
 }
 
-absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const std::string& path, const WeightLayout& layout, ThreadPool& pool,
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const std::string& path, const WeightLayout& layout,
+                                                             ThreadPool& pool,
                                                              absl::FunctionRef<absl::Status(int, absl::Span<std::byte>)> fill) {
   std::vector<int64_t> unit_bytes;
   for (int unit = 0; unit < layout.units(); ++unit) unit_bytes.push_back(layout.UnitBytes(unit));

@@ -1,11 +1,12 @@
-// What a .tsr file holds: units of weights in the order in which a pass reads them, and attachments, which are named byte strings.
+// What a .tsr file holds: units of weights in the order in which a pass reads them, and attachments, which are named byte
+// strings.
 //
 //   const TsrUnit unit = {.bytes = 4096, .entries = {{"blk.0.attn_q.weight", /*offset=*/0, /*bytes=*/4000}}};
 //   const TsrContents contents = {.layout = "my-layout-1", .units = {unit}, .attachments = {{"config", config_bytes}}};
 //   ASSIGN_OR_RETURN(const bool packed, IsTsrFile("model.tsr"));    // by its first bytes, not by its name
 //
-// tsr_writer.h makes such a file of them, tsr_reader.h opens it; docs/tsr_format.md is the format. What bytes mean is up to who wrote
-// them: names and layout are opaque here. Plain data; the functions are thread-safe.
+// tsr_writer.h makes such a file of them, tsr_reader.h opens it; docs/tsr_format.md is the format. What bytes mean is up to who
+// wrote them: names and layout are opaque here. Plain data; the functions are thread-safe.
 #pragma once
 
 #include <array>

@@ -26,7 +26,8 @@ std::vector<TsrDamage> FindDamage(const TsrReader& reader, ThreadPool& pool,
     for (int64_t block = next++; block < reader.blocks(); block = next++) {
       const int unit = reader.UnitOfBlock(block);
       const int64_t begin = (block - reader.FirstBlock(unit)) * kTsrBlockBytes;
-      const absl::Span<std::byte> bytes = absl::MakeSpan(buffer).first(std::min(kTsrBlockBytes, reader.StoredBytes(unit) - begin));
+      const absl::Span<std::byte> bytes =
+          absl::MakeSpan(buffer).first(std::min(kTsrBlockBytes, reader.StoredBytes(unit) - begin));
       const absl::Status status = reader.ReadBlock(block, bytes);
       if (!status.ok()) {
         const std::lock_guard<std::mutex> lock(mutex);

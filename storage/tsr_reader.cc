@@ -71,8 +71,8 @@ absl::StatusOr<TsrIndex> TsrReader::ReadManifestAt(int64_t offset) const {
   const absl::Span<const std::byte> manifest = buffer.bytes().first(bytes);
   const uint32_t crc = BlockCrc(superblock_->uuid, kManifestBlock, manifest);
   if (crc != superblock_->manifest_crc) {
-    return absl::DataLossError(absl::StrFormat("%s: manifest at byte %d: CRC-32C: found 0x%08x, expected 0x%08x", path_, offset, crc,
-                                               superblock_->manifest_crc));
+    return absl::DataLossError(absl::StrFormat("%s: manifest at byte %d: CRC-32C: found 0x%08x, expected 0x%08x", path_, offset,
+                                               crc, superblock_->manifest_crc));
   }
   return ParseManifest(manifest, *superblock_, path_);
 }
@@ -86,9 +86,9 @@ int64_t TsrReader::manifest_bytes() const { return superblock_->manifest_bytes; 
 absl::Status TsrReader::CheckUnchanged() const {
   ASSIGN_OR_RETURN(const FileIdentity now, file_->Identity());
   if (now == identity_) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(path_, ": found ", now.size, " bytes, changed at ", now.modified_ns, " ns, expected ",
-                                                    identity_.size, " bytes, changed at ", identity_.modified_ns,
-                                                    " ns, as when it was opened"));
+  return absl::FailedPreconditionError(absl::StrCat(path_, ": found ", now.size, " bytes, changed at ", now.modified_ns,
+                                                    " ns, expected ", identity_.size, " bytes, changed at ",
+                                                    identity_.modified_ns, " ns, as when it was opened"));
 }
 
 int TsrReader::units() const { return static_cast<int>(index_->units.size()); }
@@ -131,7 +131,8 @@ absl::Status TsrReader::CheckExtentBlock(const TsrExtent& extent, int64_t block,
   CHECK(size == stored || size == extent.bytes - begin) << what << ": " << size << " bytes of " << stored;
   const uint32_t found = BlockCrc(superblock_->uuid, block, bytes, stored - size), expected = index_->block_crcs[block];
   if (found == expected) return absl::OkStatus();
-  return absl::DataLossError(absl::StrFormat("%s: CRC-32C of block %d: found 0x%08x, expected 0x%08x", what, block, found, expected));
+  return absl::DataLossError(
+      absl::StrFormat("%s: CRC-32C of block %d: found 0x%08x, expected 0x%08x", what, block, found, expected));
 }
 
 absl::Status TsrReader::ReadBlock(int64_t block, absl::Span<std::byte> out) const {
@@ -156,12 +157,9 @@ std::vector<TsrReader::Attachment> TsrReader::attachments() const {
   return all;
 }
 
-bool TsrReader::HasAttachment(absl::string_view name) const {
-  return std::any_of(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
-}
-
 absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_view name) const {
-  const auto found = std::find_if(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
+  const auto found =
+      std::find_if(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
   const std::string what = absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\"");
   if (found == index_->attachments.end()) return absl::NotFoundError(absl::StrCat(what, ": found none of that name"));
   const TsrExtent& extent = found->extent;

@@ -7,9 +7,9 @@
 //     for (const TsrEntry& entry : reader->Entries(unit)) Use(entry.name, bytes.bytes().subspan(entry.offset, entry.bytes));
 //   }
 //
-// The file is hostile until checked: Open verifies every count, offset and size against the file, and takes memory as the manifest's
-// bytes justify it. InvalidArgument: no such file could have been written; DataLoss: it was damaged since (checksums, truncated).
-// Both name file, field, what was found and what expected.
+// The file is hostile until checked: Open verifies every count, offset and size against the file, and takes memory as the
+// manifest's bytes justify it. InvalidArgument: no such file could have been written; DataLoss: it was damaged since (checksums,
+// truncated). Both name file, field, what was found and what expected.
 // Who reads units by other means (direct, asynchronous) reads StoredBytes(unit) bytes at UnitOffset(unit), in whole blocks of
 // kTsrBlockBytes but for the last of a unit, and gives each to CheckBlock. Thread-safe after Open.
 #pragma once
@@ -67,13 +67,13 @@ class TsrReader {
   absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
 
   // Read and check. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
-  // REQUIRES: out.size() as CheckBlock takes it; UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both, page-aligned.
+  // REQUIRES: out.size() as CheckBlock takes it; UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both,
+  // page-aligned.
   absl::Status ReadBlock(int64_t block, absl::Span<std::byte> out) const;
   absl::Status ReadUnit(int unit, absl::Span<std::byte> out) const;
 
   struct Attachment { absl::string_view name; int64_t bytes; int64_t whole_bytes; };
   std::vector<Attachment> attachments() const;  // Names live as long as the reader.
-  bool HasAttachment(absl::string_view name) const;
   // NotFound if there is none of that name.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
 
@@ -87,7 +87,8 @@ class TsrReader {
   absl::Status ReadSuperblock();
   absl::Status ReadManifest();
   absl::StatusOr<TsrIndex> ReadManifestAt(int64_t offset) const;
-  absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes, absl::string_view what) const;
+  absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes,
+                                absl::string_view what) const;
 
   std::string path_;
   std::unique_ptr<RandomAccessFile> file_;

@@ -19,7 +19,9 @@
 namespace tessera {
 namespace {
 
-absl::Span<const std::byte> BytesOf(const std::string& text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+absl::Span<const std::byte> BytesOf(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 
 // What has to be right before there is a plan; the reader's rules are held against the plan.
 absl::Status CheckSizes(const std::string& path, const TsrContents& contents) {
@@ -52,7 +54,9 @@ absl::StatusOr<Superblock> PlanSuperblock(const std::string& path, const TsrMani
 // Reads all of a file back, past the system's cache where it can be.
 absl::Status CheckWritten(const std::string& path, const std::function<void(int64_t, int64_t)>& progress) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TsrReader> reader, TsrReader::Open(path, RandomAccessFile::Caching::kDirect));
-  for (const TsrReader::Attachment& attachment : reader->attachments()) RETURN_IF_ERROR(reader->ReadAttachment(attachment.name).status());
+  for (const TsrReader::Attachment& attachment : reader->attachments()) {
+    RETURN_IF_ERROR(reader->ReadAttachment(attachment.name).status());
+  }
   int64_t largest = 0, total = 0, done = 0;
   for (int unit = 0; unit < reader->units(); ++unit) {
     largest = std::max(largest, reader->StoredBytes(unit));
@@ -101,13 +105,15 @@ struct TsrWriter::State {
 
   void PlanExtents(const TsrIndex& index) {
     for (size_t i = 0; i < index.attachments.size(); ++i) {
-      extents.push_back({manifest.mutable_attachments(static_cast<int>(i))->mutable_extent(), index.attachments[i].extent.first_block});
+      extents.push_back(
+          {manifest.mutable_attachments(static_cast<int>(i))->mutable_extent(), index.attachments[i].extent.first_block});
     }
     for (size_t i = 0; i < index.units.size(); ++i) {
       extents.push_back({manifest.mutable_units(static_cast<int>(i))->mutable_extent(), index.units[i].first_block});
     }
     for (size_t i = 0; i < extents.size(); ++i) {
-      extents[i].end = i + 1 < extents.size() ? static_cast<int64_t>(extents[i + 1].extent->offset()) : ManifestCopyOffset(superblock);
+      extents[i].end =
+          i + 1 < extents.size() ? static_cast<int64_t>(extents[i + 1].extent->offset()) : ManifestCopyOffset(superblock);
     }
   }
 
@@ -134,7 +140,8 @@ struct TsrWriter::State {
 
   absl::Status WriteManifests() {
     const std::string bytes = manifest.SerializeAsString();
-    CHECK_EQ(static_cast<int64_t>(bytes.size()), superblock.manifest_bytes) << path << ": checksums have changed the manifest's size";
+    CHECK_EQ(static_cast<int64_t>(bytes.size()), superblock.manifest_bytes)
+        << path << ": checksums have changed the manifest's size";
     superblock.manifest_crc = BlockCrc(superblock.uuid, kManifestBlock, BytesOf(bytes));
     superblock.crc = SuperblockCrc(superblock);
     const int64_t first = extents.empty() ? ManifestCopyOffset(superblock) : static_cast<int64_t>(extents[0].extent->offset());

@@ -132,8 +132,9 @@ std::string FileText(const GgufFile& file) {
     tensors.AddRow({Escaped(tensor.name), absl::StrJoin(tensor.shape, " x "), tensor.format->name,
                     absl::StrCat(tensor.size), absl::StrCat(tensor.offset)});
   }
-  return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ", file.metadata().size(),
-                      " metadata entries, ", file.tensors().size(), " tensors\n\n", MetadataTable(file), "\n", tensors.ToString());
+  return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ",
+                      file.metadata().size(), " metadata entries, ", file.tensors().size(), " tensors\n\n", MetadataTable(file),
+                      "\n", tensors.ToString());
 }
 
 std::string FileJson(const GgufFile& file) {
@@ -148,29 +149,35 @@ std::string FileJson(const GgufFile& file) {
 }
 
 std::string PackedText(const TsrReader& reader, const GgufFile& file) {
-  Table entries({{"unit", Table::Align::kRight}, {"tensor"}, {"format"}, {"bytes", Table::Align::kRight}, {"offset", Table::Align::kRight}});
+  Table entries({{"unit", Table::Align::kRight},
+                 {"tensor"},
+                 {"format"},
+                 {"bytes", Table::Align::kRight},
+                 {"offset", Table::Align::kRight}});
   for (int unit = 0; unit < reader.units(); ++unit) {
     for (const TsrEntry& entry : reader.Entries(unit)) {
       entries.AddRow({absl::StrCat(unit), Escaped(entry.name), FormatOf(file, entry.name), absl::StrCat(entry.bytes),
                       absl::StrCat(reader.UnitOffset(unit) + entry.offset)});
     }
   }
-  return absl::StrCat(reader.path(), ": tsr version 1.", reader.minor_version(), ", ", FormatByteSize(reader.file_bytes()), ", uuid ",
-                      FormatTsrUuid(reader.uuid()), ", layout ", Escaped(reader.layout()), ", ", reader.units(), " units, ",
-                      reader.blocks(), " blocks, packed from ", FormatByteSize(file.size()), " of GGUF version ", file.version(), "\n\n",
-                      MetadataTable(file), "\n", entries.ToString());
+  return absl::StrCat(reader.path(), ": tsr version 1.", reader.minor_version(), ", ", FormatByteSize(reader.file_bytes()),
+                      ", uuid ", FormatTsrUuid(reader.uuid()), ", layout ", Escaped(reader.layout()), ", ", reader.units(),
+                      " units, ", reader.blocks(), " blocks, packed from ", FormatByteSize(file.size()), " of GGUF version ",
+                      file.version(), "\n\n", MetadataTable(file), "\n", entries.ToString());
 }
 
 std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
   JsonWriter json(1);
   json.BeginObject().Key("path").String(reader.path()).Key("tsr_version").String(absl::StrCat("1.", reader.minor_version()));
-  json.Key("uuid").String(FormatTsrUuid(reader.uuid())).Key("layout").String(reader.layout()).Key("bytes").Int(reader.file_bytes());
+  json.Key("uuid").String(FormatTsrUuid(reader.uuid())).Key("layout").String(reader.layout());
+  json.Key("bytes").Int(reader.file_bytes());
   json.Key("manifest_bytes").Int(reader.manifest_bytes()).Key("blocks").Int(reader.blocks());
   json.Key("version").Int(file.version()).Key("gguf_bytes").Int(file.size());
   WriteMetadata(json.Key("metadata"), file);
   json.Key("units").BeginArray();
   for (int unit = 0; unit < reader.units(); ++unit) {
-    json.BeginObject().Key("offset").Int(reader.UnitOffset(unit)).Key("bytes").Int(reader.UnitBytes(unit)).Key("entries").BeginArray();
+    json.BeginObject().Key("offset").Int(reader.UnitOffset(unit)).Key("bytes").Int(reader.UnitBytes(unit));
+    json.Key("entries").BeginArray();
     for (const TsrEntry& entry : reader.Entries(unit)) {
       json.BeginObject().Key("name").String(entry.name).Key("format").String(FormatOf(file, entry.name));
       json.Key("offset").Int(entry.offset).Key("bytes").Int(entry.bytes).EndObject();

@@ -1,4 +1,5 @@
-// The bytes of one GGUF file, on disk or in memory, or its header alone: the header, read into memory as far as it is asked for, and any other range.
+// The bytes of one GGUF file, on disk or in memory, or its header alone: the header, read into memory as far as it is asked for,
+// and any other range.
 //
 //   ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Open("model.gguf"));
 //   ASSIGN_OR_RETURN(absl::Span<const std::byte> header, bytes.Header(24));    // stays where it is when more is asked for
@@ -37,7 +38,8 @@ class GgufBytes {
         size_(static_cast<int64_t>(bytes.size())) {}
 
   // The header of a file of `size` bytes, whose tensors' data is not at hand. REQUIRES: header.size() <= size.
-  GgufBytes(std::vector<std::byte> header, int64_t size) : owned_(std::move(header)), header_(owned_), header_only_(true), size_(size) {}
+  GgufBytes(std::vector<std::byte> header, int64_t size)
+      : owned_(std::move(header)), header_(owned_), header_only_(true), size_(size) {}
 
   int64_t size() const { return size_; }
   int64_t CachedBytes() const { return file_ == nullptr ? 0 : file_->CachedBytes(); }

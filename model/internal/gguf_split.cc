@@ -110,7 +110,8 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Join(std::unique_ptr<GgufFi
   return Unite(std::move(parts), self.tensors);
 }
 
-absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::JoinHeaders(std::vector<std::unique_ptr<GgufFile>> parts, const std::string& name) {
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::JoinHeaders(std::vector<std::unique_ptr<GgufFile>> parts,
+                                                                 const std::string& name) {
   if (parts.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": headers: found none, expected 1 or more"));
   ASSIGN_OR_RETURN(const bool split, IsPart(*parts[0]));
   if (!split && parts.size() == 1) return std::move(parts[0]);

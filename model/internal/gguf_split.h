@@ -28,7 +28,8 @@ class GgufSplit {
   static absl::StatusOr<std::unique_ptr<GgufFile>> Join(std::unique_ptr<GgufFile> part);
 
   // The same of parts that are at hand, in order; one that says it is the only one may be alone. `name`: for messages.
-  static absl::StatusOr<std::unique_ptr<GgufFile>> JoinHeaders(std::vector<std::unique_ptr<GgufFile>> parts, const std::string& name);
+  static absl::StatusOr<std::unique_ptr<GgufFile>> JoinHeaders(std::vector<std::unique_ptr<GgufFile>> parts,
+                                                               const std::string& name);
 
   struct PartNumber;
 

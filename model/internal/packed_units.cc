@@ -34,7 +34,9 @@ absl::Status CheckPackedUnits(const TsrReader& reader, const WeightLayout& layou
       return wrong(absl::StrCat("unit ", unit, " entry ", a - found.begin()), a == found.end() ? "none" : Describe(*a),
                    b == expected.entries.end() ? "none" : Describe(*b));
     }
-    if (reader.UnitBytes(unit) != expected.bytes) return wrong(absl::StrCat("unit ", unit, " bytes"), reader.UnitBytes(unit), expected.bytes);
+    if (reader.UnitBytes(unit) != expected.bytes) {
+      return wrong(absl::StrCat("unit ", unit, " bytes"), reader.UnitBytes(unit), expected.bytes);
+    }
   }
   return absl::OkStatus();
 }

@@ -46,19 +46,21 @@ inline absl::Span<const std::byte> BytesOf(const Superblock& superblock) {
 }
 uint32_t SuperblockCrc(const Superblock& superblock);
 
-// Everything that can be said of a superblock alone: what it is, its checksum, version, features and sizes. Major and magic come before
-// the checksum, which a later major version may have elsewhere.
+// Everything that can be said of a superblock alone: what it is, its checksum, version, features and sizes. Major and magic come
+// before the checksum, which a later major version may have elsewhere.
 absl::Status CheckSuperblock(const Superblock& superblock, int64_t file_bytes, const std::string& path);
 
 inline constexpr int64_t kManifestOffset = sizeof(Superblock);
-inline int64_t ManifestEnd(const Superblock& superblock) { return kManifestOffset + AlignUp(superblock.manifest_bytes, kTsrPage); }
+inline int64_t ManifestEnd(const Superblock& superblock) {
+  return kManifestOffset + AlignUp(superblock.manifest_bytes, kTsrPage);
+}
 inline int64_t FooterOffset(const Superblock& superblock) { return superblock.file_bytes - kTsrPage; }
 inline int64_t ManifestCopyOffset(const Superblock& superblock) {
   return FooterOffset(superblock) - AlignUp(superblock.manifest_bytes, kTsrPage);
 }
 
-// The CRC-32C of the UUID, the index (64 bits), the bytes and as many zeros, one after the other: right bytes in the wrong file or
-// place are as wrong as others.
+// The CRC-32C of the UUID, the index (64 bits), the bytes and as many zeros, one after the other: right bytes in the wrong file
+// or place are as wrong as others.
 uint32_t BlockCrc(const TsrUuid& uuid, uint64_t index, absl::Span<const std::byte> bytes, int64_t zeros = 0);
 
 }  // namespace tessera

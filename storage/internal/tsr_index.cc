@@ -190,7 +190,8 @@ TsrManifest PlanManifest(const TsrContents& contents) {
 
 absl::StatusOr<TsrIndex> ParseManifest(absl::Span<const std::byte> bytes, const Superblock& superblock, const std::string& path) {
   const auto no_manifest = [&](const std::string& found, absl::string_view expected) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": manifest at byte ", kManifestOffset, ": found ", found, ", expected ", expected));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": manifest at byte ", kManifestOffset, ": found ", found, ", expected ", expected));
   };
   const int size = static_cast<int>(bytes.size());
   CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), size);

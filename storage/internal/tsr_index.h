@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(const TsrIndex index, ParseManifest(bytes, superblock, path));
 //   for (const TsrExtent& unit : index.units) Read(unit.offset, unit.stored_bytes());
 //
-// Blocks are numbered through the units and then the attachments. Errors are InvalidArgument with file, field, found and expected.
-// Thread-safe (plain data, pure functions).
+// Blocks are numbered through the units and then the attachments. Errors are InvalidArgument with file, field, found and
+// expected. Thread-safe (plain data, pure functions).
 #pragma once
 
 #include <cstdint>

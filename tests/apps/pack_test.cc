@@ -74,7 +74,8 @@ TEST_F(Pack, EveryProgramAnswersAsOnTheGgufFile) {
     EXPECT_EQ(found.code, 0) << program << found.errors;
     EXPECT_EQ(found.output, expected.output) << program;
   }
-  EXPECT_EQ(RunProgram("tessera_bench", {"--model=" + out_, "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}).code, 0);
+  EXPECT_EQ(RunProgram("tessera_bench", {"--model=" + out_, "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}).code,
+            0);
   EXPECT_EQ(RunProgram("tessera_generate", {"--model=" + out_, "--dry_run"}).code, 0);
 }
 
@@ -151,7 +152,8 @@ TEST_F(Pack, KilledAtAnyMomentItLeavesAWholeFile) {
 // A limit on file sizes, and a file system that is too small.
 TEST_F(Pack, AFullDiskLeavesTheOldFileAndNothingElse) {
   PackTiny("llama");
-  const std::string old = Contents(out_), program = std::string(TESSERA_BINARY_DIR) + "/bin/tessera_pack ", message = folder_.Path("message");
+  const std::string old = Contents(out_), program = std::string(TESSERA_BINARY_DIR) + "/bin/tessera_pack ",
+                    message = folder_.Path("message");
   const std::string limited = "ulimit -f 200; " + program + TinyModel("gemma3") + " " + out_ + " 2> " + message;
   EXPECT_EQ(WEXITSTATUS(system(limited.c_str())), 1);
   EXPECT_TRUE(absl::StrContains(Contents(message), out_ + ": cannot take ")) << Contents(message);
@@ -160,8 +162,9 @@ TEST_F(Pack, AFullDiskLeavesTheOldFileAndNothingElse) {
 
   const std::string mount = folder_.Path("small");
   std::filesystem::create_directory(mount);
-  const std::string inside = absl::StrCat("mount -t tmpfs -o size=200k none ", mount, " && { ", program, TinyModel("gemma3"), " ", mount,
-                                          "/model.tsr 2> ", message, "; code=$?; ls -A ", mount, " | wc -l >> ", message, "; exit $code; }");
+  const std::string inside =
+      absl::StrCat("mount -t tmpfs -o size=200k none ", mount, " && { ", program, TinyModel("gemma3"), " ", mount,
+                   "/model.tsr 2> ", message, "; code=$?; ls -A ", mount, " | wc -l >> ", message, "; exit $code; }");
   const int code = WEXITSTATUS(system(absl::StrCat("unshare --mount sh -c '", inside, "' 2> /dev/null").c_str()));
   if (!absl::StrContains(Contents(message), mount)) GTEST_SKIP() << "nothing can be mounted here";
   EXPECT_EQ(code, 1);

@@ -11,7 +11,9 @@
 namespace tessera {
 namespace {
 
-absl::Span<const std::byte> BytesOf(absl::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+absl::Span<const std::byte> BytesOf(absl::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 
 // The definition: the remainder, bit by bit.
 uint32_t BitwiseCrc32c(absl::Span<const std::byte> bytes) {

@@ -2,8 +2,9 @@
 //
 //   for (const BadTsr& file : BadTsrFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //
-// All are SmallTsr() with one thing spoiled: its manifest at byte 4096, attachments at 8192 and 12288 (300 and 0 bytes), units at 65536
-// and 131072 (5000 and 100 bytes), the manifest's copy at 135168 and the footer at 139264. Messages go without the file's path and ": ".
+// All are SmallTsr() with one thing spoiled: its manifest at byte 4096, attachments at 8192 and 12288 (300 and 0 bytes), units at
+// 65536 and 131072 (5000 and 100 bytes), the manifest's copy at 135168 and the footer at 139264. Messages go without the file's
+// path and ": ".
 #pragma once
 
 #include <functional>

@@ -47,7 +47,9 @@ class TsrBuilder {
   }
 
   // Without the manifests and superblocks.
-  static absl::Span<const std::byte> BytesOf(absl::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+  static absl::Span<const std::byte> BytesOf(absl::string_view text) {
+    return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+  }
 
   TsrManifest manifest;
   std::optional<std::string> manifest_bytes;                            // In place of the manifest's.

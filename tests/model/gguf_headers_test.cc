@@ -19,7 +19,9 @@ std::vector<GgufFile::Header> HeadersOf(const GgufFile& file) {
   return headers;
 }
 
-absl::Span<const std::byte> BytesOf(const std::string& text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+absl::Span<const std::byte> BytesOf(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 
 void ExpectSameModel(const GgufFile& found, const GgufFile& expected) {
   ASSERT_EQ(found.metadata().size(), expected.metadata().size());
@@ -63,7 +65,8 @@ TEST(GgufHeaders, OfASplitModelAreJoined) {
     return std::string(GgufFile::ParseHeaders(std::move(some), "header").status().message());
   };
   EXPECT_TRUE(absl::StrContains(refused({headers[0], headers[1]}), "found 3, expected 2, as the headers beside it say"));
-  EXPECT_TRUE(absl::StrContains(refused({headers[1], headers[0], headers[2]}), "found 1, expected 0, as the headers beside it say"));
+  EXPECT_TRUE(
+      absl::StrContains(refused({headers[1], headers[0], headers[2]}), "found 1, expected 0, as the headers beside it say"));
   EXPECT_TRUE(absl::StrContains(refused({headers[0]}), "found 3, expected 1, as the headers beside it say"));
   EXPECT_EQ(refused({}), "header: headers: found none, expected 1 or more");
 }
@@ -93,11 +96,12 @@ TEST(GgufHeaders, SizesAreHeldAgainstTheFileTheyHad) {
   EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", good.bytes.size(), " bytes, expected at most 10"));
   header = good;
   header.bytes.push_back(std::byte{0});
-  EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", good.bytes.size() + 1, " bytes, expected ", good.bytes.size(),
-                                          ", to the end of the table of tensors"));
+  EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", good.bytes.size() + 1, " bytes, expected ",
+                                          good.bytes.size(), ", to the end of the table of tensors"));
   for (size_t size = 0; size < good.bytes.size(); ++size) {
     header.bytes.assign(good.bytes.begin(), good.bytes.begin() + size);
-    EXPECT_TRUE(absl::StrContains(message(header), absl::StrCat("expected metadata and tensor table to end before byte ", size))) << message(header);
+    EXPECT_TRUE(absl::StrContains(message(header), absl::StrCat("expected metadata and tensor table to end before byte ", size)))
+        << message(header);
   }
 }
 

@@ -1,6 +1,7 @@
 // Packed files of each version, kept for good: what was packed once can be read by every later build.
 //
-// tests/golden/tsr/llama.tsr is version 1.0, made by `build/bin/tessera_pack tests/golden/tiny/llama.gguf tests/golden/tsr/llama.tsr`.
+// tests/golden/tsr/llama.tsr is version 1.0, made by `build/bin/tessera_pack tests/golden/tiny/llama.gguf
+// tests/golden/tsr/llama.tsr`.
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
@@ -22,7 +23,8 @@ TEST_F(GoldenTsr, Version1IsReadAndHasTheWeightsOfItsGgufFile) {
   const auto file = Must(ModelFile::Open(path_));
   ASSERT_NE(file->packed(), nullptr);
   ThreadPool pool(2);
-  const auto weights = Must(file->LoadWeights(Must(file->PlanWeights(Must(ReadModelConfig(file->gguf())), WeightEncoding::kPacked)), pool));
+  const auto weights =
+      Must(file->LoadWeights(Must(file->PlanWeights(Must(ReadModelConfig(file->gguf())), WeightEncoding::kPacked)), pool));
   ASSERT_EQ(weights->units(), plan_.layout.units());
   for (int unit = 0; unit < weights->units(); ++unit) {
     std::vector<std::byte> expected(plan_.layout.UnitBytes(unit));

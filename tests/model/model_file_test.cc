@@ -63,10 +63,14 @@ TEST(ModelFile, UnitsThatAreNotThoseOfTheHeaderAreNamed) {
             path + "unit 1 entry 0: found \"x\" of 256 bytes at 0, expected \"blk.0.attn_norm.weight\" of 256 bytes at 0" + end);
   EXPECT_EQ(message([](TsrContents& c) { c.units[1].entries.pop_back(); }).substr(0, path.size() + 50),
             (path + "unit 1 entry 8: found none, expected \"blk.0.ffn_down.weight\"").substr(0, path.size() + 50));
-  EXPECT_EQ(message([](TsrContents& c) { c.units[3].entries.push_back({"y", c.units[3].bytes, 1}), c.units[3].bytes += 64; }),
-            path + "unit 3 entry 2: found \"y\" of 1 bytes at " + std::to_string(plan.contents.units[3].bytes) + ", expected none" + end);
+  EXPECT_EQ(message([](TsrContents& c) {
+              c.units[3].entries.push_back({"y", c.units[3].bytes, 1}), c.units[3].bytes += 64;
+            }),
+            path + "unit 3 entry 2: found \"y\" of 1 bytes at " + std::to_string(plan.contents.units[3].bytes) +
+                ", expected none" + end);
   EXPECT_EQ(message([](TsrContents& c) { c.units[0].bytes += 64; }),
-            absl::StrCat(path, "unit 0 bytes: found ", plan.contents.units[0].bytes + 64, ", expected ", plan.contents.units[0].bytes, end));
+            absl::StrCat(path, "unit 0 bytes: found ", plan.contents.units[0].bytes + 64, ", expected ",
+                         plan.contents.units[0].bytes, end));
   EXPECT_EQ(message([](TsrContents& c) { c.layout = "other"; }),
             path + "layout: found \"other\", expected \"tessera-panels-1\"; pack the model again");
   EXPECT_EQ(message([](TsrContents& c) { c.attachments[0].name = "other"; }),

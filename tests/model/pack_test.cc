@@ -47,7 +47,11 @@ void ExpectUnitsOf(const std::string& gguf, const std::string& packed) {
 
 TEST(PackModel, UnitsHaveTheBytesOfFillUnit) {
   for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
-    const PackedTiny model({.architecture = architecture, .width = 256, .feed_forward = 512, .head_size = 64, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ6_K}});
+    const PackedTiny model({.architecture = architecture,
+                            .width = 256,
+                            .feed_forward = 512,
+                            .head_size = 64,
+                            .formats = {BlockFormat::kQ4_0, BlockFormat::kQ6_K}});
     ExpectUnitsOf(model.gguf(), model.packed());
   }
 }

@@ -22,7 +22,8 @@ std::vector<float> LogitsOf(const std::string& path, int threads) {
 
 TEST(PackedModel, LogitsHaveTheBitsOfTheGgufFile) {
   for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
-    const PackedTiny model({.architecture = architecture, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0, BlockFormat::kF16}});
+    const PackedTiny model(
+        {.architecture = architecture, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0, BlockFormat::kF16}});
     const std::vector<float> expected = LogitsOf(model.gguf(), 1);
     for (int threads : {1, 3}) EXPECT_EQ(LogitsOf(model.packed(), threads), expected) << architecture << " " << threads;
   }
@@ -43,7 +44,8 @@ TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
 
 TEST(PackedModel, TheReferencePathAsksForGguf) {
   const PackedTiny model({});
-  const absl::Status status = Engine::Open({.model_path = model.packed(), .threads = 1, .path = ComputePath::kReference}).status();
+  const absl::Status status =
+      Engine::Open({.model_path = model.packed(), .threads = 1, .path = ComputePath::kReference}).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "found packed weights, expected a GGUF file")) << status;
 }
 

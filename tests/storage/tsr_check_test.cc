@@ -51,12 +51,13 @@ TEST_F(FindDamageTest, ASoundFileHasNoneAndIsReadToItsEnd) {
 TEST_F(FindDamageTest, EveryDamagedPartIsFound) {
   Damaged({});
   const int64_t unit = reader_->UnitOffset(1), copy = reader_->file_bytes() - 2 * kTsrPage;
-  const std::vector<TsrDamage> found =
-      Damaged({copy + 3, 8192 + 10, reader_->UnitOffset(0) + 8191, unit + 7, unit + 8, unit + 2 * kTsrBlockBytes, reader_->UnitOffset(2)});
+  const std::vector<TsrDamage> found = Damaged({copy + 3, 8192 + 10, reader_->UnitOffset(0) + 8191, unit + 7, unit + 8,
+                                                unit + 2 * kTsrBlockBytes, reader_->UnitOffset(2)});
   ASSERT_EQ(found.size(), 6u);
   EXPECT_TRUE(absl::StrContains(found[0].status.message(), absl::StrCat("manifest at byte ", copy)));
   EXPECT_TRUE(absl::StrContains(found[1].status.message(), "attachment \"config\""));
-  const std::pair<int, int64_t> places[] = {{0, reader_->UnitOffset(0)}, {1, unit}, {1, unit + 2 * kTsrBlockBytes}, {2, reader_->UnitOffset(2)}};
+  const std::pair<int, int64_t> places[] = {
+      {0, reader_->UnitOffset(0)}, {1, unit}, {1, unit + 2 * kTsrBlockBytes}, {2, reader_->UnitOffset(2)}};
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(found[2 + i].unit, places[i].first);
     EXPECT_EQ(found[2 + i].offset, places[i].second);

@@ -25,7 +25,9 @@ class TsrWriterTest : public testing::Test {
 
 absl::StatusOr<TsrSummary> Example(const std::string& path, const TsrSample& sample) {
   const TsrContents& contents = sample.contents;
-  const auto BytesOf = [&](const TsrUnit& unit) -> absl::Span<const std::byte> { return sample.units[&unit - contents.units.data()]; };
+  const auto BytesOf = [&](const TsrUnit& unit) -> absl::Span<const std::byte> {
+    return sample.units[&unit - contents.units.data()];
+  };
   ASSIGN_OR_RETURN(TsrWriter writer, TsrWriter::Create(path, contents));
   for (const TsrUnit& unit : contents.units) RETURN_IF_ERROR(writer.Append(BytesOf(unit)));
   ASSIGN_OR_RETURN(const TsrSummary summary, writer.Finish([](int64_t done, int64_t total) {}));
@@ -97,8 +99,8 @@ TEST_F(TsrWriterTest, WhatAReaderWouldRefuseIsNotWritten) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-// A child process ends at once while it writes: its temporary file stays, and goes with the next writer's beginning. That of a writer
-// who lives stays.
+// A child process ends at once while it writes: its temporary file stays, and goes with the next writer's beginning. That of a
+// writer who lives stays.
 TEST_F(TsrWriterTest, StaleTemporaryFilesGoAndLivingOnesStay) {
   const pid_t child = fork();
   if (child == 0) {
