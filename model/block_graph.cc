@@ -142,17 +142,12 @@ BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout
   return LayerBuilder(config, layout, layer).Build();
 }
 
-std::vector<BlockGraph> BuildEmbeddingGraphs(const ModelConfig& config, const WeightLayout& layout) {
-  std::vector<BlockGraph> blocks;
-  for (const TensorPart& part : layout.Parts(EmbeddingNeed(config).name)) {
-    BlockGraph block;
-    const BufferId hidden = block.graph.AddOutput("hidden", config.width);
-    block.graph.Add(Embedding{.table = block.graph.AddMatrix(part.weight.spec), .y = hidden, .first_token = part.first_row,
-                              .scale = config.embedding_scale});
-    block.parts.push_back(part);
-    blocks.push_back(std::move(block));
-  }
-  return blocks;
+BlockGraph BuildEmbeddingGraph(const ModelConfig& config, const TensorPart& panel) {
+  BlockGraph block;
+  const BufferId hidden = block.graph.AddOutput("hidden", config.width);
+  block.graph.Add(Embedding{.table = block.graph.AddMatrix(panel.weight.spec), .y = hidden, .scale = config.embedding_scale});
+  block.parts.push_back(panel);
+  return block;
 }
 
 BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& layout) {

@@ -26,8 +26,9 @@ struct BlockGraph {
 // Input "hidden" [width], output "hidden" [width]. Attention and stores use layer 0 of the KvView given to Run.
 BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
 
-// One per part of the embedding table. No input; output "hidden" [width], written for rows whose token lies in the part.
-std::vector<BlockGraph> BuildEmbeddingGraphs(const ModelConfig& config, const WeightLayout& layout);
+// Of a panel of the embedding table (WeightLayout::PanelOf). No input; output "hidden" [width], written for rows whose token, counted
+// from the panel's first row, is in the panel: so the graphs of all panels are alike.
+BlockGraph BuildEmbeddingGraph(const ModelConfig& config, const TensorPart& panel);
 
 // Input "hidden" [width], output "normed" [width].
 BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& layout);

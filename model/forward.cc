@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kHeadRows = 64;  // Rows whose logits are computed at once: the head is read once for them.
+constexpr int kHeadRows = 64;  // Rows whose logits are computed at once, which bounds what the device needs for them.
 
 absl::Status RowError(size_t row, absl::string_view what, int64_t found, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
@@ -31,15 +31,12 @@ absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& conf
   for (AlignedBuffer& hidden : forward->hidden_) {
     ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(row_bytes * options.row_capacity));
   }
-  ASSIGN_OR_RETURN(forward->chosen_, AlignedBuffer::Allocate(2 * kHeadRows * row_bytes));
+  ASSIGN_OR_RETURN(forward->chosen_, AlignedBuffer::Allocate(kHeadRows * row_bytes));
   return forward;
 }
 
 absl::Status Forward::BuildBlocks(const WeightLayout& layout) {
-  for (BlockGraph& block : BuildEmbeddingGraphs(config_, layout)) {
-    ASSIGN_OR_RETURN(Block loaded, LoadBlock(std::move(block), options_.row_capacity));
-    embedding_.push_back(std::move(loaded));
-  }
+  ASSIGN_OR_RETURN(embedding_, EmbeddingTable::Create(config_, layout, device_, options_.row_capacity));
   for (int layer = 0; layer < static_cast<int>(config_.layers.size()); ++layer) {
     ASSIGN_OR_RETURN(Block loaded, LoadBlock(BuildLayerGraph(config_, layout, layer), options_.row_capacity));
     layers_.push_back(std::move(loaded));
@@ -56,7 +53,6 @@ absl::StatusOr<Forward::Block> Forward::LoadBlock(BlockGraph block, int row_capa
   Block loaded;
   loaded.parts = std::move(block.parts);
   loaded.first_row = loaded.parts[0].first_row;
-  loaded.last_row = loaded.first_row + loaded.parts[0].weight.spec.out_features;
   for (const TensorPart& part : loaded.parts) loaded.units.push_back(part.unit);
   std::sort(loaded.units.begin(), loaded.units.end());
   loaded.units.erase(std::unique(loaded.units.begin(), loaded.units.end()), loaded.units.end());
@@ -72,9 +68,13 @@ absl::StatusOr<Forward::Block> Forward::LoadBlock(BlockGraph block, int row_capa
   return loaded;
 }
 
-absl::Status Forward::RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments) {
+absl::Status Forward::CheckCancelled() const {
   if (options_.cancel != nullptr && *options_.cancel) return absl::CancelledError("pass: cancelled");
-  leases_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status Forward::LeaseWeights(const Block& block) {
+  RETURN_IF_ERROR(CheckCancelled());
   for (int unit : block.units) {
     TimelineScope scope(options_.timeline, Zone::kLease, unit, Resource::kFlash);
     ASSIGN_OR_RETURN(WeightLease lease, source_.Acquire(unit));
@@ -86,9 +86,19 @@ absl::Status Forward::RunBlock(const Block& block, Zone zone, int detail, RunArg
                                         [](const WeightLease& l, int unit) { return l.unit() < unit; });
     weights_.push_back(lease->bytes().subspan(part.offset, part.bytes));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Forward::RunLeased(const Block& block, int detail, RunArguments& arguments) {
+  RETURN_IF_ERROR(CheckCancelled());
   arguments.weights = weights_;
-  TimelineScope scope(options_.timeline, zone, detail, Resource::kNpu);
-  const absl::Status status = device_.Run(block.handle, arguments);
+  TimelineScope scope(options_.timeline, Zone::kGraphRun, detail, Resource::kNpu);
+  return device_.Run(block.handle, arguments);
+}
+
+absl::Status Forward::RunBlock(const Block& block, int detail, RunArguments& arguments) {
+  absl::Status status = LeaseWeights(block);
+  if (status.ok()) status = RunLeased(block, detail, arguments);
   leases_.clear();  // The block's weights are given back before the next block's are asked for.
   return status;
 }
@@ -153,19 +163,6 @@ void Forward::FillAdapters(absl::Span<const ForwardRow> rows, int layer) {
   for (const ForwardRow& row : rows) adapters_.push_back(row.adapter == nullptr ? nullptr : row.adapter->Layer(layer).data());
 }
 
-absl::Status Forward::Embed(int rows) {
-  for (const Block& part : embedding_) {
-    const bool needed = std::any_of(tokens_.begin(), tokens_.end(), [&](TokenId t) { return t >= part.first_row && t < part.last_row; });
-    if (!needed) continue;
-    RunArguments arguments;
-    arguments.rows = rows;
-    arguments.buffers = {Hidden(0)};
-    arguments.tokens = tokens_;
-    RETURN_IF_ERROR(RunBlock(part, Zone::kGraphRun, -1, arguments));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(rows.size());
@@ -178,7 +175,7 @@ absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache
     arguments.slots = of_group.slots;
     arguments.paths = of_group.paths;
     arguments.kv = cache.View(layer);
-    RETURN_IF_ERROR(RunBlock(layers_[layer], Zone::kGraphRun, layer, arguments));
+    RETURN_IF_ERROR(RunBlock(layers_[layer], layer, arguments));
     current_ = 1 - current_;
   }
   return absl::OkStatus();
@@ -192,7 +189,8 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   if (rows.empty()) return absl::OkStatus();
   FillRowData(rows, cache.groups());
   for (const GroupRows& of_group : group_rows_) RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
-  RETURN_IF_ERROR(Embed(static_cast<int>(rows.size())));
+  RETURN_IF_ERROR(CheckCancelled());
+  RETURN_IF_ERROR(embedding_->LookUp(tokens_, source_, device_, Hidden(0), options_.timeline));
   RETURN_IF_ERROR(RunLayers(rows, cache));
   rows_ = static_cast<int>(rows.size());
   return absl::OkStatus();
@@ -207,27 +205,45 @@ absl::Status Forward::Logits(absl::Span<const int> chosen, TensorView<float> log
     if (row < 0 || row >= rows_) return RowError(row, "row of the last pass", row, absl::StrCat("0 to ", rows_ - 1));
   }
   TimelineScope scope(options_.timeline, Zone::kHead, static_cast<int>(chosen.size()));
-  for (size_t begin = 0; begin < chosen.size(); begin += kHeadRows) {
-    const absl::Span<const int> some = chosen.subspan(begin, kHeadRows);
-    RETURN_IF_ERROR(LogitsOf(some, logits.Rows(begin, some.size())));
+  for (size_t begin = 0; begin < chosen.size(); begin += options_.row_capacity) {
+    const absl::Span<const int> some = chosen.subspan(begin, options_.row_capacity);
+    RETURN_IF_ERROR(Normalize(some));
+    RETURN_IF_ERROR(RunHead(static_cast<int>(some.size()), logits.Rows(begin, some.size())));
   }
   return absl::OkStatus();
 }
 
-absl::Status Forward::LogitsOf(absl::Span<const int> chosen, TensorView<float> logits) {
+// Into the buffer of hidden states that is free between passes.
+absl::Status Forward::Normalize(absl::Span<const int> chosen) {
   const int64_t stride = RowStride(config_.width);
   float* const picked = chosen_.as<float>();
-  float* const normed = picked + kHeadRows * stride;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    std::memcpy(picked + i * stride, Hidden(current_).data + chosen[i] * stride, config_.width * sizeof(float));
-  }
   RunArguments arguments;
-  arguments.rows = static_cast<int>(chosen.size());
-  arguments.buffers = {{picked, stride}, {normed, stride}};
-  RETURN_IF_ERROR(RunBlock(output_norm_, Zone::kGraphRun, static_cast<int>(layers_.size()), arguments));
+  for (size_t begin = 0; begin < chosen.size(); begin += kHeadRows) {
+    const absl::Span<const int> some = chosen.subspan(begin, kHeadRows);
+    for (size_t i = 0; i < some.size(); ++i) {
+      std::memcpy(picked + i * stride, Hidden(current_).data + some[i] * stride, config_.width * sizeof(float));
+    }
+    arguments.rows = static_cast<int>(some.size());
+    arguments.buffers = {{picked, stride}, {Hidden(1 - current_).data + begin * stride, stride}};
+    RETURN_IF_ERROR(RunBlock(output_norm_, static_cast<int>(layers_.size()), arguments));
+  }
+  return absl::OkStatus();
+}
+
+// Each part of the head is leased once, however many rows there are: it may have to be read from far.
+absl::Status Forward::RunHead(int rows, TensorView<float> logits) {
+  const BoundBuffer normed = Hidden(1 - current_);
   for (const Block& part : head_) {
-    arguments.buffers = {{normed, stride}, {logits.data() + part.first_row, logits.row_stride()}};
-    RETURN_IF_ERROR(RunBlock(part, Zone::kGraphRun, static_cast<int>(layers_.size()), arguments));
+    absl::Status status = LeaseWeights(part);
+    for (int begin = 0; begin < rows && status.ok(); begin += kHeadRows) {
+      RunArguments arguments;
+      arguments.rows = std::min(kHeadRows, rows - begin);
+      arguments.buffers = {{normed.data + begin * normed.row_stride, normed.row_stride},
+                           {logits.data() + begin * logits.row_stride() + part.first_row, logits.row_stride()}};
+      status = RunLeased(part, static_cast<int>(layers_.size()), arguments);
+    }
+    leases_.clear();
+    RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }

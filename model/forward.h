@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/block_graph.h"
+#include "tessera/model/embedding_table.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
 #include "tessera/model/rope.h"
@@ -68,8 +70,7 @@ class Forward {
     GraphHandle handle;
     std::vector<TensorPart> parts;
     std::vector<int> units;              // Distinct, ascending.
-    int64_t first_row;                   // Of the table or head that this is a part of.
-    int64_t last_row;
+    int64_t first_row;                   // Of the head, if this is a part of it.
   };
 
   Forward(const ModelConfig& config, WeightSource& source, Device& device, const Options& options)
@@ -77,14 +78,18 @@ class Forward {
 
   absl::Status BuildBlocks(const WeightLayout& layout);
   absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
-  absl::Status RunBlock(const Block& block, Zone zone, int detail, RunArguments& arguments);
+  absl::Status CheckCancelled() const;
+  // leases_ and weights_ are those of the block until they are cleared.
+  absl::Status LeaseWeights(const Block& block);
+  absl::Status RunLeased(const Block& block, int detail, RunArguments& arguments);
+  absl::Status RunBlock(const Block& block, int detail, RunArguments& arguments);
   absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
   void FillRowData(absl::Span<const ForwardRow> rows, int groups);
   absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);
   void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
-  absl::Status Embed(int rows);
   absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
-  absl::Status LogitsOf(absl::Span<const int> chosen, TensorView<float> logits);
+  absl::Status Normalize(absl::Span<const int> chosen);
+  absl::Status RunHead(int rows, TensorView<float> logits);
   BoundBuffer Hidden(int which) { return {hidden_[which].as<float>(), RowStride(config_.width)}; }
 
   const ModelConfig config_;
@@ -93,7 +98,7 @@ class Forward {
   Options options_;
 
   absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
-  std::vector<Block> embedding_;
+  std::optional<EmbeddingTable> embedding_;
   std::vector<Block> layers_;
   Block output_norm_;
   std::vector<Block> head_;
@@ -102,7 +107,7 @@ class Forward {
   AlignedBuffer hidden_[2];      // Layers read one and write the other.
   int current_ = 0;              // Which holds the last pass's hidden states.
   int rows_ = 0;                 // Of the last pass.
-  AlignedBuffer chosen_;         // Two times kHeadRows rows: those that get logits, and their norms.
+  AlignedBuffer chosen_;         // kHeadRows rows: those that get logits.
 
   // Per row of the pass at hand.
   std::vector<int32_t> tokens_;

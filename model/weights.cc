@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/tensor_names.h"
@@ -13,7 +15,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kRowsPerPanel = 32;
 constexpr int64_t kAlignment = 64;  // Of each part in its unit.
 constexpr int64_t kLargestTotal = int64_t{1} << 42;  // Twice the largest models known; the plan takes memory for each unit.
 
@@ -51,7 +52,7 @@ class LayoutPlanner {
  private:
   // Equal ranges of rows, each at most a unit.
   absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight) {
-    weight.spec.out_features = std::min(kRowsPerPanel, need.rows);
+    weight.spec.out_features = std::min<int64_t>(kRowsPerPanel, need.rows);
     ASSIGN_OR_RETURN(const int64_t panel_bytes, WeightBytes(weight, layout_.encoding_));
     const int64_t panels = CeilDiv(need.rows, kRowsPerPanel);
     const int64_t panels_per_unit = std::max<int64_t>(1, largest_unit_ / AlignUp(panel_bytes, kAlignment));
@@ -102,6 +103,23 @@ absl::Span<const TensorPart> WeightLayout::Parts(absl::string_view tensor) const
   const auto found = parts_.find(tensor);
   if (found == parts_.end()) return {};
   return found->second;
+}
+
+TensorPart WeightLayout::PanelOf(absl::string_view tensor, int64_t row) const {
+  const absl::Span<const TensorPart> parts = Parts(tensor);
+  const auto after = std::upper_bound(parts.begin(), parts.end(), row, [](int64_t r, const TensorPart& part) { return r < part.first_row; });
+  CHECK(after != parts.begin()) << "tensor " << tensor << ": row " << row;
+  TensorPart panel = *std::prev(after);
+  const int64_t before = (row - panel.first_row) / kRowsPerPanel * kRowsPerPanel, rows = panel.weight.spec.out_features - before;
+  CHECK(rows > 0 && !panel.weight.vector) << "tensor " << tensor << ": row " << row;
+  const auto bytes_of = [&](int64_t count) {  // That many rows of it are a part of what has been planned: no size can be wrong.
+    panel.weight.spec.out_features = count;
+    return count == 0 ? 0 : WeightBytes(panel.weight, encoding_).value();
+  };
+  panel.offset += bytes_of(before);
+  panel.first_row += before;
+  panel.bytes = bytes_of(std::min<int64_t>(rows, kRowsPerPanel));
+  return panel;
 }
 
 std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {

@@ -26,6 +26,9 @@
 
 namespace tessera {
 
+// Rows that the packed layout has together: a tensor is cut, and read in part, at multiples of it.
+inline constexpr int kRowsPerPanel = 32;
+
 // A tensor, or some of its rows, in a unit.
 struct TensorPart {
   int unit = 0;
@@ -49,6 +52,8 @@ class WeightLayout {
   WeightEncoding encoding() const { return encoding_; }
   // In order of rows. Empty if the model has no such tensor.
   absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
+  // The panel that row `row` of a matrix lies in, as a part of its own. REQUIRES: the model has the matrix, and it the row.
+  TensorPart PanelOf(absl::string_view tensor, int64_t row) const;
   // What lies in a unit, in order of offset: the tensor's name and the part. Valid while the layout lives.
   struct Placed { const std::string* tensor; const TensorPart* part; };
   std::vector<Placed> PartsOfUnit(int unit) const;

@@ -30,4 +30,13 @@ absl::Span<std::byte> ResidentSource::Unit(int unit) {
 
 absl::StatusOr<WeightLease> ResidentSource::Acquire(int unit) { return WeightLease(this, unit, Unit(unit), /*pinned=*/true); }
 
+absl::StatusOr<std::vector<WeightLease>> ResidentSource::AcquireParts(absl::Span<const UnitPart> parts) {
+  std::vector<WeightLease> leases;
+  leases.reserve(parts.size());
+  for (const UnitPart& part : parts) {
+    leases.emplace_back(this, part.unit, Unit(part.unit).subspan(part.offset, part.bytes), /*pinned=*/true);
+  }
+  return leases;
+}
+
 }  // namespace tessera

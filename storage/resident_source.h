@@ -24,6 +24,7 @@ class ResidentSource : public WeightSource {
 
   int units() const override { return static_cast<int>(units_.size()); }
   absl::StatusOr<WeightLease> Acquire(int unit) override;
+  absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override;
 
   // The bytes of a unit, to be filled before it is leased. REQUIRES: 0 <= unit < units().
   absl::Span<std::byte> Unit(int unit);

@@ -5,13 +5,15 @@
 //                                            // the lease ends here: the bytes may move or vanish
 //
 // A unit is at most 16 MiB: whole tensors, or a range of rows of one, in the order in which a pass reads them. The next lease of
-// the same unit may lie at another address, so nothing may be kept from one lease to the next.
+// the same unit may lie at another address, so nothing may be kept from one lease to the next. Of a table of which a pass needs few
+// rows (embeddings), parts of a unit are leased instead.
 // Threads: one thread acquires; leases may end on any thread. A source must outlive its leases.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -36,7 +38,8 @@ class WeightLease {  // Move-only; ending it never blocks.
   ~WeightLease();
 
   int unit() const { return unit_; }
-  absl::Span<const std::byte> bytes() const { return bytes_; }  // 4096-byte aligned, unchanged until the lease ends.
+  // Unchanged until the lease ends; those of a whole unit are 4096-byte aligned, of a part 64-byte.
+  absl::Span<const std::byte> bytes() const { return bytes_; }
   bool pinned() const { return pinned_; }                       // For reports; correct code does not ask.
 
  private:
@@ -53,12 +56,19 @@ class WeightLease {  // Move-only; ending it never blocks.
   bool pinned_ = false;
 };
 
+// Bytes of a unit from `offset` on.
+struct UnitPart { int unit; int64_t offset; int64_t bytes; };
+
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
   virtual int units() const = 0;
   // Waits until `unit` is whole. An error fails this call only; the next may succeed. REQUIRES: 0 <= unit < units().
   virtual absl::StatusOr<WeightLease> Acquire(int unit) = 0;
+  // Leases parts, in the order given, and reads little more than these where their units are not in memory: at most kMostParts at once
+  // and kLargestUnitBytes in all. REQUIRES: each lies in its unit, offsets are multiples of 64; no other lease is held by this thread.
+  static constexpr int kMostParts = 64;
+  virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;
 
  protected:
   friend class WeightLease;

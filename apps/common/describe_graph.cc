@@ -7,6 +7,7 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/model/tensor_names.h"
 
 namespace tessera {
 namespace {
@@ -147,7 +148,7 @@ void WriteUse(JsonWriter& json, const Graph& graph, const GraphUse& use) {
 
 absl::StatusOr<std::vector<DescribedGraph>> GraphsOf(const ModelConfig& config, const WeightLayout& layout, int row_capacity) {
   Collector collector(row_capacity);
-  RETURN_IF_ERROR(collector.AddParts("embedding", BuildEmbeddingGraphs(config, layout)));
+  RETURN_IF_ERROR(collector.Add("embedding, panel 0", BuildEmbeddingGraph(config, layout.PanelOf(EmbeddingNeed(config).name, 0))));
   for (size_t layer = 0; layer < config.layers.size(); ++layer) {
     RETURN_IF_ERROR(collector.Add(absl::StrCat("layer ", layer), BuildLayerGraph(config, layout, static_cast<int>(layer))));
   }

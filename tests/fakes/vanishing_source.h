@@ -27,6 +27,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/storage/weight_source.h"
 
 namespace tessera {
@@ -48,19 +49,18 @@ class VanishingSource : public WeightSource {
 
   absl::StatusOr<WeightLease> Acquire(int unit) override {
     CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
-    const std::vector<std::byte>& bytes = units_[unit];
-    const size_t readable = AlignUp(std::max<int64_t>(bytes.size(), 1), kPage);
-    void* place = mmap(nullptr, readable + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (place == MAP_FAILED) return absl::ResourceExhaustedError(absl::StrCat("unit ", unit, ": ", std::strerror(errno)));
-    std::byte* data = static_cast<std::byte*>(place);
-    std::copy(bytes.begin(), bytes.end(), data);
-    CHECK_EQ(mprotect(data, readable, PROT_READ), 0) << std::strerror(errno);
-    CHECK_EQ(mprotect(data + readable, kPage, PROT_NONE), 0) << std::strerror(errno);
+    return Lease(unit, units_[unit]);
+  }
 
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++leases_;
-    live_[data] = {data, readable + kPage, unit};
-    return WeightLease(this, unit, absl::MakeConstSpan(data, bytes.size()), /*pinned=*/false);
+  absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override {
+    CHECK_EQ(live(), 0);
+    std::vector<WeightLease> leases;
+    for (const UnitPart& part : parts) {
+      ASSIGN_OR_RETURN(WeightLease lease, Lease(part.unit, absl::MakeConstSpan(units_[part.unit]).subspan(part.offset, part.bytes)));
+      CHECK_EQ(static_cast<int64_t>(lease.bytes().size()), part.bytes);
+      leases.push_back(std::move(lease));
+    }
+    return leases;
   }
 
   int64_t leases() const {  // Given so far.
@@ -81,6 +81,21 @@ class VanishingSource : public WeightSource {
   struct Mapping { std::byte* data; size_t size; int unit; };
 
   static void Unmap(const Mapping& mapping) { CHECK_EQ(munmap(mapping.data, mapping.size), 0) << std::strerror(errno); }
+
+  absl::StatusOr<WeightLease> Lease(int unit, absl::Span<const std::byte> bytes) {
+    const size_t readable = AlignUp(std::max<int64_t>(bytes.size(), 1), kPage);
+    void* place = mmap(nullptr, readable + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (place == MAP_FAILED) return absl::ResourceExhaustedError(absl::StrCat("unit ", unit, ": ", std::strerror(errno)));
+    std::byte* data = static_cast<std::byte*>(place);
+    std::copy(bytes.begin(), bytes.end(), data);
+    CHECK_EQ(mprotect(data, readable, PROT_READ), 0) << std::strerror(errno);
+    CHECK_EQ(mprotect(data + readable, kPage, PROT_NONE), 0) << std::strerror(errno);
+
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++leases_;
+    live_[data] = {data, readable + kPage, unit};
+    return WeightLease(this, unit, absl::MakeConstSpan(data, bytes.size()), /*pinned=*/false);
+  }
 
   void Release(int unit, absl::Span<const std::byte> bytes) override {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/lora.h"
+#include "tessera/model/tensor_names.h"
 #include "tessera/npu/compiler.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
@@ -81,7 +82,7 @@ TEST(BlockGraph, TheTextTellsEveryDifference) {
   const auto head = [&](float scale) {
     ModelConfig config = model.config();
     config.embedding_scale = scale;
-    return GraphText(BuildEmbeddingGraphs(config, model.layout())[0].graph);
+    return GraphText(BuildEmbeddingGraph(config, model.layout().PanelOf(EmbeddingNeed(config).name, 0)).graph);
   };
   EXPECT_NE(head(8), head(8 * (1 + 0x1p-22f)));
 }
@@ -102,16 +103,14 @@ TEST(BlockGraph, EachLayerOffersSevenPlaceholdersInTheOrderOfLoraTarget) {
 TEST(BlockGraph, TablesAndHeadsInPartsCoverTheVocabulary) {
   for (const bool tied : {false, true}) {
     const LoadedModel model(TinyModelBuilder({.tied = tied}), WeightEncoding::kPacked, /*largest_unit=*/5000);
-    const auto table = BuildEmbeddingGraphs(model.config(), model.layout()), head = BuildHeadGraphs(model.config(), model.layout());
-    ASSERT_GT(table.size(), 1u);
-    ASSERT_EQ(head.size(), table.size());
+    const std::string table = EmbeddingNeed(model.config()).name;
+    const auto head = BuildHeadGraphs(model.config(), model.layout());
+    ASSERT_GT(head.size(), 1u);
     int64_t row = 0;
-    for (size_t i = 0; i < table.size(); ++i) {
-      const Embedding& lookup = std::get<Embedding>(table[i].graph.operators[0]);
-      EXPECT_EQ(lookup.first_token, row);
-      EXPECT_EQ(table[i].parts[0].unit == head[i].parts[0].unit, tied);  // One table for both.
-      EXPECT_EQ(head[i].parts[0].first_row, row);
-      row += table[i].parts[0].weight.spec.out_features;
+    for (const BlockGraph& part : head) {
+      EXPECT_EQ(part.parts[0].first_row, row);
+      EXPECT_EQ(model.layout().PanelOf(table, row).unit == part.parts[0].unit, tied);  // One table for both.
+      row += part.parts[0].weight.spec.out_features;
     }
     EXPECT_EQ(row, kTinyVocabulary);
   }

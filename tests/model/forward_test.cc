@@ -202,6 +202,12 @@ class FailingSource : public WeightSource {
     if (unit == failing) return absl::UnavailableError("unit cannot be read");
     return source_.Acquire(unit);
   }
+  absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override {
+    for (const UnitPart& part : parts) {
+      if (part.unit == failing) return absl::UnavailableError("unit cannot be read");
+    }
+    return source_.AcquireParts(parts);
+  }
   int failing = -1;
 
  private:

@@ -223,6 +223,32 @@ TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
   }
 }
 
+// However the table is cut, and for a vocabulary that is no multiple of 32.
+TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
+  for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
+    const LoadedModel whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);
+    const std::string table = EmbeddingNeed(cut.config()).name;
+    const std::vector<std::vector<std::byte>> units = cut.Units(), all = whole.Units();
+    const int64_t width = cut.config().width;
+    for (int64_t row = 0; row < kTinyVocabulary; ++row) {
+      const TensorPart panel = cut.layout().PanelOf(table, row), first = whole.layout().Parts(table)[0];
+      EXPECT_EQ(panel.first_row, row / 32 * 32);
+      EXPECT_EQ(panel.weight.spec.out_features, std::min<int64_t>(32, kTinyVocabulary - panel.first_row));
+      const auto bytes = absl::MakeConstSpan(units[panel.unit]).subspan(panel.offset, panel.bytes);
+      std::vector<float> values(width), expected(width);
+      std::memcpy(expected.data(), all[first.unit].data() + first.offset + row * width * 4, width * 4);
+      if (encoding == WeightEncoding::kPacked) {
+        AlignedBuffer aligned = Must(AlignedBuffer::Allocate(panel.bytes));
+        std::copy(bytes.begin(), bytes.end(), aligned.data());
+        Must(PackedMatrix::Open(panel.weight.spec, aligned.bytes())).ReadRow(row - panel.first_row, values.data());
+      } else {
+        std::memcpy(values.data(), bytes.data() + (row - panel.first_row) * width * 4, width * 4);
+      }
+      EXPECT_EQ(values, expected) << row;
+    }
+  }
+}
+
 TEST(LoadResident, ThreadsMakeNoDifference) {
   const LoadedModel model(TinyModelBuilder({.layers = 3}));
   const std::vector<std::vector<std::byte>> units = model.Units();

@@ -1,0 +1,87 @@
+#include "tessera/model/embedding_table.h"
+
+#include <algorithm>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/model/block_graph.h"
+#include "tessera/model/tensor_names.h"
+
+namespace tessera {
+namespace {
+
+constexpr TokenId kNotThere = kRowsPerPanel;  // No panel has such a row: the graph leaves the row's hidden state as it is.
+
+absl::StatusOr<GraphHandle> LoadPanel(const ModelConfig& config, const TensorPart& panel, Device& device, int row_capacity) {
+  ASSIGN_OR_RETURN(const CompiledGraph compiled, Compile(BuildEmbeddingGraph(config, panel).graph, {.row_capacity = row_capacity}));
+  return device.Load(compiled);
+}
+
+constexpr int kEmbeddingBlock = -1;  // In the timeline, where layers have their numbers.
+
+}  // namespace
+
+absl::StatusOr<EmbeddingTable> EmbeddingTable::Create(const ModelConfig& config, const WeightLayout& layout, Device& device,
+                                                      int row_capacity) {
+  EmbeddingTable table(layout, EmbeddingNeed(config).name);
+  const TensorPart first = layout.PanelOf(table.tensor_, 0), last = layout.PanelOf(table.tensor_, config.vocabulary - 1);
+  table.last_panel_begin_ = last.first_row;
+  ASSIGN_OR_RETURN(table.full_panel_, LoadPanel(config, first, device, row_capacity));
+  table.last_panel_ = table.full_panel_;
+  if (last.weight.spec.out_features != first.weight.spec.out_features) {
+    ASSIGN_OR_RETURN(table.last_panel_, LoadPanel(config, last, device, row_capacity));
+  }
+  return table;
+}
+
+absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSource& source, Device& device, BoundBuffer hidden,
+                                    Timeline* timeline) {
+  sorted_.clear();
+  for (size_t row = 0; row < tokens.size(); ++row) sorted_.push_back({tokens[row], static_cast<int>(row)});
+  std::sort(sorted_.begin(), sorted_.end());
+  next_ = sorted_.begin();
+  in_panel_.assign(tokens.size(), kNotThere);
+  int64_t panel = -1, bytes = 0;
+  panels_.clear();
+  for (const auto& [token, row] : sorted_) {
+    if (token / kRowsPerPanel == panel) continue;
+    panel = token / kRowsPerPanel;
+    const TensorPart part = layout_->PanelOf(tensor_, token);
+    bytes += part.bytes;
+    if (!panels_.empty() && (panels_.size() == WeightSource::kMostParts || bytes > kLargestUnitBytes)) {
+      RETURN_IF_ERROR(LookUpPanels(panels_, source, device, hidden, timeline));
+      panels_.clear();
+      bytes = part.bytes;
+    }
+    panels_.push_back(part);
+  }
+  return LookUpPanels(panels_, source, device, hidden, timeline);
+}
+
+// Takes from sorted_ what lies in these panels.
+absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, Device& device,
+                                          BoundBuffer hidden, Timeline* timeline) {
+  std::vector<UnitPart> parts;
+  for (const TensorPart& panel : panels) parts.push_back({panel.unit, panel.offset, panel.bytes});
+  std::vector<WeightLease> leases;
+  {
+    TimelineScope scope(timeline, Zone::kLease, parts[0].unit, Resource::kFlash);
+    ASSIGN_OR_RETURN(leases, source.AcquireParts(parts));
+  }
+  TimelineScope scope(timeline, Zone::kGraphRun, kEmbeddingBlock, Resource::kNpu);
+  RunArguments arguments;
+  arguments.rows = static_cast<int>(in_panel_.size());
+  arguments.buffers = {hidden};
+  for (size_t i = 0; i < panels.size(); ++i) {
+    const int64_t first_row = panels[i].first_row, end = first_row + panels[i].weight.spec.out_features;
+    const auto begin = next_;
+    for (; next_ != sorted_.end() && next_->first < end; ++next_) in_panel_[next_->second] = static_cast<TokenId>(next_->first - first_row);
+    arguments.tokens = in_panel_;
+    const absl::Span<const std::byte> weights[] = {leases[i].bytes()};
+    arguments.weights = weights;
+    RETURN_IF_ERROR(device.Run(first_row == last_panel_begin_ ? last_panel_ : full_panel_, arguments));
+    for (auto done = begin; done != next_; ++done) in_panel_[done->second] = kNotThere;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

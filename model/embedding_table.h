@@ -1,0 +1,53 @@
+// Looks up the rows of tokens in the embedding table, of which it reads no more than the panels they lie in.
+//
+//   ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout, device, /*row_capacity=*/512));
+//   RETURN_IF_ERROR(table.LookUp(tokens, source, device, hidden));       // row r of hidden: that of tokens[r], scaled
+//
+// A table can be most of a small model, and a pass needs one row of it a token. So it is leased in parts: a panel of 32 rows is
+// what the packed layout has together. Threads: one at a time. Errors are those of the source.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/timeline.h"
+#include "tessera/model/config.h"
+#include "tessera/model/token.h"
+#include "tessera/model/weights.h"
+#include "tessera/npu/device.h"
+#include "tessera/storage/weight_source.h"
+
+namespace tessera {
+
+class EmbeddingTable {
+ public:
+  // The layout must outlive it.
+  static absl::StatusOr<EmbeddingTable> Create(const ModelConfig& config, const WeightLayout& layout, Device& device, int row_capacity);
+
+  // hidden: [tokens.size(), width]. REQUIRES: every token lies in the vocabulary, there are at most row_capacity; the device is
+  // Create's. The calling thread holds no lease.
+  absl::Status LookUp(absl::Span<const TokenId> tokens, WeightSource& source, Device& device, BoundBuffer hidden,
+                      Timeline* timeline = nullptr);
+
+ private:
+  EmbeddingTable(const WeightLayout& layout, std::string tensor) : layout_(&layout), tensor_(std::move(tensor)) {}
+  absl::Status LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, Device& device, BoundBuffer hidden,
+                            Timeline* timeline);
+
+  const WeightLayout* layout_;
+  std::string tensor_;
+  GraphHandle full_panel_ = 0, last_panel_ = 0;   // The last may have fewer rows.
+  int64_t last_panel_begin_ = 0;
+
+  // Of the pass at hand, kept to spare allocations.
+  std::vector<std::pair<TokenId, int>> sorted_;   // Tokens, each with its row.
+  std::vector<std::pair<TokenId, int>>::const_iterator next_;
+  std::vector<TensorPart> panels_;
+  std::vector<TokenId> in_panel_;                 // Of each row: its token's place in the panel at hand; kNotThere for most.
+};
+
+}  // namespace tessera
