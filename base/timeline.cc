@@ -16,6 +16,7 @@ absl::string_view ZoneName(Zone zone) {
     case Zone::kTokenize: return "tokenize";
     case Zone::kDetokenize: return "detokenize";
     case Zone::kLoad: return "load";
+    case Zone::kRead: return "read";
   }
   return "unknown";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/block_graph.h"
 #include "tessera/model/tensor_names.h"
@@ -24,6 +25,11 @@ absl::StatusOr<EmbeddingTable> EmbeddingTable::Create(const ModelConfig& config,
                                                       int row_capacity) {
   EmbeddingTable table(layout, EmbeddingNeed(config).name);
   const TensorPart first = layout.PanelOf(table.tensor_, 0), last = layout.PanelOf(table.tensor_, config.vocabulary - 1);
+  if (first.bytes > WeightSource::kMostPartBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("tensor ", table.tensor_, ": ", kRowsPerPanel, " rows of ", config.width,
+                                                   " values: found ", first.bytes, " bytes, expected at most ",
+                                                   WeightSource::kMostPartBytes));
+  }
   table.last_panel_begin_ = last.first_row;
   ASSIGN_OR_RETURN(table.full_panel_, LoadPanel(config, first, device, row_capacity));
   table.last_panel_ = table.full_panel_;
@@ -47,7 +53,7 @@ absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSour
     panel = token / kRowsPerPanel;
     const TensorPart part = layout_->PanelOf(tensor_, token);
     bytes += part.bytes;
-    if (!panels_.empty() && (panels_.size() == WeightSource::kMostParts || bytes > kLargestUnitBytes)) {
+    if (!panels_.empty() && (panels_.size() == WeightSource::kMostParts || bytes > WeightSource::kMostPartBytes)) {
       RETURN_IF_ERROR(LookUpPanels(panels_, source, device, hidden, timeline));
       panels_.clear();
       bytes = part.bytes;

@@ -25,11 +25,11 @@ namespace tessera {
 
 class EmbeddingTable {
  public:
-  // The layout must outlive it.
+  // The layout must outlive it. InvalidArgument (found, expected) if a panel is larger than a source gives in parts.
   static absl::StatusOr<EmbeddingTable> Create(const ModelConfig& config, const WeightLayout& layout, Device& device, int row_capacity);
 
-  // hidden: [tokens.size(), width]. REQUIRES: every token lies in the vocabulary, there are at most row_capacity; the device is
-  // Create's. The calling thread holds no lease.
+  // hidden: [tokens.size(), width]. REQUIRES: 1 <= tokens.size() <= row_capacity, every token lies in the vocabulary; the device is
+  // Create's.
   absl::Status LookUp(absl::Span<const TokenId> tokens, WeightSource& source, Device& device, BoundBuffer hidden,
                       Timeline* timeline = nullptr);
 

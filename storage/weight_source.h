@@ -65,9 +65,10 @@ class WeightSource {
   virtual int units() const = 0;
   // Waits until `unit` is whole. An error fails this call only; the next may succeed. REQUIRES: 0 <= unit < units().
   virtual absl::StatusOr<WeightLease> Acquire(int unit) = 0;
-  // Leases parts, in the order given, and reads little more than these where their units are not in memory: at most kMostParts at once
-  // and kLargestUnitBytes in all. REQUIRES: each lies in its unit, offsets are multiples of 64; no other lease is held by this thread.
+  // Leases parts, in the order given, and reads little more than these where their units are not in memory. REQUIRES: at most
+  // kMostParts, of kMostPartBytes together; each lies in its unit, offsets are multiples of 64; the leases of the last call have ended.
   static constexpr int kMostParts = 64;
+  static constexpr int64_t kMostPartBytes = int64_t{2} << 20;
   virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;
 
  protected:

@@ -1,0 +1,34 @@
+#include "tessera/storage/internal/block_checker.h"
+
+#include <algorithm>
+
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+
+int BlockChecker::UnitAt(int64_t offset) const {
+  int begin = 0, end = file_.units();  // The last unit that begins at `offset` or before.
+  while (end - begin > 1) {
+    const int middle = begin + (end - begin) / 2;
+    (file_.UnitOffset(middle) <= offset ? begin : end) = middle;
+  }
+  return begin;
+}
+
+absl::Status BlockChecker::Check(int64_t offset, absl::Span<const std::byte> bytes) {
+  const int unit = UnitAt(offset);
+  const int64_t begin = offset - file_.UnitOffset(unit), block = file_.FirstBlock(unit) + begin / kTsrBlockBytes;
+  const bool whole = begin % kTsrBlockBytes == 0 &&
+                     static_cast<int64_t>(bytes.size()) == std::min(kTsrBlockBytes, file_.StoredBytes(unit) - begin);
+  if (!whole || policy_ == VerifyPolicy::kNever || (policy_ == VerifyPolicy::kFirst && verified_[block])) return absl::OkStatus();
+  RETURN_IF_ERROR(file_.CheckBlock(block, bytes));
+  verified_[block] = true;
+  return absl::OkStatus();
+}
+
+bool BlockChecker::Trusts(int unit, int64_t block_of_unit) const {
+  if (policy_ == VerifyPolicy::kFirst) return verified_[file_.FirstBlock(unit) + block_of_unit];
+  return policy_ == VerifyPolicy::kNever;
+}
+
+}  // namespace tessera

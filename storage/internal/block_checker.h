@@ -1,0 +1,38 @@
+// Compares blocks of a .tsr file with their checksums, as often as a policy asks for, and knows which have been.
+//
+//   BlockChecker checker(file, VerifyPolicy::kFirst);
+//   RETURN_IF_ERROR(checker.Check(offset, bytes));        // of the file: a whole block, or a range of blocks that are trusted
+//   if (checker.Trusts(unit, block)) ReadOnlyWhatIsNeeded();
+//
+// Thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "tessera/storage/layer_streamer.h"
+#include "tessera/storage/tsr_reader.h"
+
+namespace tessera {
+
+class BlockChecker {
+ public:
+  BlockChecker(const TsrReader& file, VerifyPolicy policy) : file_(file), policy_(policy), verified_(file.blocks()) {}
+
+  // The errors of TsrReader::CheckBlock. Bytes that are no whole block are taken as they are. REQUIRES: they lie in one unit.
+  absl::Status Check(int64_t offset, absl::Span<const std::byte> bytes);
+  // Whether a part of the unit's block may be read without the rest of it.
+  bool Trusts(int unit, int64_t block_of_unit) const;
+
+ private:
+  int UnitAt(int64_t offset) const;
+
+  const TsrReader& file_;
+  const VerifyPolicy policy_;
+  std::vector<bool> verified_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+#include "tessera/storage/internal/unit_ring.h"
+
+#include "glog/logging.h"
+
+namespace tessera {
+
+// The oldest go, as far as none of them is held.
+void UnitRing::Reclaim() {
+  while (!entries_.empty() && !entries_.front().Held()) entries_.pop_front();
+}
+
+std::optional<int64_t> UnitRing::Place(int unit, int64_t bytes) {
+  CHECK_GT(bytes, 0);
+  CHECK(Find(unit) == nullptr) << "unit " << unit;
+  Reclaim();
+  int64_t offset = 0;
+  if (!entries_.empty()) {
+    const int64_t begin = entries_.front().offset, end = entries_.back().offset + entries_.back().bytes;
+    const bool wrapped = entries_.back().offset < begin;
+    if (!wrapped && end + bytes <= capacity_) {
+      offset = end;
+    } else {
+      offset = wrapped ? end : 0;
+      if (offset + bytes > begin) return std::nullopt;
+    }
+  } else if (bytes > capacity_) {
+    return std::nullopt;
+  }
+  entries_.push_back({.unit = unit, .offset = offset, .bytes = bytes});
+  return offset;
+}
+
+UnitRing::Entry* UnitRing::Find(int unit) {
+  for (Entry& entry : entries_) {
+    if (entry.unit == unit && entry.state != State::kFailed) return &entry;
+  }
+  for (Entry& entry : entries_) {
+    if (entry.unit == unit && !entry.done) return &entry;
+  }
+  return nullptr;
+}
+
+void UnitRing::SkipBefore(const Entry* until) {
+  for (Entry& entry : entries_) {
+    if (&entry == until) return;
+    entry.done = true;
+  }
+}
+
+void UnitRing::Drop(int unit) {
+  Entry* entry = Find(unit);
+  CHECK(entry != nullptr && entry->state == State::kFailed) << "unit " << unit;
+  entry->done = true;
+}
+
+bool UnitRing::AnyExpected() const {
+  for (const Entry& entry : entries_) {
+    if (!entry.done || entry.state == State::kReading) return true;
+  }
+  return false;
+}
+
+}  // namespace tessera

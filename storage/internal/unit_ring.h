@@ -1,0 +1,62 @@
+// Where units lie between being read and being done with: a circular buffer, first in first out, of units of any size.
+//
+//   UnitRing ring(bytes);
+//   if (std::optional<int64_t> offset = ring.Place(unit, unit_bytes)) StartReading(*offset);   // else no room before something goes
+//   ring.Find(unit)->state = UnitRing::State::kReady;
+//   ...
+//   ring.Find(unit)->done = true;                                       // with no lease and no read its bytes are free
+//
+// Units go in the order they came: one that is done is kept until those before it are. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "absl/status/status.h"
+
+namespace tessera {
+
+class UnitRing {
+ public:
+  enum class State { kReading, kReady, kFailed };
+  struct Entry {
+    int unit;
+    int64_t offset;            // In the buffer.
+    int64_t bytes;
+    State state = State::kReading;
+    bool done = false;         // Was leased, or is not going to be: goes once nothing holds it.
+    int leases = 0;
+    int64_t begin_nanos = 0;   // When it was placed, for the timeline.
+    absl::Status status;       // Why it failed.
+    bool Held() const { return !done || leases > 0 || state == State::kReading; }
+  };
+
+  explicit UnitRing(int64_t capacity) : capacity_(capacity) {}
+
+  // The smallest capacity in which `together` bytes can be held while one unit more of `largest` is placed, wherever the next place is.
+  static int64_t CapacityFor(int64_t together, int64_t largest) { return together + largest; }
+
+  // Takes a place for a unit, if there is room. Never more than one unheld or unfinished entry of a unit.
+  // REQUIRES: bytes > 0, Find(unit) is null.
+  std::optional<int64_t> Place(int unit, int64_t bytes);
+
+  // The entry of a unit that is not done, or done and not gone; null if there is none. Valid until Place.
+  Entry* Find(int unit);
+  // Those that came before `entry` and were not leased will not be; all of them, if it is null.
+  void SkipBefore(const Entry* entry);
+  // Forgets a unit that failed. REQUIRES: there is such an entry.
+  void Drop(int unit);
+
+  // Whether anything is on its way or waiting to be leased.
+  bool AnyExpected() const;
+  int64_t capacity() const { return capacity_; }
+
+ private:
+  void Reclaim();
+
+  const int64_t capacity_;
+  std::deque<Entry> entries_;
+};
+
+}  // namespace tessera

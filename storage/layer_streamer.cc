@@ -1,0 +1,415 @@
+#include "tessera/storage/layer_streamer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/clock.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/storage/block_reader.h"
+#include "tessera/storage/internal/block_checker.h"
+#include "tessera/storage/internal/parts_reader.h"
+#include "tessera/storage/internal/unit_ring.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kUnitsAtOnce = 2;  // Given to the reader: while the last blocks of one are in flight, those of the next follow.
+constexpr auto kLook = std::chrono::milliseconds(50);  // How often one who waits looks for a cancellation.
+constexpr int kLooksBeforeStuck = 40;
+constexpr uint64_t kPartsIds = uint64_t{1} << 32;      // From here on they are those of parts; below, units.
+
+}  // namespace
+
+// What both threads see is under mutex_, but for what never changes after Start: file, options, places of pins.
+class LayerStreamer::Impl {
+ public:
+  Impl(const TsrReader& file, Options options)
+      : file_(file), options_(std::move(options)), ring_(options_.ring_bytes), checker_(file, options_.verify) {}
+  ~Impl();
+
+  absl::Status Start();
+  absl::Status AwaitPins();
+  int units() const { return file_.units(); }
+  absl::StatusOr<absl::Span<const std::byte>> Acquire(int unit);
+  absl::StatusOr<std::vector<absl::Span<const std::byte>>> AcquireParts(absl::Span<const UnitPart> parts);
+  void Release(int unit, const std::byte* place);
+  bool Pinned(int unit) const { return options_.pins.pinned[unit]; }
+  Stats stats() const;
+  const std::string& reason() const { return reason_; }
+
+ private:
+  absl::Status CheckOptions() const;
+  void PlacePins();
+  absl::Span<const std::byte> PinnedBytes(int unit) const { return {pin_places_[unit], static_cast<size_t>(file_.UnitBytes(unit))}; }
+  bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
+  std::byte* RingPlace(int64_t offset) { return buffer_.data() + options_.pins.bytes + offset; }
+  bool ReadNextIs(int unit) const { return !order_.empty() && order_[next_] == unit; }
+  void ReadFrom(int unit);
+
+  // Of the thread that reads.
+  void Read();
+  void StartReads();
+  bool StartPin();
+  bool StartNext();
+  void StartUnit(int unit, std::byte* place);
+  void Finish(const BlockReader::Finished& finished);
+  void FinishPin(int unit, const absl::Status& status);
+  void FinishStreamed(int unit, const absl::Status& status);
+
+  const TsrReader& file_;
+  const Options options_;
+  AlignedBuffer buffer_;                     // Pins, ring, parts.
+  std::vector<std::byte*> pin_places_;       // Of each unit; null: not pinned.
+  std::string reason_;
+  std::unique_ptr<BlockDevice> device_;
+  std::thread thread_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;             // For the thread that reads: there may be something to do.
+  std::condition_variable changed_;          // For those who wait for it.
+  bool stop_ = false;
+  absl::Status broken_;                      // Not OK: nothing can be read any more.
+  std::vector<int> order_;                   // Streamed units, as a pass reads them.
+  std::vector<int> position_;                // Of each unit in order_.
+  size_t next_ = 0;                          // In order_: the next to be read.
+  UnitRing ring_;
+  bool no_room_ = false;                     // For the next, when last looked.
+  std::vector<int> pins_;                    // Units to pin, in order.
+  size_t pins_started_ = 0, pins_finished_ = 0;
+  int64_t pinned_bytes_ = 0;                 // Of those that are there.
+  int units_reading_ = 0;
+  std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
+  bool parts_begun_ = false;
+  int parts_leased_ = 0;
+  std::optional<PartsReader> parts_;
+  Stats stats_;
+
+  BlockChecker checker_;                     // Both of the thread that reads alone: it uses them without the mutex.
+  std::optional<BlockReader> reader_;
+};
+
+LayerStreamer::Impl::~Impl() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status LayerStreamer::Impl::CheckOptions() const {
+  const auto count = static_cast<size_t>(units());
+  if (options_.pins.pinned.size() != count) {
+    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": pin plan: found ", options_.pins.pinned.size(), " units, expected ", count));
+  }
+  if (!options_.parts_only.empty() && options_.parts_only.size() != count) {
+    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": parts_only: found ", options_.parts_only.size(), " units, expected ", count));
+  }
+  int64_t largest = 0, pinned = 0;
+  for (int unit = 0; unit < units(); ++unit) {
+    if (Pinned(unit)) pinned += file_.StoredBytes(unit);
+    else if (options_.parts_only.empty() || !options_.parts_only[unit]) largest = std::max(largest, file_.StoredBytes(unit));
+  }
+  if (options_.ring_bytes < largest) {
+    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": ring: found ", options_.ring_bytes, " bytes, expected at least ", largest,
+                                                   ", the largest unit that is streamed"));
+  }
+  if (pinned != options_.pins.bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": pin plan: found ", options_.pins.bytes, " bytes, expected ", pinned));
+  }
+  return absl::OkStatus();
+}
+
+void LayerStreamer::Impl::PlacePins() {
+  pin_places_.assign(units(), nullptr);
+  position_.assign(units(), -1);
+  std::byte* place = buffer_.data();
+  for (int unit = 0; unit < units(); ++unit) {
+    if (Pinned(unit)) {
+      pins_.push_back(unit);
+      pin_places_[unit] = place;
+      place += file_.StoredBytes(unit);
+    } else if (options_.parts_only.empty() || !options_.parts_only[unit]) {
+      position_[unit] = static_cast<int>(order_.size());
+      order_.push_back(unit);
+      stats_.streamed_bytes += file_.StoredBytes(unit);
+    }
+  }
+}
+
+absl::Status LayerStreamer::Impl::Start() {
+  RETURN_IF_ERROR(CheckOptions());
+  static_assert(PartsReader::kBufferBytes <= kPartsBytes);
+  ASSIGN_OR_RETURN(int64_t bytes, CheckedAdd(options_.pins.bytes, AlignUp(options_.ring_bytes, AlignedBuffer::kAlignment)));
+  ASSIGN_OR_RETURN(bytes, CheckedAdd(bytes, PartsReader::kBufferBytes));
+  ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes));
+  PlacePins();
+  parts_.emplace(file_, checker_, buffer_.bytes().last(PartsReader::kBufferBytes));
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = buffer_.bytes()}));
+  reason_ = std::move(opened.reason);
+  device_ = options_.wrap_device == nullptr ? std::move(opened.device) : options_.wrap_device(std::move(opened.device));
+  stats_.pinned_bytes = options_.pins.bytes;
+  stats_.ring_bytes = options_.ring_bytes;
+  thread_ = std::thread([this] { Read(); });
+  return absl::OkStatus();
+}
+
+absl::Status LayerStreamer::Impl::AwaitPins() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (pins_finished_ < pins_.size() && broken_.ok()) {
+    if (Cancelled()) return absl::CancelledError("loading: cancelled");
+    changed_.wait_for(lock, kLook);
+    if (options_.progress == nullptr) continue;
+    const int64_t there = pinned_bytes_;
+    lock.unlock();
+    options_.progress(there, options_.pins.bytes);
+    lock.lock();
+  }
+  return broken_;
+}
+
+// The thread that reads. --------------------------------------------------------------------------------------------------------------
+
+void LayerStreamer::Impl::Read() {
+  BlockReader::Options options = {.block_bytes = kTsrBlockBytes,
+                                  .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); }};
+  reader_.emplace(*device_, std::move(options));
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop_) {
+    StartReads();
+    if (reader_->unfinished() == 0) {
+      wake_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    const int64_t begin = RealClock().NowNanos();
+    const std::optional<BlockReader::Finished> finished = reader_->Step();
+    const int64_t nanos = RealClock().NowNanos() - begin;
+    lock.lock();
+    stats_.read_nanos += nanos;
+    if (finished.has_value()) Finish(*finished);
+  }
+  lock.unlock();
+  reader_.reset();  // Waits for what is in flight.
+  device_.reset();
+}
+
+void LayerStreamer::Impl::StartReads() {
+  if (!parts_asked_.empty()) {
+    if (!parts_begun_) parts_->Begin(parts_asked_);
+    parts_begun_ = true;
+    parts_->Start(*reader_, kPartsIds);
+  }
+  while (units_reading_ < kUnitsAtOnce && (StartPin() || StartNext())) {}
+}
+
+bool LayerStreamer::Impl::StartPin() {
+  if (pins_started_ == pins_.size() || !broken_.ok()) return false;
+  const int unit = pins_[pins_started_++];
+  StartUnit(unit, pin_places_[unit]);
+  return true;
+}
+
+bool LayerStreamer::Impl::StartNext() {
+  if (order_.empty() || !broken_.ok()) return false;
+  const int unit = order_[next_];
+  if (ring_.Find(unit) != nullptr) return false;  // All of the cycle is in the ring.
+  const std::optional<int64_t> offset = ring_.Place(unit, file_.StoredBytes(unit));
+  no_room_ = !offset.has_value();
+  if (no_room_) return false;
+  if (options_.timeline != nullptr) ring_.Find(unit)->begin_nanos = options_.timeline->Now();
+  StartUnit(unit, RingPlace(*offset));
+  if (++next_ == order_.size()) {
+    next_ = 0;
+    broken_.Update(device_->CheckUnchanged());
+  }
+  return true;
+}
+
+void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
+  ++units_reading_;
+  reader_->Start({.offset = file_.UnitOffset(unit),
+                  .out = absl::MakeSpan(place, file_.StoredBytes(unit)),
+                  .id = static_cast<uint64_t>(unit)});
+}
+
+void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
+  if (finished.id >= kPartsIds) {
+    parts_->Finish(static_cast<int64_t>(finished.id - kPartsIds), finished.status);
+    if (parts_->done()) parts_asked_.clear();
+  } else {
+    --units_reading_;
+    const int unit = static_cast<int>(finished.id);
+    absl::Status status = finished.status;
+    if (!status.ok()) status = absl::Status(status.code(), absl::StrCat("unit ", unit, ": ", status.message()));
+    if (Pinned(unit)) FinishPin(unit, status);
+    else FinishStreamed(unit, status);
+  }
+  const BlockReader::Counters& counters = reader_->counters();
+  stats_.bytes_read = counters.bytes;
+  stats_.retries = counters.short_reads + counters.interruptions + counters.io_errors + counters.mismatches;
+  changed_.notify_all();
+}
+
+void LayerStreamer::Impl::FinishPin(int unit, const absl::Status& status) {
+  ++pins_finished_;
+  pinned_bytes_ += file_.StoredBytes(unit);
+  broken_.Update(status);
+}
+
+void LayerStreamer::Impl::FinishStreamed(int unit, const absl::Status& status) {
+  UnitRing::Entry* entry = ring_.Find(unit);
+  CHECK(entry != nullptr && entry->state == UnitRing::State::kReading) << "unit " << unit;
+  entry->state = status.ok() ? UnitRing::State::kReady : UnitRing::State::kFailed;
+  entry->status = status;
+  if (options_.timeline != nullptr) {
+    options_.timeline->Record({Zone::kRead, Resource::kFlash, unit, entry->begin_nanos, options_.timeline->Now()});
+  }
+}
+
+// The thread that acquires. -----------------------------------------------------------------------------------------------------------
+
+// Nothing that is in the ring is wanted; the next unit to be read is `unit`.
+void LayerStreamer::Impl::ReadFrom(int unit) {
+  if (!ReadNextIs(unit)) ++stats_.out_of_order;
+  next_ = position_[unit];
+  ring_.SkipBefore(nullptr);
+  wake_.notify_one();
+}
+
+absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::Acquire(int unit) {
+  CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
+  if (Pinned(unit)) return PinnedBytes(unit);
+  CHECK_GE(position_[unit], 0) << "unit " << unit << " is leased in parts only";
+  std::unique_lock<std::mutex> lock(mutex_);
+  int64_t waiting_since = 0;
+  const auto waited = [&] { if (waiting_since != 0) stats_.stall_nanos += RealClock().NowNanos() - waiting_since; };
+  for (int looks = 0;; ) {
+    UnitRing::Entry* const entry = ring_.Find(unit);
+    if (entry == nullptr) {
+      if (!broken_.ok()) return broken_;
+      ReadFrom(unit);
+    } else {
+      ring_.SkipBefore(entry);
+      if (entry->state == UnitRing::State::kReady) {
+        entry->done = true;
+        ++entry->leases;
+        waited();
+        wake_.notify_one();
+        return absl::MakeConstSpan(RingPlace(entry->offset), file_.UnitBytes(unit));
+      }
+      if (entry->state == UnitRing::State::kFailed) {
+        absl::Status status = entry->status;
+        ring_.Drop(unit);
+        waited();
+        return status;
+      }
+      entry->done = false;
+    }
+    if (waiting_since == 0) waiting_since = RealClock().NowNanos();
+    const bool looked = changed_.wait_for(lock, kLook) == std::cv_status::timeout;
+    if (Cancelled()) {
+      waited();
+      return absl::CancelledError("pass: cancelled");
+    }
+    if (looked && no_room_ && units_reading_ == 0 && ++looks == kLooksBeforeStuck) {
+      return absl::ResourceExhaustedError(absl::StrCat(file_.path(), ": unit ", unit, ": found no room for ", file_.StoredBytes(unit),
+                                                       " bytes beside the units that are leased, in a ring of ", ring_.capacity()));
+    }
+  }
+}
+
+absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::AcquireParts(absl::Span<const UnitPart> parts) {
+  std::vector<UnitPart> to_read;
+  for (const UnitPart& part : parts) {
+    CHECK(part.unit >= 0 && part.unit < units()) << "unit " << part.unit << " of " << units();
+    if (!Pinned(part.unit)) to_read.push_back(part);
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!to_read.empty()) {
+    CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";
+    RETURN_IF_ERROR(broken_);
+    const int64_t begin = RealClock().NowNanos();
+    parts_asked_ = std::move(to_read);
+    parts_begun_ = false;
+    wake_.notify_one();
+    changed_.wait(lock, [&] { return parts_asked_.empty(); });
+    stats_.stall_nanos += RealClock().NowNanos() - begin;
+    RETURN_IF_ERROR(parts_->status());
+    if (Cancelled()) return absl::CancelledError("pass: cancelled");
+  }
+  std::vector<absl::Span<const std::byte>> places;
+  size_t read = 0;
+  for (const UnitPart& part : parts) {
+    places.push_back(Pinned(part.unit) ? PinnedBytes(part.unit).subspan(part.offset, part.bytes) : parts_->Bytes(read++));
+  }
+  parts_leased_ += static_cast<int>(read);
+  return places;
+}
+
+void LayerStreamer::Impl::Release(int unit, const std::byte* place) {
+  if (Pinned(unit)) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (parts_->Owns(place)) {
+    --parts_leased_;
+    return;
+  }
+  UnitRing::Entry* entry = ring_.Find(unit);
+  CHECK(entry != nullptr && entry->leases > 0) << "unit " << unit << " is not leased";
+  if (--entry->leases == 0) wake_.notify_one();
+}
+
+LayerStreamer::Stats LayerStreamer::Impl::stats() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+// ------------------------------------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<VerifyPolicy> ParseVerifyPolicy(absl::string_view name) {
+  if (name == "first") return VerifyPolicy::kFirst;
+  if (name == "always") return VerifyPolicy::kAlways;
+  if (name == "never") return VerifyPolicy::kNever;
+  return absl::InvalidArgumentError(absl::StrCat("--verify: found \"", name, "\", expected first, always or never"));
+}
+
+int64_t LayerStreamer::RingBytesFor(int64_t together, int64_t largest) { return UnitRing::CapacityFor(together, largest); }
+
+LayerStreamer::LayerStreamer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LayerStreamer::~LayerStreamer() = default;
+
+absl::StatusOr<std::unique_ptr<LayerStreamer>> LayerStreamer::Open(const TsrReader& file, Options options) {
+  auto impl = std::make_unique<Impl>(file, std::move(options));
+  RETURN_IF_ERROR(impl->Start());
+  RETURN_IF_ERROR(impl->AwaitPins());
+  return std::unique_ptr<LayerStreamer>(new LayerStreamer(std::move(impl)));
+}
+
+int LayerStreamer::units() const { return impl_->units(); }
+LayerStreamer::Stats LayerStreamer::stats() const { return impl_->stats(); }
+const std::string& LayerStreamer::device_reason() const { return impl_->reason(); }
+
+absl::StatusOr<WeightLease> LayerStreamer::Acquire(int unit) {
+  ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, impl_->Acquire(unit));
+  return WeightLease(this, unit, bytes, impl_->Pinned(unit));
+}
+
+absl::StatusOr<std::vector<WeightLease>> LayerStreamer::AcquireParts(absl::Span<const UnitPart> parts) {
+  ASSIGN_OR_RETURN(const std::vector<absl::Span<const std::byte>> places, impl_->AcquireParts(parts));
+  std::vector<WeightLease> leases;
+  leases.reserve(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) leases.emplace_back(this, parts[i].unit, places[i], impl_->Pinned(parts[i].unit));
+  return leases;
+}
+
+void LayerStreamer::Release(int unit, absl::Span<const std::byte> bytes) { impl_->Release(unit, bytes.data()); }
+
+}  // namespace tessera

@@ -1,0 +1,74 @@
+#include "tessera/storage/pin_plan.h"
+
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/checked_math.h"
+
+namespace tessera {
+namespace {
+
+struct Named { absl::string_view name; PinPolicy policy; };
+constexpr Named kPolicies[] = {
+    {"auto", PinPolicy::kSpread}, {"spread", PinPolicy::kSpread}, {"prefix", PinPolicy::kPrefix}, {"none", PinPolicy::kNone}};
+
+// Pins units as long as the budget lasts.
+class Pinner {
+ public:
+  Pinner(absl::Span<const int64_t> unit_bytes, int64_t budget) : unit_bytes_(unit_bytes), budget_(budget) {
+    plan_.pinned.resize(unit_bytes.size());
+  }
+
+  int64_t Bytes(size_t unit) const { return AlignUp(unit_bytes_[unit], AlignedBuffer::kAlignment); }
+
+  bool Pin(size_t unit) {
+    if (plan_.pinned[unit] || Bytes(unit) > budget_ - plan_.bytes) return false;
+    plan_.pinned[unit] = true;
+    plan_.bytes += Bytes(unit);
+    return true;
+  }
+
+  // What is left when nothing larger fits.
+  void PinWhatFits() {
+    for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) Pin(unit);
+  }
+
+  // As Bresenham draws a line: each unit adds its share of the budget to what is owed, and is pinned once most of it is.
+  void Spread(int64_t total) {
+    const double share = static_cast<double>(budget_) / static_cast<double>(total);
+    double owed = 0;
+    for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) {
+      owed += share * static_cast<double>(Bytes(unit));
+      if (owed >= 0.5 * static_cast<double>(Bytes(unit)) && Pin(unit)) owed -= static_cast<double>(Bytes(unit));
+    }
+  }
+
+  PinPlan Take() { return std::move(plan_); }
+
+ private:
+  const absl::Span<const int64_t> unit_bytes_;
+  const int64_t budget_;
+  PinPlan plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name) {
+  for (const Named& named : kPolicies) {
+    if (named.name == name) return named.policy;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--pin: found \"", name, "\", expected auto, spread, prefix or none"));
+}
+
+PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy) {
+  Pinner pinner(unit_bytes, budget);
+  if (policy == PinPolicy::kNone) return pinner.Take();
+  int64_t total = 0;
+  for (size_t unit = 0; unit < unit_bytes.size(); ++unit) total += pinner.Bytes(unit);
+  if (policy == PinPolicy::kSpread && total > budget) pinner.Spread(total);
+  pinner.PinWhatFits();
+  return pinner.Take();
+}
+
+}  // namespace tessera
