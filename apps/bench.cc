@@ -37,7 +37,7 @@ AppInfo Info() {
           .groups = {{"Measurement",
                       {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "thread_figures", "roofline",
                        "rows", "products", "memory"}},
-                     ModelFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
+                     ModelFlags(), StreamingFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
 struct Result {
@@ -231,7 +231,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const int context, ContextFor(benchmark));
   if (options.context == 0) options.context = context;
   if (FLAGS_thread_figures) options.threads = kThreadFigureCpus;
-  if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
   Result result = {.model = options.model_path};
   ASSIGN_OR_RETURN(result.threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));

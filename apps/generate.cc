@@ -32,7 +32,7 @@ AppInfo Info() {
                        "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
                      sampling,
-                     ModelFlags(),
+                     ModelFlags(), StreamingFlags(),
                      {"Output", {"json", "jsonl"}}}};
 }
 
@@ -206,7 +206,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());

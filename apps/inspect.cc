@@ -55,8 +55,9 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
-  RETURN_IF_ERROR(CheckNotBoth("verify", FLAGS_verify, "graph", FLAGS_graph));
-  if (FLAGS_verify) return Verify(path, threads);
+  const bool verify = FLAGS_verify == "always";
+  RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
+  if (verify) return Verify(path, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   if (FLAGS_graph) return ShowGraphs(*file, compute_path);
   if (const TsrReader* packed = file->packed()) {

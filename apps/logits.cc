@@ -23,7 +23,7 @@ AppInfo Info() {
                      "sum of all their exponentials. BOS is added where the model asks for it.",
           .examples = {"tessera_logits --prompt \"The capital of France is\" --top 5",
                        "tessera_logits --jsonl --top 20 < requests   # {\"id\": \"a\", \"tokens\": [1, 2]}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, ModelFlags(), {"Output", {"top", "json", "jsonl"}}}};
+          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, ModelFlags(), StreamingFlags(), {"Output", {"top", "json", "jsonl"}}}};
 }
 
 void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
@@ -92,8 +92,9 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
-  ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  if (FLAGS_dry_run) return ShowLoadPlan(options, Session::kLogitRows + 1);
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  options.logit_rows = Session::kLogitRows + 1;
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
   if (!FLAGS_jsonl) {
     ASSIGN_OR_RETURN(text, ReadPrompt());

@@ -24,7 +24,7 @@ AppInfo Info() {
                      "from an empty cache; a window's first token is not scored.",
           .examples = {"tessera_perplexity --prompt_file article.txt", "tessera_perplexity --window 512 --max_windows 0 < book.txt",
                        "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows"}}, ModelFlags(), {"Output", {"json", "jsonl"}}}};
+          .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows"}}, ModelFlags(), StreamingFlags(), {"Output", {"json", "jsonl"}}}};
 }
 
 struct Score {
@@ -114,12 +114,13 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  options.logit_rows = Session::kLogitRows + 1;
   if (options.context == 0) options.context = FLAGS_window;  // No more is needed, and the cache stays small.
   if (options.context < FLAGS_window) {
     return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
                                                    ", the context (--context)"));
   }
-  if (FLAGS_dry_run) return ShowLoadPlan(options, Session::kLogitRows + 1);
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
   if (!FLAGS_jsonl) {
     ASSIGN_OR_RETURN(text, ReadPrompt());

@@ -1,14 +1,18 @@
-// The most physical memory this process has had at once: the number a memory budget is checked against.
+// Physical memory of this process: the most it has had at once, and what is its own now.
 //
 //   LOG(INFO) << "peak memory " << FormatByteSize(PeakMemoryBytes());
+//   const int64_t left = budget - OwnMemoryBytes();
 //
-// Pages of mapped files count while they are in memory. Thread-safe.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
 
 namespace tessera {
 
-int64_t PeakMemoryBytes();  // 0 if the system does not say.
+// Pages of mapped files count while they are in memory. 0 if the system does not say.
+int64_t PeakMemoryBytes();
+// Without the pages of mapped files (code, libraries), which are shared with others and can be read again. 0 if the system does not say.
+int64_t OwnMemoryBytes();
 
 }  // namespace tessera

@@ -7,10 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
+#include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
+#include "tessera/storage/flash_profile.h"
+#include "tessera/storage/throttled_device.h"
 
 namespace tessera {
 namespace {
@@ -18,6 +22,7 @@ namespace {
 constexpr int kMostContext = 1 << 24;
 constexpr int kRowStep = 32;
 constexpr int kLeastRows = 64;  // With fewer a prompt would take notably longer: then its scratch is what it is.
+constexpr int64_t kReserve = int64_t{8} << 20;
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
@@ -139,10 +144,62 @@ absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& sourc
 absl::Status Engine::LoadWeights() {
   CHECK(source_ == nullptr) << "LoadWeights: called a second time";
   TimelineScope scope(options_.timeline, Zone::kLoad, 0);
-  ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
+  RETURN_IF_ERROR(OpenSource());
   ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));
   ASSIGN_OR_RETURN(forward_, MakeForward(*source_, *device_));
   return absl::OkStatus();
+}
+
+absl::Status Engine::OpenSource() {
+  if (options_.memory_budget == 0) {
+    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(BudgetPlan plan, PlanBudget());
+  if (file_->packed() == nullptr) {
+    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
+    return absl::OkStatus();
+  }
+  LayerStreamer::Options options;
+  if (!options_.flash.empty()) {
+    ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options_.flash));
+    options.wrap_device = [flash](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+      return std::make_unique<ThrottledDevice>(std::move(device), flash);
+    };
+  }
+  options.pins = std::move(plan.weights.pins);
+  options.parts_only = std::move(plan.weights.parts_only);
+  options.ring_bytes = plan.weights.ring_bytes;
+  options.verify = options_.verify;
+  options.io = options_.io;
+  options.timeline = options_.timeline;
+  options.cancel = options_.cancel;
+  ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> streamer, LayerStreamer::Open(*file_->packed(), std::move(options)));
+  streamer_ = streamer.get();
+  source_ = std::move(streamer);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BudgetPlan> Engine::PlanBudget() const {
+  BudgetPlan plan = {.budget = options_.memory_budget, .process = OwnMemoryBytes(), .reserve = kReserve};
+  plan.logits = int64_t{options_.logit_rows} * config_.vocabulary * static_cast<int64_t>(sizeof(float));
+  ASSIGN_OR_RETURN(plan.memory, PlanMemory());
+  plan.memory.weights = 0;
+  const WeightNeeds needs = WeightNeedsOf(config_, layout_);
+  const bool packed = file_->packed() != nullptr;
+  plan.least = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
+  if (plan.budget != 0 && plan.budget < plan.least) {
+    const std::string found = absl::StrCat("--memory_budget: found ", FormatByteSize(plan.budget), ", expected at least ",
+                                           FormatByteSize(plan.least), ", of which keys and values for ", context_,
+                                           " tokens (--context) take ", FormatByteSize(plan.memory.cache));
+    if (packed) return absl::ResourceExhaustedError(found);
+    return absl::ResourceExhaustedError(absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
+  }
+  const int64_t all = needs.total_bytes + LayerStreamer::kPartsBytes;
+  ASSIGN_OR_RETURN(plan.weights, PlanWeights(needs, plan.budget == 0 ? all : std::max(plan.budget - plan.Total(), all * !packed),
+                                             plan.budget == 0 ? PinPolicy::kSpread : options_.pin));
+  plan.memory.weights = packed && plan.budget != 0 ? plan.weights.bytes : needs.total_bytes;
+  return plan;
 }
 
 absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
@@ -159,7 +216,8 @@ absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
 
 EngineMemory Engine::memory() const {
   CHECK(source_ != nullptr) << "memory: the weights are not loaded";
-  return {.weights = layout_.TotalBytes(),
+  const LayerStreamer::Stats streamed = streamer_ != nullptr ? streamer_->stats() : LayerStreamer::Stats();
+  return {.weights = streamer_ == nullptr ? layout_.TotalBytes() : streamed.pinned_bytes + streamed.ring_bytes + LayerStreamer::kPartsBytes,
           .cache = cache_->bytes(),
           .graphs = device_->ScratchBytes(context_),
           .hidden_states = forward_->scratch_bytes()};

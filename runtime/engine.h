@@ -27,6 +27,8 @@
 #include "tessera/model/tokenizer.h"
 #include "tessera/model/weights.h"
 #include "tessera/npu/device.h"
+#include "tessera/runtime/weight_plan.h"
+#include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
 
@@ -53,6 +55,14 @@ struct EngineOptions {
   // Layers with a sliding window have room for so many sessions at once: for each the window and the rows of a pass, not the context.
   // All sessions share it, so many short ones take no more than few long ones; an Append that finds no room there is ResourceExhausted.
   int sessions = 1;
+  int logit_rows = 1;                // Rows of logits that are held at once: kLogitRows more for AppendEach. For memory plans alone.
+  // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
+  // is larger is streamed from its file, in every pass as far as it is not pinned.
+  int64_t memory_budget = 0;
+  PinPolicy pin = PinPolicy::kSpread;
+  IoKind io = IoKind::kAuto;
+  VerifyPolicy verify = VerifyPolicy::kFirst;
+  std::string flash;                 // Reads are no faster than this flash: a name or file for LoadFlashProfile. Empty: as they are.
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.
@@ -71,11 +81,23 @@ absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& c
 // Where an engine's memory goes, in bytes, once a pass has had all its rows and the context is full. Besides, there are the
 // program, the tokenizer and the file's metadata, and for each session a row of logits.
 struct EngineMemory {
-  int64_t weights = 0;        // As the path has them.
+  int64_t weights = 0;        // As the path has them: all, or pins and ring where they are streamed.
   int64_t cache = 0;          // Keys and values.
   int64_t graphs = 0;         // What the device computes in.
   int64_t hidden_states = 0;  // Between blocks.
   int64_t Total() const { return weights + cache + graphs + hidden_states; }
+};
+
+// How a memory budget is spent.
+struct BudgetPlan {
+  int64_t budget = 0;         // 0: there is none.
+  int64_t least = 0;          // The smallest budget that works.
+  int64_t process = 0;        // What the process had when this was planned: tokenizer, metadata, the program's own.
+  int64_t logits = 0;
+  int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
+  EngineMemory memory;        // With the weights' share.
+  WeightPlan weights;
+  int64_t Total() const { return process + logits + reserve + memory.Total(); }
 };
 
 class Session;
@@ -93,6 +115,11 @@ class Engine {
   absl::StatusOr<EngineMemory> PlanMemory() const;
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
+  // How the weights share what a budget leaves for them; all pinned, without one. Of a model that cannot be streamed, the least budget
+  // is that of all its weights. ResourceExhausted (found, expected) if the budget is too small; InvalidArgument if only packing would help.
+  absl::StatusOr<BudgetPlan> PlanBudget() const;
+  // Null if all weights are in memory without a budget.
+  const LayerStreamer* streamer() const { return streamer_; }
 
   const EngineOptions& options() const { return options_; }
   const ModelFile& model_file() const { return *file_; }
@@ -127,6 +154,7 @@ class Engine {
   absl::Status ChooseRows();
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
+  absl::Status OpenSource();
 
   EngineOptions options_;
   int context_ = 0;
@@ -139,6 +167,7 @@ class Engine {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<WeightSource> source_;
+  const LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Forward> forward_;
 };

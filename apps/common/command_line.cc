@@ -78,6 +78,8 @@ class Parser {
       if (parts.size() == 2) {
         if (negated) return FlagError("no" + name, "a value", "none");
         value = parts[1];
+      } else if (const std::string alone = DescribeFlag(name).alone; !alone.empty()) {
+        value = alone;
       } else if (!IsSwitch(name)) {
         if (++i == arguments.size()) return FlagError(name, "no value", "one");
         value = arguments[i];

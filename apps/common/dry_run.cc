@@ -122,7 +122,7 @@ std::string PlanJson(const LoadPlan& plan) {
 
 }  // namespace
 
-absl::Status ShowLoadPlan(const EngineOptions& options, int logit_rows) {
+absl::Status ShowLoadPlan(const EngineOptions& options) {
   const int64_t before = PeakMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   LoadPlan plan = {.engine = *engine, .program_bytes = before, .tokenizer_bytes = PeakMemoryBytes() - before};
@@ -131,7 +131,7 @@ absl::Status ShowLoadPlan(const EngineOptions& options, int logit_rows) {
   const bool reference = options.path == ComputePath::kReference;
   plan.path = reference ? "reference" : "fast";
   plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
-  plan.logits_bytes = int64_t{logit_rows} * engine->config().vocabulary * static_cast<int64_t>(sizeof(float));
+  plan.logits_bytes = int64_t{options.logit_rows} * engine->config().vocabulary * static_cast<int64_t>(sizeof(float));
   return WriteOutput(FLAGS_json ? PlanJson(plan) : PlanText(plan));
 }
 

@@ -1,6 +1,6 @@
 // --dry_run: what a run would load and how much memory it would take, worked out without reading weights.
 //
-//   if (FLAGS_dry_run) return ShowLoadPlan(options, /*logit_rows=*/1);
+//   if (FLAGS_dry_run) return ShowLoadPlan(options);
 //
 // The total is the most memory the process will have, once a pass has had all its rows and the context is full; shorter texts take
 // less. Program and tokenizer are measured here, since here they are as they will be. An object with --json. Errors are those of
@@ -12,7 +12,6 @@
 
 namespace tessera {
 
-// logit_rows: rows of logits that the program holds at once.
-absl::Status ShowLoadPlan(const EngineOptions& options, int logit_rows);
+absl::Status ShowLoadPlan(const EngineOptions& options);
 
 }  // namespace tessera

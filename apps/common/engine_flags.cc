@@ -13,6 +13,7 @@
 #include "tessera/apps/common/flags.h"
 #include "tessera/apps/common/interrupt.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
@@ -32,6 +33,20 @@ std::string CacheFolder() {
   if (cache != nullptr && *cache != '\0') return cache;
   const char* home = std::getenv("HOME");
   return absl::StrCat(home == nullptr ? "" : home, "/.cache/tessera");
+}
+
+absl::Status ReadStreamingFlags(EngineOptions& options) {
+  if (!FLAGS_memory_budget.empty()) {
+    const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
+    RETURN_IF_ERROR(ForFlag("memory_budget", budget.status()));
+    RETURN_IF_ERROR(CheckFlagRange("memory_budget", *budget, 1, std::numeric_limits<int64_t>::max()));
+    options.memory_budget = *budget;
+  }
+  ASSIGN_OR_RETURN(options.pin, ParsePinPolicy(FLAGS_pin));
+  ASSIGN_OR_RETURN(options.io, ParseIoKind(FLAGS_io));
+  ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
+  options.flash = FLAGS_flash;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -61,6 +76,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   options.path = *path;
   options.kernels = FLAGS_kernels;
   options.kv_format = *kv_format;
+  RETURN_IF_ERROR(ReadStreamingFlags(options));
   options.timeline = timeline;
   options.cancel = &CancelRequested();
   return options;

@@ -8,6 +8,12 @@ DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model'
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Keys and values in f16, or in q8: 8 bits, half the memory.");
+DEFINE_string(memory_budget, "", "SIZE|Most memory to take, as 500MiB; a packed model that is larger is streamed from its file.");
+DEFINE_string(pin, "auto", "NAME|What stays in memory of a streamed model: spread (auto), prefix or none.");
+DEFINE_string(io, "auto", "NAME|How a streamed model is read: io_uring, pread, buffered, or what works (auto).");
+DEFINE_string(verify, "first", "WHEN?always|Compare what is read of a packed model with its checksums: the first time, always or "
+              "never. tessera_inspect: check all of the file.");
+DEFINE_string(flash, "", "NAME|Read a streamed model no faster than this flash: ufs3.1, ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
@@ -35,7 +41,6 @@ DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.")
 DEFINE_int32(window, 512, "TOKENS|Tokens of a window, each computed from an empty cache.");
 DEFINE_int32(max_windows, 4, "N|Windows to take from a text; 0: all.");
 DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers and their places, weights and units.");
-DEFINE_bool(verify, false, "|Check every size, shape and number of the file; exit code 1 if any is wrong.");
 DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; 0: do not.");
 DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; 0: do not.");
 DEFINE_int32(depth, 0, "N|Tokens that are in the cache before.");
@@ -56,6 +61,8 @@ DEFINE_string(out, "", "FILE|Where to write.");
 namespace tessera {
 
 FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "trace", "dry_run"}}; }
+
+FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};

@@ -19,6 +19,11 @@ DECLARE_int32(context);
 DECLARE_string(path);
 DECLARE_string(kernels);
 DECLARE_string(kv_format);
+DECLARE_string(memory_budget);
+DECLARE_string(pin);
+DECLARE_string(io);
+DECLARE_string(verify);
+DECLARE_string(flash);
 DECLARE_string(trace);
 DECLARE_bool(dry_run);
 // Sampling.
@@ -46,7 +51,6 @@ DECLARE_int32(top);
 DECLARE_int32(window);
 DECLARE_int32(max_windows);
 DECLARE_bool(graph);
-DECLARE_bool(verify);
 DECLARE_int32(prompt_tokens);
 DECLARE_int32(generate_tokens);
 DECLARE_int32(depth);
@@ -73,6 +77,7 @@ struct FlagGroup {
 };
 
 FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
+FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

@@ -50,7 +50,8 @@ std::string HelpLine(const std::string& left, absl::string_view text) {
 }
 
 std::string FlagLine(const FlagDescription& flag) {
-  const std::string left = absl::StrCat("--", flag.name, flag.placeholder.empty() ? "" : "=", flag.placeholder);
+  const std::string value = flag.placeholder.empty() ? "" : absl::StrCat("=", flag.placeholder);
+  const std::string left = absl::StrCat("--", flag.name, flag.alone.empty() ? value : absl::StrCat("[", value, "]"));
   const bool shows_default = flag.type != "bool" && !flag.default_value.empty();
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
 }
@@ -84,8 +85,9 @@ FlagDescription DescribeFlag(const std::string& name) {
     if (flag.name == name) return flag;
   }
   const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
-  const size_t bar = flag.description.rfind('|');
-  return {name, flag.type, flag.description.substr(0, bar), ShortDefault(flag), flag.description.substr(bar + 1)};
+  const std::vector<std::string> parts = absl::StrSplit(flag.description, absl::MaxSplits('|', 1));
+  const std::vector<std::string> value = absl::StrSplit(parts[0], absl::MaxSplits('?', 1));  // "WHEN?always": alone, it is always.
+  return {name, flag.type, value[0], ShortDefault(flag), parts[1], value.size() == 2 ? value[1] : ""};
 }
 
 std::string HelpText(const AppInfo& info) {

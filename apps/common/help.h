@@ -19,6 +19,7 @@ struct FlagDescription {
   std::string placeholder;     // Stands for the value; empty for a switch. "TEXT" may be empty, all others not.
   std::string default_value;   // As text; empty: none.
   std::string help;
+  std::string alone = {};      // What it is without a value; empty: it must have one, or is a switch.
 };
 
 // Those that every program has: --help, --version and where else flags are read from.

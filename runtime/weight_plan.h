@@ -1,0 +1,45 @@
+// Shares out the memory there is for weights: the units that stay, and the ring through which the others are streamed.
+//
+//   const WeightNeeds needs = WeightNeedsOf(config, layout);
+//   ASSIGN_OR_RETURN(const WeightPlan plan, PlanWeights(needs, /*bytes=*/512 << 20, PinPolicy::kSpread));
+//   if (plan.streamed_bytes > 0) ...                       // so much is read in each pass
+//
+// The ring comes first: a block of the model leases all its units at once. What is left is for pins, until so much of the model is
+// pinned that the ring could no longer hide reading anyway. Units of an embedding table that is not the head, too, are pinned last:
+// a token needs one panel of them. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/config.h"
+#include "tessera/model/weights.h"
+#include "tessera/storage/pin_plan.h"
+
+namespace tessera {
+
+// What streaming a model takes.
+struct WeightNeeds {
+  std::vector<int64_t> unit_bytes;         // Whole pages.
+  std::vector<bool> parts_only;            // Units of which a pass reads no more than some rows.
+  std::vector<std::vector<int>> blocks;    // Units that are leased at once: of each layer, of each part of the head.
+  int64_t total_bytes = 0;
+};
+WeightNeeds WeightNeedsOf(const ModelConfig& config, const WeightLayout& layout);
+
+struct WeightPlan {
+  PinPlan pins;
+  std::vector<bool> parts_only;
+  int64_t ring_bytes = 0;                  // 0: nothing is streamed.
+  int64_t streamed_bytes = 0;              // Of a pass.
+  int64_t bytes = 0;                       // In memory: pins, ring, and where parts of units are read.
+};
+
+// The least that PlanWeights can do with.
+int64_t LeastWeightBytes(const WeightNeeds& needs);
+
+// ResourceExhausted (found, expected) if `bytes` are fewer than that.
+absl::StatusOr<WeightPlan> PlanWeights(const WeightNeeds& needs, int64_t bytes, PinPolicy policy);
+
+}  // namespace tessera
