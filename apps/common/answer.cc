@@ -38,6 +38,16 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
 }
 
 absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  if (engine_->streamer() == nullptr) return RunTimed(prompt, options);
+  const StreamingFigures before = StreamingFigures::Of(*engine_->streamer());
+  absl::StatusOr<Generation> result = RunTimed(prompt, options);
+  const StreamingFigures taken = StreamingFigures::Of(*engine_->streamer()).Since(before);
+  if (totals_.streaming.has_value()) totals_.streaming->Add(taken);
+  else totals_.streaming = taken;
+  return result;
+}
+
+absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
   const double begin = SecondsSinceStart();
   const absl::Status appended = AppendPrompt(prompt);
@@ -61,6 +71,9 @@ std::string SummaryLine(const Timings& timings) {
                                      PerSecond(timings.prompt_tokens, timings.prompt_seconds), timings.output_tokens,
                                      PerSecond(timings.output_tokens, timings.generation_seconds));
   if (timings.first_token_seconds >= 0) absl::StrAppendFormat(&line, " | first token after %.2f s", timings.first_token_seconds);
+  if (timings.streaming.has_value()) {
+    absl::StrAppend(&line, " | ", StreamingLine(*timings.streaming, timings.prompt_seconds + timings.generation_seconds));
+  }
   return absl::StrCat(line, " | peak memory ", FormatByteSize(PeakMemoryBytes()));
 }
 
@@ -74,6 +87,9 @@ void WriteTimings(JsonWriter& json, const Timings& timings) {
   json.Key("generation_tokens_per_second").Double(PerSecond(timings.output_tokens, timings.generation_seconds), 6);
   json.Key("first_token_seconds");
   if (timings.first_token_seconds < 0) json.Null(); else json.Double(timings.first_token_seconds, 6);
+  if (timings.streaming.has_value()) {
+    WriteStreaming(json.Key("streaming"), *timings.streaming, timings.prompt_seconds + timings.generation_seconds);
+  }
   json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
   json.EndObject();
 }

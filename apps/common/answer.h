@@ -9,10 +9,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/common/streaming_report.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/model/sampler.h"
 #include "tessera/runtime/decode_loop.h"
@@ -25,6 +27,7 @@ struct Timings {
   double prompt_seconds = 0;
   int64_t output_tokens = 0;
   double generation_seconds = 0;
+  std::optional<StreamingFigures> streaming;  // If weights are streamed.
   double first_token_seconds = -1;  // From the program's start to the first text of the first answer; below 0: there was none.
 };
 
@@ -50,6 +53,7 @@ class Answerer {
   Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session)
       : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)) {}
 
+  absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt);
 
   Engine* engine_;

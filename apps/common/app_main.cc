@@ -1,5 +1,6 @@
 #include "tessera/apps/common/app_main.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ void OccupyStandardFiles() {
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
   FLAGS_logtostderr = true;
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
   google::InitGoogleLogging(info.name.c_str());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
