@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/common/answer.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/budget_report.h"
 #include "tessera/apps/common/conversation.h"
 #include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
@@ -211,7 +212,7 @@ absl::Status Run() {
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, OpenEngine(options));
   return trace.Finish(RunWith(*engine, prompt));
 }
 

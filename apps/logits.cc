@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/budget_report.h"
 #include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/input.h"
@@ -99,7 +100,7 @@ absl::Status Run() {
   if (!FLAGS_jsonl) {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, OpenEngine(options));
   return trace.Finish(FLAGS_jsonl ? AnswerRequests(*engine) : ShowText(*engine, text));
 }
 

@@ -23,6 +23,7 @@ constexpr int kMostContext = 1 << 24;
 constexpr int kRowStep = 32;
 constexpr int kLeastRows = 64;  // With fewer a prompt would take notably longer: then its scratch is what it is.
 constexpr int64_t kReserve = int64_t{8} << 20;
+constexpr int64_t kLeastStep = int64_t{1} << 20;  // So that the least budget is what a message says it is.
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
@@ -98,7 +99,9 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
-  return ChooseRows();
+  RETURN_IF_ERROR(ChooseRows());
+  process_bytes_ = OwnMemoryBytes();
+  return absl::OkStatus();
 }
 
 void Engine::FollowCpus() {
@@ -155,7 +158,7 @@ absl::Status Engine::OpenSource() {
     ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(BudgetPlan plan, PlanBudget());
+  ASSIGN_OR_RETURN(BudgetPlan plan, PlanBudget(options_.memory_budget));
   if (file_->packed() == nullptr) {
     ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
@@ -180,25 +183,26 @@ absl::Status Engine::OpenSource() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<BudgetPlan> Engine::PlanBudget() const {
-  BudgetPlan plan = {.budget = options_.memory_budget, .process = OwnMemoryBytes(), .reserve = kReserve};
+absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
+  BudgetPlan plan = {.budget = budget, .process = process_bytes_, .reserve = kReserve};
   plan.logits = int64_t{options_.logit_rows} * config_.vocabulary * static_cast<int64_t>(sizeof(float));
   ASSIGN_OR_RETURN(plan.memory, PlanMemory());
   plan.memory.weights = 0;
   const WeightNeeds needs = WeightNeedsOf(config_, layout_);
   const bool packed = file_->packed() != nullptr;
-  plan.least = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
-  if (plan.budget != 0 && plan.budget < plan.least) {
+  plan.least = AlignUp(plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes), kLeastStep);
+  if (budget < plan.least) {
     const std::string found = absl::StrCat("--memory_budget: found ", FormatByteSize(plan.budget), ", expected at least ",
                                            FormatByteSize(plan.least), ", of which keys and values for ", context_,
                                            " tokens (--context) take ", FormatByteSize(plan.memory.cache));
     if (packed) return absl::ResourceExhaustedError(found);
     return absl::ResourceExhaustedError(absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
   }
-  const int64_t all = needs.total_bytes + LayerStreamer::kPartsBytes;
-  ASSIGN_OR_RETURN(plan.weights, PlanWeights(needs, plan.budget == 0 ? all : std::max(plan.budget - plan.Total(), all * !packed),
-                                             plan.budget == 0 ? PinPolicy::kSpread : options_.pin));
-  plan.memory.weights = packed && plan.budget != 0 ? plan.weights.bytes : needs.total_bytes;
+  plan.memory.weights = needs.total_bytes;
+  if (!packed) return plan;
+  plan.memory.weights = 0;
+  ASSIGN_OR_RETURN(plan.weights, PlanWeights(needs, budget - plan.Total(), options_.pin));
+  plan.memory.weights = plan.weights.bytes;
   return plan;
 }
 

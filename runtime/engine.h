@@ -90,7 +90,7 @@ struct EngineMemory {
 
 // How a memory budget is spent.
 struct BudgetPlan {
-  int64_t budget = 0;         // 0: there is none.
+  int64_t budget = 0;
   int64_t least = 0;          // The smallest budget that works.
   int64_t process = 0;        // What the process had when this was planned: tokenizer, metadata, the program's own.
   int64_t logits = 0;
@@ -115,9 +115,9 @@ class Engine {
   absl::StatusOr<EngineMemory> PlanMemory() const;
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
-  // How the weights share what a budget leaves for them; all pinned, without one. Of a model that cannot be streamed, the least budget
-  // is that of all its weights. ResourceExhausted (found, expected) if the budget is too small; InvalidArgument if only packing would help.
-  absl::StatusOr<BudgetPlan> PlanBudget() const;
+  // How `budget` bytes would be spent, with --pin as it is. Of a model that cannot be streamed, the least budget has room for all its
+  // weights. ResourceExhausted (found, expected) if the budget is too small.
+  absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
   // Null if all weights are in memory without a budget.
   const LayerStreamer* streamer() const { return streamer_; }
 
@@ -143,7 +143,7 @@ class Engine {
   // For tools that lay out rows themselves (tests, benchmarks).
   Forward& forward() { return *forward_; }
   KvCache& cache() { return *cache_; }
-  ThreadPool& pool() { return *pool_; }
+  ThreadPool& pool() const { return *pool_; }
 
  private:
   friend class Session;
@@ -164,6 +164,7 @@ class Engine {
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelConfig config_;
   WeightLayout layout_;
+  int64_t process_bytes_ = 0;  // Once all this was there: what else the process has of its own.
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<WeightSource> source_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/common/budget_report.h"
 #include "tessera/apps/common/flags.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/byte_size.h"
@@ -99,7 +101,7 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.EndObject();
 }
 
-std::string PlanJson(const LoadPlan& plan) {
+std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& budget) {
   const Engine& engine = plan.engine;
   JsonWriter json(2);
   json.BeginObject();
@@ -116,6 +118,7 @@ std::string PlanJson(const LoadPlan& plan) {
   json.Key("largest_unit_bytes").Int(LargestUnit(engine.layout()));
   WriteFormats(json.Key("formats"), engine);
   WriteMemory(json.Key("memory_bytes"), plan);
+  if (budget) budget->Write(json.Key("memory_budget"));
   json.EndObject();
   return std::move(json).Take() + "\n";
 }
@@ -127,12 +130,20 @@ absl::Status ShowLoadPlan(const EngineOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   LoadPlan plan = {.engine = *engine, .program_bytes = before, .tokenizer_bytes = PeakMemoryBytes() - before};
   ASSIGN_OR_RETURN(plan.memory, engine->PlanMemory());
+  if (options.memory_budget > 0) {
+    ASSIGN_OR_RETURN(const BudgetPlan budget, engine->PlanBudget(options.memory_budget));
+    plan.memory.weights = budget.memory.weights;
+  }
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
   const bool reference = options.path == ComputePath::kReference;
   plan.path = reference ? "reference" : "fast";
   plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
   plan.logits_bytes = int64_t{options.logit_rows} * engine->config().vocabulary * static_cast<int64_t>(sizeof(float));
-  return WriteOutput(FLAGS_json ? PlanJson(plan) : PlanText(plan));
+  std::optional<BudgetReport> budget;
+  if (options.memory_budget > 0) {
+    ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine));
+  }
+  return WriteOutput(FLAGS_json ? PlanJson(plan, budget) : absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : ""));
 }
 
 }  // namespace tessera

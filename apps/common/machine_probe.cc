@@ -21,11 +21,11 @@ double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 }  // namespace
 
-absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path) {
-  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(kBufferBytes));
+absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path, int64_t bytes) {
+  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
   MachineProbe probe(pool, MatMulKernelsFor(path).peaks, std::move(buffer));
   pool.Run([&](int worker) {  // Pages come where they are touched first: each thread's own.
-    const Share share = ShareOf(kBufferBytes / PeakLoops::kReadStep, worker, pool.threads());
+    const Share share = ShareOf(bytes / PeakLoops::kReadStep, worker, pool.threads());
     std::memset(probe.buffer_.data() + share.begin * PeakLoops::kReadStep, 1, (share.end - share.begin) * PeakLoops::kReadStep);
   });
   return probe;
@@ -35,14 +35,14 @@ double MachineProbe::Read() const {
   std::atomic<int64_t> seen{0};  // What is read must be used, or it need not be read.
   double begin = 0;
   pool_->Run([&](int worker) {
-    const Share share = ShareOf(kBufferBytes / PeakLoops::kReadStep, worker, pool_->threads());
+    const Share share = ShareOf(buffer_.size() / PeakLoops::kReadStep, worker, pool_->threads());
     pool_->Barrier();
     if (worker == 0) begin = Now();
     seen += loops_->read(buffer_.data() + share.begin * PeakLoops::kReadStep, (share.end - share.begin) * PeakLoops::kReadStep);
   });
   const double seconds = Now() - begin;
   CHECK_GT(seen, 0);
-  return static_cast<double>(kBufferBytes) / seconds;
+  return static_cast<double>(buffer_.size()) / seconds;
 }
 
 double MachineProbe::RateOf(int64_t (*loop)(int64_t rounds)) const {

@@ -21,8 +21,9 @@ class MachineProbe {
  public:
   static constexpr int64_t kBufferBytes = int64_t{512} << 20;
 
-  // `pool` must outlive it. ResourceExhausted if there is no memory for the buffer.
-  static absl::StatusOr<MachineProbe> Create(ThreadPool& pool, KernelPath path);
+  // `pool` must outlive it. ResourceExhausted if there is no memory for the buffer. REQUIRES: bytes is a multiple of
+  // PeakLoops::kReadStep; the larger, the less caches help.
+  static absl::StatusOr<MachineProbe> Create(ThreadPool& pool, KernelPath path, int64_t bytes = kBufferBytes);
 
   double Read() const;   // Bytes a second, of all threads together.
   double Int8() const;   // Operations a second.

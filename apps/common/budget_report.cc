@@ -1,0 +1,113 @@
+#include "tessera/apps/common/budget_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/machine_probe.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/table.h"
+#include "tessera/storage/flash_probe.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kProbedMemory = int64_t{64} << 20;     // Larger than most caches, smaller than most budgets.
+constexpr int64_t kProbedFlash = int64_t{64} << 20;      // For each of twelve shapes, once per disk and kernel.
+constexpr int kReadings = 3;
+
+absl::StatusOr<double> MemorySpeed(const Engine& engine) {
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, kProbedMemory));
+  double best = 0;
+  for (int i = 0; i < kReadings; ++i) best = std::max(best, probe.Read());
+  return best;
+}
+
+absl::StatusOr<double> FlashSpeed(const Engine& engine) {
+  if (!engine.options().flash.empty()) {
+    ASSIGN_OR_RETURN(const FlashProfile profile, LoadFlashProfile(engine.options().flash));
+    return profile.BytesPerSecond(kTsrBlockBytes, LayerStreamer::Options().depth);
+  }
+  ASSIGN_OR_RETURN(const FlashMeasurement flash,
+                   CachedFlash(engine.file().path(), {.io = engine.options().io, .bytes_per_shape = kProbedFlash}));
+  return flash.profile.Best().bytes_per_second;
+}
+
+int PinnedUnits(const BudgetPlan& plan) {
+  return static_cast<int>(std::count(plan.weights.pins.pinned.begin(), plan.weights.pins.pinned.end(), true));
+}
+
+}  // namespace
+
+absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
+  BudgetReport report;
+  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.PlanBudget(engine.options().memory_budget));
+  report.units_ = engine.layout().units();
+  report.weight_bytes_ = engine.layout().TotalBytes();
+  ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine));
+  std::vector<int64_t> budgets = {plan.budget};
+  if (engine.model_file().packed() != nullptr) {
+    ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine));
+    const int64_t all = plan.Total() - plan.memory.weights + report.weight_bytes_ + LayerStreamer::kPartsBytes + (int64_t{1} << 20);
+    for (const int64_t budget : {plan.least, (plan.least + all) / 2, all}) budgets.push_back(budget);
+  }
+  for (const int64_t budget : budgets) {
+    ASSIGN_OR_RETURN(BudgetPlan each, engine.PlanBudget(std::max(budget, plan.least)));
+    const double speed = report.TokensPerSecond(each);
+    report.forecasts_.push_back({std::move(each), speed});
+  }
+  return report;
+}
+
+double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
+  double seconds = static_cast<double>(weight_bytes_) / memory_bytes_per_second_;
+  if (plan.weights.streamed_bytes > 0) seconds = std::max(seconds, static_cast<double>(plan.weights.streamed_bytes) / flash_bytes_per_second_);
+  return 1 / seconds;
+}
+
+std::string BudgetReport::Line() const {
+  const auto& [plan, speed] = forecasts_[0];
+  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, keys and values %s; about %.3g tokens/s\n",
+                         FormatByteSize(plan.budget), PinnedUnits(plan), units_, FormatByteSize(plan.weights.pins.bytes),
+                         FormatByteSize(plan.weights.streamed_bytes), FormatByteSize(plan.weights.ring_bytes),
+                         FormatByteSize(plan.memory.cache), speed);
+}
+
+std::string BudgetReport::Table() const {
+  tessera::Table table({{"budget", Table::Align::kRight}, {"pinned", Table::Align::kRight}, {"ring", Table::Align::kRight},
+                        {"read in a pass", Table::Align::kRight}, {"tokens/s, about", Table::Align::kRight}});
+  for (const auto& [plan, speed] : forecasts_) {
+    table.AddRow({FormatByteSize(plan.budget), FormatByteSize(plan.weights.pins.bytes), FormatByteSize(plan.weights.ring_bytes),
+                  FormatByteSize(plan.weights.streamed_bytes), absl::StrFormat("%.3g", speed)});
+  }
+  return table.ToString();
+}
+
+void BudgetReport::Write(JsonWriter& json) const {
+  const BudgetPlan& plan = forecasts_[0].plan;
+  json.BeginObject().Key("budget").Int(plan.budget).Key("least").Int(plan.least).Key("total").Int(plan.Total());
+  json.Key("pinned_units").Int(PinnedUnits(plan)).Key("units").Int(units_);
+  json.Key("memory_bytes_per_second").Double(memory_bytes_per_second_, 4);
+  json.Key("flash_bytes_per_second").Double(flash_bytes_per_second_, 4);
+  json.Key("forecasts").BeginArray();
+  for (const auto& [each, speed] : forecasts_) {
+    json.BeginObject().Key("budget").Int(each.budget).Key("pinned_bytes").Int(each.weights.pins.bytes);
+    json.Key("ring_bytes").Int(each.weights.ring_bytes).Key("streamed_bytes_per_pass").Int(each.weights.streamed_bytes);
+    json.Key("tokens_per_second").Double(speed, 4).EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(const EngineOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(options));
+  if (options.memory_budget == 0 || engine->model_file().packed() == nullptr) return engine;
+  ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*engine));
+  WriteError(report.Line());
+  return engine;
+}
+
+}  // namespace tessera
