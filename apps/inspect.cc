@@ -13,6 +13,7 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/model_file.h"
 #include "tessera/model/verify.h"
+#include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
 namespace {
@@ -55,6 +56,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
+  RETURN_IF_ERROR(ParseVerifyPolicy(FLAGS_verify).status());
   const bool verify = FLAGS_verify == "always";
   RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
   if (verify) return Verify(path, threads);

@@ -19,6 +19,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/trace_writer.h"
+#include "tessera/storage/flash_profile.h"
 
 namespace tessera {
 namespace {
@@ -45,6 +46,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
   ASSIGN_OR_RETURN(options.pin, ParsePinPolicy(FLAGS_pin));
   ASSIGN_OR_RETURN(options.io, ParseIoKind(FLAGS_io));
   ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
+  if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFlag("flash", LoadFlashProfile(FLAGS_flash).status()));
   options.flash = FLAGS_flash;
   return absl::OkStatus();
 }

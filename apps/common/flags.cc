@@ -8,12 +8,11 @@ DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model'
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a yardstick.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Keys and values in f16, or in q8: 8 bits, half the memory.");
-DEFINE_string(memory_budget, "", "SIZE|Most memory to take, as 500MiB; a packed model that is larger is streamed from its file.");
-DEFINE_string(pin, "auto", "NAME|What stays in memory of a streamed model: spread (auto), prefix or none.");
-DEFINE_string(io, "auto", "NAME|How a streamed model is read: io_uring, pread, buffered, or what works (auto).");
-DEFINE_string(verify, "first", "WHEN?always|Compare what is read of a packed model with its checksums: the first time, always or "
-              "never. tessera_inspect: check all of the file.");
-DEFINE_string(flash, "", "NAME|Read a streamed model no faster than this flash: ufs3.1, ufs4.0, ... or a profile's file.");
+DEFINE_string(memory_budget, "", "SIZE|Most memory to take, as 500MiB: of a packed model the rest is streamed.");
+DEFINE_string(pin, "auto", "NAME|What of it stays in memory: spread (auto), prefix or none.");
+DEFINE_string(io, "auto", "NAME|How it is read: io_uring, pread, buffered; auto: by what works.");
+DEFINE_string(verify, "first", "WHEN?always|Check what is read: first, always, never; inspect: the whole file.");
+DEFINE_string(flash, "", "NAME|Read no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 

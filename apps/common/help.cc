@@ -107,7 +107,7 @@ std::string HelpJson(const AppInfo& info) {
     json.BeginObject().Key("title").String(title).Key("flags").BeginArray();
     for (const FlagDescription& flag : flags) {
       json.BeginObject().Key("name").String(flag.name).Key("type").String(flag.type).Key("placeholder").String(flag.placeholder);
-      json.Key("default").String(flag.default_value).Key("help").String(flag.help).EndObject();
+      json.Key("alone").String(flag.alone).Key("default").String(flag.default_value).Key("help").String(flag.help).EndObject();
     }
     json.EndArray().EndObject();
   }

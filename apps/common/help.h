@@ -28,10 +28,10 @@ const std::vector<FlagDescription>& GeneralFlags();
 // REQUIRES: a general flag, or one declared in flags.h.
 FlagDescription DescribeFlag(const std::string& name);
 
-// Summary, examples and flags by group, for a terminal of 100 columns and 50 lines.
+// Summary, examples and flags by group, for a terminal of 100 columns and 60 lines.
 std::string HelpText(const AppInfo& info);
 
-// {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "default", "help"}]}]}
+// {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help"}]}]}
 std::string HelpJson(const AppInfo& info);
 
 }  // namespace tessera

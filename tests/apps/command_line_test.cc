@@ -135,7 +135,7 @@ TEST(CommandLine, HelpFitsAScreenAndShowsDefaults) {
     EXPECT_EQ(ended.code, 0);
     EXPECT_EQ(ended.errors, "");
     EXPECT_NE(ended.output.find("Examples:\n  " + program), std::string::npos) << ended.output;
-    EXPECT_LE(std::count(ended.output.begin(), ended.output.end(), '\n'), 50) << program;
+    EXPECT_LE(std::count(ended.output.begin(), ended.output.end(), '\n'), 60) << program;
     std::istringstream lines(ended.output);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   }

@@ -24,7 +24,9 @@ struct Row {
 // What `tessera_X --help --json` says of one flag, as the cells of a table.
 void AddFlag(const JsonValue& flag, const std::string& program, std::map<std::string, Row>& rows) {
   const std::string placeholder = *flag.String("placeholder"), otherwise = *flag.String("default");
-  const std::string name = absl::StrCat("`--", *flag.String("name"), placeholder.empty() ? "" : "=", placeholder, "`");
+  const std::string value = placeholder.empty() ? "" : absl::StrCat("=", placeholder);
+  const bool alone = !flag.String("alone")->empty();
+  const std::string name = absl::StrCat("`--", *flag.String("name"), alone ? absl::StrCat("[", value, "]") : value, "`");
   const std::string cells = absl::StrCat(*flag.String("type"), " | ", otherwise, " | %s | ", *flag.String("help"));
   Row& row = rows[name];
   if (row.programs.empty()) row.description = cells;

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-struct Flag { std::string name, type, placeholder; };
+struct Flag { std::string name, type, placeholder, alone; };
 
 // The program's own flags: without those every program has.
 std::vector<Flag> FlagsOf(const std::string& program) {
@@ -24,7 +24,7 @@ std::vector<Flag> FlagsOf(const std::string& program) {
     if (*groups[g].String("title") == "General") continue;
     const JsonValue flags = *groups[g].Array("flags");
     for (int64_t f = 0; f < flags.size(); ++f) {
-      found.push_back({*flags[f].String("name"), *flags[f].String("type"), *flags[f].String("placeholder")});
+      found.push_back({*flags[f].String("name"), *flags[f].String("type"), *flags[f].String("placeholder"), *flags[f].String("alone")});
     }
   }
   return found;
@@ -72,7 +72,7 @@ TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
 TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
   for (const std::string& program : Programs()) {
     for (const Flag& flag : FlagsOf(program)) {
-      if (flag.type == "bool") continue;
+      if (flag.type == "bool" || !flag.alone.empty()) continue;
       ExpectError(RunWith(program, "--" + flag.name), 2, program, absl::StrCat("--", flag.name, ": found no value"));
     }
   }
