@@ -15,6 +15,8 @@
 #include "tessera/apps/common/product_speed.h"
 #include "tessera/apps/common/roofline.h"
 #include "tessera/apps/common/rows_curve.h"
+#include "tessera/apps/common/streaming_speed.h"
+#include "tessera/apps/common/streaming_speed_text.h"
 #include "tessera/apps/common/thread_figures.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
@@ -33,10 +35,11 @@ AppInfo Info() {
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --thread_figures",
                        "tessera_bench --roofline", "tessera_bench --rows default --plot rows.svg",
-                       "tessera_bench --products --kernels avx2", "tessera_bench --memory --depth 3456"},
+                       "tessera_bench --products --kernels avx2", "tessera_bench --memory --depth 3456",
+                       "tessera_bench --streaming --model model.tsr --threads 2"},
           .groups = {{"Measurement",
                       {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "thread_figures", "roofline",
-                       "rows", "products", "memory"}},
+                       "rows", "products", "memory", "streaming"}},
                      ModelFlags(), StreamingFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -58,18 +61,19 @@ absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
       {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"thread_figures", FLAGS_thread_figures},
       {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}, {"products", FLAGS_products},
-      {"memory", FLAGS_memory}};
+      {"memory", FLAGS_memory}, {"streaming", FLAGS_streaming}};
   for (const auto& mode : modes) {
     for (const auto* other = modes; other != &mode; ++other) {
       RETURN_IF_ERROR(CheckNotBoth(other->first, other->second, mode.first, mode.second));
     }
   }
+  RETURN_IF_ERROR(CheckNotBoth("flash", !FLAGS_flash.empty(), "streaming", FLAGS_streaming));  // The probe would not see it.
   RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
-  if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty())) return absl::OkStatus();
+  if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty() && !FLAGS_streaming)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline and --rows are about"));
+      absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline, --rows and --streaming are about"));
 }
 
 absl::Status CheckFlags() {
@@ -198,6 +202,12 @@ absl::Status ShowRows(Engine& engine, KernelPath path, const Result& result) {
   return ShowJson(result, [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
 }
 
+absl::Status ShowStreaming(const EngineOptions& options, const Result& result) {
+  ASSIGN_OR_RETURN(const StreamingSpeed speed, MeasureStreaming(options, FLAGS_repetitions));
+  if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), StreamingSpeedText(speed)));
+  return ShowJson(result, [&](JsonWriter& json) { WriteStreamingSpeed(json.Key("streaming"), speed); });
+}
+
 // Loads no model.
 absl::Status ShowProducts() {
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(FLAGS_kernels));
@@ -239,6 +249,7 @@ absl::Status Run() {
   if (FLAGS_overhead) return ShowOverhead(options, benchmark, result);
   if (FLAGS_thread_figures) return ShowThreadFigures(options, benchmark, result);
   if (FLAGS_memory) return ShowMemory(options, benchmark, result);
+  if (FLAGS_streaming) return ShowStreaming(options, result);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   if (FLAGS_roofline) return ShowRoofline(*engine, kernels, benchmark, result);
   if (!FLAGS_rows.empty()) return ShowRows(*engine, kernels, result);

@@ -79,6 +79,8 @@ class BlockReader {
 
   int64_t unfinished() const { return static_cast<int64_t>(extents_.size() + finished_.size()); }  // Started, not handed out.
 
+  int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }  // Blocks that the device has not been asked for yet.
+
   // Gives the device all it can take and waits until something happens: some blocks came, perhaps an extent is finished.
   // REQUIRES: unfinished() > 0.
   std::optional<Finished> Step();

@@ -1,5 +1,8 @@
 #include "tessera/storage/layer_streamer.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -21,7 +24,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kUnitsAtOnce = 2;  // Given to the reader: while the last blocks of one are in flight, those of the next follow.
+constexpr int kReaderNice = -10;
 constexpr auto kLook = std::chrono::milliseconds(50);  // How often one who waits looks for a cancellation.
 constexpr int kLooksBeforeStuck = 40;
 constexpr uint64_t kPartsIds = uint64_t{1} << 32;      // From here on they are those of parts; below, units.
@@ -151,6 +154,7 @@ absl::Status LayerStreamer::Impl::Start() {
   ASSIGN_OR_RETURN(int64_t bytes, CheckedAdd(options_.pins.bytes, AlignUp(options_.ring_bytes, AlignedBuffer::kAlignment)));
   ASSIGN_OR_RETURN(bytes, CheckedAdd(bytes, PartsReader::kBufferBytes));
   ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes));
+  RETURN_IF_ERROR(buffer_.PrepareForDevices());
   PlacePins();
   parts_.emplace(file_, checker_, buffer_.bytes().last(PartsReader::kBufferBytes));
   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = buffer_.bytes()}));
@@ -179,6 +183,8 @@ absl::Status LayerStreamer::Impl::AwaitPins() {
 // The thread that reads. --------------------------------------------------------------------------------------------------------------
 
 void LayerStreamer::Impl::Read() {
+  // Threads that compute may fill all cores, and then the device would wait for one. Where this is not allowed, nothing is lost.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
   BlockReader::Options options = {.block_bytes = kTsrBlockBytes,
                                   .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); }};
   reader_.emplace(*device_, std::move(options));
@@ -208,7 +214,8 @@ void LayerStreamer::Impl::StartReads() {
     parts_begun_ = true;
     parts_->Start(*reader_, kPartsIds);
   }
-  while (units_reading_ < kUnitsAtOnce && (StartPin() || StartNext())) {}
+  // So many blocks wait that the device has the next whenever one comes, however small the units; and not more, for parts come after.
+  while (reader_->waiting() < device_->depth() && (StartPin() || StartNext())) {}
 }
 
 bool LayerStreamer::Impl::StartPin() {

@@ -1,0 +1,63 @@
+// Streams a packed model's units with nobody computing: how fast, and what of the CPU it takes. And beside something that is timed.
+//
+//   ASSIGN_OR_RETURN(ReadingSpeed alone, TimeReading(*file, {.io = IoKind::kAuto, .ring_bytes = 64 << 20}));
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<BackgroundReader> reader, BackgroundReader::Start(*file, {.ring_bytes = 64 << 20}));
+//   reader->Allow(bytes);                                     // so many are read while this thread does something else
+//   ASSIGN_OR_RETURN(const int64_t read, reader->bytes());    // by now
+//
+// No unit is pinned: all are read, over and over. Errors are those of LayerStreamer. Threads: one at a time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "tessera/storage/layer_streamer.h"
+
+namespace tessera {
+
+struct ReadingOptions {
+  IoKind io = IoKind::kAuto;
+  VerifyPolicy verify = VerifyPolicy::kFirst;
+  int64_t ring_bytes = 0;           // Made as large as the largest unit twice, if it is smaller.
+  int64_t least_bytes = int64_t{1} << 30;  // To time: whole passes over the file.
+  const std::atomic<bool>* cancel = nullptr;  // As LayerStreamer has it.
+};
+
+struct ReadingSpeed {
+  double bytes_per_second = 0;
+  double core_share = 0;            // CPU seconds of the process a second, user and system.
+};
+
+// After a pass that is not timed.
+absl::StatusOr<ReadingSpeed> TimeReading(const TsrReader& file, const ReadingOptions& options);
+
+class BackgroundReader {
+ public:
+  static absl::StatusOr<std::unique_ptr<BackgroundReader>> Start(const TsrReader& file, const ReadingOptions& options);
+  ~BackgroundReader();
+
+  void Allow(int64_t bytes);        // More.
+  void Forbid();                    // What was allowed and is not begun.
+  absl::StatusOr<int64_t> bytes() const;   // Leased since Start; the error that ended reading.
+
+ private:
+  explicit BackgroundReader(std::unique_ptr<LayerStreamer> source);
+  void Read();
+
+  const std::unique_ptr<LayerStreamer> source_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t allowed_ = 0;
+  int64_t bytes_ = 0;
+  bool stop_ = false;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+// Units that are read with nobody computing, timed and in the background.
+#include "tessera/apps/common/reading_speed.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "tessera/storage/tsr_writer.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kUnits = 5;
+constexpr int64_t kUnitBytes = 3 << 20;
+
+class ReadingSpeedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    TsrContents contents = {.layout = "bytes"};
+    for (int i = 0; i < kUnits; ++i) contents.units.push_back({.bytes = kUnitBytes, .entries = {{"values", 0, kUnitBytes}}});
+    absl::StatusOr<TsrWriter> writer = TsrWriter::Create(path_, contents);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    const std::vector<std::byte> bytes(kUnitBytes, std::byte{7});
+    for (int i = 0; i < kUnits; ++i) ASSERT_EQ(writer->Append(bytes), absl::OkStatus());
+    ASSERT_TRUE(writer->Finish([](int64_t, int64_t) {}).ok());
+    file_ = *TsrReader::Open(path_);
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("units.tsr");
+  std::unique_ptr<TsrReader> file_;
+};
+
+TEST_F(ReadingSpeedTest, HeaderExample) {
+  const absl::StatusOr<ReadingSpeed> alone = TimeReading(*file_, {.io = IoKind::kAuto, .ring_bytes = 16 << 20, .least_bytes = 64 << 20});
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_GT(alone->bytes_per_second, 1e6);
+  EXPECT_GT(alone->core_share, 0);
+  EXPECT_LT(alone->core_share, 16);
+}
+
+TEST_F(ReadingSpeedTest, NoMoreIsReadThanIsAllowed) {
+  const absl::StatusOr<std::unique_ptr<BackgroundReader>> reader = BackgroundReader::Start(*file_, {.ring_bytes = 16 << 20});
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(*(*reader)->bytes(), 0);
+  (*reader)->Allow(2 * kUnits * kUnitBytes + 1);
+  while (*(*reader)->bytes() < (2 * kUnits + 1) * kUnitBytes) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(*(*reader)->bytes(), (2 * kUnits + 1) * kUnitBytes) << "whole units";
+}
+
+TEST_F(ReadingSpeedTest, CancellingEndsIt) {
+  const std::atomic<bool> cancel{true};
+  EXPECT_EQ(TimeReading(*file_, {.ring_bytes = 16 << 20, .cancel = &cancel}).status().code(), absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace tessera
