@@ -7,6 +7,7 @@
 #include "tessera/apps/common/benchmark.h"
 #include "tessera/apps/common/machine_probe.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/flash_probe.h"
@@ -216,21 +217,27 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   }
   for (int unit = 0; unit < file->packed()->units(); ++unit) speed.weight_bytes += file->packed()->StoredBytes(unit);
   std::vector<double> shares(std::begin(kShares), std::end(kShares));
-  if (options.memory_budget != 0) shares = {0};
+  if (options.memory_budget != 0) {
+    shares = {0};
+    ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+    RETURN_IF_ERROR(engine->PlanBudget(options.memory_budget).status());  // Refused as by any program, before the probe has memory.
+  }
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.kernels));
+  const int64_t own_before = OwnMemoryBytes();
   ThreadPool pool(threads);
   ASSIGN_OR_RETURN(const MachineProbe machine, MachineProbe::Create(pool, path));
   SharedSamples shared;
   Progress progress("repetitions", repetitions * static_cast<int64_t>(shares.size()));
   for (const double share : shares) {
     EngineOptions of_share = options;
+    of_share.memory_budget += OwnMemoryBytes() - own_before;  // The probe's memory is not the model's.
     if (share > 0) {
       ASSIGN_OR_RETURN(of_share.memory_budget, BudgetFor(options, share, speed.weight_bytes));
     }
     ASSIGN_OR_RETURN(StreamedPasses passes, MeasurePasses(of_share, repetitions, machine, shared, speed, progress));
     passes.share = share;
-    passes.budget_bytes = of_share.memory_budget;
+    passes.budget_bytes = share > 0 ? of_share.memory_budget : options.memory_budget;
     speed.passes.push_back(passes);
   }
   RETURN_IF_ERROR(MeasureAlone(*file->packed(), options, repetitions, speed));

@@ -82,6 +82,15 @@ TEST(BenchStreaming, ReadsInAPassWhatIsNotPinned) {
   }
 }
 
+TEST(BenchStreaming, DoesNotCountItsOwnMemoryToABudget) {
+  const Ended ended = RunProgram("tessera_bench", {"--streaming", "--model=" + PackedModel(), "--memory_budget=50MiB", "--repetitions=1",
+                                                   "--threads=1", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue budgets = *JsonValue::Parse(ended.output)->Object("streaming")->Array("budgets");
+  ASSERT_EQ(budgets.size(), 1);
+  EXPECT_EQ(*budgets[0].Int("budget_bytes"), 50 << 20);
+}
+
 TEST(BenchStreaming, SaysWhatItCannotMeasure) {
   const auto error = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "--streaming");
@@ -93,6 +102,7 @@ TEST(BenchStreaming, SaysWhatItCannotMeasure) {
   const std::string packed = "--model=" + PackedModel();
   EXPECT_TRUE(absl::StrContains(error({"--model=" + TinyModel("llama")}), "--model: found"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--memory_budget=4GiB"}), "--memory_budget: found"));
+  EXPECT_TRUE(absl::StrContains(error({packed, "--memory_budget=1MiB"}), "--memory_budget: found 1.00 MiB, expected at least"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--flash=ufs4.0"}), "--flash: found beside --streaming"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--path=reference"}), "--path: found reference"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--roofline"}), "--streaming"));
