@@ -188,7 +188,7 @@ void BlockReader::Check(const Block& block) {
       status = options_.check(block.offset, block.out);
       if (!status.ok()) {
         ++counters_.mismatches;
-        status = absl::Status(status.code(), absl::StrCat(Where(block), ": ", status.message()));
+        status = absl::Status(status.code(), absl::StrCat(Where(block, device_.path()), ": ", status.message()));
       }
     }
   }
@@ -237,17 +237,21 @@ void BlockReader::FailAll(const absl::Status& status) {
   Drain();
 }
 
-std::string BlockReader::Where(const Block& block) const {
-  return absl::StrCat(device_.path(), ": bytes ", block.offset, " to ", block.offset + static_cast<int64_t>(block.out.size()));
+std::string BlockReader::Where(const Block& block, absl::string_view what) const {
+  return absl::StrCat(what, ": bytes ", block.offset, " to ", block.offset + static_cast<int64_t>(block.out.size()));
+}
+
+std::string BlockReader::Described(const Block& block) const {
+  return Where(block, options_.describe == nullptr ? device_.path() : options_.describe(block.offset));
 }
 
 absl::Status BlockReader::TooShort(const Block& block, int64_t from) const {
   return absl::DataLossError(
-      absl::StrCat(Where(block), ": the file gave nothing from byte ", from, " on, expected ", device_.size(), " bytes"));
+      absl::StrCat(Described(block), ": the file gave nothing from byte ", from, " on, expected ", device_.size(), " bytes"));
 }
 
 absl::Status BlockReader::Unreadable(const Block& block, int error) const {
-  return absl::UnavailableError(absl::StrCat(Where(block), ": cannot be read: ", std::strerror(error)));
+  return absl::UnavailableError(absl::StrCat(Described(block), ": cannot be read: ", std::strerror(error)));
 }
 
 }  // namespace tessera

@@ -16,7 +16,7 @@
 //   EIO                             three tries
 //   nothing, before the end         an error at once: the file was cut short
 //   check says no                   read once by BlockDevice::ReadPlain and checked again
-// An error is Unavailable (path, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
+// An error is Unavailable (place, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
 // and what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed.
 // When an extent is finished, nothing writes to its buffer any more.
 // Threads: that of the device, which must outlive this. Destroying it waits for what is in flight and forgets the rest.
@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/clock.h"
 #include "tessera/storage/block_device.h"
@@ -43,6 +44,8 @@ class BlockReader {
     int64_t block_bytes = int64_t{1} << 20;  // An extent is read and checked in blocks of this size; its last may be smaller.
     // Called once with each block that came, on the thread of Step, while others are in flight. Null: all are taken as they are.
     std::function<absl::Status(int64_t offset, absl::Span<const std::byte> block)> check;
+    // For messages: what lies there, the file's path before it. Null: the path alone.
+    std::function<std::string(int64_t offset)> describe;
     const Clock* clock = &RealClock();
     std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
@@ -119,7 +122,8 @@ class BlockReader {
   void Finish(const Block& block);
   void Drop(std::list<Reading>::iterator reading);
   void FailAll(const absl::Status& status);
-  std::string Where(const Block& block) const;
+  std::string Where(const Block& block, absl::string_view what) const;
+  std::string Described(const Block& block) const;
   absl::Status TooShort(const Block& block, int64_t from) const;
   absl::Status Unreadable(const Block& block, int error) const;
 

@@ -55,7 +55,11 @@ class LayerStreamer::Impl {
   bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
   std::byte* RingPlace(int64_t offset) { return buffer_.data() + options_.pins.bytes + offset; }
   bool ReadNextIs(int unit) const { return !order_.empty() && order_[next_] == unit; }
+  void Advance() { next_ = next_ + 1 == order_.size() ? 0 : next_ + 1; }
   void ReadFrom(int unit);
+  std::optional<absl::StatusOr<absl::Span<const std::byte>>> Take(int unit);
+  absl::StatusOr<absl::Span<const std::byte>> AwaitUnit(int unit, std::unique_lock<std::mutex>& lock);
+  absl::Status AwaitParts(std::unique_lock<std::mutex>& lock);
 
   // Of the thread that reads.
   void Read();
@@ -63,6 +67,7 @@ class LayerStreamer::Impl {
   bool StartPin();
   bool StartNext();
   void StartUnit(int unit, std::byte* place);
+  absl::Status Judge(const absl::Status& read);
   void Finish(const BlockReader::Finished& finished);
   void FinishPin(int unit, const absl::Status& status);
   void FinishStreamed(int unit, const absl::Status& status);
@@ -186,7 +191,8 @@ void LayerStreamer::Impl::Read() {
   // Threads that compute may fill all cores, and then the device would wait for one. Where this is not allowed, nothing is lost.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
   BlockReader::Options options = {.block_bytes = kTsrBlockBytes,
-                                  .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); }};
+                                  .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
+                                  .describe = [this](int64_t offset) { return checker_.Describe(offset); }};
   reader_.emplace(*device_, std::move(options));
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_) {
@@ -234,10 +240,7 @@ bool LayerStreamer::Impl::StartNext() {
   if (no_room_) return false;
   if (options_.timeline != nullptr) ring_.Find(unit)->begin_nanos = options_.timeline->Now();
   StartUnit(unit, RingPlace(*offset));
-  if (++next_ == order_.size()) {
-    next_ = 0;
-    broken_.Update(device_->CheckUnchanged());
-  }
+  Advance();
   return true;
 }
 
@@ -248,15 +251,20 @@ void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
                   .id = static_cast<uint64_t>(unit)});
 }
 
+// A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
+absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
+  if (read.ok()) broken_.Update(device_->CheckUnchanged());
+  return read.ok() ? broken_ : read;
+}
+
 void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
+  const absl::Status status = Judge(finished.status);
   if (finished.id >= kPartsIds) {
-    parts_->Finish(static_cast<int64_t>(finished.id - kPartsIds), finished.status);
+    parts_->Finish(static_cast<int64_t>(finished.id - kPartsIds), status);
     if (parts_->done()) parts_asked_.clear();
   } else {
     --units_reading_;
     const int unit = static_cast<int>(finished.id);
-    absl::Status status = finished.status;
-    if (!status.ok()) status = absl::Status(status.code(), absl::StrCat("unit ", unit, ": ", status.message()));
     if (Pinned(unit)) FinishPin(unit, status);
     else FinishStreamed(unit, status);
   }
@@ -292,46 +300,60 @@ void LayerStreamer::Impl::ReadFrom(int unit) {
   wake_.notify_one();
 }
 
+// What came of a unit; nullopt: it is being read, or will be.
+std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::Take(int unit) {
+  UnitRing::Entry* const entry = ring_.Find(unit);
+  if (entry == nullptr) {
+    if (!broken_.ok()) return broken_;
+    ReadFrom(unit);
+    return std::nullopt;
+  }
+  ring_.SkipBefore(entry);
+  if (entry->state == UnitRing::State::kReading) {
+    entry->done = false;
+    return std::nullopt;
+  }
+  if (entry->state == UnitRing::State::kFailed) {
+    absl::Status status = std::move(entry->status);
+    ring_.Drop(unit);
+    return status;
+  }
+  entry->done = position_[unit] + 1 == static_cast<int>(order_.size());  // Others go when one after them is asked for.
+  ++entry->leases;
+  if (ReadNextIs(unit)) Advance();  // It was in the ring from before its turn came again.
+  wake_.notify_one();
+  return absl::MakeConstSpan(RingPlace(entry->offset), file_.UnitBytes(unit));
+}
+
 absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::Acquire(int unit) {
   CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
   if (Pinned(unit)) return PinnedBytes(unit);
   CHECK_GE(position_[unit], 0) << "unit " << unit << " is leased in parts only";
   std::unique_lock<std::mutex> lock(mutex_);
-  int64_t waiting_since = 0;
-  const auto waited = [&] { if (waiting_since != 0) stats_.stall_nanos += RealClock().NowNanos() - waiting_since; };
-  for (int looks = 0;; ) {
-    UnitRing::Entry* const entry = ring_.Find(unit);
-    if (entry == nullptr) {
-      if (!broken_.ok()) return broken_;
-      ReadFrom(unit);
-    } else {
-      ring_.SkipBefore(entry);
-      if (entry->state == UnitRing::State::kReady) {
-        entry->done = true;
-        ++entry->leases;
-        waited();
-        wake_.notify_one();
-        return absl::MakeConstSpan(RingPlace(entry->offset), file_.UnitBytes(unit));
-      }
-      if (entry->state == UnitRing::State::kFailed) {
-        absl::Status status = entry->status;
-        ring_.Drop(unit);
-        waited();
-        return status;
-      }
-      entry->done = false;
-    }
-    if (waiting_since == 0) waiting_since = RealClock().NowNanos();
+  if (auto taken = Take(unit)) return *std::move(taken);
+  const int64_t begin = RealClock().NowNanos();
+  absl::StatusOr<absl::Span<const std::byte>> taken = AwaitUnit(unit, lock);
+  stats_.stall_nanos += RealClock().NowNanos() - begin;
+  return taken;
+}
+
+absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::AwaitUnit(int unit, std::unique_lock<std::mutex>& lock) {
+  for (int looks = 0; looks < kLooksBeforeStuck;) {
     const bool looked = changed_.wait_for(lock, kLook) == std::cv_status::timeout;
-    if (Cancelled()) {
-      waited();
-      return absl::CancelledError("pass: cancelled");
-    }
-    if (looked && no_room_ && units_reading_ == 0 && ++looks == kLooksBeforeStuck) {
-      return absl::ResourceExhaustedError(absl::StrCat(file_.path(), ": unit ", unit, ": found no room for ", file_.StoredBytes(unit),
-                                                       " bytes beside the units that are leased, in a ring of ", ring_.capacity()));
-    }
+    if (Cancelled()) return absl::CancelledError("pass: cancelled");
+    if (looked && no_room_ && units_reading_ == 0) ++looks;
+    if (auto taken = Take(unit)) return *std::move(taken);
   }
+  return absl::ResourceExhaustedError(absl::StrCat(file_.path(), ": unit ", unit, ": found no room for ", file_.StoredBytes(unit),
+                                                   " bytes beside the units that are leased, in a ring of ", ring_.capacity()));
+}
+
+absl::Status LayerStreamer::Impl::AwaitParts(std::unique_lock<std::mutex>& lock) {
+  while (!parts_asked_.empty()) {
+    changed_.wait_for(lock, kLook);
+    if (Cancelled()) return absl::CancelledError("pass: cancelled");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::AcquireParts(absl::Span<const UnitPart> parts) {
@@ -345,13 +367,16 @@ absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::Ac
     CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";
     RETURN_IF_ERROR(broken_);
     const int64_t begin = RealClock().NowNanos();
-    parts_asked_ = std::move(to_read);
-    parts_begun_ = false;
-    wake_.notify_one();
-    changed_.wait(lock, [&] { return parts_asked_.empty(); });
+    absl::Status status = AwaitParts(lock);  // Those of a call that was cancelled.
+    if (status.ok()) {
+      parts_asked_ = std::move(to_read);
+      parts_begun_ = false;
+      wake_.notify_one();
+      status = AwaitParts(lock);
+    }
     stats_.stall_nanos += RealClock().NowNanos() - begin;
+    RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(parts_->status());
-    if (Cancelled()) return absl::CancelledError("pass: cancelled");
   }
   std::vector<absl::Span<const std::byte>> places;
   size_t read = 0;

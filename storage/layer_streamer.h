@@ -10,11 +10,13 @@
 //
 // Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is that of a
 // pass and has no end: after the last comes the first, so reading goes on between passes. They lie in a ring until they have been
-// leased and given back; how far reading is ahead is how much room the ring has. A unit that is asked for out of order empties the
+// leased and given back, and one after them is asked for (so that blocks of a model may share a unit), or the pass is over; how far
+// reading is ahead is how much room the ring has. A unit that is asked for out of order empties the
 // ring and reading goes on from there. docs/storage.md has the picture.
 //
 // Nothing else is read, and past the page cache where the system lets us (open_block_device.h). Every block is compared with its
-// checksum, by `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next tries again.
+// checksum, by `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next tries again. After each
+// unit the file is asked whether it was written to: if so, neither that unit nor any after it is given out.
 // Threads: one acquires, any may end leases, one of its own reads. The file must outlive it.
 #pragma once
 

@@ -26,6 +26,11 @@ absl::Status BlockChecker::Check(int64_t offset, absl::Span<const std::byte> byt
   return absl::OkStatus();
 }
 
+std::string BlockChecker::Describe(int64_t offset) const {
+  const int unit = UnitAt(offset);
+  return file_.Describe(unit, offset - file_.UnitOffset(unit));
+}
+
 bool BlockChecker::Trusts(int unit, int64_t block_of_unit) const {
   if (policy_ == VerifyPolicy::kFirst) return verified_[file_.FirstBlock(unit) + block_of_unit];
   return policy_ == VerifyPolicy::kNever;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +25,8 @@ class BlockChecker {
 
   // The errors of TsrReader::CheckBlock. Bytes that are no whole block are taken as they are. REQUIRES: they lie in one unit.
   absl::Status Check(int64_t offset, absl::Span<const std::byte> bytes);
+  // For messages: TsrReader::Describe of that byte of the file. REQUIRES: it lies in a unit.
+  std::string Describe(int64_t offset) const;
   // Whether a part of the unit's block may be read without the rest of it.
   bool Trusts(int unit, int64_t block_of_unit) const;
 

@@ -25,7 +25,7 @@ class UnitRing {
     int64_t offset;            // In the buffer.
     int64_t bytes;
     State state = State::kReading;
-    bool done = false;         // Was leased, or is not going to be: goes once nothing holds it.
+    bool done = false;         // Nobody is going to lease it: goes once nothing holds it.
     int leases = 0;
     int64_t begin_nanos = 0;   // When it was placed, for the timeline.
     absl::Status status;       // Why it failed.

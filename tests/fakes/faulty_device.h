@@ -13,7 +13,9 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/clock.h"
@@ -180,5 +182,19 @@ class FaultyDevice : public BlockDevice {
   std::vector<Held> held_;               // Done below, not handed out yet.
   int64_t submitted_ = 0, faults_ = 0;
 };
+
+// For LayerStreamer::Options::wrap_device: the device it is given, made to fail.
+inline auto WithFaults(const FaultSchedule& schedule) {
+  class Owner : public FaultyDevice {
+   public:
+    Owner(std::unique_ptr<BlockDevice> below, const FaultSchedule& schedule) : FaultyDevice(*below, schedule), below_(std::move(below)) {}
+
+   private:
+    std::unique_ptr<BlockDevice> below_;
+  };
+  return [schedule](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+    return std::make_unique<Owner>(std::move(device), schedule);
+  };
+}
 
 }  // namespace tessera

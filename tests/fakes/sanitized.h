@@ -16,6 +16,14 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kThreadSanitized = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+
 inline int Fewer(int cases, int sanitized) {
   if (!kSanitized) return cases;
   std::fprintf(stderr, "under a sanitizer: %d cases of %d\n", sanitized, cases);

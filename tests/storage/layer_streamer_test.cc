@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <fstream>
 #include <thread>
@@ -27,22 +28,6 @@ T Must(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// A device that owns the one below, whose reads it makes fail.
-class OwningFaultyDevice : public FaultyDevice {
- public:
-  OwningFaultyDevice(std::unique_ptr<BlockDevice> below, const FaultSchedule& schedule)
-      : FaultyDevice(*below, schedule), below_(std::move(below)) {}
-
- private:
-  std::unique_ptr<BlockDevice> below_;
-};
-
-auto WithFaults(const FaultSchedule& schedule) {
-  return [schedule](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
-    return std::make_unique<OwningFaultyDevice>(std::move(device), schedule);
-  };
-}
-
 class LayerStreamerTest : public testing::Test {
  protected:
   LayerStreamerTest() : path_(folder_.path() + "/sample.tsr") {
@@ -62,7 +47,7 @@ class LayerStreamerTest : public testing::Test {
   bool Holds(const WeightLease& lease, int unit) const {
     const std::vector<std::byte>& expected = sample_.units[unit];
     return lease.unit() == unit && lease.bytes().size() == expected.size() &&
-           std::equal(expected.begin(), expected.end(), lease.bytes().begin()) &&
+           std::memcmp(expected.data(), lease.bytes().data(), expected.size()) == 0 &&
            reinterpret_cast<uintptr_t>(lease.bytes().data()) % 4096 == 0;
   }
   void ExpectPasses(LayerStreamer& source, int passes) const {
@@ -175,6 +160,35 @@ TEST_F(LayerStreamerTest, AnyOrderIsServed) {
   EXPECT_GT(source->stats().out_of_order, 20);
 }
 
+// As the head of a model leases again what its norm has leased.
+TEST_F(LayerStreamerTest, AUnitStaysUntilOneAfterItIsAskedFor) {
+  LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
+  options.ring_bytes = 5 * kMiB;
+  const std::unique_ptr<LayerStreamer> source = Open(options);
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int unit = 0; unit + 1 < source->units(); ++unit) {
+      for (int time = 0; time < 3; ++time) {
+        ASSERT_TRUE(Holds(Must(source->Acquire(unit)), unit));
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));  // Reading goes as far ahead as it may.
+      }
+    }
+    ASSERT_TRUE(Holds(Must(source->Acquire(source->units() - 1)), source->units() - 1));
+  }
+  EXPECT_EQ(source->stats().out_of_order, 0);
+}
+
+// Also when what was on its way at the jump is met again later.
+TEST_F(LayerStreamerTest, AfterAJumpReadingGoesOnInOrder) {
+  const std::unique_ptr<LayerStreamer> source = Open(OptionsFor(0, PinPolicy::kNone));
+  SeededRandom random(6);
+  const int units = source->units();
+  for (int jump = 1; jump <= 150; ++jump) {
+    int unit = static_cast<int>(random.Below(units));
+    for (int i = 0; i < units + 2; ++i, unit = (unit + 1) % units) ASSERT_TRUE(Holds(Must(source->Acquire(unit)), unit));
+    ASSERT_LE(source->stats().out_of_order, jump);
+  }
+}
+
 TEST_F(LayerStreamerTest, PartsAreThoseOfTheirUnits) {
   for (const VerifyPolicy verify : {VerifyPolicy::kFirst, VerifyPolicy::kAlways, VerifyPolicy::kNever}) {
     LayerStreamer::Options options = OptionsFor(3 * kMiB);
@@ -200,7 +214,7 @@ TEST_F(LayerStreamerTest, PartsAreThoseOfTheirUnits) {
       for (size_t p = 0; p < parts.size(); ++p) {
         const std::byte* expected = sample_.units[parts[p].unit].data() + parts[p].offset;
         ASSERT_EQ(leases[p].bytes().size(), static_cast<size_t>(parts[p].bytes));
-        ASSERT_TRUE(std::equal(leases[p].bytes().begin(), leases[p].bytes().end(), expected)) << i << " " << p;
+        ASSERT_EQ(std::memcmp(leases[p].bytes().data(), expected, parts[p].bytes), 0) << i << " " << p;
         EXPECT_EQ(reinterpret_cast<uintptr_t>(leases[p].bytes().data()) % 64, 0u);
       }
       for (int unit = 0; unit < source->units(); ++unit) {  // Parts and units go side by side.
@@ -228,7 +242,7 @@ TEST_F(LayerStreamerTest, AnErrorFailsTheLeaseOfItsUnitAlone) {
         if (inside && unit == unit_there) {
           ASSERT_EQ(lease.status().code(), absl::StatusCode::kUnavailable) << lease.status();
           EXPECT_NE(lease.status().message().find(path_), std::string::npos) << lease.status();
-          EXPECT_NE(lease.status().message().find(absl::StrCat("unit ", unit)), std::string::npos) << lease.status();
+          EXPECT_NE(lease.status().message().find(absl::StrCat(": unit ", unit, ", unit", unit, ".")), std::string::npos) << lease.status();
         } else {
           ASSERT_TRUE(lease.ok()) << lease.status();
           ASSERT_TRUE(Holds(*lease, unit));
@@ -273,6 +287,62 @@ TEST_F(LayerStreamerTest, AFileThatIsWrittenToIsNoticed) {
   for (int i = 0; i < 100 && status.ok(); ++i) status = source->Acquire(i % source->units()).status();
   EXPECT_TRUE(status.code() == absl::StatusCode::kFailedPrecondition || status.code() == absl::StatusCode::kDataLoss) << status;
   EXPECT_NE(status.message().find(path_), std::string::npos) << status;
+}
+
+// Not even with no checksums: bytes are given out only if the file was unchanged when they had come.
+TEST_F(LayerStreamerTest, NothingIsGivenOutThatWasWrittenAfterTheFileWasOpened) {
+  LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
+  options.verify = VerifyPolicy::kNever;
+  for (int written = 0; written < static_cast<int>(kUnitBytes.size()); ++written) {
+    SCOPED_TRACE(written);
+    CHECK_EQ(WriteTsrSample(path_, sample_), absl::OkStatus());
+    file_ = Must(TsrReader::Open(path_));
+    const std::unique_ptr<LayerStreamer> source = Open(options);
+    for (int i = 0; i <= written; ++i) ASSERT_TRUE(Holds(Must(source->Acquire(i)), i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    for (int unit = 0; unit < source->units(); ++unit) file.seekp(file_->UnitOffset(unit)).write("other", 5);
+    file.close();
+    absl::Status status;
+    for (int i = written + 1; i < 100 && status.ok(); ++i) {
+      const int unit = i % source->units();
+      const absl::StatusOr<WeightLease> lease = source->Acquire(unit);
+      status = lease.status();
+      if (lease.ok()) ASSERT_TRUE(Holds(*lease, unit)) << unit;
+    }
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_EQ(source->AcquireParts({{1, 0, 64}}).status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
+// A device that says nothing for as long as it is told to.
+class SilentDevice : public FaultyDevice {
+ public:
+  SilentDevice(std::unique_ptr<BlockDevice> below, const std::atomic<bool>& silent)
+      : FaultyDevice(*below, {}), below_(std::move(below)), silent_(silent) {}
+  absl::Status Wait(std::vector<Completion>& done) override {
+    while (silent_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return FaultyDevice::Wait(done);
+  }
+
+ private:
+  const std::unique_ptr<BlockDevice> below_;
+  const std::atomic<bool>& silent_;
+};
+
+TEST_F(LayerStreamerTest, ACancelledWaitForPartsEndsAndTheNextIsServed) {
+  std::atomic<bool> cancel = false, silent = false;
+  LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
+  options.cancel = &cancel;
+  options.parts_only = {false, true, false, false, false, false, false, false};
+  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) { return std::make_unique<SilentDevice>(std::move(device), silent); };
+  const std::unique_ptr<LayerStreamer> source = Open(options);
+  silent = cancel = true;
+  EXPECT_EQ(source->AcquireParts({{1, 64, 5000}}).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(source->AcquireParts({{1, 4096, 100}}).status().code(), absl::StatusCode::kCancelled);
+  silent = cancel = false;
+  const std::vector<WeightLease> leases = Must(source->AcquireParts({{1, 128, 9000}}));
+  EXPECT_TRUE(std::equal(leases[0].bytes().begin(), leases[0].bytes().end(), sample_.units[1].begin() + 128));
 }
 
 TEST_F(LayerStreamerTest, ARingTooSmallForWhatIsLeasedIsSaid) {
