@@ -23,7 +23,7 @@ constexpr int kMostContext = 1 << 24;
 constexpr int kRowStep = 32;
 constexpr int kLeastRows = 64;  // With fewer a prompt would take notably longer: then its scratch is what it is.
 constexpr int64_t kReserve = int64_t{8} << 20;
-constexpr int64_t kLeastStep = int64_t{1} << 20;  // So that the least budget is what a message says it is.
+constexpr int64_t kMiB = int64_t{1} << 20;
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
@@ -164,10 +164,11 @@ absl::Status Engine::OpenSource() {
     return absl::OkStatus();
   }
   LayerStreamer::Options options;
+  options.wrap_device = options_.wrap_device;
   if (!options_.flash.empty()) {
     ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options_.flash));
-    options.wrap_device = [flash](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
-      return std::make_unique<ThrottledDevice>(std::move(device), flash);
+    options.wrap_device = [flash, wrap = options_.wrap_device](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+      return std::make_unique<ThrottledDevice>(wrap == nullptr ? std::move(device) : wrap(std::move(device)), flash);
     };
   }
   options.pins = std::move(plan.weights.pins);
@@ -190,10 +191,11 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   plan.memory.weights = 0;
   const WeightNeeds needs = WeightNeedsOf(config_, layout_);
   const bool packed = file_->packed() != nullptr;
-  plan.least = AlignUp(plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes), kLeastStep);
-  if (budget < plan.least) {
+  const int64_t needed = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
+  plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
+  if (budget < needed) {
     const std::string found = absl::StrCat("--memory_budget: found ", FormatByteSize(plan.budget), ", expected at least ",
-                                           FormatByteSize(plan.least), ", of which keys and values for ", context_,
+                                           plan.least / kMiB, " MiB, of which keys and values for ", context_,
                                            " tokens (--context) take ", FormatByteSize(plan.memory.cache));
     if (packed) return absl::ResourceExhaustedError(found);
     return absl::ResourceExhaustedError(absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));

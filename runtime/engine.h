@@ -63,6 +63,8 @@ struct EngineOptions {
   IoKind io = IoKind::kAuto;
   VerifyPolicy verify = VerifyPolicy::kFirst;
   std::string flash;                 // Reads are no faster than this flash: a name or file for LoadFlashProfile. Empty: as they are.
+  // Wraps the device that a streamed model is read with: for tests that make it fail. Null: the device as it is.
+  std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.
@@ -91,7 +93,7 @@ struct EngineMemory {
 // How a memory budget is spent.
 struct BudgetPlan {
   int64_t budget = 0;
-  int64_t least = 0;          // The smallest budget that works.
+  int64_t least = 0;          // A budget that works, in the next run too: whole MiB, one or two more than are needed now.
   int64_t process = 0;        // What the process had when this was planned: tokenizer, metadata, the program's own.
   int64_t logits = 0;
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.

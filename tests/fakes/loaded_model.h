@@ -119,6 +119,20 @@ class Machine {
     return LogitsOfAll(count);
   }
 
+  // Extends the sequence by one token and returns its logits, or the source's error: the sequence is then as it was.
+  absl::StatusOr<std::vector<float>> TryExtend(KvCache::SequenceId sequence, TokenId token) {
+    const int before = cache_->Length(sequence);
+    Must(cache_->MakeRoom(1));
+    Must(cache_->Extend(sequence, 1));
+    const KvCache::Paths paths = cache_->PathsOf(sequence, before + 1);
+    std::vector<float> logits(config_.vocabulary);
+    absl::Status status = forward_->Run({{token, paths, nullptr}}, *cache_);
+    if (status.ok()) status = forward_->Logits({0}, TensorView<float>(logits.data(), 1, config_.vocabulary));
+    if (status.ok()) return logits;
+    cache_->Truncate(sequence, before);
+    return status;
+  }
+
   // The logits of every row of the last pass.
   std::vector<std::vector<float>> LogitsOfAll(int rows) {
     std::vector<float> all(static_cast<size_t>(rows) * config_.vocabulary);
