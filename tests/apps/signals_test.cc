@@ -9,6 +9,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -92,6 +93,24 @@ TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {
   for (uint64_t delay : {50'000, 300'000, 1'000'000, 2'000'000}) {  // From the file's metadata to a pass of 512 rows.
     for (int signal : {SIGINT, SIGTERM}) {
       EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << "signal " << signal << " after " << delay << " us";
+    }
+  }
+}
+
+// The flash is slow, so that nearly always somebody waits for it: for a pin, the rows of an embedding or a layer.
+TEST_F(Signals, EndAStreamedModelWhileItLoadsAndWhileAPassWaitsForTheFlash) {
+  const std::string model = RealModelPath("gemma3");
+  if (model.empty()) FAIL() << RealModelMissing("gemma3");
+  const PackedModel packed(model);
+  const std::string flash = folder_.Path("slow");
+  std::ofstream(flash) << "name: \"slow\" speed { block_bytes: 1048576 depth: 1 megabytes_per_second: 200 source: \"this test\" }";
+  struct Moment { uint64_t delay; const char* io; };
+  for (const auto& [delay, io] : {Moment{200'000, "auto"}, {500'000, "pread"}, {900'000, "buffered"}, {1'500'000, "auto"}}) {
+    const Phase phase = {"streaming", "tessera_generate",
+                         {"--model=" + packed.path(), "--memory_budget=150MiB", "--context=512", "--threads=1", "--raw", "--n_predict=0",
+                          "--temperature=0", "--prompt=The war", "--verify=always", "--flash=" + flash, std::string("--io=") + io}};
+    for (int signal : {SIGINT, SIGTERM, kReaderGone}) {
+      EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << io << ", signal " << signal << " after " << delay << " us";
     }
   }
 }

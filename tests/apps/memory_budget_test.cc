@@ -1,0 +1,195 @@
+// --memory_budget: what is refused, and that a program never takes more, as the system counts it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/json.h"
+#include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/sanitized.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20, kMore = 16 * kMiB;
+
+// A control group below that of this test, of version 1 or 2, which counts the memory of those in it: their pages, what the system keeps
+// for them, and the page cache of files that they were the first to read.
+class MemoryGroup {
+ public:
+  // None if the system does not let us make one that counts.
+  static std::unique_ptr<MemoryGroup> Make() {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+      const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+      if (parts.size() != 3 || (parts[1] != "memory" && !parts[1].empty())) continue;
+      const bool first = parts[1] == "memory";
+      const std::string folder = absl::StrCat(first ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup", parts[2], "/tessera_test_", getpid());
+      std::error_code error;
+      if (!std::filesystem::create_directory(folder, error)) continue;
+      auto group = std::unique_ptr<MemoryGroup>(new MemoryGroup(folder, first ? "/memory.max_usage_in_bytes" : "/memory.peak"));
+      if (group->PeakBytes() >= 0) return group;
+    }
+    return nullptr;
+  }
+  ~MemoryGroup() { rmdir(folder_.c_str()); }
+
+  const std::string& folder() const { return folder_; }
+  int64_t PeakBytes() const {
+    int64_t bytes = -1;
+    std::ifstream(folder_ + peak_) >> bytes;
+    return bytes;
+  }
+
+ private:
+  MemoryGroup(std::string folder, std::string peak) : folder_(std::move(folder)), peak_(std::move(peak)) {}
+  const std::string folder_, peak_;
+};
+
+// Of a file's pages, those in the page cache.
+int64_t CachedBytes(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const size_t bytes = std::filesystem::file_size(path), page = sysconf(_SC_PAGESIZE);
+  void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+  PCHECK(file >= 0 && mapped != MAP_FAILED) << path;
+  std::vector<unsigned char> pages((bytes + page - 1) / page);
+  PCHECK(mincore(mapped, bytes, pages.data()) == 0);
+  munmap(mapped, bytes);
+  close(file);
+  return static_cast<int64_t>(page) * std::count_if(pages.begin(), pages.end(), [](unsigned char flags) { return (flags & 1) != 0; });
+}
+
+void DropFromCache(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  PCHECK(file >= 0 && fsync(file) == 0 && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0) << path;
+  close(file);
+}
+
+// Of /proc/PID/status, in bytes; 0 once the process has ended.
+int64_t StatusBytes(pid_t process, absl::string_view field) {
+  std::ifstream status(absl::StrCat("/proc/", process, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    int64_t kilobytes = 0;
+    if (absl::StartsWith(line, field) && std::istringstream(line.substr(field.size() + 1)) >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+struct Measured {
+  int code = -1;
+  int64_t peak = 0;
+  const char* by = "";
+};
+
+class MemoryBudget : public testing::Test {
+ protected:
+  std::vector<std::string> Flags(const std::string& model, int64_t budget) const {
+    return {"--model=" + model, "--context=512", "--threads=2", "--raw", "--prompt=The war began when", "--n_predict=20", "--temperature=0",
+            absl::StrCat("--memory_budget=", budget)};
+  }
+  // What the refusal of too small a budget names.
+  int64_t LeastBudget(const std::string& model) const {
+    const Ended refused = RunProgram("tessera_generate", Flags(model, 1));
+    EXPECT_EQ(refused.code, 2);
+    const std::string before = "expected at least ";
+    const size_t begin = refused.errors.find(before);
+    CHECK_NE(begin, std::string::npos) << refused.errors;
+    EXPECT_NE(refused.errors.find("--memory_budget: found 1 B, "), std::string::npos) << refused.errors;
+    EXPECT_NE(refused.errors.find("keys and values for 512 tokens (--context)"), std::string::npos) << refused.errors;
+    const size_t number = begin + before.size();
+    return ParseByteSize(refused.errors.substr(number, refused.errors.find(',', number) - number)).value();
+  }
+  Measured Run(const std::string& model, int64_t budget) const {
+    std::string command = "exec " + std::string(TESSERA_BINARY_DIR) + "/bin/tessera_generate";
+    for (const std::string& flag : Flags(model, budget)) command += " '" + flag + "'";
+    command += " > /dev/null";
+    DropFromCache(model);
+    const std::unique_ptr<MemoryGroup> group = MemoryGroup::Make();
+    if (group != nullptr) command = "echo $$ > " + group->folder() + "/cgroup.procs && " + command;
+    const pid_t child = fork();
+    if (child == 0) {
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+    Measured measured;
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {  // Where there is no group: often enough for buffers, which stay.
+      measured.peak = std::max(measured.peak, StatusBytes(child, "RssAnon:") + StatusBytes(child, "RssShmem:"));
+      usleep(2000);
+    }
+    measured.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    measured.peak = group != nullptr ? group->PeakBytes() : measured.peak + CachedBytes(model);
+    measured.by = group != nullptr ? "control group" : "anonymous pages and page cache";
+    return measured;
+  }
+  void ExpectWithin(const std::string& model, int64_t budget) const {
+    const Measured measured = Run(model, budget);
+    EXPECT_EQ(measured.code, 0);
+    EXPECT_LE(measured.peak, budget + kMore);
+    EXPECT_GE(measured.peak, budget / 4) << "nothing was measured";
+    std::cout << "budget " << FormatByteSize(budget) << ", peak " << FormatByteSize(measured.peak) << " by " << measured.by << "\n";
+  }
+};
+
+TEST_F(MemoryBudget, TheLeastThatIsNamedWorksAndAllBudgetsAreKept) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  for (const char* name : {"smollm2", "gemma3"}) {
+    SCOPED_TRACE(name);
+    const std::string gguf = RealModelPath(name);
+    if (gguf.empty()) FAIL() << RealModelMissing(name);
+    const PackedModel packed(gguf);
+    const int64_t least = LeastBudget(packed.path());
+    EXPECT_EQ(RunProgram("tessera_generate", Flags(packed.path(), least - 4 * kMiB)).code, 2) << "less would have done";
+    for (const int64_t more : {int64_t{0}, int64_t{0}, 50 * kMiB}) ExpectWithin(packed.path(), least + more);
+    EXPECT_LE(CachedBytes(packed.path()), 32 * kMiB) << "weights are in the page cache";
+  }
+}
+
+TEST_F(MemoryBudget, Gemma3DoesWith128MiBAndItsKeysAndValues) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  const std::string gguf = RealModelPath("gemma3");
+  if (gguf.empty()) FAIL() << RealModelMissing("gemma3");
+  const PackedModel packed(gguf);
+  const Ended plan = RunProgram("tessera_generate", {"--model=" + packed.path(), "--context=512", "--threads=2", "--dry_run", "--json"});
+  const int64_t cache = *JsonValue::Parse(plan.output)->Object("memory_bytes")->Int("cache");
+  ExpectWithin(packed.path(), 128 * kMiB + cache);
+}
+
+TEST_F(MemoryBudget, AModelThatIsNotPackedIsSaidToNeedPacking) {
+  const Ended refused = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--memory_budget=1MiB", "--prompt=a"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.errors.find("--memory_budget: found 1.00 MiB, expected at least "), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("tessera_pack"), std::string::npos) << refused.errors;
+}
+
+TEST_F(MemoryBudget, BadValuesOfTheFlagsOfStreamingAreUsageErrors) {
+  const PackedModel packed(TinyModel("llama"));
+  struct Case { const char* flag; const char* said; };
+  for (const Case& c : {Case{"--memory_budget=much", "--memory_budget: size: found \"much\""}, Case{"--memory_budget=0", "--memory_budget: found 0"},
+                        Case{"--memory_budget=-1", "--memory_budget"}, Case{"--memory_budget=99999999999GiB", "too large"},
+                        Case{"--pin=most", "--pin: found \"most\", expected auto, spread, prefix or none"},
+                        Case{"--io=dma", "--io: found dma, expected one of auto, io_uring, pread, buffered"},
+                        Case{"--verify=twice", "--verify: found \"twice\", expected first, always or never"},
+                        Case{"--flash=no_such_flash", "no_such_flash"}}) {
+    const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--prompt=a", "--memory_budget=1GiB", c.flag});
+    EXPECT_NE(ended.code, 0) << c.flag;
+    EXPECT_LT(ended.code, 128) << c.flag;
+    EXPECT_TRUE(ended.output.empty()) << c.flag;
+    EXPECT_NE(ended.errors.find(c.said), std::string::npos) << c.flag << ": " << ended.errors;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
