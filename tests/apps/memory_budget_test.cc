@@ -16,7 +16,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
-#include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/sanitized.h"
 

@@ -9,7 +9,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/tests/apps/run_program.h"
-#include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

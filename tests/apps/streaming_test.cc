@@ -5,7 +5,7 @@
 
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
-#include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 
 namespace tessera {
