@@ -9,6 +9,7 @@
 #include "tessera/apps/common/benchmark.h"
 #include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/mapped_source.h"
 #include "tessera/apps/common/memory_use.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/overhead.h"
@@ -39,7 +40,7 @@ AppInfo Info() {
                        "tessera_bench --streaming --model model.tsr --threads 2"},
           .groups = {{"Measurement",
                       {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "thread_figures", "roofline",
-                       "rows", "products", "memory", "streaming"}},
+                       "rows", "products", "memory", "streaming", "mapped"}},
                      ModelFlags(), StreamingFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -69,6 +70,7 @@ absl::Status CheckMode() {
   }
   RETURN_IF_ERROR(CheckNotBoth("flash", !FLAGS_flash.empty(), "streaming", FLAGS_streaming));  // The probe would not see it.
   RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
+  RETURN_IF_ERROR(Needs("mapped", FLAGS_mapped, "memory_budget", !FLAGS_memory_budget.empty()));
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
   if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty() && !FLAGS_streaming)) return absl::OkStatus();
@@ -236,6 +238,7 @@ absl::Status Run() {
   if (FLAGS_products) return ShowProducts();
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  if (FLAGS_mapped) options.open_source = OpenMapped;
   BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
   ASSIGN_OR_RETURN(const int context, ContextFor(benchmark));

@@ -163,6 +163,10 @@ absl::Status Engine::OpenSource() {
     ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
+  if (options_.open_source) {
+    ASSIGN_OR_RETURN(source_, options_.open_source(*file_->packed(), plan.weights));
+    return absl::OkStatus();
+  }
   LayerStreamer::Options options;
   options.wrap_device = options_.wrap_device;
   if (!options_.flash.empty()) {

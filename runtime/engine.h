@@ -65,6 +65,8 @@ struct EngineOptions {
   std::string flash;                 // Reads are no faster than this flash: a name or file for LoadFlashProfile. Empty: as they are.
   // Wraps the device that a streamed model is read with: for tests that make it fail. Null: the device as it is.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
+  // Where a packed model's weights come from under a budget: to compare with other ways of streaming. Null: a LayerStreamer.
+  std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const WeightPlan& plan)> open_source;
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.

@@ -51,6 +51,7 @@ DEFINE_string(rows, "", "LIST|Time passes of so many rows: 1,2,4,8 or default, w
 DEFINE_bool(products, false, "|Time the products of each block format in cache, of one thread. Loads no model.");
 DEFINE_bool(memory, false, "|Show the most memory that loading and running take, beside what they may.");
 DEFINE_bool(streaming, false, "|Time passes of a packed model that is streamed, beside its flash and beside computing alone.");
+DEFINE_bool(mapped, false, "|Stream by mapping the file and locking the pins in memory, to compare; nothing is verified.");
 DEFINE_string(plot, "", "FILE|Draw the curve of --rows there, as SVG.");
 DEFINE_string(peer_curve, "", "FILE|Draw this curve, too: JSON with name, rows and seconds.");
 DEFINE_string(shape, "1b", "NAME|1b, 4b or tiny: so many parameters.");

@@ -60,6 +60,7 @@ DECLARE_bool(thread_figures);
 DECLARE_bool(products);
 DECLARE_bool(memory);
 DECLARE_bool(streaming);
+DECLARE_bool(mapped);
 DECLARE_bool(roofline);
 DECLARE_string(rows);
 DECLARE_string(plot);
