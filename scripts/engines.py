@@ -55,8 +55,11 @@ class Peer(Engine):
     """llama.cpp. Its llama-bench keeps its default warm-up run."""
     PROGRAMS = ("llama-bench", "llama-simple")
 
+    def bench_command(self, model, *flags):
+        return [f"{self.folder}/llama-bench", "-m", model, "-t", self.threads, "-r", "1", "-o", "json", *map(str, flags)]
+
     def bench(self, model, *flags):
-        return json.loads(run([f"{self.folder}/llama-bench", "-m", model, "-t", self.threads, "-r", "1", "-o", "json", *flags]))
+        return json.loads(run(self.bench_command(model, *flags)))
 
     def speeds(self, model):
         rows = self.bench(model, "-p", str(PROMPT_TOKENS), "-n", str(GENERATED_TOKENS))
@@ -87,9 +90,12 @@ class Peer(Engine):
 class Ours(Engine):
     PROGRAMS = ("tessera_bench", "tessera_generate", "tessera_perplexity")
 
+    def bench_command(self, model, *flags):
+        return [f"{self.folder}/tessera_bench", "--model", model, "--threads", self.threads, "--repetitions", "1", "--json",
+                *map(str, flags)]
+
     def bench(self, model, *flags):
-        return json.loads(run([f"{self.folder}/tessera_bench", "--model", model, "--threads", self.threads, "--repetitions", "1",
-                               "--json", *map(str, flags)]))
+        return json.loads(run(self.bench_command(model, *flags)))
 
     def speeds(self, model, depth=0):
         report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)

@@ -376,8 +376,8 @@ class ShellTest(unittest.TestCase):
         self.assertRegex(result.stdout, r"good +0\.\d s  done\nbad +0\.\d s  FAILED\n")
 
     def test_unknown_argument_is_one_clear_sentence(self):
-        for script in ("fetch_model.sh", "test.sh", "build.sh", "compare_peer.sh", "test_fresh.sh", "test_consumers.sh",
-                       "install_packages.sh", "arm64_sysroot.sh", "test_arm64.sh", "test_avx512.sh"):
+        for script in ("fetch_model.sh", "test.sh", "build.sh", "compare_peer.sh", "compare_peer_memory.sh", "test_fresh.sh",
+                       "test_consumers.sh", "install_packages.sh", "arm64_sysroot.sh", "test_arm64.sh", "test_avx512.sh"):
             result = subprocess.run(["bash", str(SCRIPTS / script), "--nonsense"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 1, script)
             self.assertIn("unknown", result.stderr)
