@@ -165,7 +165,9 @@ function(tessera_create_tests layer)
     tessera_need(${target})
   endforeach()
   target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main ${tessera_${layer}_TEST_LINKS})
-  target_include_directories(tessera_${layer}_tests PRIVATE ${TESSERA_GENERATED_DIR})  # Tests see internal headers.
+  if(TARGET tessera_${layer}_objects)  # Whose generated headers tests may read.
+    add_dependencies(tessera_${layer}_tests tessera_${layer}_objects)
+  endif()
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(tessera_${layer}_tests REUSE_FROM tessera_test_main)
   endif()

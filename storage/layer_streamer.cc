@@ -1,108 +1,22 @@
 #include "tessera/storage/layer_streamer.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <optional>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "tessera/base/aligned_buffer.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/storage/block_reader.h"
-#include "tessera/storage/internal/block_checker.h"
-#include "tessera/storage/internal/parts_reader.h"
-#include "tessera/storage/internal/unit_ring.h"
+#include "tessera/storage/internal/layer_streamer_impl.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kReaderNice = -10;
 constexpr auto kLook = std::chrono::milliseconds(50);  // How often one who waits looks for a cancellation.
 constexpr int kLooksBeforeStuck = 40;
-constexpr uint64_t kPartsIds = uint64_t{1} << 32;      // From here on they are those of parts; below, units.
 
 }  // namespace
-
-// What both threads see is under mutex_, but for what never changes after Start: file, options, places of pins.
-class LayerStreamer::Impl {
- public:
-  Impl(const TsrReader& file, Options options)
-      : file_(file), options_(std::move(options)), ring_(options_.ring_bytes), checker_(file, options_.verify) {}
-  ~Impl();
-
-  absl::Status Start();
-  absl::Status AwaitPins();
-  int units() const { return file_.units(); }
-  absl::StatusOr<absl::Span<const std::byte>> Acquire(int unit);
-  absl::StatusOr<std::vector<absl::Span<const std::byte>>> AcquireParts(absl::Span<const UnitPart> parts);
-  void Release(int unit, const std::byte* place);
-  bool Pinned(int unit) const { return options_.pins.pinned[unit]; }
-  Stats stats() const;
-  const std::string& reason() const { return reason_; }
-
- private:
-  absl::Status CheckOptions() const;
-  void PlacePins();
-  absl::Span<const std::byte> PinnedBytes(int unit) const { return {pin_places_[unit], static_cast<size_t>(file_.UnitBytes(unit))}; }
-  bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
-  std::byte* RingPlace(int64_t offset) { return buffer_.data() + options_.pins.bytes + offset; }
-  bool ReadNextIs(int unit) const { return !order_.empty() && order_[next_] == unit; }
-  void Advance() { next_ = next_ + 1 == order_.size() ? 0 : next_ + 1; }
-  void ReadFrom(int unit);
-  std::optional<absl::StatusOr<absl::Span<const std::byte>>> Take(int unit);
-  absl::StatusOr<absl::Span<const std::byte>> AwaitUnit(int unit, std::unique_lock<std::mutex>& lock);
-  absl::Status AwaitParts(std::unique_lock<std::mutex>& lock);
-
-  // Of the thread that reads.
-  void Read();
-  void StartReads();
-  bool StartPin();
-  bool StartNext();
-  void StartUnit(int unit, std::byte* place);
-  absl::Status Judge(const absl::Status& read);
-  void Finish(const BlockReader::Finished& finished);
-  void FinishPin(int unit, const absl::Status& status);
-  void FinishStreamed(int unit, const absl::Status& status);
-
-  const TsrReader& file_;
-  const Options options_;
-  AlignedBuffer buffer_;                     // Pins, ring, parts.
-  std::vector<std::byte*> pin_places_;       // Of each unit; null: not pinned.
-  std::string reason_;
-  std::unique_ptr<BlockDevice> device_;
-  std::thread thread_;
-
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;             // For the thread that reads: there may be something to do.
-  std::condition_variable changed_;          // For those who wait for it.
-  bool stop_ = false;
-  absl::Status broken_;                      // Not OK: nothing can be read any more.
-  std::vector<int> order_;                   // Streamed units, as a pass reads them.
-  std::vector<int> position_;                // Of each unit in order_.
-  size_t next_ = 0;                          // In order_: the next to be read.
-  UnitRing ring_;
-  bool no_room_ = false;                     // For the next, when last looked.
-  std::vector<int> pins_;                    // Units to pin, in order.
-  size_t pins_started_ = 0, pins_finished_ = 0;
-  int64_t pinned_bytes_ = 0;                 // Of those that are there.
-  int units_reading_ = 0;
-  std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
-  bool parts_begun_ = false;
-  int parts_leased_ = 0;
-  std::optional<PartsReader> parts_;
-  Stats stats_;
-
-  BlockChecker checker_;                     // Both of the thread that reads alone: it uses them without the mutex.
-  std::optional<BlockReader> reader_;
-};
 
 LayerStreamer::Impl::~Impl() {
   {
@@ -183,111 +97,6 @@ absl::Status LayerStreamer::Impl::AwaitPins() {
     lock.lock();
   }
   return broken_;
-}
-
-// The thread that reads. --------------------------------------------------------------------------------------------------------------
-
-void LayerStreamer::Impl::Read() {
-  // Threads that compute may fill all cores, and then the device would wait for one. Where this is not allowed, nothing is lost.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
-  BlockReader::Options options = {.block_bytes = kTsrBlockBytes,
-                                  .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
-                                  .describe = [this](int64_t offset) { return checker_.Describe(offset); }};
-  reader_.emplace(*device_, std::move(options));
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!stop_) {
-    StartReads();
-    if (reader_->unfinished() == 0) {
-      wake_.wait(lock);
-      continue;
-    }
-    lock.unlock();
-    const int64_t begin = RealClock().NowNanos();
-    const std::optional<BlockReader::Finished> finished = reader_->Step();
-    const int64_t nanos = RealClock().NowNanos() - begin;
-    lock.lock();
-    stats_.read_nanos += nanos;
-    if (finished.has_value()) Finish(*finished);
-  }
-  lock.unlock();
-  reader_.reset();  // Waits for what is in flight.
-  device_.reset();
-}
-
-void LayerStreamer::Impl::StartReads() {
-  if (!parts_asked_.empty()) {
-    if (!parts_begun_) parts_->Begin(parts_asked_);
-    parts_begun_ = true;
-    parts_->Start(*reader_, kPartsIds);
-  }
-  // So many blocks wait that the device has the next whenever one comes, however small the units; and not more, for parts come after.
-  while (reader_->waiting() < device_->depth() && (StartPin() || StartNext())) {}
-}
-
-bool LayerStreamer::Impl::StartPin() {
-  if (pins_started_ == pins_.size() || !broken_.ok()) return false;
-  const int unit = pins_[pins_started_++];
-  StartUnit(unit, pin_places_[unit]);
-  return true;
-}
-
-bool LayerStreamer::Impl::StartNext() {
-  if (order_.empty() || !broken_.ok()) return false;
-  const int unit = order_[next_];
-  if (ring_.Find(unit) != nullptr) return false;  // All of the cycle is in the ring.
-  const std::optional<int64_t> offset = ring_.Place(unit, file_.StoredBytes(unit));
-  no_room_ = !offset.has_value();
-  if (no_room_) return false;
-  if (options_.timeline != nullptr) ring_.Find(unit)->begin_nanos = options_.timeline->Now();
-  StartUnit(unit, RingPlace(*offset));
-  Advance();
-  return true;
-}
-
-void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
-  ++units_reading_;
-  reader_->Start({.offset = file_.UnitOffset(unit),
-                  .out = absl::MakeSpan(place, file_.StoredBytes(unit)),
-                  .id = static_cast<uint64_t>(unit)});
-}
-
-// A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
-absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
-  if (read.ok()) broken_.Update(device_->CheckUnchanged());
-  return read.ok() ? broken_ : read;
-}
-
-void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
-  const absl::Status status = Judge(finished.status);
-  if (finished.id >= kPartsIds) {
-    parts_->Finish(static_cast<int64_t>(finished.id - kPartsIds), status);
-    if (parts_->done()) parts_asked_.clear();
-  } else {
-    --units_reading_;
-    const int unit = static_cast<int>(finished.id);
-    if (Pinned(unit)) FinishPin(unit, status);
-    else FinishStreamed(unit, status);
-  }
-  const BlockReader::Counters& counters = reader_->counters();
-  stats_.bytes_read = counters.bytes;
-  stats_.retries = counters.short_reads + counters.interruptions + counters.io_errors + counters.mismatches;
-  changed_.notify_all();
-}
-
-void LayerStreamer::Impl::FinishPin(int unit, const absl::Status& status) {
-  ++pins_finished_;
-  pinned_bytes_ += file_.StoredBytes(unit);
-  broken_.Update(status);
-}
-
-void LayerStreamer::Impl::FinishStreamed(int unit, const absl::Status& status) {
-  UnitRing::Entry* entry = ring_.Find(unit);
-  CHECK(entry != nullptr && entry->state == UnitRing::State::kReading) << "unit " << unit;
-  entry->state = status.ok() ? UnitRing::State::kReady : UnitRing::State::kFailed;
-  entry->status = status;
-  if (options_.timeline != nullptr) {
-    options_.timeline->Record({Zone::kRead, Resource::kFlash, unit, entry->begin_nanos, options_.timeline->Now()});
-  }
 }
 
 // The thread that acquires. -----------------------------------------------------------------------------------------------------------

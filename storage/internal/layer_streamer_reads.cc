@@ -1,0 +1,121 @@
+// What the reading thread of a LayerStreamer does: pins, then unit after unit into the ring, and the parts that are asked for.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/clock.h"
+#include "tessera/storage/internal/layer_streamer_impl.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kReaderNice = -10;
+constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are those of parts; below, units.
+
+}  // namespace
+
+void LayerStreamer::Impl::Read() {
+  // Threads that compute may fill all cores, and then the device would wait for one. Where this is not allowed, nothing is lost.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
+  BlockReader::Options options = {.block_bytes = kTsrBlockBytes,
+                                  .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
+                                  .describe = [this](int64_t offset) { return checker_.Describe(offset); }};
+  reader_.emplace(*device_, std::move(options));
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop_) {
+    StartReads();
+    if (reader_->unfinished() == 0) {
+      wake_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    const int64_t begin = RealClock().NowNanos();
+    const std::optional<BlockReader::Finished> finished = reader_->Step();
+    const int64_t nanos = RealClock().NowNanos() - begin;
+    lock.lock();
+    stats_.read_nanos += nanos;
+    if (finished.has_value()) Finish(*finished);
+  }
+  lock.unlock();
+  reader_.reset();  // Waits for what is in flight.
+  device_.reset();
+}
+
+void LayerStreamer::Impl::StartReads() {
+  if (!parts_asked_.empty()) {
+    if (!parts_begun_) parts_->Begin(parts_asked_);
+    parts_begun_ = true;
+    parts_->Start(*reader_, kPartsIds);
+  }
+  // So many blocks wait that the device has the next whenever one comes, however small the units; and not more, for parts come after.
+  while (reader_->waiting() < device_->depth() && (StartPin() || StartNext())) {}
+}
+
+bool LayerStreamer::Impl::StartPin() {
+  if (pins_started_ == pins_.size() || !broken_.ok()) return false;
+  const int unit = pins_[pins_started_++];
+  StartUnit(unit, pin_places_[unit]);
+  return true;
+}
+
+bool LayerStreamer::Impl::StartNext() {
+  if (order_.empty() || !broken_.ok()) return false;
+  const int unit = order_[next_];
+  if (ring_.Find(unit) != nullptr) return false;  // All of the cycle is in the ring.
+  const std::optional<int64_t> offset = ring_.Place(unit, file_.StoredBytes(unit));
+  no_room_ = !offset.has_value();
+  if (no_room_) return false;
+  if (options_.timeline != nullptr) ring_.Find(unit)->begin_nanos = options_.timeline->Now();
+  StartUnit(unit, RingPlace(*offset));
+  Advance();
+  return true;
+}
+
+void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
+  ++units_reading_;
+  reader_->Start({.offset = file_.UnitOffset(unit),
+                  .out = absl::MakeSpan(place, file_.StoredBytes(unit)),
+                  .id = static_cast<uint64_t>(unit)});
+}
+
+// A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
+absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
+  if (read.ok()) broken_.Update(device_->CheckUnchanged());
+  return read.ok() ? broken_ : read;
+}
+
+void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
+  const absl::Status status = Judge(finished.status);
+  if (finished.id >= kPartsIds) {
+    parts_->Finish(static_cast<int64_t>(finished.id - kPartsIds), status);
+    if (parts_->done()) parts_asked_.clear();
+  } else {
+    --units_reading_;
+    const int unit = static_cast<int>(finished.id);
+    if (Pinned(unit)) FinishPin(unit, status);
+    else FinishStreamed(unit, status);
+  }
+  const BlockReader::Counters& counters = reader_->counters();
+  stats_.bytes_read = counters.bytes;
+  stats_.retries = counters.short_reads + counters.interruptions + counters.io_errors + counters.mismatches;
+  changed_.notify_all();
+}
+
+void LayerStreamer::Impl::FinishPin(int unit, const absl::Status& status) {
+  ++pins_finished_;
+  pinned_bytes_ += file_.StoredBytes(unit);
+  broken_.Update(status);
+}
+
+void LayerStreamer::Impl::FinishStreamed(int unit, const absl::Status& status) {
+  UnitRing::Entry* entry = ring_.Find(unit);
+  CHECK(entry != nullptr && entry->state == UnitRing::State::kReading) << "unit " << unit;
+  entry->state = status.ok() ? UnitRing::State::kReady : UnitRing::State::kFailed;
+  entry->status = status;
+  if (options_.timeline != nullptr) {
+    options_.timeline->Record({Zone::kRead, Resource::kFlash, unit, entry->begin_nanos, options_.timeline->Now()});
+  }
+}
+
+}  // namespace tessera
