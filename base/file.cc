@@ -25,7 +25,11 @@
 namespace tessera {
 namespace {
 
-const int64_t kPage = sysconf(_SC_PAGESIZE);
+// Also before main, where another file's constants are made.
+int64_t PageBytes() {
+  static const int64_t bytes = sysconf(_SC_PAGESIZE);
+  return bytes;
+}
 
 // The status for errno, which must still be that of the failed call.
 absl::Status SystemError(const std::string& path, absl::string_view what) {
@@ -195,13 +199,13 @@ absl::StatusOr<FileIdentity> RandomAccessFile::Identity() const {
 
 absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) const {
   if (direct_) return ReadAll(offset, out);
-  const int64_t begin = offset / kPage * kPage, end = AlignUp(offset + static_cast<int64_t>(out.size()), kPage);
+  const int64_t begin = offset / PageBytes() * PageBytes(), end = AlignUp(offset + static_cast<int64_t>(out.size()), PageBytes());
   const std::vector<bool> held = PagesHeld(begin, end);
   RETURN_IF_ERROR(ReadAll(offset, out));
   for (auto page = held.begin(); (page = std::find(page, held.end(), false)) != held.end();) {
     const auto fetched = page;
     page = std::find(page, held.end(), true);
-    posix_fadvise(descriptor_, begin + (fetched - held.begin()) * kPage, (page - fetched) * kPage, POSIX_FADV_DONTNEED);
+    posix_fadvise(descriptor_, begin + (fetched - held.begin()) * PageBytes(), (page - fetched) * PageBytes(), POSIX_FADV_DONTNEED);
   }
   return absl::OkStatus();
 }
@@ -222,9 +226,9 @@ absl::Status RandomAccessFile::ReadAll(int64_t offset, absl::Span<std::byte> out
 }
 
 std::vector<bool> RandomAccessFile::PagesHeld(int64_t begin, int64_t end) const {
-  end = std::min(end, AlignUp(size_, kPage));
+  end = std::min(end, AlignUp(size_, PageBytes()));
   if (mapped_ == nullptr || begin >= end) return {};
-  std::vector<unsigned char> pages((end - begin) / kPage);
+  std::vector<unsigned char> pages((end - begin) / PageBytes());
   if (mincore(mapped_ + begin, end - begin, pages.data()) != 0) return {};
   std::vector<bool> held;
   for (unsigned char page : pages) held.push_back((page & 1) != 0);
@@ -232,8 +236,8 @@ std::vector<bool> RandomAccessFile::PagesHeld(int64_t begin, int64_t end) const 
 }
 
 int64_t RandomAccessFile::CachedBytes() const {
-  const std::vector<bool> held = PagesHeld(0, AlignUp(size_, kPage));
-  return kPage * std::count(held.begin(), held.end(), true);
+  const std::vector<bool> held = PagesHeld(0, AlignUp(size_, PageBytes()));
+  return PageBytes() * std::count(held.begin(), held.end(), true);
 }
 
 absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t max_bytes) {

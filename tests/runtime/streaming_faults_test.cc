@@ -69,7 +69,7 @@ class BreakableDevice : public BlockDevice {
 class StreamingFaults : public testing::Test {
  protected:
   EngineOptions Streamed() const {
-    EngineOptions options = {.model_path = packed_.path(), .threads = 1, .context = 64, .row_capacity = 8};
+    EngineOptions options = {.model_path = Packed().path(), .threads = 1, .context = 64, .row_capacity = 8};
     options.memory_budget = int64_t{4} << 30;
     options.pin = PinPolicy::kNone;
     options.wrap_device = [this](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
@@ -80,7 +80,7 @@ class StreamingFaults : public testing::Test {
 
   // The logits after each of `more`, appended one by one to a prompt, with all weights in memory.
   static std::vector<std::vector<float>> Expected(const std::vector<TokenId>& prompt, const std::vector<TokenId>& more) {
-    const auto engine = Must(Engine::Load({.model_path = packed_.gguf(), .threads = 1, .context = 64}));
+    const auto engine = Must(Engine::Load({.model_path = Packed().gguf(), .threads = 1, .context = 64}));
     const auto session = Must(engine->NewSession());
     Must(session->Append(prompt));
     std::vector<std::vector<float>> expected;
@@ -92,7 +92,10 @@ class StreamingFaults : public testing::Test {
   }
 
   // Of so many layers that the ring holds but a part of them.
-  static inline const PackedModel packed_{TinyModelBuilder({.layers = 8, .writes_letters = true})};
+  static const PackedModel& Packed() {  // Once for all, but not before main.
+    static const PackedModel packed(TinyModelBuilder({.layers = 8, .writes_letters = true}));
+    return packed;
+  }
   mutable Breaker breaker_;
 };
 
@@ -113,7 +116,7 @@ TEST_F(StreamingFaults, AReadErrorAtAnyReadOfAPassFailsItsRequestAndNothingElse)
       if (!status.ok()) {
         ++failures;
         EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-        for (const char* named : {packed_.path().c_str(), ": unit ", ".weight", "byte ", "Input/output error"}) {
+        for (const char* named : {Packed().path().c_str(), ": unit ", ".weight", "byte ", "Input/output error"}) {
           EXPECT_NE(status.message().find(named), std::string::npos) << named << " in " << status;
         }
         ASSERT_EQ(session->length(), static_cast<int>(prompt.size() + i));
@@ -137,7 +140,7 @@ TEST_F(StreamingFaults, AGenerationThatFailsLeavesASessionThatGoesOn) {
     Must(session.Append(prompt));
     return Generate(engine, session, sampler, options);
   };
-  const auto resident = Must(Engine::Load({.model_path = packed_.gguf(), .threads = 1, .context = 64}));
+  const auto resident = Must(Engine::Load({.model_path = Packed().gguf(), .threads = 1, .context = 64}));
   const std::vector<TokenId> expected = Must(write(*resident, *Must(resident->NewSession()))).tokens;
   const auto engine = Must(Engine::Load(Streamed()));
   const auto session = Must(engine->NewSession());
@@ -190,9 +193,9 @@ TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
   constexpr int kSequence = 24;
   int64_t passes = Fewer(2000, 300);
   if (const char* asked = std::getenv("TESSERA_SOAK_PASSES")) CHECK(absl::SimpleAtoi(asked, &passes));
-  const LoadedModel model(packed_.gguf());
+  const LoadedModel model(Packed().gguf());
   const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
-  const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(packed_.path()));
+  const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(Packed().path()));
   const std::vector<TokenId> tokens = RandomTokens(kSequence, 5);
   std::vector<std::vector<float>> expected;
   Machine resident(model, {});
