@@ -75,6 +75,7 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
   CHECK_EQ((*file)->size(), static_cast<int64_t>(input.size()));
   UseMetadata(**file);
   UseTensors(**file, {(*file)->size()});
+  UseHeaders(**file);
   return absl::OkStatus();
 }
 

@@ -122,6 +122,7 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
     CHECK_EQ((*file)->PathOf(tensor), parts.Path(whole ? opened : tensor.part));
   }
   UseTensors(**file, sizes);
+  UseHeaders(**file);
   return absl::OkStatus();
 }
 

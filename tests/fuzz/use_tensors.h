@@ -1,12 +1,15 @@
-// What must hold of the tensors of a GGUF file that was accepted.
+// What must hold of the tensors of a GGUF file that was accepted, and of its headers.
 //
 //   UseTensors(*file, {file->size()});                 // of a split model: the size of each part
+//   UseHeaders(*file);
 //
-// CHECKs that each is as large as its shape says and shares no byte with another, and reads all its bytes.
+// CHECKs that each tensor is as large as its shape says and shares no byte with another, and reads all its bytes; and that the headers
+// alone, as a packed model keeps them, tell the same.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -45,6 +48,27 @@ inline void UseTensors(const GgufFile& file, absl::Span<const int64_t> part_size
     const auto& [part, begin, end] = ranges[i];
     CHECK(part != before_part || before_end <= begin) << "tensors overlap";
   }
+}
+
+inline void UseHeaders(const GgufFile& file) {
+  std::vector<GgufFile::Header> headers;
+  for (int part = 0; part < file.parts(); ++part) {
+    absl::StatusOr<GgufFile::Header> header = file.HeaderOf(part);
+    CHECK(header.ok()) << header.status();
+    headers.push_back(*std::move(header));
+  }
+  const absl::StatusOr<std::unique_ptr<GgufFile>> again = GgufFile::ParseHeaders(headers, "headers");
+  CHECK(again.ok()) << again.status();
+  CHECK_EQ((*again)->size(), file.size());
+  CHECK_GE(file.CachedBytes(), 0);
+  CHECK_EQ((*again)->metadata().size(), file.metadata().size());
+  CHECK_EQ((*again)->tensors().size(), file.tensors().size());
+  for (size_t i = 0; i < file.tensors().size(); ++i) {
+    const GgufTensor &tensor = file.tensors()[i], &same = (*again)->tensors()[i];
+    CHECK(same.name == tensor.name && same.shape == tensor.shape && same.offset == tensor.offset && same.part == tensor.part);
+  }
+  headers.back().bytes.push_back(std::byte{0});  // Headers end where the table of tensors does.
+  CHECK(!GgufFile::ParseHeaders(std::move(headers), "headers").ok());
 }
 
 }  // namespace tessera
