@@ -13,7 +13,7 @@ source "$root/scripts/emulated_tests.sh"
 # what a process says of its memory (madvise) is not passed on.
 left_out=(
   ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore
-  'AlignedBuffer.PreparedForDevices*'
+  'AlignedBuffer.PreparedForDevices*' FileTest.WhatThePageCacheHeldStaysThere
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )
 # The emulator cannot start an Arm program from within one, so death tests fork in place of that.
