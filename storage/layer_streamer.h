@@ -59,7 +59,7 @@ class LayerStreamer : public WeightSource {
   };
 
   // What the ring needs at least: `together` are the bytes of the units that are leased at once, `largest` those of the largest unit
-  // that is streamed, each rounded up to whole pages. Reading and computing overlap in full from twice `together` on.
+  // that is streamed, each rounded up to whole pages. From twice `together` on, reading need not pause while a block computes.
   static int64_t RingBytesFor(int64_t together, int64_t largest);
   // Memory of a streamer besides pins and ring: where parts of units lie.
   static constexpr int64_t kPartsBytes = int64_t{8} << 20;

@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kProbedMemory = int64_t{64} << 20;     // Larger than most caches, smaller than most budgets.
 constexpr int64_t kProbedFlash = int64_t{64} << 20;      // For each of twelve shapes, once per disk and kernel.
 constexpr int kReadings = 3;
+constexpr int64_t kPages = int64_t{1} << 20;             // More than what whole pages of units come to beside their bytes.
 
 absl::StatusOr<double> MemorySpeed(const Engine& engine) {
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
@@ -52,7 +53,8 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   std::vector<int64_t> budgets = {plan.budget};
   if (engine.model_file().packed() != nullptr) {
     ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine));
-    const int64_t all = plan.Total() - plan.memory.weights + report.weight_bytes_ + LayerStreamer::kPartsBytes + (int64_t{1} << 20);
+    const int64_t besides = plan.Total() - plan.memory.weights;
+    const int64_t all = besides + report.weight_bytes_ + LayerStreamer::kPartsBytes + kPages;
     for (const int64_t budget : {plan.least, (plan.least + all) / 2, all}) budgets.push_back(budget);
   }
   for (const int64_t budget : budgets) {
@@ -65,13 +67,16 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
 
 double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
   double seconds = static_cast<double>(weight_bytes_) / memory_bytes_per_second_;
-  if (plan.weights.streamed_bytes > 0) seconds = std::max(seconds, static_cast<double>(plan.weights.streamed_bytes) / flash_bytes_per_second_);
+  if (plan.weights.streamed_bytes > 0) {
+    seconds = std::max(seconds, static_cast<double>(plan.weights.streamed_bytes) / flash_bytes_per_second_);
+  }
   return 1 / seconds;
 }
 
 std::string BudgetReport::Line() const {
   const auto& [plan, speed] = forecasts_[0];
-  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, keys and values %s; about %.3g tokens/s\n",
+  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, keys and values %s; "
+                         "about %.3g tokens/s\n",
                          FormatByteSize(plan.budget), PinnedUnits(plan), units_, FormatByteSize(plan.weights.pins.bytes),
                          FormatByteSize(plan.weights.streamed_bytes), FormatByteSize(plan.weights.ring_bytes),
                          FormatByteSize(plan.memory.cache), speed);

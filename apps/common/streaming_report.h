@@ -23,14 +23,14 @@ struct StreamingFigures {
   static StreamingFigures Of(const LayerStreamer& streamer);
   // What came since `before`: bytes, times, retries. Sizes stay.
   StreamingFigures Since(const StreamingFigures& before) const;
-  void Add(const StreamingFigures& more);   // The same the other way round.
+  void Add(const StreamingFigures& more);   // Another run's bytes, times, retries.
 };
 
 // "streamed 72 % of the weights in each pass: 3.41 GB/s, waited for it 61 % of the time".
 std::string StreamingLine(const StreamingFigures& figures, double seconds);
 
-// {"bytes_read", "bytes_per_second", "read_seconds", "stall_seconds", "compute_seconds", "pinned_bytes", "streamed_bytes_per_pass", "ring_bytes",
-//  "out_of_order", "retries", "device"}. seconds: of all passes.
+// {"bytes_read", "bytes_per_second", "read_seconds", "stall_seconds", "compute_seconds", "pinned_bytes", "streamed_bytes_per_pass",
+//  "ring_bytes", "out_of_order", "retries", "device"}. seconds: of all passes.
 void WriteStreaming(JsonWriter& json, const StreamingFigures& figures, double seconds);
 
 }  // namespace tessera

@@ -53,11 +53,4 @@ void UnitRing::Drop(int unit) {
   entry->done = true;
 }
 
-bool UnitRing::AnyExpected() const {
-  for (const Entry& entry : entries_) {
-    if (!entry.done || entry.state == State::kReading) return true;
-  }
-  return false;
-}
-
 }  // namespace tessera

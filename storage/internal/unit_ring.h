@@ -48,8 +48,6 @@ class UnitRing {
   // Forgets a unit that failed. REQUIRES: there is such an entry.
   void Drop(int unit);
 
-  // Whether anything is on its way or waiting to be leased.
-  bool AnyExpected() const;
   int64_t capacity() const { return capacity_; }
 
  private:
