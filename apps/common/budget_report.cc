@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/machine_probe.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/base/aligned_buffer.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
@@ -18,7 +19,6 @@ namespace {
 constexpr int64_t kProbedMemory = int64_t{64} << 20;     // Larger than most caches, smaller than most budgets.
 constexpr int64_t kProbedFlash = int64_t{64} << 20;      // For each of twelve shapes, once per disk and kernel.
 constexpr int kReadings = 3;
-constexpr int64_t kPages = int64_t{1} << 20;             // More than what whole pages of units come to beside their bytes.
 
 absl::StatusOr<double> MemorySpeed(const Engine& engine) {
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
@@ -54,7 +54,8 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   if (engine.model_file().packed() != nullptr) {
     ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine));
     const int64_t besides = plan.Total() - plan.memory.weights;
-    const int64_t all = besides + report.weight_bytes_ + LayerStreamer::kPartsBytes + kPages;
+    const int64_t whole_pages = report.weight_bytes_ + report.units_ * AlignedBuffer::kAlignment;
+    const int64_t all = besides + whole_pages + LayerStreamer::kPartsBytes;
     for (const int64_t budget : {plan.least, (plan.least + all) / 2, all}) budgets.push_back(budget);
   }
   for (const int64_t budget : budgets) {
