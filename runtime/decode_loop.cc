@@ -1,5 +1,9 @@
 #include "tessera/runtime/decode_loop.h"
 
+#include <numeric>
+#include <utility>
+
+#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text_stream.h"
 
@@ -37,6 +41,105 @@ class Writer {
   Generation& result_;
 };
 
+// A text as it is written: chooses tokens, shows them, knows when it ends.
+class Text {
+ public:
+  Text(Engine& engine, const Sampler& sampler, const GenerateOptions& options, Generation& result)
+      : engine_(engine), sampler_(sampler), options_(options), result_(result), writer_(engine.tokenizer(), options, result) {}
+
+  // The next token; `last` if the text ends with it, with the reason in the result.
+  absl::StatusOr<Choice> Next(absl::Span<const float> logits) {
+    std::vector<TokenId>& tokens = result_.tokens;
+    TokenId token;
+    {
+      TimelineScope scope(engine_.timeline(), Zone::kSample, static_cast<int>(tokens.size()));
+      ASSIGN_OR_RETURN(token, sampler_.Choose(logits, tokens, options_.stream, tokens.size()));
+    }
+    tokens.push_back(token);
+    return Choice{token, EndsWith(token)};
+  }
+  void Finish() { writer_.Finish(); }
+
+ private:
+  bool EndsWith(TokenId token) {
+    if (!options_.ignore_end && engine_.tokenizer().IsEnd(token)) {
+      result_.reason = FinishReason::kEndToken;
+      return true;
+    }
+    if (!writer_.Write(token)) {
+      result_.reason = FinishReason::kStopString;
+      return true;
+    }
+    result_.reason = FinishReason::kLength;
+    return options_.max_tokens > 0 && result_.tokens.size() == static_cast<size_t>(options_.max_tokens);
+  }
+
+  Engine& engine_;
+  const Sampler& sampler_;
+  const GenerateOptions& options_;
+  Generation& result_;
+  Writer writer_;
+};
+
+// The logits of a tree's nodes, computed when one is asked for. What a drafter learns from is noted on the way.
+class TreeLogits {
+ public:
+  TreeLogits(Session& session, int vocabulary, const TokenTree& tree, int top_of_rows)
+      : session_(session), tree_(tree), top_of_rows_(top_of_rows), top_(tree.size()), vocabulary_(vocabulary) {}
+
+  absl::StatusOr<absl::Span<const float>> Of(int node) {
+    if (values_.empty()) RETURN_IF_ERROR(ComputeAll());
+    return absl::MakeConstSpan(values_).subspan(static_cast<size_t>(node) * vocabulary_, vocabulary_);
+  }
+  absl::Span<const float> Known(int node) const { return absl::MakeConstSpan(values_).subspan(static_cast<size_t>(node) * vocabulary_, vocabulary_); }
+  std::vector<TopTokens> TakeTop() { return std::move(top_); }
+  double seconds() const { return seconds_; }
+
+ private:
+  absl::Status ComputeAll() {
+    const int64_t begin = RealClock().NowNanos();
+    values_.resize(static_cast<size_t>(tree_.size()) * vocabulary_);
+    std::vector<int> nodes(tree_.size());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    RETURN_IF_ERROR(session_.TreeLogits(nodes, TensorView<float>(values_.data(), tree_.size(), vocabulary_)));
+    for (const int node : nodes) {
+      if (top_of_rows_ > 0) top_[node] = TopTokensOf(Known(node), top_of_rows_);
+    }
+    seconds_ += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+    return absl::OkStatus();
+  }
+
+  Session& session_;
+  const TokenTree& tree_;
+  const int top_of_rows_;
+  std::vector<TopTokens> top_;
+  const int64_t vocabulary_;
+  std::vector<float> values_;
+  double seconds_ = 0;
+};
+
+// One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
+absl::StatusOr<Choice> Step(Engine& engine, Session& session, const TokenTree& tree, Speculator* speculator, Text& text) {
+  StepTime time;
+  const int64_t begin = RealClock().NowNanos();
+  RETURN_IF_ERROR(session.PassTree(tree));
+  time.pass_seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  TreeLogits logits(session, engine.config().vocabulary, tree, speculator == nullptr ? 0 : speculator->needs().top_of_rows);
+  Verdict verdict;
+  Choice last = {};
+  const auto choose = [&](absl::Span<const float> values) -> absl::StatusOr<Choice> {
+    ASSIGN_OR_RETURN(last, text.Next(values));
+    return last;
+  };
+  const absl::Status status = Verify(tree, [&](int node) { return logits.Of(node); }, choose, verdict);
+  session.Keep(verdict.path, status.ok() ? logits.Known(verdict.path.back()) : absl::Span<const float>());
+  RETURN_IF_ERROR(status);
+  verdict.top = logits.TakeTop();
+  time.head_seconds = logits.seconds();
+  if (speculator != nullptr) speculator->Commit(tree, verdict, time);
+  return last;
+}
+
 }  // namespace
 
 absl::string_view FinishReasonName(FinishReason reason) {
@@ -53,37 +156,32 @@ absl::string_view FinishReasonName(FinishReason reason) {
 absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Sampler& sampler, const GenerateOptions& options) {
   if (session.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
   Generation result;
-  Writer writer(engine.tokenizer(), options, result);
-  const size_t limit = options.max_tokens > 0 ? static_cast<size_t>(options.max_tokens) : SIZE_MAX;
-  result.reason = FinishReason::kLength;
-  while (result.tokens.size() < limit) {
-    TokenId token;
-    {
-      TimelineScope scope(engine.timeline(), Zone::kSample, static_cast<int>(result.tokens.size()));
-      ASSIGN_OR_RETURN(token, sampler.Choose(session.logits(), result.tokens, options.stream, result.tokens.size()));
-    }
-    result.tokens.push_back(token);
-    if (!options.ignore_end && engine.tokenizer().IsEnd(token)) {
-      result.reason = FinishReason::kEndToken;
-      break;
-    }
-    if (!writer.Write(token)) {
-      result.reason = FinishReason::kStopString;
-      break;
-    }
-    if (result.tokens.size() == limit) break;
-    if (session.length() == engine.context()) {
+  Text text(engine, sampler, options, result);
+  ASSIGN_OR_RETURN(Choice last, text.Next(session.logits()));
+  Speculator* const speculator = options.speculator;
+  if (speculator != nullptr && !last.last) {
+    std::vector<TokenId> so_far(session.tokens().begin(), session.tokens().end());
+    so_far.push_back(last.token);
+    speculator->Begin(so_far);
+  }
+  while (!last.last) {
+    const int room = session.TreeRoom();
+    if (room == 0) {
       result.reason = FinishReason::kContextFull;
       break;
     }
-    const absl::Status appended = session.Append({&token, 1});
-    if (absl::IsCancelled(appended)) {
+    const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose({.rows = room, .depth = room - 1});
+    const absl::StatusOr<Choice> next = Step(engine, session, tree, speculator, text);
+    if (absl::IsCancelled(next.status())) {
       result.reason = FinishReason::kCancelled;
       break;
     }
-    RETURN_IF_ERROR(appended);
+    RETURN_IF_ERROR(next.status());
+    last = *next;
+    ++result.passes;
+    result.rows += tree.size();
   }
-  writer.Finish();
+  text.Finish();
   return result;
 }
 

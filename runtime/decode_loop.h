@@ -3,8 +3,8 @@
 //   GenerateOptions options = {.max_tokens = 128, .stop = {"\n\n"}, .on_text = [](absl::string_view text) { Print(text); }};
 //   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, options));
 //
-// The prompt is in the session already. The same session, sampler and stream give the same tokens on every machine. Threads: as
-// Session. EngineOptions::cancel ends it with kCancelled, which is no error.
+// The prompt is in the session already. The same session, sampler and stream give the same tokens on every machine, and a speculator
+// changes none of them: with one, a pass may give several. Threads: as Session. EngineOptions::cancel ends it with kCancelled, which is no error.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "tessera/model/sampler.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/spec/speculator.h"
 
 namespace tessera {
 
@@ -30,12 +31,15 @@ struct GenerateOptions {
   bool starts_text = false;                              // See TextStreamOptions.
   bool ignore_end = false;                               // Go on after end tokens (benchmarks).
   std::function<void(absl::string_view text)> on_text;   // Whole characters, as they become certain.
+  Speculator* speculator = nullptr;                      // Of this stream; null: a token a pass.
 };
 
 struct Generation {
   std::vector<TokenId> tokens;      // As chosen, an end token included.
   std::string text;                 // What on_text was given in all.
   FinishReason reason = FinishReason::kLength;
+  int64_t passes = 0;               // That gave tokens: all but the first token came of one.
+  int64_t rows = 0;                 // Of these passes.
 };
 
 // The session afterwards holds the prompt and every token of the result but the last chosen, which has not been computed on.

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "tessera/model/weights.h"
 #include "tessera/npu/device.h"
 #include "tessera/runtime/weight_plan.h"
+#include "tessera/spec/token_tree.h"
 #include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
@@ -198,7 +200,19 @@ class Session {
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
 
-  // After the last token appended: [vocabulary], valid until the next Append. Empty for an empty or truncated sequence.
+  // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until
+  // Keep. InvalidArgument if a token is outside the vocabulary (which, found, expected) or there are more nodes than a pass has rows,
+  // ResourceExhausted if they do not fit (TreeRoom), or the first error of the pass. REQUIRES: no tree is waiting for Keep.
+  absl::Status PassTree(const TokenTree& tree);
+  // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, and of a pass.
+  int TreeRoom() const;
+  // Of nodes of the tree, in the order given, until Keep. logits: [nodes.size(), vocabulary].
+  absl::Status TreeLogits(absl::Span<const int> nodes, TensorView<float> logits);
+  // Ends the tree: `path`, the root and below it, is text now, and nothing of it is computed again; the rest is gone. An empty path
+  // keeps nothing. `logits`, if not empty, are those of the path's last node. REQUIRES: each is a child of the one before.
+  void Keep(absl::Span<const int> path, absl::Span<const float> logits);
+
+  // After the last token appended or kept: [vocabulary], valid until the next call. Empty if they are not known.
   absl::Span<const float> logits() const { return has_logits_ ? logits_ : absl::Span<const float>(); }
 
   // Forgets all but the first `length` tokens. Where layers have a sliding window, the keys and values before what is forgotten may be
@@ -215,6 +229,10 @@ class Session {
   absl::Status Pass(absl::Span<const TokenId> tokens);
   // The same for tokens that are part of it already, the next that the cache has not.
   absl::Status RunPass(absl::Span<const TokenId> tokens);
+  // Gives every node of the tree its slots.
+  absl::Status PlaceTree(const TokenTree& tree);
+  // Drops what the cache has of the tree, but for the node's path.
+  void EndTree(int kept);
   // Gives the cache what it lacks of the sequence.
   absl::Status Restore();
   absl::Status AppendParts(absl::Span<const TokenId> tokens);
@@ -225,7 +243,7 @@ class Session {
   absl::Status OrUndo(int length, const absl::Status& status);
 
   Engine& engine_;
-  const KvCache::SequenceId sequence_;
+  KvCache::SequenceId sequence_;
   std::vector<TokenId> tokens_;
   std::vector<float> logits_buffer_;
   absl::Span<const float> logits_;
@@ -233,6 +251,8 @@ class Session {
   // Kept between passes to spare allocations.
   std::vector<KvCache::Paths> paths_;
   std::vector<ForwardRow> rows_;
+  std::optional<TokenTree> tree_;                   // That waits for Keep.
+  std::vector<KvCache::SequenceId> node_sequences_; // Of its nodes: whose path they are on.
 };
 
 }  // namespace tessera

@@ -94,7 +94,7 @@ run_tests() {
 # All unit tests under the address and undefined-behaviour sanitizers, those of base (threads, timeline) and storage (reading
 # ahead) under the thread sanitizer.
 sanitizer_tests() {
-  local layers=(base tensor quant npu storage model runtime) status=0
+  local layers=(base tensor quant npu storage model spec runtime) status=0
   layers=("${layers[@]/#/tessera_}")
   "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
     "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_base_tests tessera_storage_tests || { record fail sanitizers; return 1; }

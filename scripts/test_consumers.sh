@@ -172,7 +172,7 @@ project "kernels, apart" kernels_are_apart
 project "programs, installed" installed_programs
 project "base, in a tree" in_a_tree
 project "refused, unknown" refused storage "find_package(tessera REQUIRED COMPONENTS nonsense)" \
-  "found component nonsense, expected some of base, tensor, quant, npu, storage, model, runtime"
+  "found component nonsense, expected some of base, tensor, quant, npu, storage, model, spec, runtime"
 project "refused, not installed" refused storage "find_package(tessera REQUIRED COMPONENTS quant)" "installed are: base, storage"
 project "refused, both kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static shared)" \
   "found the components static and shared, expected one of them"

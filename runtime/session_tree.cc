@@ -1,0 +1,93 @@
+// Drafts in a session: a pass over a tree of tokens, of which one path becomes text.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+int Session::TreeRoom() const { return std::min(engine_.context() - length(), engine_.forward().row_capacity()); }
+
+// A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
+absl::Status Session::PlaceTree(const TokenTree& tree) {
+  KvCache& cache = engine_.cache();
+  node_sequences_.clear();
+  for (int node = 0; node < tree.size(); ++node) {
+    KvCache::SequenceId sequence = sequence_;
+    if (node != TokenTree::kRoot) {
+      const int parent_length = length() + tree[node].depth;
+      sequence = node_sequences_[tree[node].parent];
+      if (cache.Length(sequence) != parent_length) {
+        ASSIGN_OR_RETURN(sequence, cache.Fork(sequence, parent_length));
+      }
+    }
+    node_sequences_.push_back(sequence);  // Before it can fail: EndTree is to release it.
+    RETURN_IF_ERROR(cache.Extend(sequence, 1));
+  }
+  return absl::OkStatus();
+}
+
+void Session::EndTree(int kept) {
+  KvCache& cache = engine_.cache();
+  const KvCache::SequenceId survivor = kept == TokenTree::kNone ? sequence_ : node_sequences_[kept];
+  const int new_length = length() + (kept == TokenTree::kNone ? 0 : (*tree_)[kept].depth + 1);
+  cache.Truncate(survivor, new_length);
+  node_sequences_.push_back(sequence_);
+  std::sort(node_sequences_.begin(), node_sequences_.end());
+  node_sequences_.erase(std::unique(node_sequences_.begin(), node_sequences_.end()), node_sequences_.end());
+  for (const KvCache::SequenceId sequence : node_sequences_) {
+    if (sequence != survivor) cache.Release(sequence);
+  }
+  sequence_ = survivor;
+  node_sequences_.clear();
+  tree_.reset();
+}
+
+absl::Status Session::PassTree(const TokenTree& tree) {
+  CHECK(!tree_.has_value()) << "a tree waits for Keep";
+  if (tree.size() > engine_.forward().row_capacity()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("draft: found ", tree.size(), " nodes, expected at most ", engine_.forward().row_capacity(), ", the rows of a pass"));
+  }
+  std::vector<TokenId> tokens;
+  for (const TokenTree::Node& node : tree.nodes()) tokens.push_back(node.token);
+  RETURN_IF_ERROR(CheckTokens(tokens));
+  RETURN_IF_ERROR(Restore());
+  engine_.FollowCpus();
+  KvCache& cache = engine_.cache();
+  RETURN_IF_ERROR(cache.MakeRoom(tree.size()));
+  tree_ = tree;
+  absl::Status status = PlaceTree(tree);
+  if (status.ok()) {
+    paths_.clear();
+    rows_.clear();
+    for (int node = 0; node < tree.size(); ++node) paths_.push_back(cache.PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
+    for (int node = 0; node < tree.size(); ++node) rows_.push_back({tree[node].token, paths_[node], nullptr});
+    status = engine_.forward().Run(rows_, cache);
+  }
+  if (!status.ok()) EndTree(TokenTree::kNone);
+  return status;
+}
+
+absl::Status Session::TreeLogits(absl::Span<const int> nodes, TensorView<float> logits) {
+  CHECK(tree_.has_value()) << "no tree";
+  return engine_.forward().Logits(nodes, logits);
+}
+
+void Session::Keep(absl::Span<const int> path, absl::Span<const float> logits) {
+  CHECK(tree_.has_value()) << "no tree";
+  for (size_t i = 0; i < path.size(); ++i) {
+    CHECK_EQ((*tree_)[path[i]].parent, i == 0 ? TokenTree::kNone : path[i - 1]) << "not a path";
+  }
+  std::vector<TokenId> kept;
+  for (const int node : path) kept.push_back((*tree_)[node].token);
+  EndTree(path.empty() ? TokenTree::kNone : path.back());
+  tokens_.insert(tokens_.end(), kept.begin(), kept.end());
+  if (path.empty()) return;
+  has_logits_ = !logits.empty();
+  if (has_logits_) std::copy(logits.begin(), logits.end(), logits_buffer_.begin());
+}
+
+}  // namespace tessera

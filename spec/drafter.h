@@ -1,0 +1,60 @@
+// Proposes the tokens that may come next; the model decides. A drafter can cost time, it can never change the text.
+//
+//   drafter->Begin(text);                                                   // its last token is the root of the first tree
+//   while (!done) {
+//     TokenTree tree(text.back());
+//     LogIfError(drafter->Propose({.max_nodes = rows - 1}, tree));          // no proposal is a good answer, too
+//     RETURN_IF_ERROR(Verify(tree, logits_of_node, chooser, verdict));
+//     drafter->Commit(tree, verdict);                                       // the text is longer by verdict.emitted
+//   }
+//
+// Same text, same budgets, same proposals: nothing depends on time or chance. docs/speculation.md shows how to write one.
+// Threads: one stream, one drafter, one thread. Drafters of other streams share only what is immutable, or locked (history).
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/spec/token_tree.h"
+#include "tessera/spec/top_tokens.h"
+#include "tessera/spec/verify.h"
+
+namespace tessera {
+
+struct DraftBudget {
+  int max_nodes = 0;     // Below the root.
+  int max_depth = 1 << 20;
+};
+
+// What a drafter learns from besides the text. It costs logits that would else not be computed, so whoever drives it may give less.
+struct DrafterNeeds {
+  int top_of_rows = 0;     // Likeliest tokens after each verified node (Verdict::top); 0: none.
+  int top_of_prompt = 0;   // And after each token of the prompt (LearnPrompt); 0: none.
+};
+
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+  virtual absl::string_view name() const = 0;    // Stable: in flags, reports and traces.
+  virtual DrafterNeeds needs() const { return {}; }
+
+  // Forgets the text before; what it learnt for all texts (history) stays. `text` ends with the root of the first tree. O(text).
+  virtual void Begin(absl::Span<const TokenId> text) = 0;
+
+  // After Begin, if the caller has it: top[i] is what the model says after text[first + i].
+  virtual void LearnPrompt(int first, absl::Span<const TopTokens> top) {}
+
+  // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with its estimated probability.
+  // The tree's root is the last token of the text; it may have nodes already. On an error the tree is as it was.
+  virtual absl::Status Propose(const DraftBudget& budget, TokenTree& tree) = 0;
+
+  // What came of the tree that was verified, which need not be what was proposed: nodes may have been left out, and others added.
+  virtual void Commit(const TokenTree& tree, const Verdict& verdict) = 0;
+
+  // Memory it holds, for the budget.
+  virtual int64_t bytes() const = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+#include "tessera/spec/prompt_lookup.h"
+
+#include <algorithm>
+
+#include "tessera/base/random.h"
+
+namespace tessera {
+
+uint64_t PromptLookup::KeyEndingAt(size_t end, int length) const {
+  uint64_t key = 0;
+  for (size_t i = end - length; i < end; ++i) key = MixBits(key ^ static_cast<uint64_t>(text_[i]));
+  return key;
+}
+
+// A place is noted once the text goes on after it, so a key's latest place is never the text's own end.
+void PromptLookup::Append(TokenId token) {
+  const int most = static_cast<int>(std::min<size_t>(options_.longest_key, text_.size()));
+  for (int length = 1; length <= most; ++length) places_[length - 1][KeyEndingAt(text_.size(), length)] = static_cast<int>(text_.size());
+  text_.push_back(token);
+}
+
+void PromptLookup::Begin(absl::Span<const TokenId> text) {
+  text_.clear();
+  for (auto& of_length : places_) of_length.clear();
+  for (const TokenId token : text) Append(token);
+}
+
+absl::Status PromptLookup::Propose(const DraftBudget& budget, TokenTree& tree) {
+  const int most = static_cast<int>(std::min<size_t>(options_.longest_key, text_.size()));
+  for (int length = most; length >= 1; --length) {
+    const auto found = places_[length - 1].find(KeyEndingAt(text_.size(), length));
+    if (found == places_[length - 1].end()) continue;
+    const size_t begin = found->second, end = std::min<size_t>(text_.size(), begin + std::min({options_.length, budget.max_nodes, budget.max_depth}));
+    int node = TokenTree::kRoot;
+    for (size_t i = begin; i < end; ++i) node = tree.Add(node, text_[i], length > 1 ? 0.8f : 0.5f);
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+void PromptLookup::Commit(const TokenTree& tree, const Verdict& verdict) {
+  for (const TokenId token : verdict.emitted) Append(token);
+}
+
+int64_t PromptLookup::bytes() const {
+  int64_t bytes = static_cast<int64_t>(text_.capacity() * sizeof(TokenId));
+  for (const auto& of_length : places_) bytes += static_cast<int64_t>(of_length.capacity() * (sizeof(std::pair<uint64_t, int>) + 1));
+  return bytes;
+}
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// The likeliest tokens of a row of logits: what drafters learn from where the model has computed more than they asked.
+//
+//   const TopTokens top = TopTokensOf(logits, 4);
+//   top[0].token;                                     // the likeliest, of equal ones that with the lowest number
+//   top[0].probability;                               // at temperature 1, among all of the vocabulary
+//
+// Thread-safe. Estimates for drafting: text never depends on them.
+#pragma once
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "tessera/model/token.h"
+
+namespace tessera {
+
+struct TopToken {
+  TokenId token;
+  float probability;
+};
+using TopTokens = absl::InlinedVector<TopToken, 8>;
+
+// The `count` tokens with the largest logits, in that order; fewer if the row has fewer that are numbers.
+TopTokens TopTokensOf(absl::Span<const float> logits, int count);
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// The part of a draft that the model agrees with, and the token it says instead of the rest.
+//
+//   Verdict verdict;
+//   RETURN_IF_ERROR(Verify(tree, logits_of_node, chooser, verdict));
+//   verdict.path;       // nodes from the root on that are text now, and computed
+//   verdict.emitted;    // tokens: those of the path below the root, then the one that no child had
+//
+// One rule for greedy and sampled text (notes: "sampler-match"): at each node the next token is chosen from the model's logits as
+// without a draft, and if a child has it, that child is next. So the text cannot depend on the draft. Logits are asked for node by
+// node, only where the text gets to: what is not asked for need not be computed. Pure; threads: as what it calls.
+#pragma once
+
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/spec/token_tree.h"
+#include "tessera/spec/top_tokens.h"
+
+namespace tessera {
+
+struct Verdict {
+  std::vector<int> path;            // Starts with the root.
+  std::vector<TokenId> emitted;     // At least one, unless there was an error.
+  std::vector<TopTokens> top;       // For each node, what the model says after it; empty where no logits were computed. Verify leaves it.
+};
+
+struct Choice {
+  TokenId token;
+  bool last = false;                // The text ends with it: no child is gone to.
+};
+
+// [vocabulary], valid until the next call.
+using LogitsOfNode = absl::FunctionRef<absl::StatusOr<absl::Span<const float>>(int node)>;
+// The token after those that it was asked for so far.
+using Chooser = absl::FunctionRef<absl::StatusOr<Choice>(absl::Span<const float> logits)>;
+
+// The first error of either ends it; the verdict has what was settled before.
+absl::Status Verify(const TokenTree& tree, LogitsOfNode logits_of_node, Chooser chooser, Verdict& verdict);
+
+}  // namespace tessera

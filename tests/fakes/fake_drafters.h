@@ -1,0 +1,67 @@
+// Drafters that know too much or too little: a model's text must be the same with each.
+//
+//   RandomDrafter random(/*vocabulary=*/64, /*seed=*/3, /*text=*/greedy);   // right by chance, and where the text is known by half
+//   ScriptedDrafter oracle(greedy);                                         // always right
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "tessera/base/random.h"
+#include "tessera/spec/drafter.h"
+
+namespace tessera {
+
+// Knows how many tokens were emitted since Begin, the first root included.
+class CountingDrafter : public Drafter {
+ public:
+  absl::string_view name() const override { return "fake"; }
+  void Begin(absl::Span<const TokenId> text) override { emitted_ = 1; }
+  void Commit(const TokenTree& tree, const Verdict& verdict) override { emitted_ += verdict.emitted.size(); }
+  int64_t bytes() const override { return 0; }
+
+ protected:
+  size_t emitted_ = 0;
+};
+
+// Drafts what it is given as the text after the prompt: an oracle, if that is right; with `wrong` added to each token, the contrary.
+class ScriptedDrafter : public CountingDrafter {
+ public:
+  explicit ScriptedDrafter(std::vector<TokenId> text, int wrong = 0, int vocabulary = 1) : text_(std::move(text)), wrong_(wrong), vocabulary_(vocabulary) {}
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    int node = TokenTree::kRoot;
+    for (size_t i = emitted_; i < text_.size() && static_cast<int>(i - emitted_) < std::min(budget.max_nodes, budget.max_depth); ++i) {
+      node = tree.Add(node, wrong_ == 0 ? text_[i] : (text_[i] + wrong_) % vocabulary_, 0.9f);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<TokenId> text_;
+  const int wrong_, vocabulary_;
+};
+
+// Trees of any shape: tokens at random, and among them the right ones of the text it is given.
+class RandomDrafter : public CountingDrafter {
+ public:
+  RandomDrafter(int vocabulary, uint64_t seed, std::vector<TokenId> text = {}) : vocabulary_(vocabulary), random_(seed), text_(std::move(text)) {}
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    const int nodes = static_cast<int>(random_.Below(budget.max_nodes + 1));
+    for (int i = 0; i < nodes; ++i) {
+      const int parent = static_cast<int>(random_.Below(2) == 0 ? tree.size() - 1 : random_.Below(tree.size()));
+      const size_t place = emitted_ + tree[parent].depth;
+      if (tree[parent].depth >= budget.max_depth) continue;
+      const bool right = place < text_.size() && random_.Below(4) > 0;
+      const TokenId token = right ? text_[place] : static_cast<TokenId>(random_.Below(vocabulary_));
+      tree.Add(parent, token, (1 + random_.Below(100)) / 100.0f);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const int vocabulary_;
+  SeededRandom random_;
+  const std::vector<TokenId> text_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+// Speculation changes the number of passes, and nothing else.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+struct Outcome {
+  Generation generation;
+  std::vector<TokenId> held;
+  std::vector<float> logits;
+  std::string shown;
+};
+
+class Speculation : public ::testing::Test {
+ protected:
+  Outcome Run(Engine& engine, const Sampler& sampler, GenerateOptions options, std::unique_ptr<Drafter> drafter, int max_rows = 12) {
+    const auto session = Must(engine.NewSession());
+    Must(session->Append(RandomTokens(30, 12)));
+    std::unique_ptr<Speculator> speculator;
+    if (drafter != nullptr) speculator = std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows});
+    options.speculator = speculator.get();
+    Outcome outcome;
+    options.on_text = [&](absl::string_view text) { outcome.shown.append(text.data(), text.size()); };
+    outcome.generation = Must(Generate(engine, *session, sampler, options));
+    outcome.held.assign(session->tokens().begin(), session->tokens().end());
+    outcome.logits.assign(session->logits().begin(), session->logits().end());
+    return outcome;
+  }
+
+  void ExpectSame(const Outcome& a, const Outcome& b) {
+    EXPECT_EQ(a.generation.tokens, b.generation.tokens);
+    EXPECT_EQ(a.generation.text, b.generation.text);
+    EXPECT_EQ(a.generation.reason, b.generation.reason);
+    EXPECT_EQ(a.held, b.held);
+    EXPECT_EQ(a.shown, b.shown);
+    ASSERT_EQ(a.logits.size(), b.logits.size());
+    for (size_t i = 0; i < a.logits.size(); ++i) ASSERT_EQ(a.logits[i], b.logits[i]) << i;
+  }
+};
+
+TEST_F(Speculation, NoDraftChangesTheText) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2});
+  for (const float temperature : {0.0f, 0.9f}) {
+    const Sampler sampler = Must(Sampler::Create({.temperature = temperature, .min_p = 0.01f, .repetition_penalty = 1.1f, .seed = 5}));
+    const GenerateOptions options = {.max_tokens = 60, .ignore_end = true};
+    const Outcome plain = Run(*engine, sampler, options, nullptr);
+    EXPECT_EQ(plain.generation.passes, 59);
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      ExpectSame(plain, Run(*engine, sampler, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
+    }
+  }
+}
+
+TEST_F(Speculation, AnOracleSavesPassesAndAWrongOneNone) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const GenerateOptions options = {.max_tokens = 61, .ignore_end = true};
+  const Outcome plain = Run(*engine, greedy, options, nullptr);
+  const Outcome right = Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(plain.generation.tokens));
+  const Outcome wrong = Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(plain.generation.tokens, 1, engine->config().vocabulary));
+  ExpectSame(plain, right);
+  ExpectSame(plain, wrong);
+  EXPECT_EQ(right.generation.passes, 5);  // 12 rows each.
+  EXPECT_EQ(wrong.generation.passes, 60);
+}
+
+TEST_F(Speculation, EndsWhereThePlainTextEnds) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const Outcome whole = Run(*engine, greedy, {.max_tokens = 40}, nullptr);
+  for (int length = 1; length < 20; ++length) {
+    const GenerateOptions by_length = {.max_tokens = length}, by_stop = {.max_tokens = 40, .stop = {whole.generation.text.substr(length, 2)}};
+    for (const GenerateOptions& options : {by_length, by_stop}) {
+      ExpectSame(Run(*engine, greedy, options, nullptr), Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(whole.generation.tokens)));
+    }
+  }
+}
+
+TEST_F(Speculation, FillsTheContextToItsLastPosition) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .context = 64});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const Outcome plain = Run(*engine, greedy, {.ignore_end = true}, nullptr);
+  EXPECT_EQ(plain.generation.reason, FinishReason::kContextFull);
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    ExpectSame(plain, Run(*engine, greedy, {.ignore_end = true}, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
+  }
+}
+
+}  // namespace
+}  // namespace tessera
