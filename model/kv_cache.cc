@@ -99,6 +99,43 @@ absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes,
       " slots): found no memory for ", bytes, " bytes (", buffer.status().message(), "); a shorter context needs less"));
 }
 
+// `count` elements of each slot, the i-th at index(slot, i). All are read before any is written: slots moved
+// from may be slots moved to.
+template <typename Element, typename Index>
+void MoveElements(absl::Span<const SlotTree::Move> moves, int count, Element* elements, Index index) {
+  std::vector<Element> held;
+  held.reserve(moves.size() * count);
+  for (const SlotTree::Move& move : moves) {
+    for (int i = 0; i < count; ++i) held.push_back(elements[index(move.from, i)]);
+  }
+  const Element* next = held.data();
+  for (const SlotTree::Move& move : moves) {
+    for (int i = 0; i < count; ++i) elements[index(move.to, i)] = *next++;
+  }
+}
+
+template <typename Element>
+void MoveHead(absl::Span<const SlotTree::Move> moves, const KvView& view, int head) {
+  const int size = view.head_size();
+  MoveElements(moves, size, view.Keys<Element>(0, head), [&](int slot, int i) { return view.KeyIndex(slot, i); });
+  MoveElements(moves, size, view.Values<Element>(0, head), [&](int slot, int i) { return view.ValueIndex(slot, i); });
+  if (view.format() != KvFormat::kInt8) return;
+  MoveElements(moves, 1, view.KeyScales(0, head), [](int slot, int) { return slot; });
+  MoveElements(moves, 1, view.ValueScales(0, head), [](int slot, int) { return slot; });
+}
+
+// In the first layer of the view.
+void MoveSlots(absl::Span<const SlotTree::Move> moves, const KvView& view) {
+  if (moves.empty()) return;
+  for (int head = 0; head < view.heads(); ++head) {
+    switch (view.format()) {
+      case KvFormat::kHalf: MoveHead<uint16_t>(moves, view, head); break;
+      case KvFormat::kInt8: MoveHead<int8_t>(moves, view, head); break;
+      case KvFormat::kFloat: MoveHead<float>(moves, view, head); break;
+    }
+  }
+}
+
 absl::Status Exhausted(const SlotTree& tree, int wanted, int found) {
   const std::string group = tree.window() == 0 ? "" : absl::StrCat(" of layers with a window of ", tree.window());
   return absl::ResourceExhaustedError(
@@ -196,6 +233,12 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
 
 void KvCache::Truncate(SequenceId sequence, int length) {
   for (Group& group : groups_) group.tree->Truncate(sequence, length);
+}
+
+void KvCache::Compact(SequenceId sequence, int length) {
+  std::vector<std::vector<SlotTree::Move>> moves;  // Of each group.
+  for (Group& group : groups_) moves.push_back(group.tree->Compact(sequence, length));
+  for (int layer = 0; layer < options_.layers; ++layer) MoveSlots(moves[GroupOf(layer)], View(layer));
 }
 
 void KvCache::Release(SequenceId sequence) {

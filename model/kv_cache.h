@@ -93,6 +93,11 @@ class KvCache {
   // Drops the positions from `length` on. REQUIRES: 0 <= length <= Length(sequence).
   void Truncate(SequenceId sequence, int length);
 
+  // Moves what the positions from `length` on hold to the slots after those before, where these are free, so that the sequence's path
+  // has few ranges and attention reads whole blocks. Of locality alone: no bit of a result depends on it. Of use after a draft of which
+  // a branch was accepted. Views and paths of this sequence end. REQUIRES: 0 <= length <= Length(sequence).
+  void Compact(SequenceId sequence, int length);
+
   // Ends the sequence; its id may come back after some two thousand million others.
   void Release(SequenceId sequence);
 

@@ -57,6 +57,7 @@ struct EngineOptions {
   // Layers with a sliding window have room for so many sessions at once: for each the window and the rows of a pass, not the context.
   // All sessions share it, so many short ones take no more than few long ones; an Append that finds no room there is ResourceExhausted.
   int sessions = 1;
+  bool compact_drafts = true;        // Accepted branches of drafts move to where the text's other slots are. No bit depends on it.
   int logit_rows = 1;                // Rows of logits that are held at once: kLogitRows more for AppendEach. For memory plans alone.
   // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
   // is larger is streamed from its file, in every pass as far as it is not pinned.

@@ -84,6 +84,7 @@ void Session::Keep(absl::Span<const int> path, absl::Span<const float> logits) {
   std::vector<TokenId> kept;
   for (const int node : path) kept.push_back((*tree_)[node].token);
   EndTree(path.empty() ? TokenTree::kNone : path.back());
+  if (engine_.options().compact_drafts) engine_.cache().Compact(sequence_, length());
   tokens_.insert(tokens_.end(), kept.begin(), kept.end());
   if (path.empty()) return;
   has_logits_ = !logits.empty();

@@ -55,6 +55,11 @@ void FreeSlots::Give(SlotRange range) {
   Insert(range);
 }
 
+bool FreeSlots::Has(int32_t slot) const {
+  const auto after = runs_.upper_bound(slot);
+  return after != runs_.begin() && slot < std::prev(after)->first + std::prev(after)->second;
+}
+
 // Up to request.count slots side by side.
 SlotRange FreeSlots::TakeRun(const Request& request) {
   // A free run that holds the slot after a taken one begins with it.

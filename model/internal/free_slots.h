@@ -37,6 +37,9 @@ class FreeSlots {
   // REQUIRES: every slot of the range is taken.
   void Give(SlotRange range);
 
+  bool scatters() const { return scatter_seed_ != 0; }
+  // Whether the slot is free. Scattering: no, for neighbours mean nothing then.
+  bool Has(int32_t slot) const;
   int count() const { return count_; }
 
  private:

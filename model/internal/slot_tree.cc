@@ -100,6 +100,40 @@ SlotTree::Path SlotTree::PathOf(SequenceId sequence, int length) const {
   return path;
 }
 
+std::vector<SlotTree::Move> SlotTree::Compact(SequenceId sequence, int length) {
+  const int node = NodeOf(sequence);
+  CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
+  Node& own = nodes_[node];
+  const bool alone = node != kRoot && own.sequences == 1 && own.children.empty();
+  if (!alone || length < own.held_from() || length == own.end()) return {};
+  Path kept, moved;
+  Divide(own.ranges, length - own.held_from(), kept, moved);
+  const int32_t last = LastSlotBefore(node, kept);
+  const bool follows = moved.size() == 1 && moved.front().begin == last + 1;
+  const bool can = std::any_of(moved.begin(), moved.end(), [&](SlotRange range) { return range.begin <= last + 1 && last + 1 < range.begin + range.count; });
+  if (last < 0 || follows || !(can || free_.Has(last + 1) || free_.scatters())) return {};
+  for (const SlotRange& range : moved) free_.Give(range);
+  own.ranges = kept;
+  std::vector<Move> moves;
+  for (const SlotRange& range : moved) {
+    for (int i = 0; i < range.count; ++i) moves.push_back({range.begin + i, kNoSlot});
+  }
+  size_t next = 0;
+  for (const SlotRange& range : free_.Take({.position = length, .count = static_cast<int>(moves.size()), .after = last})) {
+    AppendRange(range, own.ranges);
+    for (int i = 0; i < range.count; ++i) moves[next++].to = range.begin + i;
+  }
+  return moves;
+}
+
+// Of the position before those that follow `own`, the first slots of the node; -1 if there is none.
+int32_t SlotTree::LastSlotBefore(int node, const Path& own) const {
+  if (!own.empty()) return own.back().begin + own.back().count - 1;
+  if (nodes_[node].given_up > 0) return -1;
+  const Path& before = nodes_[nodes_[node].parent].ranges;
+  return before.empty() ? -1 : before.back().begin + before.back().count - 1;
+}
+
 int SlotTree::Room() const {
   int room = free_slots();
   for (const Spare& spare : FindSpare()) room += spare.positions;

@@ -44,6 +44,11 @@ class SlotTree {
   // REQUIRES: CanExtend(sequence), and 0 <= count <= free_slots().
   void Extend(SequenceId sequence, int count);
 
+  struct Move { int32_t from; int32_t to; };
+  // Gives the positions from `length` on, of this sequence alone, the slots that follow those before, as far as these are free, and
+  // says what has to be copied; none if they follow already or cannot. To be done at once: the slots moved from are free.
+  std::vector<Move> Compact(SequenceId sequence, int length);
+
   // Slots that are free, or hold positions that the window of no sequence's next row reaches.
   int Room() const;
   // Sees to it that `count` slots are free: while they are not, such positions are given up, the oldest first, and always of those
@@ -84,6 +89,7 @@ class SlotTree {
   int Split(int node, int length);                           // The new node, which ends at `length`; `node` follows it.
   int SplitAt(int node, int length);                         // The node that ends at `length` after splitting, if need be.
   void MergeIntoChild(int node);
+  int32_t LastSlotBefore(int node, const Path& own) const;
   int FirstReached(int length) const;                        // By the row at position `length`.
   int HeldFrom(int node) const;                              // All from here to the node's end is held.
   std::vector<Spare> FindSpare() const;

@@ -59,6 +59,19 @@ TEST_F(Speculation, NoDraftChangesTheText) {
   }
 }
 
+TEST_F(Speculation, WhereAcceptedDraftsLieChangesNoBit) {
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const GenerateOptions options = {.max_tokens = 60, .ignore_end = true};
+  const auto moved = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const auto left = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .compact_drafts = false});
+  const Outcome plain = Run(*moved, greedy, options, nullptr);
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    for (Engine* const engine : {moved.get(), left.get()}) {
+      ExpectSame(plain, Run(*engine, greedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
+    }
+  }
+}
+
 TEST_F(Speculation, AnOracleSavesPassesAndAWrongOneNone) {
   const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
