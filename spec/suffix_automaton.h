@@ -1,0 +1,100 @@
+// All that was ever said in a text, found by what was said last: the suffix automaton of a text that grows.
+//
+//   SuffixAutomaton automaton({.max_tokens = 8192});
+//   for (const TokenId token : {1, 2, 3, 1, 2}) automaton.Extend(token);
+//   automaton.Match();                                       // 1 2, the longest end of the text that stood in it before: length 2
+//   automaton[automaton.Match().state].latest;               // 2: where it ended, so the text went on with tokens()[2]
+//   SuffixAutomaton::Cursor cursor;                          // the same of another text, which leaves this one as it is
+//   for (const TokenId token : {7, 2, 3}) cursor = automaton.Move(cursor, token);   // 2 3, length 2
+//
+// A state stands for all strings that end at the same places of the text (Blumer et al. 1985); `length` is the longest one's, and
+// `link` the state of its longest end that stands at more places. There are at most two states and three edges a token. Edges lie in
+// one table, (state, token) to state, rather than in a map a state.
+// Extend and Move take O(1), amortized over a text, for tokens of a fixed set. A full one stays as it is: who needs more begins again
+// with the newest part of the text.
+// Threads: const calls may run at once; Extend and Clear alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "tessera/model/token.h"
+
+namespace tessera {
+
+class SuffixAutomaton {
+ public:
+  static constexpr int kRoot = 0;   // The empty string.
+  static constexpr int kNone = -1;
+  // Of a growing table's worst moment, when old and new are there: random texts of few tokens come near it. Usual texts take a third.
+  static constexpr int64_t kMostBytesPerToken = 400;
+
+  struct Options {
+    int max_tokens = 1 << 16;
+    // A token ends strings of many lengths. Places and counts are kept for this many of the longest states: others would cost a text
+    // of one repeated token the square of its length.
+    int most_links = 32;
+  };
+
+  // Places are ends: the number of tokens up to the last of the string.
+  struct State {
+    int length = 0;
+    int link = kNone;
+    int earliest = 0;               // Where it ended first.
+    int latest = 0;                 // Where it ended last and the text went on; 0 if it never did.
+    int count = 0;                  // Places where it ended.
+    TokenId newest = kNoToken;      // The token it was first followed by most recently.
+  };
+
+  // A string of `length` tokens in a state: link's length < length <= the state's.
+  struct Cursor {
+    int state = kRoot;
+    int length = 0;
+  };
+
+  explicit SuffixAutomaton(const Options& options);
+
+  void Clear();                     // Gives all memory back.
+  bool full() const { return static_cast<int64_t>(tokens_.size()) >= options_.max_tokens; }
+  bool Extend(TokenId token);       // False, and nothing done, if full. Any token but kNoToken.
+
+  // The longest end of the text that also ended before.
+  Cursor Match() const;
+  // The longest end of `cursor` and `token` that the text has. A cursor stays good while the text grows, until Clear.
+  Cursor Move(Cursor cursor, TokenId token) const;
+  // The next shorter end that stands at more places; the root in the end.
+  Cursor Shorter(Cursor cursor) const;
+
+  int Next(int state, TokenId token) const;   // kNone if the text has no such string.
+  // Calls `visit` for at most `most` of the tokens that followed, those that were first to do so most recently first.
+  void VisitNext(int state, int most, absl::FunctionRef<void(TokenId token, int next)> visit) const;
+
+  const State& operator[](int state) const { return states_[state]; }
+  absl::Span<const TokenId> tokens() const { return tokens_; }
+  int states() const { return static_cast<int>(states_.size()); }
+  int edges() const { return static_cast<int>(edges_.size()); }
+  int64_t bytes() const;
+
+ private:
+  static constexpr TokenId kNoToken = INT32_MIN;
+  struct Edge {
+    int next;
+    TokenId older;                  // Of the same state: a list through the table.
+  };
+  static uint64_t Key(int state, TokenId token) { return static_cast<uint64_t>(state) << 32 | static_cast<uint32_t>(token); }
+  bool AddEdge(int state, TokenId token, int next);   // False if there is one.
+  int StateOf(int parent, TokenId token);             // Of the longest string of `parent` and the token after it, on its own.
+  int Clone(int state, int length);
+  Cursor Settled(Cursor cursor) const;                // In the state that its string has by now.
+
+  const Options options_;
+  std::vector<TokenId> tokens_;
+  std::vector<State> states_;
+  absl::flat_hash_map<uint64_t, Edge> edges_;
+  int last_ = kRoot;                // The whole text.
+};
+
+}  // namespace tessera
