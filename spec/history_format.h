@@ -1,0 +1,48 @@
+// The file of a history store: a header and tokens, under one checksum.
+//
+//   const std::string bytes = EncodeHistory(vocabulary, {{7, 8, kSeparator, 9, kSeparator}});    // two texts
+//   ASSIGN_OR_RETURN(std::vector<TokenId> tokens, DecodeHistory(bytes, path, vocabulary));
+//
+// All numbers are little-endian:
+//   0   8 bytes   "tsrhist" and a zero
+//   8   uint32    version, 1
+//   12  uint32    CRC-32C of all that follows
+//   16  uint64    hash of the vocabulary
+//   24  uint32    size of the vocabulary
+//   28  uint32    tokens
+//   32  int32[]   the tokens, kSeparator after each text
+// Goals: small to read and to check; nothing is believed before the checksum is right. Not a goal: changing a file in place. A store is
+// at most some hundred thousand tokens, and writing it anew takes a few milliseconds. Thread-safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/model/token.h"
+#include "tessera/model/tokenizer.h"
+
+namespace tessera {
+
+// Between two texts. No token of any vocabulary.
+inline constexpr TokenId kSeparator = -1;
+
+// Which numbers mean which texts.
+struct VocabularyId {
+  uint64_t hash = 0;      // Of all pieces, in order.
+  int size = 0;
+  friend bool operator==(const VocabularyId&, const VocabularyId&) = default;
+};
+VocabularyId VocabularyOf(const Tokenizer& tokenizer);
+
+// REQUIRES: the tokens are of the vocabulary, or separators; the last is a separator, none is the first or follows another.
+std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens);
+
+// Just such tokens. InvalidArgument: another program, version or vocabulary wrote it. DataLoss: it was damaged since. Both name file,
+// field, what was found and what expected.
+absl::StatusOr<std::vector<TokenId>> DecodeHistory(absl::string_view bytes, const std::string& path, const VocabularyId& vocabulary);
+
+}  // namespace tessera

@@ -1,0 +1,132 @@
+#include "tessera/spec/history_store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLeastBytes = int64_t{64} << 10;
+
+int MaxTokens(int64_t bytes) {
+  return static_cast<int>(std::min<int64_t>(bytes / SuffixAutomaton::kMostBytesPerToken, INT32_MAX / 4));
+}
+
+bool IsName(absl::string_view name) {
+  return !name.empty() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
+}
+
+// From one a text, so that its end can be dropped.
+absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t most) {
+  if (tokens.size() <= most) return tokens;
+  const auto separator = std::find(tokens.end() - most - 1, tokens.end(), kSeparator);
+  return tokens.subspan(separator - tokens.begin() + 1);
+}
+
+}  // namespace
+
+HistoryStore::HistoryStore(std::string path, const VocabularyId& vocabulary, const Options& options)
+    : path_(std::move(path)), vocabulary_(vocabulary), options_(options), texts_({.max_tokens = MaxTokens(options.max_bytes)}) {}
+
+absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::string& folder, const std::string& name, const VocabularyId& vocabulary,
+                                                                 const Options& options) {
+  if (!IsName(name)) {
+    return absl::InvalidArgumentError(absl::StrCat("history: found the name \"", name, "\", expected 1 to 64 letters, digits, '-' or '_'"));
+  }
+  if (options.max_bytes < kLeastBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("history: found ", options.max_bytes, " bytes of memory, expected at least ", kLeastBytes));
+  }
+  const std::string file = absl::StrCat(name, "-", absl::Hex(vocabulary.hash, absl::kZeroPad16), ".history");
+  auto store = std::unique_ptr<HistoryStore>(new HistoryStore((std::filesystem::path(folder) / file).string(), vocabulary, options));
+  store->Load();
+  return store;
+}
+
+void HistoryStore::Load() {
+  const absl::StatusOr<std::string> bytes = ReadFileToString(path_, options_.max_bytes);
+  if (absl::IsNotFound(bytes.status())) return;
+  const absl::StatusOr<std::vector<TokenId>> tokens = bytes.ok() ? DecodeHistory(*bytes, path_, vocabulary_) : bytes.status();
+  if (!tokens.ok()) {
+    LOG(WARNING) << "this history is ignored: " << tokens.status().message();
+    if (absl::IsInvalidArgument(tokens.status())) not_ours_ = tokens.status();
+    return;
+  }
+  for (const TokenId token : WholeTexts(*tokens, MaxTokens(options_.max_bytes))) texts_.Extend(token);
+}
+
+void HistoryStore::KeepNewest(int64_t tokens) {
+  const absl::Span<const TokenId> newest = WholeTexts(texts_.tokens(), tokens);
+  const std::vector<TokenId> kept(newest.begin(), newest.end());
+  texts_.Clear();
+  ++generation_;
+  for (const TokenId token : kept) texts_.Extend(token);
+}
+
+void HistoryStore::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer) {
+  std::vector<TokenId> text;
+  if (options_.keep_prompts) text.assign(prompt.begin(), prompt.end());
+  text.insert(text.end(), answer.begin(), answer.end());
+  if (text.empty()) return;
+  for (const TokenId token : text) CHECK(token >= 0 && token < vocabulary_.size) << "token " << token;
+  const int64_t half = MaxTokens(options_.max_bytes) / 2;
+  if (static_cast<int64_t>(text.size()) >= half) text.erase(text.begin(), text.end() - (half - 1));
+  text.push_back(kSeparator);
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (static_cast<int64_t>(texts_.tokens().size() + text.size()) > 2 * half) KeepNewest(half);
+  for (const TokenId token : text) CHECK(texts_.Extend(token));
+}
+
+absl::Status HistoryStore::Save() const {
+  const std::lock_guard<std::mutex> file_lock(file_mutex_);
+  if (!not_ours_.ok()) return absl::FailedPreconditionError(absl::StrCat("history not saved: ", not_ours_.message()));
+  std::string bytes;
+  Read([&](const SuffixAutomaton& texts, int64_t) { bytes = EncodeHistory(vocabulary_, texts.tokens()); });
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  std::error_code error;
+  if (std::filesystem::create_directories(folder, error)) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  }
+  if (error) return absl::UnavailableError(absl::StrCat(folder.string(), ": ", error.message()));
+  return WriteFileAtomically(path_, bytes);
+}
+
+absl::Status HistoryStore::Clear() {
+  const std::lock_guard<std::mutex> file_lock(file_mutex_);
+  {
+    const std::unique_lock<std::shared_mutex> lock(mutex_);
+    KeepNewest(0);
+  }
+  RemoveStaleTemporaryFiles(path_);
+  std::error_code error;
+  std::filesystem::remove(path_, error);
+  if (error) return absl::UnavailableError(absl::StrCat(path_, ": not removed: ", error.message()));
+  not_ours_ = absl::OkStatus();
+  return absl::OkStatus();
+}
+
+void HistoryStore::Read(absl::FunctionRef<void(const SuffixAutomaton& texts, int64_t generation)> read) const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  read(texts_, generation_);
+}
+
+int64_t HistoryStore::tokens() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  return static_cast<int64_t>(texts_.tokens().size());
+}
+
+int64_t HistoryStore::bytes() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  return texts_.bytes();
+}
+
+}  // namespace tessera

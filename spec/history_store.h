@@ -1,0 +1,72 @@
+// Finished answers, kept under a name from one run to the next, to draft from where a new text says what an old one said.
+//
+//   ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", VocabularyOf(*tokenizer), {}));
+//   SuffixDrafter drafter({.history = store});           // any number of them, in any threads
+//   store->Add(prompt, answer);                          // once it is finished
+//   RETURN_IF_ERROR(store->Save());
+//   RETURN_IF_ERROR(store->Clear());                     // leaves no token behind, in memory or in the file
+//
+// Prompts are kept only if asked for. Memory is bounded: when it is full, the oldest half goes. A store is of one vocabulary, which is
+// part of the file's name. What lies there but cannot be read is ignored, with a warning that names file, field, what was found and
+// what expected; the store is then empty. A damaged file is replaced by the next Save; one that another program, vocabulary or newer
+// version wrote stays until Clear.
+// Files are written whole or not at all (docs: history_format.h). Of two processes with the same store the one that saves last wins.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/spec/history_format.h"
+#include "tessera/spec/suffix_automaton.h"
+
+namespace tessera {
+
+class HistoryStore {
+ public:
+  struct Options {
+    int64_t max_bytes = int64_t{64} << 20;   // Of memory. At least 64 KiB.
+    bool keep_prompts = false;
+  };
+
+  // `folder` is made by the first Save, for its owner alone. InvalidArgument if the name is not 1 to 64 letters, digits, '-' or '_',
+  // or if max_bytes is too small.
+  static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(const std::string& folder, const std::string& name, const VocabularyId& vocabulary,
+                                                            const Options& options);
+
+  const std::string& path() const { return path_; }
+  // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. REQUIRES: tokens of the vocabulary.
+  void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
+  // FailedPrecondition if the file there is not this store's; otherwise what the system says.
+  absl::Status Save() const;
+  absl::Status Clear();
+
+  // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one
+  // whenever old texts have left; cursors of the one before mean nothing then.
+  void Read(absl::FunctionRef<void(const SuffixAutomaton& texts, int64_t generation)> read) const;
+  int64_t tokens() const;
+  int64_t bytes() const;
+
+ private:
+  HistoryStore(std::string path, const VocabularyId& vocabulary, const Options& options);
+  void Load();
+  void Append(absl::Span<const TokenId> text);   // REQUIRES: mutex_ is held.
+  void KeepNewest(int64_t tokens);
+
+  const std::string path_;
+  const VocabularyId vocabulary_;
+  const Options options_;
+  mutable std::mutex file_mutex_;          // Saves and clears, one at a time: none may bring back what another has removed.
+  absl::Status not_ours_;                  // Guarded by file_mutex_: why the file is not to be replaced.
+  mutable std::shared_mutex mutex_;        // Guards the rest. Taken after file_mutex_.
+  SuffixAutomaton texts_;
+  int64_t generation_ = 0;
+};
+
+}  // namespace tessera

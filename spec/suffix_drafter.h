@@ -1,0 +1,49 @@
+// Drafts what followed the longest end of the text that was seen before: in this text, and in finished ones (history).
+//
+//   SuffixDrafter drafter({.history = store});           // or {}: of the text alone
+//   drafter.Begin(text);
+//   drafter.Propose({.max_nodes = 15}, tree);            // the likeliest continuation as a path, others as branches
+//
+// How a token's probability is estimated: of the places where the last n tokens stood before, most went on with some token, and the
+// latest counts for more. The longer n, the more this says; what it leaves open is asked of the next shorter end, as in prediction by
+// partial matching (Cleary, Witten 1984). Text and history are asked together, the longer match first. Drafted tokens count as text,
+// so a draft may go round a loop. Nodes are added best first, by the product of the probabilities on their path, and none is
+// deeper than 1 + 4 tokens for each that matched.
+// A text longer than max_tokens is forgotten from its beginning, half of it at once. Threads: as a Drafter; the history may be shared.
+#pragma once
+
+#include <memory>
+
+#include "tessera/spec/drafter.h"
+#include "tessera/spec/history_store.h"
+#include "tessera/spec/suffix_automaton.h"
+
+namespace tessera {
+
+class SuffixDrafter : public Drafter {
+ public:
+  struct Options {
+    std::shared_ptr<const HistoryStore> history;   // Of the same vocabulary. Null: none.
+    int max_tokens = 1 << 15;                      // Of the text, at most SuffixAutomaton::kMostBytesPerToken each.
+  };
+  explicit SuffixDrafter(const Options& options);
+
+  absl::string_view name() const override { return "suffix"; }
+  void Begin(absl::Span<const TokenId> text) override;
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
+  void Commit(const TokenTree& tree, const Verdict& verdict) override;
+  int64_t bytes() const override;   // Without the history, which others share.
+
+ private:
+  void Append(absl::Span<const TokenId> tokens);
+  // Catches up with the text in a history that may have begun anew since.
+  void FollowHistory(const SuffixAutomaton& history, int64_t generation);
+
+  const Options options_;
+  SuffixAutomaton text_;
+  SuffixAutomaton::Cursor in_history_;
+  int64_t generation_ = -1;      // Of the history that in_history_ is of.
+  int followed_ = 0;             // Tokens of the text that in_history_ has seen.
+};
+
+}  // namespace tessera
