@@ -106,7 +106,7 @@ absl::Status TokenRecycling::Propose(const DraftBudget& budget, TokenTree& tree)
 }
 
 void TokenRecycling::Commit(const TokenTree& tree, const Verdict& verdict) {
-  text_ = {};
+  std::vector<TokenId>().swap(text_);
   for (size_t i = 0; i < std::min(verdict.path.size(), verdict.emitted.size()); ++i) Count(tree[verdict.path[i]].token, verdict.emitted[i]);
   const int known = std::min(static_cast<int>(verdict.top.size()), tree.size());
   for (int node = 0; node < known; ++node) File(tree[node].token, verdict.top[node]);
