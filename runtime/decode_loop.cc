@@ -1,11 +1,11 @@
 #include "tessera/runtime/decode_loop.h"
 
-#include <numeric>
 #include <utility>
 
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text_stream.h"
+#include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
 namespace {
@@ -81,50 +81,12 @@ class Text {
   Writer writer_;
 };
 
-// The logits of a tree's nodes, computed when one is asked for. What a drafter learns from is noted on the way.
-class TreeLogits {
- public:
-  TreeLogits(Session& session, int vocabulary, const TokenTree& tree, int top_of_rows)
-      : session_(session), tree_(tree), top_of_rows_(top_of_rows), top_(tree.size()), vocabulary_(vocabulary) {}
-
-  absl::StatusOr<absl::Span<const float>> Of(int node) {
-    if (values_.empty()) RETURN_IF_ERROR(ComputeAll());
-    return absl::MakeConstSpan(values_).subspan(static_cast<size_t>(node) * vocabulary_, vocabulary_);
-  }
-  absl::Span<const float> Known(int node) const { return absl::MakeConstSpan(values_).subspan(static_cast<size_t>(node) * vocabulary_, vocabulary_); }
-  std::vector<TopTokens> TakeTop() { return std::move(top_); }
-  double seconds() const { return seconds_; }
-
- private:
-  absl::Status ComputeAll() {
-    const int64_t begin = RealClock().NowNanos();
-    values_.resize(static_cast<size_t>(tree_.size()) * vocabulary_);
-    std::vector<int> nodes(tree_.size());
-    std::iota(nodes.begin(), nodes.end(), 0);
-    RETURN_IF_ERROR(session_.TreeLogits(nodes, TensorView<float>(values_.data(), tree_.size(), vocabulary_)));
-    for (const int node : nodes) {
-      if (top_of_rows_ > 0) top_[node] = TopTokensOf(Known(node), top_of_rows_);
-    }
-    seconds_ += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
-    return absl::OkStatus();
-  }
-
-  Session& session_;
-  const TokenTree& tree_;
-  const int top_of_rows_;
-  std::vector<TopTokens> top_;
-  const int64_t vocabulary_;
-  std::vector<float> values_;
-  double seconds_ = 0;
-};
-
 // One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
-absl::StatusOr<Choice> Step(Engine& engine, Session& session, const TokenTree& tree, Speculator* speculator, Text& text) {
-  StepTime time;
+absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, Text& text) {
   const int64_t begin = RealClock().NowNanos();
   RETURN_IF_ERROR(session.PassTree(tree));
-  time.pass_seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
-  TreeLogits logits(session, engine.config().vocabulary, tree, speculator == nullptr ? 0 : speculator->needs().top_of_rows);
+  const double pass_seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  logits.Begin(tree.size(), speculator == nullptr ? LogitsPlan() : speculator->logits_plan());
   Verdict verdict;
   Choice last = {};
   const auto choose = [&](absl::Span<const float> values) -> absl::StatusOr<Choice> {
@@ -132,11 +94,13 @@ absl::StatusOr<Choice> Step(Engine& engine, Session& session, const TokenTree& t
     return last;
   };
   const absl::Status status = Verify(tree, [&](int node) { return logits.Of(node); }, choose, verdict);
-  session.Keep(verdict.path, status.ok() ? logits.Known(verdict.path.back()) : absl::Span<const float>());
+  session.Keep(verdict.path, status.ok() ? logits.last() : absl::Span<const float>());
   RETURN_IF_ERROR(status);
+  if (speculator == nullptr) return last;
   verdict.top = logits.TakeTop();
-  time.head_seconds = logits.seconds();
-  if (speculator != nullptr) speculator->Commit(tree, verdict, time);
+  StepTime time = logits.time();
+  time.pass_seconds = pass_seconds;
+  speculator->Commit(tree, verdict, time);
   return last;
 }
 
@@ -164,6 +128,7 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
     so_far.push_back(last.token);
     speculator->Begin(so_far);
   }
+  TreeLogits logits(session, engine.config().vocabulary);
   while (!last.last) {
     const int room = session.TreeRoom();
     if (room == 0) {
@@ -171,7 +136,7 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
       break;
     }
     const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose({.rows = room, .depth = room - 1});
-    const absl::StatusOr<Choice> next = Step(engine, session, tree, speculator, text);
+    const absl::StatusOr<Choice> next = Step(session, tree, speculator, logits, text);
     if (absl::IsCancelled(next.status())) {
       result.reason = FinishReason::kCancelled;
       break;

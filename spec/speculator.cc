@@ -1,35 +1,182 @@
 #include "tessera/spec/speculator.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "glog/logging.h"
+#include "tessera/base/clock.h"
 
 namespace tessera {
+namespace {
+
+// Of what a step is expected to take, for logits that only teach: drafters that learn from rejected rows learn for many steps.
+constexpr double kTeachingShare = 0.05;
+// What proposals cost beside the drafters' own time, under this name among theirs.
+constexpr char kMerging[] = "merging";
+
+double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+std::vector<std::unique_ptr<Drafter>> One(std::unique_ptr<Drafter> drafter) {
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  drafters.push_back(std::move(drafter));
+  return drafters;
+}
+
+CostProfile::Shape ShapeOf(const TokenTree& tree) { return {.rows = tree.size(), .leaves = tree.Leaves()}; }
+
+}  // namespace
+
+std::string SpeculationReport::Pauses() const {
+  std::string text;
+  for (const Source& source : sources) {
+    if (source.pauses == 0) continue;
+    absl::StrAppendFormat(&text, "%s%s: paused %d time%s, for %d of %d passes (it cost %.0f %% of a pass more than it gave)",
+                          text.empty() ? "" : "\n", source.name, source.pauses, source.pauses == 1 ? "" : "s", source.paused_steps, steps,
+                          100 * source.loss);
+  }
+  return text;
+}
+
+Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : Speculator(One(std::move(drafter)), options) {}
+
+Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options)
+    : composite_(std::move(drafters)), options_(options), costs_(options.costs != nullptr ? *options.costs : own_costs_),
+      rules_(composite_.size()) {}
 
 void Speculator::Begin(absl::Span<const TokenId> text) {
-  CHECK(!text.empty()) << "a text has a last token";
+  composite_.Begin(text);
   root_ = text.back();
-  drafter_->Begin(text);
+}
+
+bool Speculator::AnyActive() const {
+  return std::any_of(rules_.begin(), rules_.end(), [](const PauseRule& rule) { return rule.active(); });
+}
+
+double Speculator::DraftSeconds() const {
+  double seconds = costs_.DraftSeconds(kMerging);
+  for (int source = 0; source < composite_.size(); ++source) {
+    if (rules_[source].active()) seconds += costs_.DraftSeconds(composite_.drafter(source).name());
+  }
+  return seconds;
 }
 
 TokenTree Speculator::Propose(const TreeRoom& room) {
+  const double begin = Seconds();
+  choice_ = {.seconds = costs_.PlainSeconds()};
+  TokenTree tree = ProposeRows(room);
+  PlanLogits(tree);
+  report_.predicted_tokens += choice_.tokens;
+  report_.predicted_seconds += choice_.seconds;
+  report_.predicted_plain_seconds += choice_.tokens * costs_.PlainSeconds();
+  report_.draft_seconds += Seconds() - begin;
+  return tree;
+}
+
+TokenTree Speculator::ProposeRows(const TreeRoom& room) {
   TokenTree tree(root_);
-  const DraftBudget budget = {.max_nodes = std::min(room.rows, options_.max_rows) - 1, .max_depth = room.depth};
-  if (budget.max_nodes <= 0 || budget.max_depth <= 0) return tree;
-  const absl::Status status = drafter_->Propose(budget, tree);
-  if (!status.ok()) {
-    LOG_FIRST_N(WARNING, 1) << drafter_->name() << ": " << status;
-    return TokenTree(root_);
+  const int rows = std::min(room.rows, options_.max_rows);
+  if (rows <= 1 || room.depth <= 0 || !AnyActive()) return tree;
+  const double begin = Seconds();
+  LOG_IF(FATAL, !composite_.Propose({.max_nodes = rows - 1, .max_depth = room.depth}, tree).ok()) << "a composite does not fail";
+  tree = Cut(tree, rows);
+  double merging = Seconds() - begin;
+  for (int source = 0; source < composite_.size(); ++source) merging -= composite_.propose_seconds(source);
+  costs_.AddDraft(kMerging, merging);
+  return tree;
+}
+
+TokenTree Speculator::Cut(const TokenTree& proposal, int rows) {
+  if (!options_.weigh_costs) {
+    std::vector<int> all(proposal.size() - 1);
+    std::iota(all.begin(), all.end(), 1);
+    return proposal.Pick(all);
   }
-  std::vector<int> all;
-  for (int node = 1; node < tree.size(); ++node) all.push_back(node);
-  return tree.Pick(all);
+  // Until a plain step is measured there is nothing to hold a draft against.
+  if (!costs_.KnowsPlain()) return TokenTree(root_);
+  choice_ = ChooseRows(proposal, costs_, {.most_rows = rows, .draft_seconds = DraftSeconds()});
+  return proposal.Pick(choice_.nodes);
+}
+
+void Speculator::PlanLogits(const TokenTree& tree) {
+  plan_ = {.top = AnyActive() ? needs().top_of_rows : 0};
+  const int most = std::min(tree.size(), LogitsPlan::kMostFirst);
+  const HeadChoice head = ChooseHeadRows(tree, costs_, most);
+  plan_.first_rows = head.first_rows;
+  if (plan_.top == 0) return;
+  const double teaching = costs_.HeadSeconds(most) - head.seconds + costs_.TopSeconds(most - 1);
+  if (!options_.weigh_costs || teaching <= kTeachingShare * choice_.seconds) plan_.first_rows = most;
 }
 
 void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (verdict.emitted.empty()) return;
-  drafter_->Commit(tree, verdict);
+  const double begin = Seconds();
+  composite_.Commit(tree, verdict);
   root_ = verdict.emitted.back();
+  report_.draft_seconds += Seconds() - begin;
+  LearnCosts(tree, time);
+  report_.steps += 1;
+  report_.tokens += verdict.emitted.size();
+  report_.rows += tree.size();
+  report_.drafted_steps += tree.size() > 1 ? 1 : 0;
+  report_.paused_steps += AnyActive() ? 0 : 1;
+  report_.first_head_rows += time.first_rows;
+  report_.later_head_rows += time.later_rows;
+  report_.pass_seconds += time.pass_seconds;
+  report_.head_seconds += time.first_seconds + time.later_seconds;
+  report_.top_seconds += time.top_seconds;
+  report_.plain_seconds += static_cast<double>(verdict.emitted.size()) * costs_.PlainSeconds();
+  if (options_.weigh_costs) Judge(tree, verdict, time);
+}
+
+void Speculator::LearnCosts(const TokenTree& tree, const StepTime& time) {
+  costs_.AddPass(ShapeOf(tree), time.pass_seconds);
+  costs_.AddHead(time.first_rows, time.first_seconds);
+  if (time.later_rows > 0) costs_.AddHead(1, time.later_seconds / time.later_rows);
+  costs_.AddTop(time.top_rows, time.top_seconds);
+  for (int source = 0; source < composite_.size(); ++source) {
+    if (rules_[source].active()) costs_.AddDraft(composite_.drafter(source).name(), composite_.step_seconds(source));
+  }
+}
+
+// Every drafter is judged by what its nodes saved, a pass each, and what they and it took; all by the costs, never by the clock.
+void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
+  const double plain = costs_.PlainSeconds(), pass = costs_.PassSeconds({});
+  if (!costs_.KnowsPlain()) return;
+  std::vector<int> nodes(composite_.size()), accepted(composite_.size());
+  for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
+  for (const int node : verdict.path) accepted[tree[node].source] += node == TokenTree::kRoot ? 0 : 1;
+  const double row_seconds = tree.size() == 1 ? 0 : (costs_.PassSeconds(ShapeOf(tree)) - pass) / (tree.size() - 1);
+  // Logits that a token a pass would not have needed, and what was learnt from them.
+  const int more_head_rows = time.first_rows + time.later_rows - static_cast<int>(verdict.emitted.size());
+  int learners = 0;
+  for (int source = 0; source < composite_.size(); ++source) {
+    learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
+  }
+  const double learning = more_head_rows * costs_.HeadSeconds(1) + costs_.TopSeconds(time.top_rows);
+  for (int source = 0; source < composite_.size(); ++source) {
+    const Drafter& drafter = composite_.drafter(source);
+    if (!rules_[source].active()) {
+      rules_[source].Skip();
+    } else {
+      const double fixed = costs_.DraftSeconds(drafter.name()) + (drafter.needs().top_of_rows > 0 ? learning / learners : 0);
+      const double gain = accepted[source] * pass - nodes[source] * row_seconds - fixed;
+      rules_[source].Add({.gain = gain / plain, .fixed_cost = fixed / plain});
+    }
+    composite_.Switch(source, rules_[source].active());
+  }
+}
+
+SpeculationReport Speculator::report() const {
+  SpeculationReport report = report_;
+  for (int source = 0; source < composite_.size(); ++source) {
+    const PauseRule& rule = rules_[source];
+    report.sources.push_back({.name = std::string(composite_.drafter(source).name()), .account = composite_.account(source),
+                              .pauses = rule.pauses(), .paused_steps = rule.skipped(), .loss = rule.loss()});
+  }
+  return report;
 }
 
 }  // namespace tessera

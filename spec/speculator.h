@@ -1,18 +1,28 @@
-// Decides what is drafted for one stream, and how much: asks a drafter, cuts its tree to what is worth its rows, and learns what came of it.
+// Decides what is drafted for one stream, and how much: asks drafters, cuts their tree to what is worth its rows, switches off what
+// does not pay, and learns what came of it.
 //
-//   Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16});
+//   CostProfile costs;                                                         // of this model on this machine; learns from each step
+//   Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16, .costs = &costs});
 //   speculator.Begin(text);                                                    // ends with the token that was chosen last
 //   const TokenTree tree = speculator.Propose({.rows = 512, .depth = 4000});   // the root alone: nothing is worth a row
-//   ... a pass over the tree, Verify ...
-//   speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .head_seconds = 0.001});
+//   ... a pass over the tree, Verify with the logits of speculator.logits_plan() ...
+//   speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+//   speculator.report().Gain();                                                // over a token a pass, as measured
 //
-// Threads: as a Drafter.
+// Decisions follow from the text, what was learnt from it, and the costs: with frozen ones they can be repeated. Threads: as a Drafter;
+// of several speculators that share costs, one at a time.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "tessera/spec/composite_drafter.h"
+#include "tessera/spec/cost_profile.h"
 #include "tessera/spec/drafter.h"
+#include "tessera/spec/pause_rule.h"
+#include "tessera/spec/row_policy.h"
 #include "tessera/spec/token_tree.h"
 #include "tessera/spec/verify.h"
 
@@ -24,31 +34,92 @@ struct TreeRoom {
   int depth = 0;     // Below the root.
 };
 
-// What a step took.
+// What a step took, all but drafting.
 struct StepTime {
-  double draft_seconds = 0;
-  double pass_seconds = 0;   // Of all rows, without the head.
-  double head_seconds = 0;
+  double pass_seconds = 0;     // Of all rows, without the head.
+  int first_rows = 0;          // Of logits, computed at once, in
+  double first_seconds = 0;
+  int later_rows = 0;          // And those computed one by one, in all.
+  double later_seconds = 0;
+  int top_rows = 0;            // That TopTokensOf was asked of.
+  double top_seconds = 0;
+};
+
+// Which logits of the tree are computed: of its first nodes at once, of others when the text reaches them.
+struct LogitsPlan {
+  static constexpr int kMostFirst = 31;   // And one more at a time: 32 MiB at a vocabulary of 262,144.
+  int first_rows = 1;
+  int top = 0;                            // Verdict::top of what is computed; 0: none.
+};
+
+// What speculation did, over all texts so far. Seconds and gains leave out the choosing of tokens and all that is no step.
+struct SpeculationReport {
+  struct Source {
+    std::string name;
+    DraftAccount account;
+    int64_t pauses = 0, paused_steps = 0;
+    double loss = 0;                      // A step, as a share of a plain one, before the last pause.
+  };
+
+  int64_t steps = 0;                      // Passes.
+  int64_t tokens = 0;                     // They gave.
+  int64_t rows = 0;                       // They had.
+  int64_t drafted_steps = 0;              // With more than the root.
+  int64_t paused_steps = 0;               // With all drafters paused.
+  int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
+  double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
+  double plain_seconds = 0;               // What as many tokens take, one a pass.
+  double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;   // What was expected when rows were chosen.
+  std::vector<Source> sources;
+
+  double Seconds() const { return draft_seconds + pass_seconds + head_seconds + top_seconds; }
+  double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }
+  double Gain() const { return Seconds() > 0 ? plain_seconds / Seconds() : 1; }
+  double PredictedGain() const { return predicted_seconds > 0 ? predicted_plain_seconds / predicted_seconds : 1; }
+  // "lookup: paused 3 times for 44 of 127 passes (it cost 5 % a pass)", one line a drafter that was paused; empty if none was.
+  std::string Pauses() const;
 };
 
 class Speculator {
  public:
   struct Options {
-    int max_rows = 16;       // Of a pass, the root included.
+    int max_rows = 16;               // Of a pass, the root included.
+    bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
+    CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
   };
-  Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : drafter_(std::move(drafter)), options_(options) {}
+  Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
+  Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
 
-  DrafterNeeds needs() const { return drafter_->needs(); }
+  DrafterNeeds needs() const { return composite_.needs(); }
   void Begin(absl::Span<const TokenId> text);
-  void LearnPrompt(int first, absl::Span<const TopTokens> top) { drafter_->LearnPrompt(first, top); }
+  void LearnPrompt(int first, absl::Span<const TopTokens> top) { composite_.LearnPrompt(first, top); }
 
-  // A tree below the last token of the text. A drafter that fails is as one that has nothing to say: the log tells.
+  // A tree below the last token of the text, in Pick's order.
   TokenTree Propose(const TreeRoom& room);
+  // For the tree that was proposed last.
+  const LogitsPlan& logits_plan() const { return plan_; }
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
 
+  SpeculationReport report() const;
+  int64_t bytes() const { return composite_.bytes(); }
+
  private:
-  const std::unique_ptr<Drafter> drafter_;
+  bool AnyActive() const;
+  TokenTree ProposeRows(const TreeRoom& room);
+  TokenTree Cut(const TokenTree& proposal, int rows);
+  void PlanLogits(const TokenTree& tree);
+  void LearnCosts(const TokenTree& tree, const StepTime& time);
+  void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
+  double DraftSeconds() const;     // Of those that are active, as modeled.
+
+  CompositeDrafter composite_;
   const Options options_;
+  CostProfile own_costs_;
+  CostProfile& costs_;
+  std::vector<PauseRule> rules_;   // [source].
+  RowChoice choice_;               // Of the last tree.
+  LogitsPlan plan_;
+  SpeculationReport report_;       // But for sources.
   TokenId root_ = 0;
 };
 

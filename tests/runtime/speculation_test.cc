@@ -25,7 +25,7 @@ class Speculation : public ::testing::Test {
     const auto session = Must(engine.NewSession());
     Must(session->Append(RandomTokens(30, 12)));
     std::unique_ptr<Speculator> speculator;
-    if (drafter != nullptr) speculator = std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows});
+    if (drafter != nullptr) speculator = std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows, .weigh_costs = false});
     options.speculator = speculator.get();
     Outcome outcome;
     options.on_text = [&](absl::string_view text) { outcome.shown.append(text.data(), text.size()); };

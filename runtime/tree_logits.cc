@@ -1,0 +1,64 @@
+#include "tessera/runtime/tree_logits.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/base/clock.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+}  // namespace
+
+void TreeLogits::Begin(int nodes, const LogitsPlan& plan) {
+  plan_ = plan;
+  plan_.first_rows = std::clamp(plan.first_rows, 1, std::min(nodes, LogitsPlan::kMostFirst));
+  has_first_ = false;
+  last_ = {};
+  top_.assign(nodes, {});
+  time_ = {};
+}
+
+absl::StatusOr<absl::Span<const float>> TreeLogits::Of(int node) {
+  if (!has_first_) RETURN_IF_ERROR(ComputeFirst());
+  if (node >= plan_.first_rows) RETURN_IF_ERROR(ComputeOne(node));
+  last_ = Row(std::min(node, plan_.first_rows));
+  return last_;
+}
+
+absl::Status TreeLogits::ComputeFirst() {
+  std::vector<int> nodes(plan_.first_rows);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  const double begin = Seconds();
+  RETURN_IF_ERROR(Compute(nodes, 0));
+  time_.first_rows = plan_.first_rows;
+  time_.first_seconds = Seconds() - begin - time_.top_seconds;
+  has_first_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status TreeLogits::ComputeOne(int node) {
+  const double begin = Seconds(), top_before = time_.top_seconds;
+  RETURN_IF_ERROR(Compute({node}, plan_.first_rows));
+  time_.later_rows += 1;
+  time_.later_seconds += Seconds() - begin - (time_.top_seconds - top_before);
+  return absl::OkStatus();
+}
+
+absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
+  const int64_t rows = static_cast<int64_t>(nodes.size());
+  const size_t needed = static_cast<size_t>(place + rows) * vocabulary_;
+  if (buffer_.size() < needed) buffer_.resize(needed);
+  RETURN_IF_ERROR(session_.TreeLogits(nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
+  if (plan_.top == 0) return absl::OkStatus();
+  const double begin = Seconds();
+  for (int i = 0; i < rows; ++i) top_[nodes[i]] = TopTokensOf(Row(place + i), plan_.top);
+  time_.top_rows += static_cast<int>(rows);
+  time_.top_seconds += Seconds() - begin;
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

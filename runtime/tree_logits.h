@@ -1,0 +1,59 @@
+// Logits of the tree that a session's last pass computed, no more of them than is planned or asked for: the head on demand.
+//
+//   TreeLogits logits(session, vocabulary);                       // for all steps: its memory stays
+//   RETURN_IF_ERROR(session.PassTree(tree));
+//   logits.Begin(tree.size(), {.first_rows = 2});
+//   RETURN_IF_ERROR(Verify(tree, [&](int node) { return logits.Of(node); }, chooser, verdict));
+//   session.Keep(verdict.path, logits.last());
+//
+// The plan's first rows are computed together with the first node asked for, any other alone, when it is asked for. Holds at most
+// Session::kLogitRows rows. Threads: as Session.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/spec/speculator.h"
+#include "tessera/spec/top_tokens.h"
+
+namespace tessera {
+
+class TreeLogits {
+ public:
+  TreeLogits(Session& session, int vocabulary) : session_(session), vocabulary_(vocabulary) {}
+
+  // Of a new tree with so many nodes, which the session computed. Nothing is computed yet.
+  void Begin(int nodes, const LogitsPlan& plan);
+
+  // [vocabulary], valid until the next call.
+  absl::StatusOr<absl::Span<const float>> Of(int node);
+  // What Of gave last; empty before.
+  absl::Span<const float> last() const { return last_; }
+
+  // As Verdict::top: of each node that was computed, if the plan has some.
+  std::vector<TopTokens> TakeTop() { return std::move(top_); }
+  // But for the pass.
+  const StepTime& time() const { return time_; }
+
+ private:
+  absl::Status ComputeFirst();
+  absl::Status ComputeOne(int node);
+  // Into rows of the buffer, from `place` on.
+  absl::Status Compute(absl::Span<const int> nodes, int place);
+  absl::Span<const float> Row(int place) const {
+    return absl::MakeConstSpan(buffer_).subspan(static_cast<size_t>(place) * vocabulary_, vocabulary_);
+  }
+
+  Session& session_;
+  const int vocabulary_;
+  LogitsPlan plan_;
+  bool has_first_ = false;
+  std::vector<float> buffer_;      // The first rows, and one more.
+  absl::Span<const float> last_;
+  std::vector<TopTokens> top_;
+  StepTime time_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// How often a drafter's guesses come true, against what it said of them: its estimates are taken at what they proved to be worth.
+//
+//   Acceptance acceptance;
+//   acceptance.Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);     // the text went elsewhere
+//   acceptance.Probability({.estimate = 0.9f, .depth = 1});                 // 0.6: less than 0.9 already
+//
+// Counts are kept for classes of estimates and, within them, of depths; a class with few counts leans on the wider one, and that
+// on the estimate itself. Old counts fade, since texts change. Depends on what was added alone, never on time. Thread-compatible.
+#pragma once
+
+#include <array>
+
+namespace tessera {
+
+// A node that a drafter proposed.
+struct Guess {
+  float estimate = 0;   // Its drafter's: that it comes next if its parent is right; in (0, 1].
+  int depth = 1;        // From 1, the root's children.
+};
+
+class Acceptance {
+ public:
+  // That the guess comes true if its parent does, in (0, 1).
+  float Probability(const Guess& guess) const;
+
+  // To be added are guesses whose parent came true, verified or not: what text came is known in any case.
+  void Add(const Guess& guess, bool accepted);
+
+ private:
+  static constexpr int kEstimates = 10, kDepths = 5;
+  struct Counts {
+    float reached = 0, accepted = 0;
+    void Add(bool was_accepted);
+    float Share(float prior, float prior_weight) const;
+  };
+  static int EstimateClass(float estimate);
+  static int DepthClass(int depth);
+
+  std::array<Counts, kEstimates> of_estimate_;
+  std::array<std::array<Counts, kDepths>, kEstimates> of_depth_;
+};
+
+}  // namespace tessera

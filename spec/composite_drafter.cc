@@ -1,0 +1,157 @@
+#include "tessera/spec/composite_drafter.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "glog/logging.h"
+#include "tessera/base/clock.h"
+
+namespace tessera {
+namespace {
+
+double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+// Adds to `all` what another tree has below the root, with the probabilities given.
+void Merge(const TokenTree& from, const Acceptance& acceptance, int source, TokenTree& all) {
+  std::vector<int> place(from.size(), TokenTree::kRoot);
+  for (int node = 1; node < from.size(); ++node) {
+    const TokenTree::Node& guess = from[node];
+    const float probability = acceptance.Probability({guess.probability, guess.depth});
+    place[node] = all.Add(place[guess.parent], guess.token, probability, source);
+  }
+}
+
+// Only one of several sisters can come true: where they promise more than that together, each promises less.
+std::vector<float> SharesOfSisters(const TokenTree& tree) {
+  std::vector<float> sums(tree.size(), 0), shares(tree.size(), 1);
+  for (int node = 1; node < tree.size(); ++node) sums[tree[node].parent] += tree[node].probability;
+  for (int node = 1; node < tree.size(); ++node) shares[node] = tree[node].probability / std::max(1.0f, sums[tree[node].parent]);
+  return shares;
+}
+
+// The nodes that the text reaches most probably, in an order that has parents first.
+std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& shares, const DraftBudget& budget) {
+  std::vector<float> reached(tree.size(), 1);
+  std::vector<int> nodes;
+  for (int node = 1; node < tree.size(); ++node) {
+    reached[node] = reached[tree[node].parent] * shares[node];
+    if (tree[node].depth <= budget.max_depth) nodes.push_back(node);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) { return reached[a] > reached[b]; });
+  nodes.resize(std::min<size_t>(nodes.size(), budget.max_nodes));
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters) {
+  for (std::unique_ptr<Drafter>& drafter : drafters) members_.push_back({.drafter = std::move(drafter)});
+}
+
+DrafterNeeds CompositeDrafter::needs() const {
+  DrafterNeeds most;
+  for (const Member& member : members_) {
+    if (!member.on) continue;
+    const DrafterNeeds needs = member.drafter->needs();
+    most = {.top_of_rows = std::max(most.top_of_rows, needs.top_of_rows), .top_of_prompt = std::max(most.top_of_prompt, needs.top_of_prompt)};
+  }
+  return most;
+}
+
+void CompositeDrafter::Begin(absl::Span<const TokenId> text) {
+  CHECK(!text.empty()) << "a text has a last token";
+  for (Member& member : members_) {
+    member.drafter->Begin(text);
+    member.proposal = TokenTree(text.back());
+  }
+}
+
+void CompositeDrafter::LearnPrompt(int first, absl::Span<const TopTokens> top) {
+  for (Member& member : members_) member.drafter->LearnPrompt(first, top);
+}
+
+void CompositeDrafter::Ask(const DraftBudget& budget, TokenId root, Member& member) {
+  member.proposal = TokenTree(root);
+  member.propose_seconds = 0;
+  if (!member.on) return;
+  const double begin = Seconds();
+  const absl::Status status = member.drafter->Propose(budget, member.proposal);
+  if (!status.ok()) {
+    LOG_FIRST_N(WARNING, 1) << member.drafter->name() << ": " << status;
+    member.proposal = TokenTree(root);
+  }
+  member.propose_seconds = Seconds() - begin;
+  member.account.seconds += member.propose_seconds;
+  member.account.calls += 1;
+  member.account.proposed += member.proposal.size() - 1;
+}
+
+absl::Status CompositeDrafter::Propose(const DraftBudget& budget, TokenTree& tree) {
+  TokenTree all(tree[TokenTree::kRoot].token);
+  for (int source = 0; source < size(); ++source) {
+    Ask(budget, tree[TokenTree::kRoot].token, members_[source]);
+    Merge(members_[source].proposal, members_[source].acceptance, source, all);
+  }
+  const std::vector<float> shares = SharesOfSisters(all);
+  std::vector<int> place(all.size(), TokenTree::kRoot);
+  for (const int node : Likeliest(all, shares, budget)) {
+    place[node] = tree.Add(place[all[node].parent], all[node].token, shares[node], all[node].source);
+  }
+  return absl::OkStatus();
+}
+
+// The text says of every guess whose parent came true whether it did, verified or not.
+void CompositeDrafter::LearnFrom(absl::Span<const TokenId> emitted, Member& member) {
+  const TokenTree& proposal = member.proposal;
+  int parent = TokenTree::kRoot;
+  for (const TokenId token : emitted) {
+    int next = TokenTree::kNone;
+    for (int node = parent + 1; node < proposal.size(); ++node) {
+      if (proposal[node].parent != parent) continue;
+      member.acceptance.Add({proposal[node].probability, proposal[node].depth}, proposal[node].token == token);
+      if (proposal[node].token == token) next = node;
+    }
+    if (next == TokenTree::kNone) return;
+    parent = next;
+  }
+}
+
+void CompositeDrafter::CountVerified(const TokenTree& tree, const Verdict& verdict, Member& member) {
+  DraftAccount& account = member.account;
+  std::vector<int> own(tree.size(), TokenTree::kNone);
+  own[TokenTree::kRoot] = TokenTree::kRoot;
+  for (int node = 1; node < tree.size(); ++node) {
+    const int parent = own[tree[node].parent];
+    if (parent != TokenTree::kNone) own[node] = member.proposal.Child(parent, tree[node].token);
+    if (own[node] == TokenTree::kNone) continue;
+    const bool accepted = std::find(verdict.path.begin(), verdict.path.end(), node) != verdict.path.end();
+    const int place = std::min(tree[node].depth, DraftAccount::kDepths) - 1;
+    account.verified += 1;
+    account.verified_at[place] += 1;
+    account.accepted += accepted ? 1 : 0;
+    account.accepted_at[place] += accepted ? 1 : 0;
+  }
+}
+
+void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
+  for (Member& member : members_) {
+    if (member.proposal.size() > 1) {
+      LearnFrom(verdict.emitted, member);
+      CountVerified(tree, verdict, member);
+      member.proposal = TokenTree(0);   // Not to be held against the next tokens, too, should nobody ask for another.
+    }
+    const double begin = Seconds();
+    member.drafter->Commit(tree, verdict);
+    member.commit_seconds = Seconds() - begin;
+    member.account.seconds += member.commit_seconds;
+  }
+}
+
+int64_t CompositeDrafter::bytes() const {
+  return std::accumulate(members_.begin(), members_.end(), static_cast<int64_t>(members_.size() * sizeof(Member)),
+                         [](int64_t sum, const Member& member) { return sum + member.drafter->bytes(); });
+}
+
+}  // namespace tessera

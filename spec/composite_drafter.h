@@ -1,0 +1,74 @@
+// Several drafters as one: each is asked for a tree of its own, what each says is taken at what it proved to be worth, and the trees
+// become one.
+//
+//   std::vector<std::unique_ptr<Drafter>> drafters;
+//   drafters.push_back(std::make_unique<PromptLookup>(PromptLookup::Options()));
+//   CompositeDrafter composite(std::move(drafters));
+//   composite.Begin(text);
+//   composite.Propose({.max_nodes = 31}, tree);        // nodes have measured probabilities; source: the number of a drafter
+//   composite.account(0).accepted;                     // nodes of the first drafter that became text
+//
+// Where several propose the same node, the most probable estimate stays. One that fails is as one that has nothing to say: the log
+// tells. One that is switched off is not asked, and learns no more than the text. Threads: as a Drafter.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "tessera/spec/acceptance.h"
+#include "tessera/spec/drafter.h"
+
+namespace tessera {
+
+// What became of one drafter's nodes, of all texts so far.
+struct DraftAccount {
+  static constexpr int kDepths = 16;   // Deeper nodes count in the last.
+  int64_t proposed = 0;
+  int64_t verified = 0;                // Of those, in a tree that was computed.
+  int64_t accepted = 0;                // Of those, text now.
+  std::array<int64_t, kDepths> verified_at = {}, accepted_at = {};   // [depth - 1].
+  int64_t calls = 0;
+  double seconds = 0;                  // In Propose and Commit.
+};
+
+class CompositeDrafter : public Drafter {
+ public:
+  explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters);
+
+  absl::string_view name() const override { return "composite"; }
+  DrafterNeeds needs() const override;   // Of those switched on.
+  void Begin(absl::Span<const TokenId> text) override;
+  void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
+  // Of all nodes proposed, those that the text reaches most probably.
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
+  void Commit(const TokenTree& tree, const Verdict& verdict) override;
+  int64_t bytes() const override;
+
+  int size() const { return static_cast<int>(members_.size()); }
+  const Drafter& drafter(int source) const { return *members_[source].drafter; }
+  const DraftAccount& account(int source) const { return members_[source].account; }
+  // What one drafter's last Propose took, and that with its last Commit.
+  double propose_seconds(int source) const { return members_[source].propose_seconds; }
+  double step_seconds(int source) const { return members_[source].propose_seconds + members_[source].commit_seconds; }
+
+  bool is_on(int source) const { return members_[source].on; }
+  void Switch(int source, bool on) { members_[source].on = on; }   // All are on at first.
+
+ private:
+  struct Member {
+    std::unique_ptr<Drafter> drafter;
+    bool on = true;
+    Acceptance acceptance = {};
+    TokenTree proposal = TokenTree(0);   // The last, with its own estimates.
+    DraftAccount account = {};
+    double propose_seconds = 0, commit_seconds = 0;
+  };
+  void Ask(const DraftBudget& budget, TokenId root, Member& member);
+  static void LearnFrom(absl::Span<const TokenId> emitted, Member& member);
+  static void CountVerified(const TokenTree& tree, const Verdict& verdict, Member& member);
+
+  std::vector<Member> members_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,162 @@
+#include "tessera/spec/cost_profile.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // Of a time that is added to many. A drafter may become slow at once.
+constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if it were at it,
+constexpr int kKnown = 3;                                     // once there are so many; so many tell the level, too.
+constexpr double kLevelWeight = 0.2;
+constexpr double kUnknownRow = 0.15;      // Of the first row, where only one row count was measured: little, so that more are tried.
+constexpr int64_t kMostFileBytes = 1 << 20;
+constexpr double kMostSeconds = 1e4;
+constexpr int kVersion = 1;
+
+bool IsTime(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }  // NaN is none.
+
+int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
+
+}  // namespace
+
+void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
+  if (count >= kKnown) value = std::clamp(value, seconds / outlier, seconds * outlier);
+  count = std::min(count + 1, 1 << 20);
+  seconds += std::max(new_weight, 1.0 / count) * (value - seconds);
+}
+
+// Straight between what was measured; beyond it the mean slope goes on. A larger count that measured less is noise: it costs as much.
+double CostProfile::At(const Curve& curve, int rows) {
+  if (curve.empty()) return 0;
+  double most_before = 0;
+  int rows_before = 0;
+  for (const auto& [measured_rows, mean] : curve) {
+    const double here = std::max(most_before, mean.seconds);
+    if (measured_rows >= rows) {
+      if (rows_before == 0) return here;
+      return most_before + (here - most_before) * (rows - rows_before) / (measured_rows - rows_before);
+    }
+    most_before = here;
+    rows_before = measured_rows;
+  }
+  const auto& [first_rows, first] = *curve.begin();
+  const double slope = rows_before > first_rows ? (most_before - first.seconds) / (rows_before - first_rows) : kUnknownRow * first.seconds;
+  return most_before + slope * (rows - rows_before);
+}
+
+void CostProfile::AddPass(const Shape& shape, double seconds) {
+  if (frozen_ || !IsTime(seconds)) return;
+  const int rows = Clamped(shape.rows), more_leaves = std::max(shape.leaves - 1, 0);
+  Mean& mean = pass_[rows];
+  if (mean.count >= kKnown) {
+    const double ratio = seconds / (PassSeconds(shape) / level_);
+    level_ += kLevelWeight * (std::clamp(ratio, level_ / kOutlier, level_ * kOutlier) - level_);
+  }
+  const double at_level = seconds / level_;
+  if (more_leaves > 0 && mean.count >= kKnown) {
+    leaf_.Add(std::max(0.0, (at_level - At(pass_, rows)) / more_leaves), kNewWeight, std::numeric_limits<double>::infinity());
+  } else {
+    mean.Add(std::max(at_level - more_leaves * leaf_.seconds, at_level / 2), kNewWeight, kOutlier);
+  }
+}
+
+void CostProfile::AddHead(int rows, double seconds) {
+  if (!frozen_ && IsTime(seconds)) head_[Clamped(rows)].Add(seconds / level_, kNewWeight, kOutlier);
+}
+
+void CostProfile::AddDraft(absl::string_view drafter, double seconds) {
+  if (frozen_ || !IsTime(seconds)) return;
+  auto place = drafts_.find(drafter);
+  if (place == drafts_.end()) place = drafts_.emplace(std::string(drafter), Mean()).first;
+  place->second.Add(seconds, kNewDraftWeight, kDraftOutlier);
+}
+
+void CostProfile::AddTop(int rows, double seconds) {
+  if (!frozen_ && rows > 0 && IsTime(seconds)) top_.Add(seconds / rows, kNewWeight, kOutlier);
+}
+
+double CostProfile::PassSeconds(const Shape& shape) const {
+  return level_ * (At(pass_, Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * leaf_.seconds);
+}
+
+double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * At(head_, Clamped(rows)); }
+
+double CostProfile::DraftSeconds(absl::string_view drafter) const {
+  const auto place = drafts_.find(drafter);
+  return place == drafts_.end() ? 0 : place->second.seconds;
+}
+
+std::string CostProfile::ToJson() const {
+  JsonWriter json(/*indent=*/1);
+  const auto write = [&json](absl::string_view name, const Curve& curve, double level) {
+    json.Key(name).BeginArray();
+    for (const auto& [rows, mean] : curve) json.BeginObject().Key("rows").Int(rows).Key("seconds").Double(mean.seconds * level, 6).EndObject();
+    json.EndArray();
+  };
+  json.BeginObject().Key("version").Int(kVersion);
+  write("pass", pass_, level_);
+  json.Key("leaf_seconds").Double(leaf_.seconds * level_, 6);
+  write("head", head_, level_);
+  json.Key("top_seconds").Double(top_.seconds, 6);
+  json.Key("drafters").BeginArray();
+  for (const auto& [name, mean] : drafts_) json.BeginObject().Key("name").String(name).Key("seconds").Double(mean.seconds, 6).EndObject();
+  json.EndArray().EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+namespace {
+
+absl::StatusOr<double> TimeOf(const JsonValue& value, absl::string_view key, bool may_be_zero) {
+  ASSIGN_OR_RETURN(const JsonValue field, value.Value(key));
+  ASSIGN_OR_RETURN(const double seconds, field.AsDouble());
+  if (IsTime(seconds) || (may_be_zero && seconds == 0)) return seconds;
+  return field.Error(absl::StrCat(seconds), absl::StrCat("seconds, ", may_be_zero ? "at least 0" : "more than 0", " and at most ", kMostSeconds));
+}
+
+}  // namespace
+
+absl::StatusOr<CostProfile> CostProfile::Parse(absl::string_view text, absl::string_view source) {
+  ASSIGN_OR_RETURN(const JsonValue file, JsonValue::Parse(text, source, {.max_bytes = kMostFileBytes, .max_values = 1 << 14}));
+  RETURN_IF_ERROR(file.Int("version", kVersion, kVersion).status());
+  CostProfile costs;
+  const auto read = [&file](absl::string_view name, Curve& curve) -> absl::Status {
+    ASSIGN_OR_RETURN(const JsonValue entries, file.Array(name));
+    for (int64_t i = 0; i < entries.size(); ++i) {
+      ASSIGN_OR_RETURN(const int64_t rows, entries[i].Int("rows", 1, kMostRows));
+      ASSIGN_OR_RETURN(const double seconds, TimeOf(entries[i], "seconds", /*may_be_zero=*/false));
+      if (!curve.emplace(rows, Mean{seconds, kKnown}).second) return entries[i].Error(absl::StrCat("a second entry for ", rows, " rows"), "one");
+    }
+    return curve.contains(1) ? absl::OkStatus() : entries.Error("none for 1 row", "one");
+  };
+  RETURN_IF_ERROR(read("pass", costs.pass_));
+  RETURN_IF_ERROR(read("head", costs.head_));
+  ASSIGN_OR_RETURN(costs.leaf_.seconds, TimeOf(file, "leaf_seconds", /*may_be_zero=*/true));
+  ASSIGN_OR_RETURN(costs.top_.seconds, TimeOf(file, "top_seconds", /*may_be_zero=*/true));
+  ASSIGN_OR_RETURN(const JsonValue drafters, file.Array("drafters"));
+  for (int64_t i = 0; i < drafters.size(); ++i) {
+    ASSIGN_OR_RETURN(const std::string name, drafters[i].String("name"));
+    ASSIGN_OR_RETURN(const double seconds, TimeOf(drafters[i], "seconds", /*may_be_zero=*/true));
+    if (!costs.drafts_.emplace(name, Mean{seconds, kKnown}).second) {
+      return drafters[i].Error(absl::StrCat("a second entry for ", name), "one");
+    }
+  }
+  costs.Freeze();
+  return costs;
+}
+
+absl::Status CostProfile::Save(const std::string& path) const { return WriteFileAtomically(path, ToJson()); }
+
+absl::StatusOr<CostProfile> CostProfile::Load(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(path, kMostFileBytes));
+  return Parse(text, path);
+}
+
+}  // namespace tessera

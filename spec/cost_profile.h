@@ -1,0 +1,75 @@
+// What a step costs on this machine, with this model: a pass of so many rows and leaves, the head over so many rows, and what drafters take.
+//
+//   CostProfile costs;
+//   costs.AddPass({.rows = 1, .leaves = 1}, 0.0070);          // as measured; any number of times, whenever there is a pass
+//   costs.AddPass({.rows = 8, .leaves = 1}, 0.0140);
+//   costs.AddHead(1, 0.0011);
+//   costs.PassSeconds({.rows = 4, .leaves = 1});              // 0.0100: between what was measured, and never less with more rows
+//   RETURN_IF_ERROR(costs.Save("costs.json"));
+//   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
+//
+// Times of one shape are averaged, outliers cut. What makes all shapes slower or faster for a while (another program, heat) is one
+// factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
+// pass, so it is part of the table. Each leaf beyond the first takes the same time more. Thread-compatible.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace tessera {
+
+class CostProfile {
+ public:
+  static constexpr int kMostRows = 512;   // More count as so many.
+
+  struct Shape {
+    int rows = 1;     // The root included.
+    int leaves = 1;
+  };
+
+  // Nothing happens once frozen, or if the seconds are not positive and finite.
+  void AddPass(const Shape& shape, double seconds);   // Without the head.
+  void AddHead(int rows, double seconds);
+  void AddDraft(absl::string_view drafter, double seconds);   // Of one step.
+  void AddTop(int rows, double seconds);                      // TopTokensOf, of so many rows.
+
+  // What is not known is guessed from what is; 0 while nothing is.
+  double PassSeconds(const Shape& shape) const;
+  double HeadSeconds(int rows) const;
+  double DraftSeconds(absl::string_view drafter) const;
+  double TopSeconds(int rows) const { return rows * top_.seconds; }
+  // A token without any draft. Only once that was measured are times better than guesses.
+  bool KnowsPlain() const { return pass_.contains(1) && head_.contains(1); }
+  double PlainSeconds() const { return PassSeconds({}) + HeadSeconds(1); }
+
+  void Freeze() { frozen_ = true; }
+  bool frozen() const { return frozen_; }
+
+  // The table as JSON, and back, frozen. InvalidArgument: file, field, found, expected.
+  std::string ToJson() const;
+  static absl::StatusOr<CostProfile> Parse(absl::string_view text, absl::string_view source);
+  absl::Status Save(const std::string& path) const;
+  static absl::StatusOr<CostProfile> Load(const std::string& path);
+
+ private:
+  struct Mean {
+    double seconds = 0;
+    int count = 0;
+    void Add(double value, double new_weight, double outlier);
+  };
+  using Curve = std::map<int, Mean>;   // By rows.
+  static double At(const Curve& curve, int rows);
+
+  Curve pass_, head_;           // At level 1.
+  Mean leaf_;                   // Of each beyond the first.
+  Mean top_;                    // Of each row.
+  std::map<std::string, Mean, std::less<>> drafts_;
+  double level_ = 1;            // How much slower than the curves everything is now.
+  bool frozen_ = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,46 @@
+#include "tessera/spec/pause_rule.h"
+
+#include <algorithm>
+
+#include "glog/logging.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kFading = 0.94;                       // With each step: about sixteen count.
+constexpr double kEnough = 8, kTrial = 1.9;            // Steps that are judged by their mean; of a trial, by these two.
+constexpr double kMostMeanLoss = 0.01, kMostLoss = 3;
+constexpr double kTrialShare = 0.005;                  // Of the time, that trials may take.
+constexpr int kFirstPause = 4, kLongestDoubled = 256, kLongestPause = 1 << 14;
+
+}  // namespace
+
+void PauseRule::Add(const Step& step) {
+  CHECK(active());
+  gain_ = gain_ * kFading + step.gain;
+  steps_ = steps_ * kFading + 1;
+  const bool judged = steps_ >= (trial_ ? kTrial : kEnough);
+  if (gain_ < -kMostLoss || (judged && gain_ < -kMostMeanLoss * steps_)) {
+    Pause(step);
+  } else if (judged) {
+    trial_ = false;
+    if (gain_ > 0) length_ = 0;
+  }
+}
+
+void PauseRule::Pause(const Step& last) {
+  loss_ = -gain_ / steps_;
+  length_ = length_ == 0 ? kFirstPause : std::min(2 * length_, kLongestDoubled);
+  left_ = std::max(length_, static_cast<int>(std::min<double>(kLongestPause, 2 * last.fixed_cost / kTrialShare)));
+  gain_ = steps_ = 0;
+  trial_ = true;
+  ++pauses_;
+}
+
+void PauseRule::Skip() {
+  CHECK(!active());
+  --left_;
+  ++skipped_;
+}
+
+}  // namespace tessera

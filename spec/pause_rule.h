@@ -1,0 +1,49 @@
+// Switches off what loses time, and tries it again later: one drafter, judged by what it gave and took.
+//
+//   PauseRule rule;
+//   if (rule.active()) {
+//     ... draft, verify ...
+//     rule.Add({.gain = -0.4, .fixed_cost = 0.01});       // in plain steps: this one took 40 % more, and gave nothing for it
+//   } else {
+//     rule.Skip();
+//   }
+//
+// A loss of three plain steps, or a mean loss above one percent, ends in a pause, and each pause in a trial of two steps. While trials
+// lose, too, each pause is twice as long, at first; if what a trial costs in any case is much, pauses are so long that trials take no
+// more than half a percent. Depends on what it is given alone, never on time. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera {
+
+class PauseRule {
+ public:
+  struct Step {
+    double gain = 0;         // What it saved, less all that it took, as a share of a plain step.
+    double fixed_cost = 0;   // What it took whatever came of it.
+  };
+
+  bool active() const { return left_ == 0; }
+  // A step that it was active in. REQUIRES: active().
+  void Add(const Step& step);
+  // One that it was not. REQUIRES: !active().
+  void Skip();
+
+  int64_t pauses() const { return pauses_; }
+  int64_t skipped() const { return skipped_; }
+  int left() const { return left_; }         // Steps of a pause that are still to come.
+  double loss() const { return loss_; }      // The mean that led to the last pause.
+
+ private:
+  void Pause(const Step& last);
+
+  double gain_ = 0, steps_ = 0;              // Since the last pause, fading.
+  bool trial_ = false;
+  int length_ = 0;                           // Of the last pause; 0 once it gains again.
+  int left_ = 0;
+  int64_t pauses_ = 0, skipped_ = 0;
+  double loss_ = 0;
+};
+
+}  // namespace tessera
