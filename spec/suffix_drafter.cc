@@ -1,7 +1,7 @@
 #include "tessera/spec/suffix_drafter.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -13,15 +13,16 @@ namespace {
 
 using Cursor = SuffixAutomaton::Cursor;
 
-constexpr int kMostContexts = 4;      // Asked for what follows a node, from the longest match on.
-constexpr int kMostFollowers = 32;    // Of a context that are looked at.
-constexpr int kLongestMatch = 64;     // In a history: more says no more.
-constexpr double kLatest = 1;         // Places that the latest counts for besides itself.
-constexpr double kLeastLikely = 0.01; // Of a path that is drafted.
-constexpr float kMostLikely = 0.99f;
+constexpr int kMostContexts = 3;        // Asked for what follows a node, from the longest match on.
+constexpr int kMostFollowers = 32;      // Of a context that are looked at.
+constexpr int kLongestMatch = 64;       // In a history: more says no more.
+constexpr double kLatest = 1;           // Places that the latest counts for besides itself.
+constexpr double kLeastLikely = 0.003;  // Of a path that is drafted.
+constexpr double kMostLikely = 0.99;
 
-// That a text goes on as it did where it was the same for this long.
-double Confidence(int match) { return 1 - 0.6 / (1 + 0.5 * match); }
+// That a text goes on as it did where it was the same for this long. Counted over recorded answers: 0.33 at 1 token, 0.54 at 3, 0.74 at 7,
+// 0.86 at 14, 0.97 at 40. Being too sure of a short match costs branches, so this is nearer to the counts of long ones.
+double Confidence(int match) { return 1 - 0.65 * std::exp(-0.1 * match); }
 
 // Where the text and the path down to a node stand in what is drafted from.
 struct Place {
@@ -93,7 +94,7 @@ class BestFirst {
  private:
   void Expand(int node, const Place& place, double path_probability) {
     for (const Follower& follower : FollowersOf(place)) {
-      const double probability = std::min<double>(follower.probability, kMostLikely);
+      const double probability = std::min(follower.probability, kMostLikely);
       if (path_probability * probability < kLeastLikely) continue;
       candidates_.push({path_probability * probability, node, place, {follower.token, probability}, order_++});
     }
