@@ -1,11 +1,13 @@
 #include "tessera/spec/history_format.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/crc32c.h"
 #include "tessera/base/random.h"
+#include "tessera/base/status_macros.h"
 
 namespace tessera {
 namespace {
@@ -28,45 +30,51 @@ constexpr size_t kChecked = 16;   // The first byte under the checksum.
 
 uint32_t ChecksumOf(absl::string_view bytes) { return Crc32c({reinterpret_cast<const std::byte*>(bytes.data()) + kChecked, bytes.size() - kChecked}); }
 
-template <typename Found, typename Expected>
-std::string Message(const std::string& path, absl::string_view field, const Found& found, const Expected& expected) {
+std::string Message(const std::string& path, absl::string_view field, absl::string_view found, absl::string_view expected) {
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
 }
 
 // Who wrote it, which is asked before whether it is whole: another version may lie elsewhere in the file.
-absl::Status CheckOrigin(absl::string_view bytes, const std::string& path, Header& header) {
-  if (bytes.size() < kChecked) {
-    return absl::DataLossError(Message(path, "size", absl::StrCat(bytes.size(), " bytes"), absl::StrCat("at least ", sizeof(Header))));
-  }
-  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+absl::Status CheckOrigin(const std::string& path, const Header& header) {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
-    return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history store"));
+    return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history"));
   }
-  if (header.version != kVersion) return absl::InvalidArgumentError(Message(path, "version", header.version, kVersion));
+  if (header.version != kVersion) {
+    return absl::InvalidArgumentError(Message(path, "version", absl::StrCat(header.version), absl::StrCat(kVersion)));
+  }
   return absl::OkStatus();
 }
 
 absl::Status CheckWhole(absl::string_view bytes, const std::string& path, const Header& header) {
-  const uint64_t size = bytes.size() < sizeof(Header) ? sizeof(Header) : sizeof(Header) + uint64_t{header.tokens} * sizeof(TokenId);
-  if (bytes.size() != size) return absl::DataLossError(Message(path, "size", absl::StrCat(bytes.size(), " bytes"), size));
-  if (ChecksumOf(bytes) != header.checksum) {
-    return absl::DataLossError(Message(path, "checksum", absl::Hex(ChecksumOf(bytes)), absl::Hex(header.checksum)));
+  const uint64_t size = sizeof(Header) + uint64_t{header.tokens} * sizeof(TokenId);
+  if (bytes.size() < sizeof(Header) || bytes.size() != size) {
+    const std::string expected = bytes.size() < sizeof(Header) ? absl::StrCat(sizeof(Header), " or more") : absl::StrCat(size);
+    return absl::DataLossError(Message(path, "size", absl::StrCat(bytes.size(), " bytes"), expected));
   }
-  return absl::OkStatus();
+  const uint32_t checksum = ChecksumOf(bytes);
+  if (checksum == header.checksum) return absl::OkStatus();
+  return absl::DataLossError(Message(path, "checksum", absl::StrCat(absl::Hex(checksum)), absl::StrCat(absl::Hex(header.checksum))));
 }
 
+absl::Status CheckVocabulary(const std::string& path, const Header& header, const VocabularyId& vocabulary) {
+  if (header.vocabulary_hash == vocabulary.hash && header.vocabulary_size == static_cast<uint32_t>(vocabulary.size)) return absl::OkStatus();
+  return absl::InvalidArgumentError(Message(path, "vocabulary", absl::StrCat(absl::Hex(header.vocabulary_hash), " of ", header.vocabulary_size, " tokens"),
+                                            absl::StrCat(absl::Hex(vocabulary.hash), " of ", vocabulary.size)));
+}
+
+// The checksum is right, so these say that whoever wrote it was wrong.
 absl::Status CheckTokens(absl::Span<const TokenId> tokens, const std::string& path, const VocabularyId& vocabulary) {
-  TokenId before = kSeparator;
+  const std::string known = absl::StrCat("one of 0 to ", vocabulary.size - 1);
+  const auto error = [&](size_t place, absl::string_view found, absl::string_view expected) {
+    return absl::DataLossError(Message(path, absl::StrCat("token ", place), found, expected));
+  };
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const TokenId token = tokens[i];
-    if (token < kSeparator || token >= vocabulary.size) {
-      return absl::DataLossError(Message(path, absl::StrCat("token ", i), token, absl::StrCat("less than ", vocabulary.size)));
-    }
-    if (token == kSeparator && before == kSeparator) return absl::DataLossError(Message(path, absl::StrCat("token ", i), "an empty text", "a token"));
-    before = token;
+    const bool begins = i == 0 || tokens[i - 1] == kSeparator;
+    if (tokens[i] == kSeparator && begins) return error(i, "an empty text", known);
+    if (tokens[i] < kSeparator || tokens[i] >= vocabulary.size) return error(i, absl::StrCat(tokens[i]), absl::StrCat(known, ", or ", kSeparator));
   }
-  if (before != kSeparator) return absl::DataLossError(Message(path, "last token", before, "the end of a text"));
-  return absl::OkStatus();
+  if (tokens.empty() || tokens.back() == kSeparator) return absl::OkStatus();
+  return error(tokens.size() - 1, absl::StrCat(tokens.back(), " as the last"), absl::StrCat(kSeparator));
 }
 
 }  // namespace
@@ -95,16 +103,17 @@ std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const Token
 }
 
 absl::StatusOr<std::vector<TokenId>> DecodeHistory(absl::string_view bytes, const std::string& path, const VocabularyId& vocabulary) {
-  Header header = {};
-  if (const absl::Status status = CheckOrigin(bytes, path, header); !status.ok()) return status;
-  if (const absl::Status status = CheckWhole(bytes, path, header); !status.ok()) return status;
-  if (header.vocabulary_hash != vocabulary.hash || header.vocabulary_size != static_cast<uint32_t>(vocabulary.size)) {
-    return absl::InvalidArgumentError(Message(path, "vocabulary", absl::StrCat(absl::Hex(header.vocabulary_hash), " of ", header.vocabulary_size),
-                                              absl::StrCat(absl::Hex(vocabulary.hash), " of ", vocabulary.size)));
+  if (bytes.size() < kChecked) {
+    return absl::DataLossError(Message(path, "size", absl::StrCat(bytes.size(), " bytes"), absl::StrCat(sizeof(Header), " or more")));
   }
+  Header header = {};
+  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  RETURN_IF_ERROR(CheckOrigin(path, header));
+  RETURN_IF_ERROR(CheckWhole(bytes, path, header));
+  RETURN_IF_ERROR(CheckVocabulary(path, header, vocabulary));
   std::vector<TokenId> tokens(header.tokens);
   if (!tokens.empty()) std::memcpy(tokens.data(), bytes.data() + sizeof header, tokens.size() * sizeof(TokenId));
-  if (const absl::Status status = CheckTokens(tokens, path, vocabulary); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckTokens(tokens, path, vocabulary));
   return tokens;
 }
 

@@ -1,0 +1,72 @@
+// Every bad history file that is known, with a name and what must be said of it: for tests, and as what fuzzing starts from.
+//
+//   for (const BadHistory& file : BadHistories()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
+//
+// All are GoodHistory() with one thing spoiled. Messages go without the file's path and ": ".
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/crc32c.h"
+#include "tessera/spec/history_format.h"
+
+namespace tessera {
+
+inline constexpr VocabularyId kHistoryVocabulary = {.hash = 0x1234, .size = 10};
+
+inline std::string GoodHistory() { return EncodeHistory(kHistoryVocabulary, {{7, 8, kSeparator, 9, kSeparator}}); }
+
+inline uint32_t HistoryChecksum(const std::string& bytes) {
+  return Crc32c({reinterpret_cast<const std::byte*>(bytes.data()) + 16, bytes.size() - 16});
+}
+
+// With its checksum made right, as long as it has room for one.
+inline std::string SealedHistory(std::string bytes) {
+  if (bytes.size() < 16) return bytes;
+  const uint32_t checksum = HistoryChecksum(bytes);
+  std::memcpy(bytes.data() + 12, &checksum, sizeof checksum);
+  return bytes;
+}
+
+template <typename Number>
+std::string HistoryWith(size_t offset, Number number) {
+  std::string bytes = GoodHistory();
+  std::memcpy(bytes.data() + offset, &number, sizeof number);
+  return SealedHistory(bytes);
+}
+
+struct BadHistory {
+  std::string name;
+  std::string bytes;
+  absl::StatusCode code;   // kInvalidArgument: another's file. kDataLoss: damaged.
+  std::string message;
+};
+
+inline std::vector<BadHistory> BadHistories() {
+  constexpr auto kOther = absl::StatusCode::kInvalidArgument, kDamaged = absl::StatusCode::kDataLoss;
+  const std::string good = GoodHistory();
+  std::string changed = good;
+  changed[36] = static_cast<char>(changed[36] ^ 1);
+  return {
+      {"empty", "", kDamaged, "size: found 0 bytes, expected 32 or more"},
+      {"cut-in-header", good.substr(0, 20), kDamaged, "size: found 20 bytes, expected 32 or more"},
+      {"cut-in-tokens", good.substr(0, 50), kDamaged, "size: found 50 bytes, expected 52"},
+      {"longer", good + "x", kDamaged, "size: found 53 bytes, expected 52"},
+      {"more-tokens-than-fit", HistoryWith(28, uint32_t{0xFFFFFFFF}), kDamaged, "size: found 52 bytes, expected 17179869212"},
+      {"another-program", "#!/bin/sh\necho hello\n" + good, kOther, "magic: found other bytes, expected those of a history"},
+      {"newer", HistoryWith(8, uint32_t{2}), kOther, "version: found 2, expected 1"},
+      {"older", HistoryWith(8, uint32_t{0}), kOther, "version: found 0, expected 1"},
+      {"changed", changed, kDamaged, absl::StrCat("checksum: found ", absl::Hex(HistoryChecksum(changed)), ", expected ", absl::Hex(HistoryChecksum(good)))},
+      {"another-vocabulary", HistoryWith(16, uint64_t{0x4321}), kOther, "vocabulary: found 4321 of 10 tokens, expected 1234 of 10"},
+      {"larger-vocabulary", HistoryWith(24, uint32_t{11}), kOther, "vocabulary: found 1234 of 11 tokens, expected 1234 of 10"},
+      {"token-too-large", HistoryWith(36, int32_t{10}), kDamaged, "token 1: found 10, expected one of 0 to 9, or -1"},
+      {"token-negative", HistoryWith(36, int32_t{-2}), kDamaged, "token 1: found -2, expected one of 0 to 9, or -1"},
+      {"empty-text", HistoryWith(44, int32_t{-1}), kDamaged, "token 3: found an empty text, expected one of 0 to 9"},
+      {"text-without-end", HistoryWith(48, int32_t{3}), kDamaged, "token 4: found 3 as the last, expected -1"},
+  };
+}
+
+}  // namespace tessera

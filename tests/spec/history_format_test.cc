@@ -1,0 +1,60 @@
+#include "tessera/spec/history_format.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/bad_histories.h"
+#include "tessera/tests/fakes/small_vocabularies.h"
+
+namespace tessera {
+namespace {
+
+TEST(HistoryFormat, HeaderExample) {
+  const std::string path = "x.history";
+  const VocabularyId vocabulary = kHistoryVocabulary;
+  const auto run = [&]() -> absl::Status {
+    const std::string bytes = EncodeHistory(vocabulary, {{7, 8, kSeparator, 9, kSeparator}});
+    ASSIGN_OR_RETURN(std::vector<TokenId> tokens, DecodeHistory(bytes, path, vocabulary));
+    EXPECT_EQ(tokens, (std::vector<TokenId>{7, 8, kSeparator, 9, kSeparator}));
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(run().ok());
+}
+
+TEST(HistoryFormat, IsThisToTheByte) {
+  const std::string bytes = EncodeHistory(kHistoryVocabulary, {{7, kSeparator}});
+  EXPECT_EQ(bytes.substr(0, 12), std::string("tsrhist\0\1\0\0\0", 12));
+  EXPECT_EQ(bytes.substr(16), std::string("\x34\x12\0\0\0\0\0\0\x0a\0\0\0\2\0\0\0\7\0\0\0\xff\xff\xff\xff", 24));
+  EXPECT_EQ(bytes, SealedHistory(bytes));
+}
+
+TEST(HistoryFormat, EveryBadFileIsRefusedWithFieldFoundAndExpected) {
+  ASSERT_TRUE(DecodeHistory(GoodHistory(), "a.history", kHistoryVocabulary).ok());
+  for (const BadHistory& bad : BadHistories()) {
+    const absl::Status status = DecodeHistory(bad.bytes, "a.history", kHistoryVocabulary).status();
+    EXPECT_EQ(status.code(), bad.code) << bad.name;
+    EXPECT_EQ(status.message(), absl::StrCat("a.history: ", bad.message)) << bad.name;
+  }
+}
+
+TEST(HistoryFormat, NoChangedBitAndNoCutIsBelieved) {
+  const std::string good = GoodHistory();
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_FALSE(DecodeHistory(bad, "x", kHistoryVocabulary).ok()) << bit;
+  }
+  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(DecodeHistory(good.substr(0, size), "x", kHistoryVocabulary).ok()) << size;
+}
+
+TEST(HistoryFormat, AVocabularyIsKnownByItsPieces) {
+  const auto one = OpenTokenizer(SmallBytePair()), same = OpenTokenizer(SmallBytePair()), other = OpenTokenizer(SmallSentencePiece());
+  EXPECT_EQ(VocabularyOf(*one), VocabularyOf(*same));
+  EXPECT_NE(VocabularyOf(*one).hash, VocabularyOf(*other).hash);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,57 @@
+#include "tessera/spec/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/spec/prompt_lookup.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+
+namespace tessera {
+namespace {
+
+TEST(Replay, HeaderExample) {
+  PromptLookup drafter({});
+  const std::vector<TokenId> prompt = {1, 2, 3, 4, 5, 6}, output = {1, 2, 3, 4, 5, 9};
+  const auto run = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Replayed replayed, Replay(drafter, prompt, output, {.max_nodes = 15}));
+    EXPECT_EQ(replayed.tokens, 5);   // 2 3 4 5 and 9, which was drafted as 6, in one pass after "1".
+    EXPECT_EQ(replayed.passes, 1);
+    EXPECT_EQ(replayed.tau(), 5);
+    EXPECT_EQ(replayed.rows_per_pass(), 7);
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(run().ok());
+}
+
+TEST(Replay, AnOracleFillsEveryPassAndAWrongOneGivesOneTokenEach) {
+  std::vector<TokenId> output;
+  for (int i = 0; i < 41; ++i) output.push_back(i);
+  ScriptedDrafter oracle(output), wrong(output, 1, 100);
+  const auto right = Replay(oracle, {{1}}, output, {.max_nodes = 3});
+  ASSERT_TRUE(right.ok());
+  EXPECT_EQ(right->tokens, 40);
+  EXPECT_EQ(right->passes, 10);
+  const auto none = Replay(wrong, {{1}}, output, {.max_nodes = 3});
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->passes, 40);
+  EXPECT_EQ(none->tau(), 1);
+  EXPECT_GT(none->rows, 40);
+}
+
+TEST(Replay, SumsAndShortOutputs) {
+  ScriptedDrafter silent({});
+  Replayed sum;
+  for (const std::vector<TokenId>& output : {std::vector<TokenId>{}, {1}, {1, 2}, {1, 2, 3}}) {
+    const auto replayed = Replay(silent, {}, output, {.max_nodes = 3});
+    ASSERT_TRUE(replayed.ok());
+    sum += *replayed;
+  }
+  EXPECT_EQ(sum.tokens, 3);
+  EXPECT_EQ(sum.passes, 3);
+  EXPECT_EQ(sum.rows, 3);
+}
+
+}  // namespace
+}  // namespace tessera
