@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/suffix_drafter.h"
@@ -32,6 +33,22 @@ Tokens TokensOf(const HistoryStore& store) {
   return tokens;
 }
 
+// What is logged at the level of warnings while it lives. Of tests, which are else quiet below an error.
+class Warnings {
+ public:
+  Warnings() : level_(FLAGS_minloglevel) {
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    ::testing::internal::CaptureStderr();
+  }
+  std::string Take() {
+    FLAGS_minloglevel = level_;
+    return ::testing::internal::GetCapturedStderr();
+  }
+
+ private:
+  const int level_;
+};
+
 void WriteFile(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 std::string ReadFile(const std::string& path) {
@@ -47,11 +64,11 @@ class HistoryStoreTest : public ::testing::Test {
     return std::move(*store);
   }
   // Opens with the file of the store replaced, and returns what is said of it.
-  std::string WarningOfOpen(const std::string& bytes) {
-    WriteFile(Open()->path(), bytes);
-    ::testing::internal::CaptureStderr();
-    EXPECT_EQ(Open()->tokens(), 0);
-    return ::testing::internal::GetCapturedStderr();
+  std::string WarningOfOpen(const std::string& bytes, const HistoryStore::Options& options = {}) {
+    WriteFile(folder_.Path("mail-0000000000001234.history"), bytes);
+    Warnings warnings;
+    EXPECT_EQ(Open(options)->tokens(), 0);
+    return warnings.Take();
   }
 
   const TemporaryFolder folder_;
@@ -145,11 +162,7 @@ TEST_F(HistoryStoreTest, AFileOfAnotherKindOrSizeIsIgnored) {
   EXPECT_EQ(Open()->tokens(), 0);
   EXPECT_FALSE(Open()->Save().ok());
   std::filesystem::remove(path);
-  EXPECT_TRUE(absl::StrContains(WarningOfOpen(""), "is ignored"));
-  WriteFile(path, std::string(100000, 'x'));
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(Open({.max_bytes = 65536})->tokens(), 0);
-  const std::string warning = ::testing::internal::GetCapturedStderr();
+  const std::string warning = WarningOfOpen(std::string(100000, 'x'), {.max_bytes = 65536});
   EXPECT_TRUE(absl::StrContains(warning, "100000") && absl::StrContains(warning, "65536")) << warning;
 }
 
