@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
 #   scripts/fuzz.sh --total                                           the sum of all runs so far
 #
-# Targets: gguf, split, tokenizer, loader, tsr. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/count_tests.py reads
+# Targets: gguf, split, tokenizer, loader, tsr, history. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/count_tests.py reads
 # them.
 #
 # A target begins with its seeds, tests/fuzz/corpus/TARGET and what earlier runs found worth keeping, and works in
@@ -25,15 +25,15 @@ while (($# > 0)); do
     --results) results=${2:?--results needs a file}; shift 2 ;;
     --no-build) compile=false; shift ;;
     --total) total=true; shift ;;
-    gguf | split | tokenizer | loader | tsr) targets+=("$1"); shift ;;
+    gguf | split | tokenizer | loader | tsr | history) targets+=("$1"); shift ;;
     *) die "unknown argument $1; the first lines of scripts/fuzz.sh say what it takes" ;;
   esac
 done
-if ((${#targets[@]} == 0)); then targets=(gguf split tokenizer loader tsr); fi
+if ((${#targets[@]} == 0)); then targets=(gguf split tokenizer loader tsr history); fi
 
 # Most bytes of an input, and MiB of the largest single allocation: a few times what the input's size may justify.
-declare -A longest=([gguf]=2048 [split]=4096 [tokenizer]=512 [loader]=32768 [tsr]=8193)
-declare -A allocation=([gguf]=1 [split]=1 [tokenizer]=4 [loader]=16 [tsr]=1)
+declare -A longest=([gguf]=2048 [split]=4096 [tokenizer]=512 [loader]=32768 [tsr]=8193 [history]=512)
+declare -A allocation=([gguf]=1 [split]=1 [tokenizer]=4 [loader]=16 [tsr]=1 [history]=1)
 
 # One target, alone on its core. Appends "executions seconds edges findings" to the target's history.
 fuzz() {
@@ -41,7 +41,7 @@ fuzz() {
   rm -rf "$work/seeds"
   mkdir -p "$work/corpus"
   "$build/bin/tessera_replay_$target" --write_seeds "$work/seeds"
-  if [[ $target != tokenizer && $target != tsr ]]; then dictionary=(-dict="$root/tests/fuzz/gguf.dict"); fi
+  if [[ $target =~ ^(gguf|split|loader)$ ]]; then dictionary=(-dict="$root/tests/fuzz/gguf.dict"); fi
   local start=$EPOCHSECONDS
   ASAN_OPTIONS=quarantine_size_mb=32:malloc_context_size=1 \
     "$build/bin/tessera_fuzz_$target" -max_total_time="$seconds" -max_len="${longest[$target]}" -malloc_limit_mb="${allocation[$target]}" \
