@@ -91,15 +91,15 @@ run_tests() {
   return 1
 }
 
-# All unit tests under the address and undefined-behaviour sanitizers, those of base (threads, timeline) and storage (reading
-# ahead) under the thread sanitizer.
+# All unit tests under the address and undefined-behaviour sanitizers, those of base (threads, timeline), storage (reading ahead) and
+# spec (a history that streams share) under the thread sanitizer.
 sanitizer_tests() {
   local layers=(base tensor quant npu storage model spec runtime) status=0
   layers=("${layers[@]/#/tessera_}")
   "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
-    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_base_tests tessera_storage_tests || { record fail sanitizers; return 1; }
+    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_{base,storage,spec}_tests || { record fail sanitizers; return 1; }
   run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || status=1
-  run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage)$' || status=1
+  run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
   return "$status"
 }
 

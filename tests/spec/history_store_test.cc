@@ -96,7 +96,7 @@ TEST_F(HistoryStoreTest, HoldsAnswersAndPromptsOnlyIfAsked) {
   const auto answers = Open(), both = Open({.keep_prompts = true});
   for (HistoryStore* const store : {answers.get(), both.get()}) {
     store->Add({{1, 2}}, {{3, 4}});
-    store->Add({{5}}, {{6}});
+    store->Add(Tokens{5}, Tokens{6});
     store->Add({}, {});
   }
   EXPECT_EQ(TokensOf(*answers), (Tokens{3, 4, kSeparator, 6, kSeparator}));
@@ -108,7 +108,7 @@ TEST_F(HistoryStoreTest, IsThereAgainAfterSave) {
   EXPECT_EQ(store->tokens(), 0);
   store->Add({}, {{3, 4}});
   ASSERT_TRUE(store->Save().ok());
-  store->Add({}, {{5}});
+  store->Add({}, Tokens{5});
   EXPECT_EQ(TokensOf(*Open()), (Tokens{3, 4, kSeparator}));
   ASSERT_TRUE(store->Save().ok());
   EXPECT_EQ(TokensOf(*Open()), TokensOf(*store));
@@ -170,8 +170,8 @@ TEST_F(HistoryStoreTest, EachVocabularyHasItsOwn) {
   const VocabularyId other = {.hash = 7, .size = 10};
   const auto one = Open(), two = Open({}, other);
   EXPECT_NE(one->path(), two->path());
-  one->Add({}, {{1}});
-  two->Add({}, {{2}});
+  one->Add({}, Tokens{1});
+  two->Add({}, Tokens{2});
   ASSERT_TRUE(one->Save().ok() && two->Save().ok());
   EXPECT_EQ(TokensOf(*Open()), (Tokens{1, kSeparator}));
   EXPECT_EQ(TokensOf(*Open({}, other)), (Tokens{2, kSeparator}));
