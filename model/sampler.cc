@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -11,20 +10,13 @@
 #include "absl/strings/string_view.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/candidates.h"
 #include "tessera/tensor/elementary.h"
 
 namespace tessera {
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-
-struct Candidate {
-  float logit;
-  TokenId id;
-};
-
-// The one order of candidates: larger logits first, equal ones by the lower id.
-bool RanksBefore(const Candidate& a, const Candidate& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
 // ---- Logits, with the penalized ones replaced ----
 
@@ -69,29 +61,6 @@ void ForEachChunk(absl::Span<const float> logits, absl::Span<const Candidate> pe
   }
 }
 
-// -infinity for values without a number among them: a comparison with NaN is false. Vectors of four floats, which every CPU we
-// know has, and four of them at a time: left to itself the compiler takes one float after another, at a quarter of the speed.
-float LargestOf(absl::Span<const float> values) {
-  typedef float Vector __attribute__((vector_size(16)));
-  constexpr size_t kVectors = 4, kLanes = 4, kStep = kVectors * kLanes;
-  Vector largest[kVectors];
-  std::fill_n(largest, kVectors, Vector{kMinusInfinity, kMinusInfinity, kMinusInfinity, kMinusInfinity});
-  size_t i = 0;
-  for (; i + kStep <= values.size(); i += kStep) {
-    for (size_t v = 0; v < kVectors; ++v) {
-      Vector next;
-      std::memcpy(&next, values.data() + i + v * kLanes, sizeof(next));
-      largest[v] = next > largest[v] ? next : largest[v];
-    }
-  }
-  float result = kMinusInfinity;
-  for (; i < values.size(); ++i) result = values[i] > result ? values[i] : result;
-  for (const Vector& vector : largest) {
-    for (size_t lane = 0; lane < kLanes; ++lane) result = vector[lane] > result ? vector[lane] : result;
-  }
-  return result;
-}
-
 absl::Status NoNumbers(size_t size) {
   return absl::DataLossError(
       absl::StrCat("logits are not numbers: found ", size, " that are NaN or -infinity, expected at least one that is not"));
@@ -110,26 +79,11 @@ absl::StatusOr<TokenId> Greedy(absl::Span<const float> logits, absl::Span<const 
   return best.id;
 }
 
-// The `count` first in rank, in order. The heap's top is the last in rank; only chunks with a larger logit are looked into.
+// The `count` first in rank, in order.
 std::vector<Candidate> TopOf(absl::Span<const float> logits, absl::Span<const Candidate> penalized, size_t count) {
-  std::vector<Candidate> heap;
-  heap.reserve(count + 1);
-  float bar = kMinusInfinity;  // Tokens come by ascending id, so what only equals the bar ranks after all that are in.
-  ForEachChunk(logits, penalized, [&](TokenId first, absl::Span<const float> chunk) {
-    if (!(LargestOf(chunk) > bar)) return;
-    for (size_t i = 0; i < chunk.size(); ++i) {
-      if (!(chunk[i] > bar)) continue;
-      heap.push_back({chunk[i], first + static_cast<TokenId>(i)});
-      std::push_heap(heap.begin(), heap.end(), RanksBefore);
-      if (heap.size() > count) {
-        std::pop_heap(heap.begin(), heap.end(), RanksBefore);
-        heap.pop_back();
-      }
-      if (heap.size() == count) bar = heap.front().logit;
-    }
-  });
-  std::sort_heap(heap.begin(), heap.end(), RanksBefore);
-  return heap;
+  TopCandidates top(count);
+  ForEachChunk(logits, penalized, [&top](TokenId first, absl::Span<const float> chunk) { top.Add(first, chunk); });
+  return top.Take();
 }
 
 // Every token that may be chosen, by ascending id.
