@@ -33,7 +33,7 @@ AppInfo Info() {
                        "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
                      sampling,
-                     ModelFlags(), StreamingFlags(),
+                     SpeculationFlags(), ModelFlags(), StreamingFlags(),
                      {"Output", {"json", "jsonl"}}}};
 }
 
@@ -206,7 +206,8 @@ absl::Status RunWith(Engine& engine, const std::string& prompt) {
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
-  ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  RETURN_IF_ERROR(ReadSpeculationFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {

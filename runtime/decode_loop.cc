@@ -56,6 +56,7 @@ class Text {
       ASSIGN_OR_RETURN(token, sampler_.Choose(logits, tokens, options_.stream, tokens.size()));
     }
     tokens.push_back(token);
+    if (options_.on_token) options_.on_token(token, logits);
     return Choice{token, EndsWith(token)};
   }
   void Finish() { writer_.Finish(); }

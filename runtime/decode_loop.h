@@ -31,6 +31,8 @@ struct GenerateOptions {
   bool starts_text = false;                              // See TextStreamOptions.
   bool ignore_end = false;                               // Go on after end tokens (benchmarks).
   std::function<void(absl::string_view text)> on_text;   // Whole characters, as they become certain.
+  // Each token as it is chosen, with the logits that it was chosen from: [vocabulary], valid during the call.
+  std::function<void(TokenId token, absl::Span<const float> logits)> on_token;
   Speculator* speculator = nullptr;                      // Of this stream; null: a token a pass.
 };
 

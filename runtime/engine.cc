@@ -189,8 +189,8 @@ absl::Status Engine::OpenSource() {
 }
 
 absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
-  BudgetPlan plan = {.budget = budget, .process = process_bytes_, .reserve = kReserve};
-  plan.logits = int64_t{options_.logit_rows} * config_.vocabulary * static_cast<int64_t>(sizeof(float));
+  BudgetPlan plan = {
+      .budget = budget, .process = process_bytes_, .logits = PlanLogits(), .drafting = PlanDrafting(), .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, PlanMemory());
   plan.memory.weights = 0;
   const WeightNeeds needs = WeightNeedsOf(config_, layout_);
@@ -222,6 +222,14 @@ absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
   memory.graphs = device->ScratchBytes(context_);
   memory.hidden_states = forward->scratch_bytes();
   return memory;
+}
+
+int64_t Engine::PlanLogits() const {
+  return int64_t{options_.logit_rows} * config_.vocabulary * static_cast<int64_t>(sizeof(float));
+}
+
+int64_t Engine::PlanDrafting() const {
+  return options_.drafting_bytes == nullptr ? 0 : options_.drafting_bytes(context_, config_.vocabulary);
 }
 
 EngineMemory Engine::memory() const {

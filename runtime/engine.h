@@ -59,6 +59,8 @@ struct EngineOptions {
   int sessions = 1;
   bool compact_drafts = true;        // Accepted branches of drafts move to where the text's other slots are. No bit depends on it.
   int logit_rows = 1;                // Rows of logits that are held at once: kLogitRows more for AppendEach. For memory plans alone.
+  // What drafting takes besides, for a context and a vocabulary: for memory plans alone. Null: nothing.
+  std::function<int64_t(int context, int vocabulary)> drafting_bytes;
   // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
   // is larger is streamed from its file, in every pass as far as it is not pinned.
   int64_t memory_budget = 0;
@@ -86,7 +88,7 @@ absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);
 
 // Where an engine's memory goes, in bytes, once a pass has had all its rows and the context is full. Besides, there are the
-// program, the tokenizer and the file's metadata, and for each session a row of logits.
+// program, the tokenizer and the file's metadata, for each session a row of logits, and what drafting takes.
 struct EngineMemory {
   int64_t weights = 0;        // As the path has them: all, or pins and ring where they are streamed.
   int64_t cache = 0;          // Keys and values.
@@ -101,10 +103,11 @@ struct BudgetPlan {
   int64_t least = 0;          // A budget that works, in the next run too: whole MiB, one or two more than are needed now.
   int64_t process = 0;        // What the process had when this was planned: tokenizer, metadata, the program's own.
   int64_t logits = 0;
+  int64_t drafting = 0;
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
   EngineMemory memory;        // With the weights' share.
   WeightPlan weights;
-  int64_t Total() const { return process + logits + reserve + memory.Total(); }
+  int64_t Total() const { return process + logits + drafting + reserve + memory.Total(); }
 };
 
 class Session;
@@ -120,6 +123,8 @@ class Engine {
 
   // Before LoadWeights: what it will take. Allocates none of it.
   absl::StatusOr<EngineMemory> PlanMemory() const;
+  int64_t PlanLogits() const;     // EngineOptions::logit_rows of them, in bytes.
+  int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
   // How `budget` bytes would be spent, with --pin as it is. Of a model that cannot be streamed, the least budget has room for all its

@@ -42,6 +42,13 @@ void PromptLookup::Commit(const TokenTree& tree, const Verdict& verdict) {
   for (const TokenId token : verdict.emitted) Append(token);
 }
 
+// A table grows to twice its size when 7/8 of it are taken, and a list when it is full: for a moment there are both.
+int64_t PromptLookup::MostBytes(const Options& options, int64_t tokens) {
+  constexpr int64_t kEntryBytes = sizeof(std::pair<uint64_t, int>) + 1;
+  const int64_t table = 3 * (tokens * 8 / 7 + 8) * kEntryBytes;
+  return options.longest_key * table + 3 * tokens * static_cast<int64_t>(sizeof(TokenId));
+}
+
 int64_t PromptLookup::bytes() const {
   int64_t bytes = static_cast<int64_t>(text_.capacity() * sizeof(TokenId));
   for (const auto& of_length : places_) bytes += static_cast<int64_t>(of_length.capacity() * (sizeof(std::pair<uint64_t, int>) + 1));

@@ -28,6 +28,9 @@ class PromptLookup : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
+  // Of a drafter of texts of at most so many tokens, while its tables grow, too.
+  static int64_t MostBytes(const Options& options, int64_t tokens);
+
  private:
   uint64_t KeyEndingAt(size_t end, int length) const;
   void Append(TokenId token);

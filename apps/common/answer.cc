@@ -22,7 +22,8 @@ absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
   ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  return Answerer(engine, sampler, std::move(stop), std::move(session));
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculator> speculator, SpeculatorOfFlags(engine));
+  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculator));
 }
 
 absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
@@ -60,8 +61,14 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
     if (totals_.first_token_seconds < 0) totals_.first_token_seconds = SecondsSinceStart();
     if (options.on_text) options.on_text(text);
   };
+  generate.on_token = options.on_token;
+  generate.speculator = speculator_.get();
   ASSIGN_OR_RETURN(Generation result, Generate(*engine_, *session_, sampler_, generate));
   totals_.generation_seconds += SecondsSinceStart() - prompt_end;
+  if (speculator_ != nullptr) {
+    if (!totals_.speculation.has_value()) totals_.speculation.emplace();
+    totals_.speculation->Add(result);
+  }
   totals_.output_tokens += result.tokens.size();
   return result;
 }
@@ -70,6 +77,7 @@ std::string SummaryLine(const Timings& timings) {
   std::string line = absl::StrFormat("prompt %d tokens, %.1f tokens/s | generation %d tokens, %.1f tokens/s", timings.prompt_tokens,
                                      PerSecond(timings.prompt_tokens, timings.prompt_seconds), timings.output_tokens,
                                      PerSecond(timings.output_tokens, timings.generation_seconds));
+  if (timings.speculation.has_value()) absl::StrAppend(&line, " | ", SpeculationLine(*timings.speculation));
   if (timings.first_token_seconds >= 0) absl::StrAppendFormat(&line, " | first token after %.2f s", timings.first_token_seconds);
   if (timings.streaming.has_value()) {
     absl::StrAppend(&line, " | ", StreamingLine(*timings.streaming, timings.prompt_seconds + timings.generation_seconds));
@@ -87,6 +95,7 @@ void WriteTimings(JsonWriter& json, const Timings& timings) {
   json.Key("generation_tokens_per_second").Double(PerSecond(timings.output_tokens, timings.generation_seconds), 6);
   json.Key("first_token_seconds");
   if (timings.first_token_seconds < 0) json.Null(); else json.Double(timings.first_token_seconds, 6);
+  if (timings.speculation.has_value()) WriteSpeculation(json.Key("speculation"), *timings.speculation);
   if (timings.streaming.has_value()) {
     WriteStreaming(json.Key("streaming"), *timings.streaming, timings.prompt_seconds + timings.generation_seconds);
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/common/speculation.h"
 #include "tessera/apps/common/streaming_report.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/model/sampler.h"
@@ -28,6 +29,7 @@ struct Timings {
   int64_t output_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;  // If weights are streamed.
+  std::optional<SpeculationFigures> speculation;  // If texts are drafted.
   double first_token_seconds = -1;  // From the program's start to the first text of the first answer; below 0: there was none.
 };
 
@@ -35,11 +37,12 @@ struct AnswerOptions {
   int max_tokens = 0;               // 0: until the context is full.
   bool starts_text = true;          // False where the answer goes on with a raw prompt.
   std::function<void(absl::string_view text)> on_text;
+  std::function<void(TokenId token, absl::Span<const float> logits)> on_token;  // See GenerateOptions.
 };
 
 class Answerer {
  public:
-  // Sampling and stop strings as the flags say.
+  // Sampling, stop strings and speculation as the flags say.
   static absl::StatusOr<Answerer> FromFlags(Engine& engine);
 
   // ResourceExhausted (found, expected, --context) if the prompt leaves no room, InvalidArgument if it has no tokens.
@@ -50,8 +53,9 @@ class Answerer {
   const Timings& totals() const { return totals_; }  // Of all answers.
 
  private:
-  Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session)
-      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)) {}
+  Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session,
+           std::unique_ptr<Speculator> speculator)
+      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)), speculator_(std::move(speculator)) {}
 
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt);
@@ -60,10 +64,11 @@ class Answerer {
   Sampler sampler_;
   std::vector<std::string> stop_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Speculator> speculator_;   // Null: a token a pass.
   Timings totals_;
 };
 
-// "prompt 35 tokens, 412 tokens/s | generation ... | first token after 0.31 s | peak memory 312 MiB".
+// "prompt 35 tokens, 412 tokens/s | generation ... | 2.41 tokens a pass of 5.2 rows | first token after 0.31 s | peak memory 312 MiB".
 std::string SummaryLine(const Timings& timings);
 
 // The same as an object.

@@ -26,8 +26,9 @@ struct LoadPlan {
   EngineMemory memory;
   int64_t program_bytes = 0;       // Code, libraries, stacks.
   int64_t tokenizer_bytes = 0;     // And metadata.
-  int64_t logits_bytes = 0;
-  int64_t Total() const { return memory.Total() + program_bytes + tokenizer_bytes + logits_bytes; }
+  int64_t Total() const {
+    return memory.Total() + program_bytes + tokenizer_bytes + engine.PlanLogits() + engine.PlanDrafting();
+  }
 };
 
 struct FormatUse {
@@ -72,7 +73,8 @@ std::string PlanText(const LoadPlan& plan) {
   add("keys and values", plan.memory.cache);
   add("scratch of graphs", plan.memory.graphs);
   add("hidden states", plan.memory.hidden_states);
-  add("logits", plan.logits_bytes);
+  add("logits", engine.PlanLogits());
+  add("drafting", engine.PlanDrafting());
   add("tokenizer, metadata", plan.tokenizer_bytes);
   add("program", plan.program_bytes);
   add("total", plan.Total());
@@ -94,7 +96,8 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.Key("cache").Int(plan.memory.cache);
   json.Key("graphs").Int(plan.memory.graphs);
   json.Key("hidden_states").Int(plan.memory.hidden_states);
-  json.Key("logits").Int(plan.logits_bytes);
+  json.Key("logits").Int(plan.engine.PlanLogits());
+  json.Key("drafting").Int(plan.engine.PlanDrafting());
   json.Key("tokenizer").Int(plan.tokenizer_bytes);
   json.Key("program").Int(plan.program_bytes);
   json.Key("total").Int(plan.Total());
@@ -138,7 +141,6 @@ absl::Status ShowLoadPlan(const EngineOptions& options) {
   const bool reference = options.path == ComputePath::kReference;
   plan.path = reference ? "reference" : "fast";
   plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
-  plan.logits_bytes = int64_t{options.logit_rows} * engine->config().vocabulary * static_cast<int64_t>(sizeof(float));
   std::optional<BudgetReport> budget;
   if (options.memory_budget > 0) {
     ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine));

@@ -14,6 +14,7 @@ DEFINE_string(io, "auto", "NAME|How it is read: io_uring, pread, buffered; auto:
 DEFINE_string(verify, "first", "WHEN?always|Check what is read: first, always, never; inspect: the whole file.");
 DEFINE_string(flash, "", "NAME|Read no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
+DEFINE_string(speculate, "auto", "LIST|Draft tokens for a pass to check: auto, none or lookup. Same text, less time.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
 DEFINE_uint64(seed, 0, "N|Start of the random numbers: same seed, same result.");
@@ -34,6 +35,10 @@ DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the cont
 
 DEFINE_bool(json, false, "|Write the result as JSON, that of --version and --help, too.");
 DEFINE_bool(jsonl, false, "|Answer requests from standard input, a JSON object a line, a line each.");
+
+DEFINE_string(prompts, "", "FILE|Prompts, one a line, a text or an object as for --jsonl; without it: standard input.");
+DEFINE_string(a, "speculate=none", "SETTINGS|One way to write: NAME=VALUE NAME=VALUE ...");
+DEFINE_string(b, "speculate=auto", "SETTINGS|The other way.");
 
 DEFINE_bool(special, false, "|Read special tokens in the text as such, not as plain characters.");
 DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.");
@@ -64,6 +69,8 @@ namespace tessera {
 FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "trace", "dry_run"}}; }
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
+
+FlagGroup SpeculationFlags() { return {"Speculation", {"speculate"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};

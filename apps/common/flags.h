@@ -26,6 +26,8 @@ DECLARE_string(verify);
 DECLARE_string(flash);
 DECLARE_string(trace);
 DECLARE_bool(dry_run);
+// Speculation.
+DECLARE_string(speculate);
 // Sampling.
 DECLARE_uint64(seed);
 DECLARE_double(temperature);
@@ -46,6 +48,9 @@ DECLARE_int32(n_predict);
 DECLARE_bool(json);
 DECLARE_bool(jsonl);
 // Of single programs.
+DECLARE_string(prompts);
+DECLARE_string(a);
+DECLARE_string(b);
 DECLARE_bool(special);
 DECLARE_int32(top);
 DECLARE_int32(window);
@@ -80,6 +85,7 @@ struct FlagGroup {
 
 FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
+FlagGroup SpeculationFlags();  // --speculate
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

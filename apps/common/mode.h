@@ -1,0 +1,35 @@
+// One of the ways to write a text that tessera_verify compares: flags that are other than on the command line.
+//
+//   ASSIGN_OR_RETURN(const Mode mode, Mode::Parse("speculate=auto threads=1 memory_budget=96MiB rows=64"));
+//   ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());     // in a process of its own: it sets flags
+//
+// A setting is NAME=VALUE: any flag of the model, of streaming or of speculation, or `rows`, the most rows of a pass. Threads: one at
+// a time.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+class Mode {
+ public:
+  // Settings with blanks between. InvalidArgument (found, expected, what was meant) for a name that is none, or is there twice.
+  static absl::StatusOr<Mode> Parse(absl::string_view text);
+
+  // Sets the flags and reads them. The errors of EngineOptionsOfFlags and ReadSpeculationFlags, and of values that are none.
+  absl::StatusOr<EngineOptions> Apply() const;
+
+  // The names there are.
+  static std::vector<std::string> Names();
+
+ private:
+  std::vector<std::pair<std::string, std::string>> settings_;
+};
+
+}  // namespace tessera

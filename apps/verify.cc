@@ -1,0 +1,114 @@
+// Proves that two ways to write a text give the same one, and the same logits.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/answer.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/compare_texts.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/flags.h"
+#include "tessera/apps/common/mode.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/apps/common/prompt_list.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+AppInfo Info() {
+  FlagGroup sampling = SamplingFlags();
+  sampling.flags.push_back("stop");
+  return {.name = "tessera_verify",
+          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits it was chosen from. The two "
+                     "run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
+                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows of a pass.",
+          .examples = {"tessera_verify --prompts prompts.txt",
+                       "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
+                       "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
+          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "n_predict"}},
+                     sampling, SpeculationFlags(),
+                     {"Model", {"model", "threads", "context", "path", "kernels", "kv_format"}}, StreamingFlags(),
+                     {"Output", {"json"}}}};
+}
+
+// All texts in one way: what a process of its own does.
+absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
+  ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    absl::Status sent;
+    answerer.Reset();
+    const absl::StatusOr<Generation> result = answerer.Run(
+        tokens[i], {.max_tokens = FLAGS_n_predict, .on_token = [&](TokenId token, absl::Span<const float> logits) {
+                      if (sent.ok()) sent = sender.Token(token, logits);
+                    }});
+    RETURN_IF_ERROR(sent);
+    if (!result.ok()) return absl::Status(result.status().code(), absl::StrCat("prompt ", i + 1, ": ", result.status().message()));
+    RETURN_IF_ERROR(sender.EndOfText(*result));
+  }
+  return absl::OkStatus();
+}
+
+double TokensPerPass(const Comparison& comparison, const TextFigures& figures) {
+  return figures.passes == 0 ? 0 : static_cast<double>(comparison.tokens - comparison.prompts) / static_cast<double>(figures.passes);
+}
+
+std::string Text(const Comparison& comparison) {
+  if (comparison.difference.has_value()) return absl::StrCat("different: ", DifferenceLine(*comparison.difference), "\n");
+  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens a pass: a %.2f, b %.2f\n", comparison.prompts, comparison.tokens,
+                         TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
+}
+
+void WriteMode(JsonWriter& json, const std::string& settings, const Comparison& comparison, const TextFigures& figures) {
+  json.BeginObject().Key("settings").String(settings).Key("passes").Int(figures.passes).Key("rows").Int(figures.rows);
+  json.Key("tokens_per_pass").Double(TokensPerPass(comparison, figures), 6).EndObject();
+}
+
+void WriteDifference(JsonWriter& json, const TextDifference& difference) {
+  const auto token = [&](const char* key, const std::optional<TokenId>& value) {
+    json.Key(key);
+    if (value.has_value()) json.Int(*value); else json.Null();
+  };
+  json.BeginObject().Key("prompt").Int(difference.prompt + 1).Key("token").Int(difference.token);
+  token("a", difference.a);
+  token("b", difference.b);
+  json.Key("logits_different").Int(difference.logits_different).Key("logits").Int(difference.logits);
+  json.Key("widest").Int(difference.widest).Key("widest_a").Double(difference.widest_a).Key("widest_b").Double(difference.widest_b);
+  json.EndObject();
+}
+
+std::string Json(const Comparison& comparison) {
+  JsonWriter json;
+  json.BeginObject().Key("equal").Bool(!comparison.difference.has_value());
+  json.Key("prompts").Int(comparison.prompts).Key("tokens").Int(comparison.tokens);
+  WriteMode(json.Key("a"), FLAGS_a, comparison, comparison.a);
+  WriteMode(json.Key("b"), FLAGS_b, comparison, comparison.b);
+  if (comparison.difference.has_value()) WriteDifference(json.Key("difference"), *comparison.difference);
+  json.EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
+  RETURN_IF_ERROR(SamplerOfFlags().status());
+  RETURN_IF_ERROR(StopStringsOfFlag().status());
+  const absl::StatusOr<Mode> a = Mode::Parse(FLAGS_a), b = Mode::Parse(FLAGS_b);
+  RETURN_IF_ERROR(ForFlag("a", a.status()));
+  RETURN_IF_ERROR(ForFlag("b", b.status()));
+  ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
+  ASSIGN_OR_RETURN(const Comparison comparison,
+                   CompareTexts([&](TextSender& sender) { return WriteTexts(*a, prompts, sender); },
+                                [&](TextSender& sender) { return WriteTexts(*b, prompts, sender); }));
+  RETURN_IF_ERROR(WriteOutput(FLAGS_json ? Json(comparison) : Text(comparison)));
+  if (!comparison.difference.has_value()) return absl::OkStatus();
+  return absl::DataLossError("found a difference, expected none");
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
