@@ -93,7 +93,7 @@ absl::Status AnswerOnce(Engine& engine, Conversation& conversation, const std::s
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
   WriteSummary(answerer.totals());
-  return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
+  return TerminationRequested() ? absl::CancelledError("terminated") : answerer.Save();
 }
 
 // A dialogue on standard input.
@@ -177,13 +177,13 @@ absl::Status Chat(Engine& engine, Conversation& conversation, const std::string&
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(engine, conversation, answerer).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.totals());
-  return status;
+  return status.ok() ? answerer.Save() : status;
 }
 
 absl::Status AnswerRequests(Engine& engine) {
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
+  RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine));
     ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
     answerer.Reset();
@@ -193,7 +193,8 @@ absl::Status AnswerRequests(Engine& engine) {
     WriteTokens(answer.Key("output_tokens"), result.tokens);
     answer.Key("output_text").String(result.text);
     return WriteAnswer(std::move(answer));
-  });
+  }));
+  return answerer.Save();
 }
 
 absl::Status RunWith(Engine& engine, const std::string& prompt) {

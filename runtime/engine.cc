@@ -131,7 +131,8 @@ KvCache::Options Engine::CacheOptions() const {
           .format = device_->kv_format(),
           .windows = WindowsOf(config_),
           .largest_pass = rows_,
-          .sequences = options_.sessions};
+          .sequences = options_.sessions,
+          .scatter_seed = options_.scatter_seed};
 }
 
 absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {

@@ -72,6 +72,7 @@ struct EngineOptions {
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
   // Where a packed model's weights come from under a budget: to compare with other ways of streaming. Null: a LayerStreamer.
   std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const WeightPlan& plan)> open_source;
+  uint64_t scatter_seed = 0;         // See KvCache::Options: for tests.
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.

@@ -115,6 +115,11 @@ void CalibratedTree::Commit(const TokenTree& tree, const Verdict& verdict) {
   if (emitted > 0) before_root_ = emitted > 1 ? verdict.emitted[emitted - 2] : tree[TokenTree::kRoot].token;
 }
 
+// Samples of a prompt are listed, put to those before, and sorted: a list that grows, the samples, and what sorting takes.
+int64_t CalibratedTree::MostBytes(int64_t tokens) {
+  return tokens * static_cast<int64_t>(5 * sizeof(Sample) + 2 * sizeof(TokenId));
+}
+
 int64_t CalibratedTree::bytes() const {
   return static_cast<int64_t>(text_.capacity() * sizeof(TokenId) + samples_.capacity() * sizeof(Sample));
 }

@@ -33,6 +33,9 @@ class CalibratedTree : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
+  // Of a drafter of texts of at most so many tokens, while its tables grow, too.
+  static int64_t MostBytes(int64_t tokens);
+
  private:
   // What the model said after a token of the prompt.
   struct Sample {

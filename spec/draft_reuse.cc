@@ -167,6 +167,11 @@ void DraftReuse::Commit(const TokenTree& tree, const Verdict& verdict) {
   DropOld();
 }
 
+// New runs are kept beside the old ones for a step; lists may have twice the room they need.
+int64_t DraftReuse::MostBytes(const Options& options) {
+  return 4 * options.most_tokens * static_cast<int64_t>(sizeof(Run) + options.most_tokens * sizeof(TokenId));
+}
+
 int64_t DraftReuse::bytes() const {
   int64_t bytes = 0;
   for (const Run& run : runs_) bytes += static_cast<int64_t>(sizeof(Run) + run.tokens.capacity() * sizeof(TokenId));

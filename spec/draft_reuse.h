@@ -37,6 +37,9 @@ class DraftReuse : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
+  // Of such a drafter, whatever the text.
+  static int64_t MostBytes(const Options& options);
+
  private:
   struct Run {
     TokenId before;               // The token that it followed in its draft.

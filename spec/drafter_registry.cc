@@ -7,20 +7,57 @@
 #include "absl/strings/str_split.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/spec/calibrated_tree.h"
+#include "tessera/spec/draft_reuse.h"
 #include "tessera/spec/prompt_lookup.h"
+#include "tessera/spec/suffix_drafter.h"
+#include "tessera/spec/token_recycling.h"
 
 namespace tessera {
 namespace {
 
 struct DrafterKind {
   const char* name;
-  std::unique_ptr<Drafter> (*make)(const DraftingSize& size);
+  std::unique_ptr<Drafter> (*make)(const DraftingSize& size, const DraftingStores& stores);
   int64_t (*most_bytes)(const DraftingSize& size);
 };
 
-constexpr DrafterKind kKinds[] = {
-    {"lookup", [](const DraftingSize&) -> std::unique_ptr<Drafter> { return std::make_unique<PromptLookup>(PromptLookup::Options()); },
+SuffixDrafter::Options SuffixOptions(const DraftingSize& size) {
+  SuffixDrafter::Options options;
+  options.max_tokens = std::min(options.max_tokens, size.context);
+  return options;
+}
+
+TokenRecycling::Options RecyclingOptions(const DraftingSize& size) {
+  TokenRecycling::Options options;
+  options.max_tokens = std::min(options.max_tokens, size.vocabulary);
+  return options;
+}
+
+const DrafterKind kKinds[] = {
+    {"lookup",
+     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> {
+       return std::make_unique<PromptLookup>(PromptLookup::Options());
+     },
      [](const DraftingSize& size) { return PromptLookup::MostBytes(PromptLookup::Options(), size.context); }},
+    {"suffix",
+     [](const DraftingSize& size, const DraftingStores& stores) -> std::unique_ptr<Drafter> {
+       SuffixDrafter::Options options = SuffixOptions(size);
+       options.history = stores.history;
+       return std::make_unique<SuffixDrafter>(options);
+     },
+     [](const DraftingSize& size) { return SuffixOptions(size).max_tokens * SuffixAutomaton::kMostBytesPerToken; }},
+    {"recycling",
+     [](const DraftingSize& size, const DraftingStores&) -> std::unique_ptr<Drafter> {
+       return std::make_unique<TokenRecycling>(RecyclingOptions(size));
+     },
+     [](const DraftingSize& size) { return TokenRecycling::MostBytes(RecyclingOptions(size), size.context); }},
+    {"calibrated",
+     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> { return std::make_unique<CalibratedTree>(); },
+     [](const DraftingSize& size) { return CalibratedTree::MostBytes(size.context); }},
+    {"reuse",
+     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> { return std::make_unique<DraftReuse>(DraftReuse::Options()); },
+     [](const DraftingSize&) { return DraftReuse::MostBytes(DraftReuse::Options()); }},
 };
 
 const DrafterKind& KindOf(const std::string& name) {
@@ -56,10 +93,11 @@ absl::StatusOr<std::vector<std::string>> ParseDrafterList(absl::string_view list
   return names;
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size) {
+absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size,
+                                                                   const DraftingStores& stores) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(list));
   std::vector<std::unique_ptr<Drafter>> drafters;
-  for (const std::string& name : names) drafters.push_back(KindOf(name).make(size));
+  for (const std::string& name : names) drafters.push_back(KindOf(name).make(size, stores));
   return drafters;
 }
 

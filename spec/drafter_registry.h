@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/spec/drafter.h"
+#include "tessera/spec/history_store.h"
 
 namespace tessera {
 
@@ -23,6 +24,11 @@ namespace tessera {
 struct DraftingSize {
   int context = 0;       // Most tokens of a text.
   int vocabulary = 0;
+};
+
+// What drafters share with those of other streams.
+struct DraftingStores {
+  std::shared_ptr<const HistoryStore> history;   // Null: none.
 };
 
 // All drafters, in the order in which they are asked.
@@ -33,9 +39,10 @@ std::vector<std::string> DrafterNames();
 absl::StatusOr<std::vector<std::string>> ParseDrafterList(absl::string_view list);
 
 // In the order of the list; empty for "none". The errors of ParseDrafterList.
-absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size);
+absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size,
+                                                                   const DraftingStores& stores = {});
 
-// The most memory that they take. The same errors.
+// The most memory that they take, without stores. The same errors.
 absl::StatusOr<int64_t> DraftingBytes(absl::string_view list, const DraftingSize& size);
 
 }  // namespace tessera

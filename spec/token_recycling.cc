@@ -115,6 +115,13 @@ void TokenRecycling::Commit(const TokenTree& tree, const Verdict& verdict) {
   }
 }
 
+// A table grows to twice its size when 7/8 of it are taken, and a list when it is full: for a moment there are both.
+int64_t TokenRecycling::MostBytes(const Options& options, int64_t tokens) {
+  constexpr int64_t kPlaceBytes = sizeof(std::pair<TokenId, int>) + 1;
+  const int64_t filed = options.max_tokens;
+  return 3 * (filed * static_cast<int64_t>(sizeof(Filed)) + (filed * 8 / 7 + 8) * kPlaceBytes + tokens * static_cast<int64_t>(sizeof(TokenId)));
+}
+
 int64_t TokenRecycling::bytes() const {
   return static_cast<int64_t>(text_.capacity() * sizeof(TokenId) + filed_.capacity() * sizeof(Filed) +
                               places_.capacity() * (sizeof(std::pair<TokenId, int>) + 1));

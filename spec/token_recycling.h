@@ -35,6 +35,9 @@ class TokenRecycling : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
+  // Of a drafter of texts of at most so many tokens, while its tables grow, too.
+  static int64_t MostBytes(const Options& options, int64_t tokens);
+
  private:
   struct Filed {
     TokenId token;

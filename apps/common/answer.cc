@@ -22,8 +22,8 @@ absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
   ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  ASSIGN_OR_RETURN(std::unique_ptr<Speculator> speculator, SpeculatorOfFlags(engine));
-  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculator));
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine));
+  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation));
 }
 
 absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
@@ -62,12 +62,12 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
     if (options.on_text) options.on_text(text);
   };
   generate.on_token = options.on_token;
-  generate.speculator = speculator_.get();
+  if (speculation_ != nullptr) generate.speculator = &speculation_->speculator();
   ASSIGN_OR_RETURN(Generation result, Generate(*engine_, *session_, sampler_, generate));
   totals_.generation_seconds += SecondsSinceStart() - prompt_end;
-  if (speculator_ != nullptr) {
-    if (!totals_.speculation.has_value()) totals_.speculation.emplace();
-    totals_.speculation->Add(result);
+  if (speculation_ != nullptr) {
+    speculation_->Finish(prompt, result);
+    totals_.speculation = speculation_->report();
   }
   totals_.output_tokens += result.tokens.size();
   return result;

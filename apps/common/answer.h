@@ -29,7 +29,7 @@ struct Timings {
   int64_t output_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;  // If weights are streamed.
-  std::optional<SpeculationFigures> speculation;  // If texts are drafted.
+  std::optional<SpeculationReport> speculation;  // If texts are drafted.
   double first_token_seconds = -1;  // From the program's start to the first text of the first answer; below 0: there was none.
 };
 
@@ -50,12 +50,14 @@ class Answerer {
 
   // Forgets the session: the next prompt is computed whole.
   void Reset() { session_->Truncate(0); }
+  // What runs to come may use: history and costs.
+  absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
   const Timings& totals() const { return totals_; }  // Of all answers.
 
  private:
   Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session,
-           std::unique_ptr<Speculator> speculator)
-      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)), speculator_(std::move(speculator)) {}
+           std::unique_ptr<Speculation> speculation)
+      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)), speculation_(std::move(speculation)) {}
 
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt);
@@ -64,7 +66,7 @@ class Answerer {
   Sampler sampler_;
   std::vector<std::string> stop_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Speculator> speculator_;   // Null: a token a pass.
+  std::unique_ptr<Speculation> speculation_;   // Null: a token a pass.
   Timings totals_;
 };
 

@@ -29,13 +29,6 @@ constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 // A generation of 1000 tokens by 30 layers has some 65,000 events of 32 bytes each.
 constexpr int64_t kTraceEvents = 1 << 20;
 
-std::string CacheFolder() {
-  const char* cache = std::getenv("TESSERA_CACHE");
-  if (cache != nullptr && *cache != '\0') return cache;
-  const char* home = std::getenv("HOME");
-  return absl::StrCat(home == nullptr ? "" : home, "/.cache/tessera");
-}
-
 absl::Status ReadStreamingFlags(EngineOptions& options) {
   if (!FLAGS_memory_budget.empty()) {
     const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
@@ -52,6 +45,13 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
 }
 
 }  // namespace
+
+std::string CacheFolder() {
+  const char* cache = std::getenv("TESSERA_CACHE");
+  if (cache != nullptr && *cache != '\0') return cache;
+  const char* home = std::getenv("HOME");
+  return absl::StrCat(home == nullptr ? "" : home, "/.cache/tessera");
+}
 
 absl::StatusOr<std::string> ModelPath() {
   if (!FLAGS_model.empty()) return FLAGS_model;

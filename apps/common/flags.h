@@ -28,6 +28,8 @@ DECLARE_string(trace);
 DECLARE_bool(dry_run);
 // Speculation.
 DECLARE_string(speculate);
+DECLARE_string(history);
+DECLARE_string(cost_profile);
 // Sampling.
 DECLARE_uint64(seed);
 DECLARE_double(temperature);
@@ -85,7 +87,7 @@ struct FlagGroup {
 
 FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
-FlagGroup SpeculationFlags();  // --speculate
+FlagGroup SpeculationFlags();  // --speculate --history --cost_profile
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

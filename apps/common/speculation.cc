@@ -1,7 +1,14 @@
 #include "tessera/apps/common/speculation.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/flags.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/drafter_registry.h"
@@ -9,42 +16,93 @@
 namespace tessera {
 namespace {
 
-double Mean(int64_t sum, int64_t count) { return count > 0 ? static_cast<double>(sum) / static_cast<double>(count) : 0; }
+constexpr int64_t kHistoryBytes = int64_t{16} << 20;
+
+bool Exists(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0;
+}
+
+DraftingSize SizeOf(const Engine& engine) { return {.context = engine.context(), .vocabulary = engine.config().vocabulary}; }
+
+double RowsPerPass(const SpeculationReport& report) {
+  return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
+}
 
 }  // namespace
 
 absl::Status ReadSpeculationFlags(EngineOptions& options) {
   const absl::StatusOr<std::vector<std::string>> drafters = ParseDrafterList(FLAGS_speculate);
   RETURN_IF_ERROR(ForFlag("speculate", drafters.status()));
+  if (!FLAGS_cost_profile.empty() && Exists(FLAGS_cost_profile)) {
+    RETURN_IF_ERROR(ForFlag("cost_profile", CostProfile::Load(FLAGS_cost_profile).status()));
+  }
   if (drafters->empty()) return absl::OkStatus();
-  options.logit_rows += Speculator::Options().max_rows;
-  options.drafting_bytes = [list = FLAGS_speculate](int context, int vocabulary) {
-    return DraftingBytes(list, {.context = context, .vocabulary = vocabulary}).value();
+  options.logit_rows += 1 + std::min(Speculator::Options().max_rows, LogitsPlan::kMostFirst);  // See TreeLogits.
+  const int64_t history_bytes = FLAGS_history.empty() ? 0 : kHistoryBytes;
+  options.drafting_bytes = [list = FLAGS_speculate, history_bytes](int context, int vocabulary) {
+    return history_bytes + DraftingBytes(list, {.context = context, .vocabulary = vocabulary}).value();
   };
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Speculator>> SpeculatorOfFlags(const Engine& engine) {
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters,
-                   MakeDrafters(FLAGS_speculate, {.context = engine.context(), .vocabulary = engine.config().vocabulary}));
-  if (drafters.empty()) return nullptr;
-  return std::make_unique<Speculator>(std::move(drafters[0]), Speculator::Options());
+absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(FLAGS_speculate));
+  if (names.empty()) return nullptr;
+  auto speculation = std::unique_ptr<Speculation>(new Speculation());
+  DraftingStores stores;
+  if (!FLAGS_history.empty()) {
+    absl::StatusOr<std::unique_ptr<HistoryStore>> history =
+        HistoryStore::Open(absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()), {.max_bytes = kHistoryBytes});
+    RETURN_IF_ERROR(ForFlag("history", history.status()));
+    speculation->history_ = *std::move(history);
+    stores.history = speculation->history_;
+  }
+  if (!FLAGS_cost_profile.empty()) {
+    if (Exists(FLAGS_cost_profile)) {
+      ASSIGN_OR_RETURN(speculation->costs_, CostProfile::Load(FLAGS_cost_profile));
+    } else {
+      speculation->costs_path_ = FLAGS_cost_profile;
+    }
+  }
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters(FLAGS_speculate, SizeOf(engine), stores));
+  Speculator::Options options;
+  options.costs = &speculation->costs_;
+  speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), options);
+  return speculation;
 }
 
-void SpeculationFigures::Add(const Generation& generation) {
-  if (generation.tokens.empty()) return;
-  tokens += static_cast<int64_t>(generation.tokens.size()) - 1;
-  passes += generation.passes;
-  rows += generation.rows;
+void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& generation) {
+  if (history_ == nullptr || generation.reason == FinishReason::kCancelled) return;
+  history_->Add(prompt, generation.tokens);
 }
 
-std::string SpeculationLine(const SpeculationFigures& figures) {
-  return absl::StrFormat("%.2f tokens a pass of %.1f rows", Mean(figures.tokens, figures.passes), Mean(figures.rows, figures.passes));
+absl::Status Speculation::Save() const {
+  if (history_ != nullptr) RETURN_IF_ERROR(ForFlag("history", history_->Save()));
+  if (!costs_path_.empty()) RETURN_IF_ERROR(ForFlag("cost_profile", costs_.Save(costs_path_)));
+  return absl::OkStatus();
 }
 
-void WriteSpeculation(JsonWriter& json, const SpeculationFigures& figures) {
-  json.BeginObject().Key("tokens").Int(figures.tokens).Key("passes").Int(figures.passes).Key("rows").Int(figures.rows);
-  json.Key("tokens_per_pass").Double(Mean(figures.tokens, figures.passes), 6).EndObject();
+std::string SpeculationLine(const SpeculationReport& report) {
+  std::string line = absl::StrFormat("%.2f tokens a pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)", report.TokensPerStep(),
+                                     RowsPerPass(report), report.Gain(), report.PredictedGain());
+  const std::string pauses = absl::StrReplaceAll(report.Pauses(), {{"\n", "; "}});
+  if (!pauses.empty()) absl::StrAppend(&line, "; ", pauses);
+  return line;
+}
+
+void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
+  json.BeginObject().Key("passes").Int(report.steps).Key("tokens").Int(report.tokens).Key("rows").Int(report.rows);
+  json.Key("tokens_per_pass").Double(report.TokensPerStep(), 6);
+  json.Key("gain").Double(report.Gain(), 6).Key("predicted_gain").Double(report.PredictedGain(), 6);
+  json.Key("paused_passes").Int(report.paused_steps).Key("pauses").String(report.Pauses());
+  json.Key("drafters").BeginArray();
+  for (const SpeculationReport::Source& source : report.sources) {
+    json.BeginObject().Key("name").String(source.name).Key("proposed").Int(source.account.proposed);
+    json.Key("verified").Int(source.account.verified).Key("accepted").Int(source.account.accepted);
+    json.Key("paused_passes").Int(source.paused_steps).Key("seconds").Double(source.account.seconds, 6).EndObject();
+  }
+  json.EndArray().EndObject();
 }
 
 }  // namespace tessera

@@ -1,9 +1,11 @@
-// From --speculate to what drafts a text, and what came of it.
+// From --speculate, --history and --cost_profile to what drafts a text, and what came of it.
 //
-//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculator> speculator, SpeculatorOfFlags(*engine));     // null: --speculate=none
-//   SpeculationFigures figures;
-//   figures.Add(generation);
-//   line += SpeculationLine(figures);                   // "2.41 tokens a pass of 5.2 rows"
+//   RETURN_IF_ERROR(ReadSpeculationFlags(options));                  // before the engine is opened: memory plans count it
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine));     // null: none
+//   GenerateOptions generate = {.speculator = &speculation->speculator()};
+//   speculation->Finish(prompt, generation);                         // a history remembers it
+//   RETURN_IF_ERROR(speculation->Save());
+//   line += SpeculationLine(speculation->report());                  // "2.41 tokens a pass of 5.2 rows, ..."
 //
 // Threads: one at a time.
 #pragma once
@@ -12,30 +14,45 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/spec/cost_profile.h"
+#include "tessera/spec/history_store.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
 
-// Checks the flags; memory plans then count what drafting takes.
+// Checks the flags. InvalidArgument (flag, found, expected).
 absl::Status ReadSpeculationFlags(EngineOptions& options);
 
-// For one stream of texts; a speculator begins anew with each. REQUIRES: ReadSpeculationFlags was OK.
-absl::StatusOr<std::unique_ptr<Speculator>> SpeculatorOfFlags(const Engine& engine);
+// Of one stream of texts, each of which begins anew.
+class Speculation {
+ public:
+  // REQUIRES: ReadSpeculationFlags was OK. Errors are those of the files of --history and --cost_profile.
+  static absl::StatusOr<std::unique_ptr<Speculation>> FromFlags(const Engine& engine);
 
-// Of any number of texts.
-struct SpeculationFigures {
-  int64_t tokens = 0;   // That passes gave: all but the first of each text, which the prompt gave.
-  int64_t passes = 0;
-  int64_t rows = 0;
-  void Add(const Generation& generation);
+  Speculator& speculator() { return *speculator_; }
+  SpeculationReport report() const { return speculator_->report(); }
+
+  // What was answered, if it came to its end: for the history.
+  void Finish(absl::Span<const TokenId> prompt, const Generation& generation);
+  // The history, and a cost profile that was not there before.
+  absl::Status Save() const;
+
+ private:
+  Speculation() = default;
+  std::shared_ptr<HistoryStore> history_;          // Null: none.
+  std::string costs_path_;                         // To be written in the end; empty: no.
+  CostProfile costs_;
+  std::unique_ptr<Speculator> speculator_;
 };
 
-std::string SpeculationLine(const SpeculationFigures& figures);
+// "2.41 tokens a pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); lookup: paused ..."
+std::string SpeculationLine(const SpeculationReport& report);
 
-// {"tokens", "passes", "rows", "tokens_per_pass"}
-void WriteSpeculation(JsonWriter& json, const SpeculationFigures& figures);
+// {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "paused_passes", "pauses", "drafters": [{"name", ...}]}
+void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
 
 }  // namespace tessera

@@ -1,11 +1,16 @@
 // --speculate changes how many passes a text takes, and not one byte of it.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/spec/cost_profile.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -22,7 +27,7 @@ Ended Generate(const std::string& model, const std::string& speculate, std::vect
 // What a run writes is the same with and without drafts.
 void ExpectSame(const std::string& model, const std::vector<std::string>& flags, const std::string& input = "") {
   const std::string plain = Generate(model, "none", flags, input).output;
-  for (const std::string speculate : {"auto", "lookup"}) {
+  for (const std::string speculate : {"auto", "lookup", "suffix,reuse"}) {
     EXPECT_EQ(Generate(model, speculate, flags, input).output, plain) << model << ", --speculate=" << speculate;
   }
 }
@@ -56,17 +61,68 @@ TEST(Speculate, RequestsAndDialoguesAreAnsweredTheSame) {
   }
 }
 
+// Of a machine where rows cost nothing, so that every draft pays.
+std::string FreeRows(const TemporaryFolder& folder) {
+  CostProfile costs;
+  for (const int rows : {1, 2, 16}) {
+    costs.AddPass({.rows = rows}, 0.01);
+    costs.AddHead(rows, 0.001);
+  }
+  CHECK(costs.Save(folder.Path("costs.json")).ok());
+  return folder.Path("costs.json");
+}
+
 TEST(Speculate, TheSummaryTellsWhatDraftsGave) {
-  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json"};
-  const Ended with = Generate("llama", "lookup", flags), without = Generate("llama", "none", flags);
+  const TemporaryFolder folder;
+  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json", "--cost_profile=" + FreeRows(folder)};
+  const Ended with = Generate("llama", "suffix", flags), without = Generate("llama", "none", flags);
   const JsonValue figures = *Json(with.output).Object("timings")->Object("speculation");
-  EXPECT_EQ(*figures.Int("tokens"), 59);
-  EXPECT_LT(*figures.Int("passes"), 59) << "no draft was ever right";
-  EXPECT_GE(*figures.Int("rows"), *figures.Int("passes"));
-  EXPECT_NEAR(*figures.Double("tokens_per_pass"), 59.0 / *figures.Int("passes"), 1e-4);
+  const int64_t tokens = *Json(with.output).Object("timings")->Int("output_tokens") - 1, passes = *figures.Int("passes");
+  EXPECT_EQ(*figures.Int("tokens"), tokens);
+  EXPECT_LT(passes, tokens) << "no draft was ever right";
+  EXPECT_GT(*figures.Int("rows"), passes);
+  EXPECT_NEAR(*figures.Double("tokens_per_pass"), static_cast<double>(tokens) / static_cast<double>(passes), 1e-4);
+  EXPECT_GT(*figures.Double("gain"), 0);
+  EXPECT_GT(*figures.Double("predicted_gain"), 1);
+  const JsonValue drafter = (*figures.Array("drafters"))[0];
+  EXPECT_EQ(*drafter.String("name"), "suffix");
+  EXPECT_EQ(*drafter.Int("accepted"), tokens - passes) << "a pass gives one more than was accepted";
   EXPECT_NE(with.errors.find(" tokens a pass of "), std::string::npos) << with.errors;
   EXPECT_FALSE(Json(without.output).Object("timings")->Has("speculation"));
   EXPECT_EQ(without.errors.find(" tokens a pass of "), std::string::npos) << without.errors;
+}
+
+TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
+  const TemporaryFolder folder;
+  const auto drafts = [&](const std::string& profile) {
+    const Ended ended = Generate("llama", "auto", {"--prompt=a a a a a a a a", "--n_predict=60", "--json", "--cost_profile=" + profile});
+    const JsonValue figures = *Json(ended.output).Object("timings")->Object("speculation");
+    return std::make_pair(*figures.Int("passes"), *figures.Int("rows"));
+  };
+  const std::string measured = folder.Path("measured.json");
+  drafts(measured);
+  EXPECT_TRUE(std::filesystem::exists(measured)) << "the first run writes it";
+  for (const std::string& profile : {measured, FreeRows(folder)}) EXPECT_EQ(drafts(profile), drafts(profile));
+  std::ofstream(folder.Path("bad.json")) << "{";
+  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--cost_profile=" + folder.Path("bad.json")});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.errors.find("--cost_profile: " + folder.Path("bad.json")), std::string::npos) << bad.errors;
+}
+
+TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {
+  const TemporaryFolder folder;
+  setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+  const std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json", "--history=test",
+                                          "--cost_profile=" + FreeRows(folder)};
+  const auto run = [&] { return Json(Generate("llama", "suffix", flags).output); };
+  const auto passes = [](const JsonValue& json) { return *json.Object("timings")->Object("speculation")->Int("passes"); };
+  const JsonValue first = run(), second = run();
+  EXPECT_EQ(*first.String("text"), *second.String("text"));
+  EXPECT_LT(passes(second), passes(first) / 2) << "the whole text was there before";
+  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history=a/b"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.errors.find("--history: "), std::string::npos) << bad.errors;
+  unsetenv("TESSERA_CACHE");
 }
 
 TEST(Speculate, AWrongNameIsWrongUsage) {

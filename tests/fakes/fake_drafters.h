@@ -41,7 +41,32 @@ class ScriptedDrafter : public CountingDrafter {
   const int wrong_, vocabulary_;
 };
 
-// Trees of any shape: tokens at random, and among them the right ones of the text it is given.
+// Drafts what would have been right some steps ago.
+class LateDrafter : public CountingDrafter {
+ public:
+  LateDrafter(std::vector<TokenId> text, size_t steps) : text_(std::move(text)), steps_(steps) {}
+  void Begin(absl::Span<const TokenId> text) override {
+    CountingDrafter::Begin(text);
+    earlier_.clear();
+  }
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    earlier_.push_back(emitted_);
+    if (earlier_.size() <= steps_) return absl::OkStatus();
+    const size_t begin = earlier_[earlier_.size() - 1 - steps_];
+    int node = TokenTree::kRoot;
+    for (size_t i = begin; i < text_.size() && static_cast<int>(i - begin) < std::min(budget.max_nodes, budget.max_depth); ++i) {
+      node = tree.Add(node, text_[i], 0.9f);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<TokenId> text_;
+  const size_t steps_;
+  std::vector<size_t> earlier_;      // What was emitted at each step.
+};
+
+// Trees of any shape: tokens at random, the same few again and again, and among them the right ones of the text it is given.
 class RandomDrafter : public CountingDrafter {
  public:
   RandomDrafter(int vocabulary, uint64_t seed, std::vector<TokenId> text = {}) : vocabulary_(vocabulary), random_(seed), text_(std::move(text)) {}
@@ -52,7 +77,7 @@ class RandomDrafter : public CountingDrafter {
       const size_t place = emitted_ + tree[parent].depth;
       if (tree[parent].depth >= budget.max_depth) continue;
       const bool right = place < text_.size() && random_.Below(4) > 0;
-      const TokenId token = right ? text_[place] : static_cast<TokenId>(random_.Below(vocabulary_));
+      const TokenId token = right ? text_[place] : static_cast<TokenId>(random_.Below(random_.Below(2) == 0 ? 3 : vocabulary_));
       tree.Add(parent, token, (1 + random_.Below(100)) / 100.0f);
     }
     return absl::OkStatus();

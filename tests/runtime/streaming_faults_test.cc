@@ -6,12 +6,12 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "absl/strings/numbers.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/weight_plan.h"
+#include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/faulty_device.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -19,52 +19,6 @@
 
 namespace tessera {
 namespace {
-
-// Which read breaks, said and unsaid while the device is used on its own thread. A place that broke stays so until it is repaired.
-class Breaker {
- public:
-  void BreakReadFromNow(int64_t reads) { const std::lock_guard<std::mutex> lock(mutex_); countdown_ = reads; }
-  void Repair() { const std::lock_guard<std::mutex> lock(mutex_); countdown_ = broken_ = -1; }
-  bool Breaks(int64_t offset) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++reads_;
-    if (countdown_ >= 0 && countdown_-- == 0) broken_ = offset;
-    return offset == broken_;
-  }
-  int64_t reads() const { const std::lock_guard<std::mutex> lock(mutex_); return reads_; }
-
- private:
-  mutable std::mutex mutex_;
-  int64_t countdown_ = -1, broken_ = -1, reads_ = 0;
-};
-
-class BreakableDevice : public BlockDevice {
- public:
-  BreakableDevice(std::unique_ptr<BlockDevice> below, Breaker& breaker) : below_(std::move(below)), breaker_(breaker) {}
-  const std::string& path() const override { return below_->path(); }
-  absl::string_view kind() const override { return below_->kind(); }
-  int64_t size() const override { return below_->size(); }
-  int depth() const override { return below_->depth(); }
-  absl::Status CheckUnchanged() override { return below_->CheckUnchanged(); }
-  int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override { return below_->ReadPlain(offset, out); }
-  absl::Status Submit(const Read& read) override {
-    breaks_[read.tag] = breaker_.Breaks(read.offset);
-    return below_->Submit(read);
-  }
-  absl::Status Wait(std::vector<Completion>& done) override {
-    const size_t before = done.size();
-    const absl::Status status = below_->Wait(done);
-    for (size_t i = before; i < done.size(); ++i) {
-      if (breaks_[done[i].tag]) done[i].result = -EIO;
-    }
-    return status;
-  }
-
- private:
-  const std::unique_ptr<BlockDevice> below_;
-  Breaker& breaker_;
-  std::map<uint64_t, bool> breaks_;
-};
 
 class StreamingFaults : public testing::Test {
  protected:

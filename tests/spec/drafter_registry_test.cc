@@ -26,7 +26,7 @@ TEST(DrafterRegistry, AutoIsAllAndNoneIsNone) {
 TEST(DrafterRegistry, AWrongNameIsToldWhatThereIs) {
   const absl::Status status = ParseDrafterList("lokup").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
-  for (const char* part : {"found \"lokup\"", "auto, none, lookup", "did you mean lookup?"}) {
+  for (const char* part : {"found \"lokup\"", "auto, none, lookup, suffix, recycling, calibrated, reuse", "did you mean lookup?"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << part << " in " << status;
   }
   for (const char* list : {"", ",", "lookup,", "lookup,lookup", "none,lookup", "auto,lookup", "LOOKUP", " lookup"}) {

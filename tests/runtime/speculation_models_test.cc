@@ -1,0 +1,151 @@
+// Two real models write the same text and the same logits whatever is drafted, and however they are run.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/spec/drafter_registry.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/golden.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/written_text.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+const SamplingOptions kGreedy = {.temperature = 0};
+const SamplingOptions kSampled = {.temperature = 0.8f, .top_k = 40, .min_p = 0.05f, .repetition_penalty = 1.1f, .seed = 7};
+
+class SpeculationModels : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    model_ = RealModelPath(GetParam());
+    if (model_.empty()) FAIL() << RealModelMissing(GetParam());
+  }
+  std::unique_ptr<Engine> Load(EngineOptions options = {}) const {
+    if (options.model_path.empty()) options.model_path = model_;
+    if (options.threads == 0) options.threads = 2;
+    if (options.context == 0) options.context = 256;
+    return Must(Engine::Load(options));
+  }
+  std::vector<TokenId> Prompt(int i) const {
+    return ReadGoldenTexts(std::string(GetParam()) + "/generate_f32.jsonl")[i].prompt;
+  }
+
+  // What knows the text, what is wrong, what is right by chance and what is late, and all that --speculate has.
+  static std::vector<std::unique_ptr<Drafter>> Drafters(const std::vector<TokenId>& text, int vocabulary) {
+    std::vector<std::unique_ptr<Drafter>> drafters;
+    drafters.push_back(std::make_unique<ScriptedDrafter>(text));
+    drafters.push_back(std::make_unique<ScriptedDrafter>(text, /*wrong=*/1, vocabulary));
+    drafters.push_back(std::make_unique<RandomDrafter>(vocabulary, /*seed=*/3, text));
+    drafters.push_back(std::make_unique<LateDrafter>(text, /*steps=*/2));
+    for (std::unique_ptr<Drafter>& drafter : Must(MakeDrafters("auto", {.context = 256, .vocabulary = vocabulary}))) {
+      drafters.push_back(std::move(drafter));
+    }
+    return drafters;
+  }
+
+  std::string model_;
+};
+
+TEST_P(SpeculationModels, NoDrafterChangesABit) {
+  const auto engine = Load();
+  PromptWriter writer(*engine, Prompt(0));
+  for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
+    const GenerateOptions options = {.max_tokens = Fewer(20, 6)};
+    const WrittenText plain = writer.Write(sampling, options, nullptr);
+    const int64_t plain_passes = writer.passes();
+    for (std::unique_ptr<Drafter>& drafter : Drafters(plain.tokens, engine->config().vocabulary)) {
+      const std::string name(drafter->name());
+      EXPECT_EQ(writer.Write(sampling, options, std::move(drafter)), plain) << name;
+      EXPECT_LE(writer.passes(), plain_passes) << name;
+    }
+  }
+}
+
+TEST_P(SpeculationModels, AnOracleTakesAPassForAllItsRows) {
+  const auto engine = Load();
+  PromptWriter writer(*engine, Prompt(1));
+  const GenerateOptions options = {.max_tokens = Fewer(25, 9), .ignore_end = true};
+  const WrittenText plain = writer.Write(kGreedy, options, nullptr);
+  for (const int max_rows : {1, 2, 5, 8}) {
+    EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<ScriptedDrafter>(plain.tokens), max_rows), plain) << max_rows;
+    EXPECT_EQ(writer.passes(), (static_cast<int64_t>(plain.tokens.size()) - 2) / max_rows + 1) << max_rows;
+  }
+}
+
+TEST_P(SpeculationModels, StopStringsAndTheContextEndItInTheMiddleOfADraft) {
+  const auto engine = Load({.context = static_cast<int>(Prompt(1).size()) + 22});
+  PromptWriter writer(*engine, Prompt(1));
+  const WrittenText whole = writer.Write(kGreedy, {.ignore_end = true}, nullptr);
+  EXPECT_EQ(whole.reason, FinishReason::kContextFull);
+  std::vector<TokenId> beyond = whole.tokens;
+  beyond.insert(beyond.end(), 20, whole.tokens.back());
+  EXPECT_EQ(writer.Write(kGreedy, {.ignore_end = true}, std::make_unique<ScriptedDrafter>(beyond)), whole);
+  for (size_t begin = 3; begin + 3 < whole.text.size() && begin < 24; begin += 5) {
+    const GenerateOptions options = {.max_tokens = 20, .stop = {whole.text.substr(begin, 3)}};
+    const WrittenText plain = writer.Write(kGreedy, options, nullptr);
+    EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<ScriptedDrafter>(beyond)), plain) << begin;
+    EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, begin, beyond)), plain) << begin;
+  }
+}
+
+// Threads, rows of a pass, the cache's format and streaming under the least budget.
+TEST_P(SpeculationModels, HoweverItIsRun) {
+  const std::vector<TokenId> prompt = Prompt(2);
+  const GenerateOptions options = {.max_tokens = Fewer(14, 5)};
+  std::vector<WrittenText> halves, bytes;
+  for (const KvFormat format : {KvFormat::kHalf, KvFormat::kInt8}) {
+    const auto engine = Load({.kv_format = format});
+    PromptWriter writer(*engine, prompt);
+    for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
+      (format == KvFormat::kHalf ? halves : bytes).push_back(writer.Write(sampling, options, nullptr));
+    }
+  }
+  const auto expect_same = [&](const EngineOptions& run, const std::vector<WrittenText>& plain, const char* how) {
+    SCOPED_TRACE(how);
+    const auto engine = Load(run);
+    PromptWriter writer(*engine, prompt);
+    for (int i = 0; i < 2; ++i) {
+      const SamplingOptions& sampling = i == 0 ? kGreedy : kSampled;
+      EXPECT_EQ(writer.Write(sampling, options, std::make_unique<ScriptedDrafter>(plain[i].tokens)), plain[i]);
+      EXPECT_EQ(writer.Write(sampling, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, i, plain[i].tokens)), plain[i]);
+    }
+    EXPECT_EQ(engine->streamer() != nullptr, run.memory_budget > 0);
+  };
+  expect_same({.threads = 1, .row_capacity = 7}, halves, "one thread, passes of seven rows");
+  expect_same({.row_capacity = 64, .scatter_seed = 5}, halves, "slots at random");
+  expect_same({.kv_format = KvFormat::kInt8}, bytes, "a cache of 8 bits");
+  if (kSanitized) return;  // A sanitizer's own memory grows from engine to engine, and no budget fits the next.
+  const PackedModel packed(model_);
+  EngineOptions streamed = {.model_path = packed.path(), .threads = 2, .context = 256, .logit_rows = 18, .pin = PinPolicy::kNone};
+  streamed.memory_budget = Must(Must(Engine::Open(streamed))->PlanBudget(int64_t{1} << 40)).least + 8 * kMiB;
+  expect_same(streamed, halves, "streamed");
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SpeculationModels, testing::Values("smollm2", "gemma3"), [](const auto& info) { return info.param; });
+
+// Five of six layers attend to 512 positions: the text begins beyond them, in a ring that goes round, and drafts are rejected there.
+TEST(SpeculationWindows, ALongPromptInGemma3) {
+  const std::string model = RealModelPath("gemma3");
+  if (model.empty()) FAIL() << RealModelMissing("gemma3");
+  const auto engine = Must(Engine::Load({.model_path = model, .threads = 2, .context = 700, .row_capacity = 32}));
+  std::vector<TokenId> prompt = engine->tokenizer().Encode(Must(GoldenLines("wikitext2_articles.jsonl")[0].String("text")), {.add_bos = true});
+  prompt.resize(Fewer(600, 30));
+  PromptWriter writer(*engine, prompt);
+  const GenerateOptions options = {.max_tokens = Fewer(80, 4), .ignore_end = true};
+  const WrittenText plain = writer.Write(kGreedy, options, nullptr);
+  for (uint64_t seed = 0; seed < 2; ++seed) {
+    EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.tokens)), plain) << seed;
+    EXPECT_LT(writer.passes(), static_cast<int64_t>(plain.tokens.size()) - 1);
+    EXPECT_GT(writer.rows(), 2 * writer.passes());
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,144 @@
+// Thousands of random drafts on small random models of every kind: each text is the plain one in every bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/tests/fakes/breakable_device.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/fakes/written_text.h"
+
+namespace tessera {
+namespace {
+
+const SamplingOptions kGreedy = {.temperature = 0};
+const SamplingOptions kSampled = {.temperature = 0.8f, .top_k = 40, .min_p = 0.05f, .repetition_penalty = 1.1f, .seed = 7};
+const SamplingOptions kHot = {.temperature = 3, .top_k = 0, .top_p = 1, .seed = 2};   // End tokens come, too.
+
+TinyModel ModelOf(const std::string& architecture, bool letters) {
+  const bool gemma = architecture == "gemma3";
+  return {.architecture = architecture, .layers = gemma ? 7 : 2, .window = gemma ? 16 : 0, .tied = gemma && !letters, .writes_letters = letters};
+}
+
+// Runs the same drafts on `engine`, and returns how many passes had a draft that was verified.
+int64_t CompareWithPlain(Engine& engine, PromptWriter& plain_writer, int seeds) {
+  int64_t drafts = 0;
+  PromptWriter writer(engine, RandomTokens(40, 12));
+  for (const SamplingOptions& sampling : {kGreedy, kSampled, kHot}) {
+    const WrittenText plain = plain_writer.Write(sampling, {}, nullptr);  // To the end of the context, or an end token.
+    for (int seed = 0; seed < seeds; ++seed) {
+      const int max_rows = 1 + seed * 5 % 24;
+      EXPECT_EQ(writer.Write(sampling, {}, std::make_unique<RandomDrafter>(engine.config().vocabulary, seed, plain.tokens), max_rows), plain)
+          << "seed " << seed;
+      drafts += max_rows > 1 ? writer.passes() : 0;
+    }
+  }
+  return drafts;
+}
+
+TEST(SpeculationRandom, ThousandsOfDraftsOfEveryArchitecture) {
+  int64_t drafts = 0;
+  for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+    for (const bool letters : {true, false}) {
+      for (const KvFormat format : {KvFormat::kHalf, KvFormat::kInt8}) {
+        const EngineOptions options = {.threads = 1, .context = 128, .kv_format = format, .row_capacity = 32};
+        const auto plain = TinyEngine(ModelOf(architecture, letters), options);
+        PromptWriter plain_writer(*plain, RandomTokens(40, 12));
+        for (const uint64_t scatter : {0, 3}) {
+          SCOPED_TRACE(absl::StrCat(architecture, letters ? ", letters" : "", ", cache ", KvFormatName(format), ", scatter ", scatter));
+          EngineOptions other = options;
+          other.scatter_seed = scatter;
+          other.threads = scatter == 0 ? 1 : 2;
+          const auto engine = TinyEngine(ModelOf(architecture, letters), other);
+          drafts += CompareWithPlain(*engine, plain_writer, Fewer(8, 1));
+        }
+      }
+    }
+  }
+  EXPECT_GT(drafts, Fewer(4000, 100));
+}
+
+TEST(SpeculationRandom, SessionsSideBySideDoNotMeet) {
+  const auto engine = TinyEngine(ModelOf("gemma3", true), {.threads = 1, .context = 400, .row_capacity = 32, .sessions = 3});
+  std::vector<std::unique_ptr<PromptWriter>> writers;
+  std::vector<WrittenText> plain;
+  for (int i = 0; i < 3; ++i) writers.push_back(std::make_unique<PromptWriter>(*engine, RandomTokens(30 + i, i)));
+  for (const auto& writer : writers) plain.push_back(writer->Write(kGreedy, {.max_tokens = 50}, nullptr));
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    const WrittenText& expected = plain[seed % 3];
+    EXPECT_EQ(writers[seed % 3]->Write(kGreedy, {.max_tokens = 50}, std::make_unique<RandomDrafter>(kTinyVocabulary, seed, expected.tokens)), expected);
+  }
+}
+
+// A read that breaks in a pass over a draft ends the answer; the session holds what was text before, and goes on with the right tokens.
+TEST(SpeculationRandom, AReadErrorInAPassOverADraftLosesNoToken) {
+  const PackedModel packed(TinyModelBuilder({.layers = 8, .writes_letters = true}));
+  const std::vector<TokenId> prompt = RandomTokens(12, 4);
+  const Sampler greedy = Must(Sampler::Create(kGreedy));
+  const auto resident = Must(Engine::Load({.model_path = packed.gguf(), .threads = 1, .context = 96}));
+  const std::vector<TokenId> expected = PromptWriter(*resident, prompt).Write(kGreedy, {.max_tokens = 40}, nullptr).tokens;
+
+  Breaker breaker;
+  EngineOptions streamed = {.model_path = packed.path(), .threads = 1, .context = 96, .row_capacity = 32};
+  streamed.memory_budget = int64_t{4} << 30;
+  streamed.pin = PinPolicy::kNone;
+  streamed.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+    return std::make_unique<BreakableDevice>(std::move(device), breaker);
+  };
+  const auto engine = Must(Engine::Load(streamed));
+  int failed = 0;
+  for (int read = 0; read < Fewer(60, 10); ++read) {
+    SCOPED_TRACE(read);
+    const auto session = Must(engine->NewSession());
+    Must(session->Append(prompt));
+    Speculator speculator(std::make_unique<RandomDrafter>(kTinyVocabulary, read, expected), {.max_rows = 8, .weigh_costs = false});
+    breaker.BreakReadFromNow(5 * read);
+    const absl::StatusOr<Generation> broken = Generate(*engine, *session, greedy, {.max_tokens = 40, .speculator = &speculator});
+    breaker.Repair();
+    failed += broken.ok() ? 0 : 1;
+    const std::vector<TokenId> held(session->tokens().begin() + prompt.size(), session->tokens().end());
+    ASSERT_LE(held.size(), expected.size());
+    EXPECT_TRUE(std::equal(held.begin(), held.end(), expected.begin()));
+    session->Truncate(session->length() - 1);  // Whose logits may not be known.
+    Must(session->Append({held.empty() ? prompt.back() : held.back()}));
+    const int left = static_cast<int>(expected.size() - held.size());
+    if (left == 0) continue;
+    const Generation rest = Must(Generate(*engine, *session, greedy, {.max_tokens = left, .speculator = &speculator}));
+    EXPECT_EQ(rest.tokens, std::vector<TokenId>(expected.begin() + held.size(), expected.end()));
+  }
+  EXPECT_GE(failed, Fewer(30, 5));
+}
+
+// What ends a pass from outside, at any block of it.
+TEST(SpeculationRandom, ACancelledPassOverADraftLosesNoToken) {
+  std::atomic<bool> cancel = false;
+  const auto engine = TinyEngine({.layers = 4, .writes_letters = true}, {.threads = 1, .context = 96, .row_capacity = 32, .cancel = &cancel});
+  const std::vector<TokenId> prompt = RandomTokens(12, 4);
+  const WrittenText plain = PromptWriter(*engine, prompt).Write(kGreedy, {.max_tokens = 40}, nullptr);
+  const Sampler greedy = Must(Sampler::Create(kGreedy));
+  for (int shown = 1; shown < 30; ++shown) {
+    const auto session = Must(engine->NewSession());
+    Must(session->Append(prompt));
+    Speculator speculator(std::make_unique<RandomDrafter>(kTinyVocabulary, shown, plain.tokens), {.max_rows = 8, .weigh_costs = false});
+    GenerateOptions options = {.max_tokens = 40, .speculator = &speculator};
+    int seen = 0;
+    options.on_token = [&](TokenId, absl::Span<const float>) {
+      if (++seen == shown) cancel = true;
+    };
+    const Generation ended = Must(Generate(*engine, *session, greedy, options));
+    cancel = false;
+    EXPECT_TRUE(std::equal(ended.tokens.begin(), ended.tokens.end(), plain.tokens.begin())) << shown;
+    EXPECT_GE(static_cast<int>(ended.tokens.size()), shown);
+    EXPECT_EQ(session->length(), static_cast<int>(prompt.size() + ended.tokens.size()) - 1);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
