@@ -1,23 +1,30 @@
 // A library's would do, but Debian 12 has none that a static program can link (its ISA-L is shared only, its Abseil has no CRC).
 //
 // A CRC is the remainder of the message, a polynomial over GF(2), so it is linear: the CRC of A then B is that of A followed by
-// as many zeros as B has bytes, plus that of B. The CPU's instruction takes 3 cycles but starts each cycle: three lanes side by
-// side keep it busy, and two multiplications by a power of x, from tables, put their results together (Gopal et al., Fast CRC
-// Computation for iSCSI Polynomial Using CRC32 Instruction, 2011).
+// as many zeros as B has bytes, plus that of B. Zeros that follow are a multiplication by a power of x. Two ways to use that:
+//   - The CPU's CRC instruction takes 3 cycles but starts each cycle: three lanes side by side keep it busy (Gopal et al., Fast CRC
+//     Computation for iSCSI Polynomial Using CRC32 Instruction, 2011).
+//   - A carry-less multiplication moves 32 bytes of the message onto 32 later ones, which adds them up without a remainder being taken
+//     until the end (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction, 2009).
+// They need different parts of the CPU, so the fastest path does both at once. Lanes are short: memory is read at full speed only where
+// it is read forward, and lanes a few hundred bytes long or more look like several places to what reads ahead.
 #include "tessera/base/crc32c.h"
 
 #include <array>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #if defined(__x86_64__)
-#include <nmmintrin.h>
-#define TESSERA_CRC_INSTRUCTION __attribute__((target("sse4.2")))
+#include <immintrin.h>
+#define TESSERA_CRC_LANES __attribute__((target("sse4.2,pclmul")))
+#define TESSERA_CRC_FOLDING __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
 #elif defined(__aarch64__)
 #include <arm_acle.h>
+#include <arm_neon.h>
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
-#define TESSERA_CRC_INSTRUCTION __attribute__((target("+crc")))
+#define TESSERA_CRC_LANES __attribute__((target("+crc+crypto")))
 #endif
 
 namespace tessera {
@@ -26,7 +33,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "words are read as they lie in memory");
 
 constexpr uint32_t kPolynomial = 0x82F63B78;  // Bits reversed: bit 31 is x^0.
-constexpr size_t kLaneBytes = 4096;           // Large beside the cost of two multiplications, small beside a block.
+
+constexpr uint32_t TimesX(uint32_t bits) { return (bits >> 1) ^ (bits & 1 ? kPolynomial : 0); }
 
 using Table = std::array<uint32_t, 256>;
 
@@ -35,7 +43,7 @@ constexpr std::array<Table, 8> MakeByteTables() {
   std::array<Table, 8> tables = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? kPolynomial : 0);
+    for (int bit = 0; bit < 8; ++bit) crc = TimesX(crc);
     tables[0][byte] = crc;
   }
   for (size_t k = 1; k < 8; ++k) {
@@ -54,79 +62,6 @@ uint64_t Load(const std::byte* bytes) {
   return word;
 }
 
-uint32_t ByteStep(uint32_t crc, std::byte byte) {
-  return (crc >> 8) ^ kByteTables[0][(crc ^ static_cast<uint32_t>(byte)) & 0xFF];
-}
-
-#ifdef TESSERA_CRC_INSTRUCTION
-
-using Columns = std::array<uint32_t, 32>;  // A linear map of 32 bits: what each bit becomes.
-
-constexpr uint32_t Apply(const Columns& map, uint32_t bits) {
-  uint32_t result = 0;
-  for (const uint32_t column : map) {
-    if (bits & 1) result ^= column;
-    bits >>= 1;
-  }
-  return result;
-}
-
-// kLaneShift[k][b]: what byte k of a CRC, if it is b, becomes when a lane of zeros follows.
-constexpr std::array<Table, 4> MakeLaneShift() {
-  Columns shift = {};  // By one byte; then squared until it is by a lane.
-  for (uint32_t bit = 0; bit < 32; ++bit) shift[bit] = ((uint32_t{1} << bit) >> 8) ^ kByteTables[0][(uint32_t{1} << bit) & 0xFF];
-  for (size_t bytes = 1; bytes < kLaneBytes; bytes *= 2) {
-    Columns twice = {};
-    for (size_t bit = 0; bit < 32; ++bit) twice[bit] = Apply(shift, shift[bit]);
-    shift = twice;
-  }
-  std::array<Table, 4> tables = {};
-  for (uint32_t k = 0; k < 4; ++k) {
-    for (uint32_t byte = 0; byte < 256; ++byte) tables[k][byte] = Apply(shift, byte << (8 * k));
-  }
-  return tables;
-}
-static_assert(std::has_single_bit(kLaneBytes));
-constexpr std::array<Table, 4> kLaneShift = MakeLaneShift();
-
-uint32_t ShiftByLane(uint32_t crc) {
-  return kLaneShift[0][crc & 0xFF] ^ kLaneShift[1][crc >> 8 & 0xFF] ^ kLaneShift[2][crc >> 16 & 0xFF] ^ kLaneShift[3][crc >> 24];
-}
-
-#if defined(__x86_64__)
-bool HasInstruction() { return __builtin_cpu_supports("sse4.2"); }
-TESSERA_CRC_INSTRUCTION inline uint64_t WordStep(uint64_t crc, uint64_t word) { return _mm_crc32_u64(crc, word); }
-#else
-bool HasInstruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
-TESSERA_CRC_INSTRUCTION inline uint64_t WordStep(uint64_t crc, uint64_t word) {
-  return __crc32cd(static_cast<uint32_t>(crc), word);
-}
-#endif
-
-// Takes what it can of `bytes` from their beginning.
-TESSERA_CRC_INSTRUCTION uint32_t WordsStep(uint32_t start, absl::Span<const std::byte>& bytes) {
-  uint64_t crc = start;
-  const std::byte* at = bytes.data();
-  const std::byte* const end = at + bytes.size();
-  for (; static_cast<size_t>(end - at) >= 3 * kLaneBytes; at += 3 * kLaneBytes) {
-    uint64_t second = 0, third = 0;
-    for (size_t i = 0; i < kLaneBytes; i += sizeof(uint64_t)) {
-      crc = WordStep(crc, Load(at + i));
-      second = WordStep(second, Load(at + kLaneBytes + i));
-      third = WordStep(third, Load(at + 2 * kLaneBytes + i));
-    }
-    const uint32_t first_two = ShiftByLane(static_cast<uint32_t>(crc)) ^ static_cast<uint32_t>(second);
-    crc = ShiftByLane(first_two) ^ static_cast<uint32_t>(third);
-  }
-  for (; static_cast<size_t>(end - at) >= sizeof(uint64_t); at += sizeof(uint64_t)) crc = WordStep(crc, Load(at));
-  bytes.remove_prefix(at - bytes.data());
-  return static_cast<uint32_t>(crc);
-}
-
-#endif
-
-}  // namespace
-
 uint32_t PortableCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
   crc = ~crc;
   for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
@@ -134,18 +69,135 @@ uint32_t PortableCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
     crc = 0;
     for (size_t k = 0; k < 8; ++k) crc ^= kByteTables[7 - k][word >> (8 * k) & 0xFF];
   }
-  for (const std::byte byte : bytes) crc = ByteStep(crc, byte);
+  for (const std::byte byte : bytes) crc = (crc >> 8) ^ kByteTables[0][(crc ^ static_cast<uint32_t>(byte)) & 0xFF];
   return ~crc;
 }
 
-uint32_t Crc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
-#ifdef TESSERA_CRC_INSTRUCTION
-  static const bool has_instruction = HasInstruction();
-  if (has_instruction) {
-    crc = ~WordsStep(~crc, bytes);
-  }
+// Below, CRCs are remainders: without the inversions before the first byte and after the last.
+#ifdef TESSERA_CRC_LANES
+
+// What a remainder is multiplied by where so many zeros follow. The product of two numbers with reversed bits is one x too high, and
+// Remainder multiplies it by x^32.
+constexpr uint32_t Zeros(size_t bytes) {
+  uint32_t power = uint32_t{1} << 31;
+  for (size_t i = 33; i < 8 * bytes; ++i) power = TimesX(power);
+  return power;
+}
+
+#if defined(__x86_64__)
+bool HasLanes() { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"); }
+TESSERA_CRC_LANES inline uint64_t WordStep(uint64_t crc, uint64_t word) { return _mm_crc32_u64(crc, word); }
+TESSERA_CRC_LANES inline uint64_t Product(uint64_t a, uint32_t b) {
+  return _mm_cvtsi128_si64(_mm_clmulepi64_si128(_mm_cvtsi64_si128(a), _mm_cvtsi64_si128(b), 0));
+}
+#else
+bool HasLanes() {
+  constexpr unsigned long kNeeded = HWCAP_CRC32 | HWCAP_PMULL;
+  return (getauxval(AT_HWCAP) & kNeeded) == kNeeded;
+}
+TESSERA_CRC_LANES inline uint64_t WordStep(uint64_t crc, uint64_t word) { return __crc32cd(static_cast<uint32_t>(crc), word); }
+TESSERA_CRC_LANES inline uint64_t Product(uint64_t a, uint32_t b) { return static_cast<uint64_t>(vmull_p64(a, b)); }
 #endif
-  return PortableCrc32c(bytes, crc);
+
+constexpr size_t kLaneBytes = 128;
+
+struct Lanes { uint64_t first = 0, second = 0, third = 0; };
+
+TESSERA_CRC_LANES inline void Step(Lanes& lanes, const std::byte* in_first) {
+  lanes.first = WordStep(lanes.first, Load(in_first));
+  lanes.second = WordStep(lanes.second, Load(in_first + kLaneBytes));
+  lanes.third = WordStep(lanes.third, Load(in_first + 2 * kLaneBytes));
+}
+
+// Of what has the remainder `crc`, then as many bytes that are still zeros, then the lanes, all of it kBytes after `crc`.
+template <size_t kBytes>
+TESSERA_CRC_LANES inline uint32_t Join(uint32_t crc, const Lanes& lanes) {
+  constexpr uint32_t kAll = Zeros(kBytes), kTwo = Zeros(2 * kLaneBytes), kOne = Zeros(kLaneBytes);
+  const uint64_t before_third = Product(crc, kAll) ^ Product(lanes.first, kTwo) ^ Product(lanes.second, kOne);
+  return static_cast<uint32_t>(WordStep(0, before_third) ^ lanes.third);
+}
+
+// All of `bytes`.
+TESSERA_CRC_LANES uint32_t LanesCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
+  crc = ~crc;
+  for (; bytes.size() >= 3 * kLaneBytes; bytes.remove_prefix(3 * kLaneBytes)) {
+    Lanes lanes;
+    for (size_t i = 0; i < kLaneBytes; i += sizeof(uint64_t)) Step(lanes, bytes.data() + i);
+    crc = Join<3 * kLaneBytes>(crc, lanes);
+  }
+  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
+    crc = static_cast<uint32_t>(WordStep(crc, Load(bytes.data())));
+  }
+  return PortableCrc32c(bytes, ~crc);
+}
+
+#endif
+#ifdef TESSERA_CRC_FOLDING
+
+bool HasFolding() { return HasLanes() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq"); }
+
+// Factors that move each 16 bytes of a register so many bytes on: the first of its two words goes 8 bytes further.
+template <size_t kBytes>
+TESSERA_CRC_FOLDING inline __m256i Ahead() {
+  constexpr uint32_t kFirst = Zeros(kBytes + sizeof(uint64_t)), kSecond = Zeros(kBytes);
+  return _mm256_set_epi64x(kSecond, kFirst, kSecond, kFirst);
+}
+
+TESSERA_CRC_FOLDING inline __m256i Fold(__m256i sum, __m256i ahead, const std::byte* bytes) {
+  const __m256i moved =
+      _mm256_xor_si256(_mm256_clmulepi64_epi128(sum, ahead, 0x00), _mm256_clmulepi64_epi128(sum, ahead, 0x11));
+  return _mm256_xor_si256(moved, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
+}
+
+// Windows of bytes that are folded, then three lanes. The sum goes from window to window; to the remainder its bytes are zeros.
+TESSERA_CRC_FOLDING uint32_t FoldingCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
+  constexpr size_t kFolded = 2 * kLaneBytes, kWindow = kFolded + 3 * kLaneBytes, kStep = sizeof(__m256i);
+  if (bytes.size() < kWindow) return LanesCrc32c(bytes, crc);
+  crc = ~crc;
+  const __m256i step = Ahead<kStep>(), step_over_lanes = Ahead<kStep + 3 * kLaneBytes>();
+  __m256i sum = _mm256_setzero_si256();
+  for (; bytes.size() >= kWindow; bytes.remove_prefix(kWindow)) {
+    const std::byte* const folded = bytes.data();
+    Lanes lanes;
+    __m256i ahead = step_over_lanes;
+    for (size_t i = 0; i < kLaneBytes; i += 2 * sizeof(uint64_t), ahead = step) {
+      sum = Fold(sum, ahead, folded + 2 * i);
+      Step(lanes, folded + kFolded + i);
+      Step(lanes, folded + kFolded + i + sizeof(uint64_t));
+    }
+    crc = Join<kWindow>(crc, lanes);
+  }
+  uint64_t words[4], of_sum = 0;
+  std::memcpy(words, &sum, sizeof sum);
+  for (const uint64_t word : words) of_sum = WordStep(of_sum, word);
+  constexpr uint32_t kLanes = Zeros(3 * kLaneBytes);
+  crc ^= static_cast<uint32_t>(WordStep(0, Product(of_sum, kLanes)));
+  return LanesCrc32c(bytes, ~crc);
+}
+
+#endif
+
+std::vector<Crc32cPath> FindPaths() {
+  std::vector<Crc32cPath> paths = {{"portable", PortableCrc32c}};
+#ifdef TESSERA_CRC_LANES
+  if (HasLanes()) paths.push_back({"lanes", LanesCrc32c});
+#endif
+#ifdef TESSERA_CRC_FOLDING
+  if (HasFolding()) paths.push_back({"lanes and folding", FoldingCrc32c});
+#endif
+  return paths;
+}
+
+}  // namespace
+
+absl::Span<const Crc32cPath> SupportedCrc32cPaths() {
+  static const std::vector<Crc32cPath>* const paths = new std::vector<Crc32cPath>(FindPaths());
+  return *paths;
+}
+
+uint32_t Crc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
+  static const auto fastest = SupportedCrc32cPaths().back().crc;
+  return fastest(bytes, crc);
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli: iSCSI, RFC 3720), the checksum of packed files, at the speed of the CPU's instruction for it.
+// CRC-32C (Castagnoli: iSCSI, RFC 3720), the checksum of packed files, about as fast as memory can be read.
 //
 //   uint32_t crc = Crc32c(bytes);                        // of "123456789": 0xE3069283
 //   crc = Crc32c(more, crc);                             // of both, one after the other
@@ -17,7 +17,11 @@ namespace tessera {
 // `crc`: of the bytes before these; 0 if there are none.
 uint32_t Crc32c(absl::Span<const std::byte> bytes, uint32_t crc = 0);
 
-// The same without the instruction: for CPUs that lack it, and to test against.
-uint32_t PortableCrc32c(absl::Span<const std::byte> bytes, uint32_t crc = 0);
+// The ways to compute it that this CPU has, slowest first; Crc32c takes the last. For tests and benchmarks.
+struct Crc32cPath {
+  const char* name;
+  uint32_t (*crc)(absl::Span<const std::byte> bytes, uint32_t crc);
+};
+absl::Span<const Crc32cPath> SupportedCrc32cPaths();
 
 }  // namespace tessera

@@ -51,30 +51,46 @@ TEST(Crc32c, AgreesWithThePublishedVectors) {
       {descending, 0x113FDB5C}, {std::string(reinterpret_cast<const char*>(read_command), 48), 0xD9963A56}};
   for (const auto& [bytes, crc] : vectors) {
     EXPECT_EQ(Crc32c(BytesOf(bytes)), crc);
-    EXPECT_EQ(PortableCrc32c(BytesOf(bytes)), crc);
     EXPECT_EQ(BitwiseCrc32c(BytesOf(bytes)), crc);
+    for (const Crc32cPath& path : SupportedCrc32cPaths()) EXPECT_EQ(path.crc(BytesOf(bytes), 0), crc) << path.name;
   }
 }
 
-// Lengths around words and lanes, at every alignment.
-TEST(Crc32c, EveryLengthAndAlignmentGivesTheRemainder) {
-  const std::vector<std::byte> bytes = RandomBytes(40'000, 1);
-  for (size_t size : {1, 7, 8, 9, 63, 4095, 4096, 12'287, 12'288, 12'289, 24'575, 24'576, 36'863, 36'872, 39'990}) {
-    for (size_t begin = 0; begin < 9; ++begin) {
-      const absl::Span<const std::byte> part = absl::MakeConstSpan(bytes).subspan(begin, size);
-      const uint32_t expected = BitwiseCrc32c(part);
-      EXPECT_EQ(Crc32c(part), expected) << size << " bytes from " << begin;
-      EXPECT_EQ(PortableCrc32c(part), expected) << size << " bytes from " << begin;
+TEST(Crc32c, TheSlowestPathIsThePortable) { EXPECT_STREQ(SupportedCrc32cPaths().front().name, "portable"); }
+
+// Lengths around words, lanes and windows, at every alignment.
+TEST(Crc32c, EveryPathGivesTheRemainderForEveryLength) {
+  const std::vector<std::byte> bytes = RandomBytes(2'100, 1);
+  for (size_t size = 0; size <= 2'000; ++size) {
+    const absl::Span<const std::byte> part = absl::MakeConstSpan(bytes).subspan(size % 67, size);
+    const uint32_t expected = BitwiseCrc32c(part);
+    for (const Crc32cPath& path : SupportedCrc32cPaths()) {
+      ASSERT_EQ(path.crc(part, 0), expected) << path.name << ": " << size << " bytes from " << size % 67;
+    }
+  }
+}
+
+TEST(Crc32c, EveryPathGoesOnFromAnyRemainder) {
+  const std::vector<std::byte> bytes = RandomBytes(100'000, 2);
+  SeededRandom random(3);
+  for (int i = 0; i < 300; ++i) {
+    const size_t begin = random.Below(50'000), size = random.Below(i % 2 == 0 ? 3'000 : 50'000);
+    const uint32_t before = static_cast<uint32_t>(random.Below(uint64_t{1} << 32));
+    const absl::Span<const std::byte> part = absl::MakeConstSpan(bytes).subspan(begin, size);
+    const uint32_t expected = SupportedCrc32cPaths().front().crc(part, before);
+    for (const Crc32cPath& path : SupportedCrc32cPaths()) {
+      ASSERT_EQ(path.crc(part, before), expected) << path.name << ": " << size << " bytes from " << begin << " after " << before;
     }
   }
 }
 
 TEST(Crc32c, PiecesGiveWhatTheWholeGives) {
-  const std::vector<std::byte> bytes = RandomBytes(50'000, 2);
+  const std::vector<std::byte> bytes = RandomBytes(50'000, 4);
   const absl::Span<const std::byte> all = absl::MakeConstSpan(bytes);
-  for (size_t cut : {0, 1, 100, 12'288, 20'001, 50'000}) {
-    EXPECT_EQ(Crc32c(all.subspan(cut), Crc32c(all.first(cut))), Crc32c(all)) << cut;
-    EXPECT_EQ(PortableCrc32c(all.subspan(cut), Crc32c(all.first(cut))), Crc32c(all)) << cut;
+  for (const Crc32cPath& path : SupportedCrc32cPaths()) {
+    for (size_t cut : {0, 1, 100, 12'288, 20'001, 50'000}) {
+      EXPECT_EQ(path.crc(all.subspan(cut), path.crc(all.first(cut), 0)), Crc32c(all)) << path.name << ": " << cut;
+    }
   }
 }
 
