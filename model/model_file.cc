@@ -1,15 +1,19 @@
 #include "tessera/model/model_file.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/available_cpus.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/packed_units.h"
 #include "tessera/model/internal/quoted.h"
 
 namespace tessera {
 namespace {
+
+constexpr int kMostReaders = 4;  // Memory is not cleared and copied faster by more.
 
 absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
   if (reader.layout() != PackedMatrix::kLayout) {
@@ -55,7 +59,9 @@ absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, W
 
 absl::StatusOr<std::unique_ptr<ResidentSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool) const {
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
-  return LoadResident(path(), layout, pool, [this](int unit, absl::Span<std::byte> out) { return packed_->ReadUnit(unit, out); });
+  // Reading is the system's work, which clears pages and copies: threads of their own, however few are to compute.
+  ThreadPool readers(std::max(pool.threads(), std::min(AvailableCpus(), kMostReaders)));
+  return LoadResident(path(), layout, readers, [this](int unit, absl::Span<std::byte> out) { return packed_->ReadUnit(unit, out); });
 }
 
 }  // namespace tessera

@@ -68,7 +68,9 @@ absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& options) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(options));
+  EngineOptions loads = options;
+  loads.loads_weights = true;
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(loads));
   RETURN_IF_ERROR(engine->LoadWeights());
   return engine;
 }
@@ -95,10 +97,11 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path));
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
-  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
+  BeginReading();
+  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
   RETURN_IF_ERROR(ChooseRows());
   process_bytes_ = OwnMemoryBytes();
   return absl::OkStatus();
@@ -154,9 +157,16 @@ absl::Status Engine::LoadWeights() {
   return absl::OkStatus();
 }
 
+// Packing a GGUF file is the work of the threads that compute, and waits for LoadWeights.
+void Engine::BeginReading() {
+  if (!options_.loads_weights || options_.memory_budget != 0 || file_->packed() == nullptr) return;
+  // Deferred where the system has no thread to give.
+  reading_ = std::async(std::launch::async | std::launch::deferred, [this] { return file_->LoadWeights(layout_, *pool_); });
+}
+
 absl::Status Engine::OpenSource() {
   if (options_.memory_budget == 0) {
-    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
+    ASSIGN_OR_RETURN(source_, reading_.valid() ? reading_.get() : file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(BudgetPlan plan, PlanBudget(options_.memory_budget));

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,9 @@ struct EngineOptions {
   // Where a packed model's weights come from under a budget: to compare with other ways of streaming. Null: a LayerStreamer.
   std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const WeightPlan& plan)> open_source;
   uint64_t scatter_seed = 0;         // See KvCache::Options: for tests.
+  // LoadWeights will follow Open, as it does in Load: where all weights of a packed model stay in memory, threads of their own read
+  // them from then on, while the tokenizer is made.
+  bool loads_weights = false;
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.
@@ -167,6 +171,7 @@ class Engine {
   absl::Status ChooseRows();
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
+  void BeginReading();
   absl::Status OpenSource();
 
   EngineOptions options_;
@@ -184,6 +189,8 @@ class Engine {
   const LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Forward> forward_;
+  // All weights, if reading them has begun. The last member: its destructor waits for the threads that use the others.
+  std::future<absl::StatusOr<std::unique_ptr<ResidentSource>>> reading_;
 };
 
 // One sequence of tokens and what the model thinks comes next.

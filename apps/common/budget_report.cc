@@ -108,7 +108,8 @@ void BudgetReport::Write(JsonWriter& json) const {
   json.EndArray().EndObject();
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(const EngineOptions& options) {
+absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(EngineOptions options) {
+  options.loads_weights = true;
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Open(options));
   if (options.memory_budget == 0 || engine->model_file().packed() == nullptr) return engine;
   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*engine));

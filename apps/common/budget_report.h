@@ -41,6 +41,6 @@ class BudgetReport {
 };
 
 // Engine::Open; the line goes to standard error if weights may have to be streamed.
-absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(const EngineOptions& options);
+absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(EngineOptions options);
 
 }  // namespace tessera
