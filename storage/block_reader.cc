@@ -29,6 +29,8 @@ bool IsInterruption(int error) { return error == EINTR || error == EAGAIN || err
 BlockReader::BlockReader(BlockDevice& device, Options options)
     : device_(device), options_(std::move(options)), in_flight_(device.depth()) {
   CHECK(options_.block_bytes > 0 && options_.block_bytes % BlockDevice::kAlignment == 0) << options_.block_bytes;
+  CHECK(options_.check_bytes >= 0 && options_.check_bytes % BlockDevice::kAlignment == 0) << options_.check_bytes;
+  if (options_.check_bytes == 0) options_.check_bytes = options_.block_bytes;
   for (int tag = device.depth() - 1; tag >= 0; --tag) free_tags_.push_back(tag);
 }
 
@@ -179,21 +181,22 @@ BlockReader::Outcome BlockReader::Fail(const Block& block, absl::Status status) 
 
 // A block is checked only if its extent may still succeed.
 void BlockReader::Check(const Block& block) {
-  if (!block.reading->status.ok() || !options_.check) return Finish(block);
-  absl::Status status = options_.check(block.offset, block.out);
-  if (!status.ok()) {
-    ++counters_.mismatches;
-    status = ReadPlainly(block);
-    if (status.ok()) {
-      status = options_.check(block.offset, block.out);
-      if (!status.ok()) {
-        ++counters_.mismatches;
-        status = absl::Status(status.code(), absl::StrCat(Where(block, device_.path()), ": ", status.message()));
-      }
-    }
+  const int64_t bytes = static_cast<int64_t>(block.out.size());
+  for (int64_t done = 0; done < bytes && options_.check && block.reading->status.ok(); done += options_.check_bytes) {
+    absl::Status status = CheckPiece({block.reading, block.offset + done, block.out.subspan(done, options_.check_bytes)});
+    if (!status.ok()) Fail(block, std::move(status));
   }
-  if (!status.ok()) Fail(block, std::move(status));
   Finish(block);
+}
+
+absl::Status BlockReader::CheckPiece(const Block& piece) {
+  if (options_.check(piece.offset, piece.out).ok()) return absl::OkStatus();
+  ++counters_.mismatches;
+  RETURN_IF_ERROR(ReadPlainly(piece));
+  const absl::Status status = options_.check(piece.offset, piece.out);
+  if (status.ok()) return status;
+  ++counters_.mismatches;
+  return absl::Status(status.code(), absl::StrCat(Where(piece, device_.path()), ": ", status.message()));
 }
 
 absl::Status BlockReader::ReadPlainly(const Block& block) {

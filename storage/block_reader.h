@@ -15,7 +15,7 @@
 //   EINVAL                          read once by BlockDevice::ReadPlain
 //   EIO                             three tries
 //   nothing, before the end         an error at once: the file was cut short
-//   check says no                   read once by BlockDevice::ReadPlain and checked again
+//   check says no                   what was checked is read once by BlockDevice::ReadPlain and checked again
 // An error is Unavailable (place, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
 // and what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed.
 // When an extent is finished, nothing writes to its buffer any more.
@@ -41,9 +41,10 @@ namespace tessera {
 class BlockReader {
  public:
   struct Options {
-    int64_t block_bytes = int64_t{1} << 20;  // An extent is read and checked in blocks of this size; its last may be smaller.
-    // Called once with each block that came, on the thread of Step, while others are in flight. Null: all are taken as they are.
-    std::function<absl::Status(int64_t offset, absl::Span<const std::byte> block)> check;
+    int64_t block_bytes = int64_t{1} << 20;  // An extent is read in blocks of this size; its last may be smaller.
+    int64_t check_bytes = 0;                 // What is checked at once, of a block; the last may be smaller. 0: all of it.
+    // Called with what came, on the thread of Step, while others are in flight. Null: all is taken as it is.
+    std::function<absl::Status(int64_t offset, absl::Span<const std::byte> bytes)> check;
     // For messages: what lies there, the file's path before it. Null: the path alone.
     std::function<std::string(int64_t offset)> describe;
     const Clock* clock = &RealClock();
@@ -64,12 +65,12 @@ class BlockReader {
     int64_t short_reads = 0;
     int64_t interruptions = 0;  // EINTR, EAGAIN, EBUSY, ENOMEM.
     int64_t io_errors = 0;      // All others.
-    int64_t plain_reads = 0;    // Blocks read by ReadPlain.
+    int64_t plain_reads = 0;    // Blocks, or pieces of them, read by ReadPlain.
     int64_t mismatches = 0;     // Times that `check` said no.
     int64_t wait_nanos = 0;     // Spent waiting for the device.
   };
 
-  // REQUIRES: block_bytes > 0 and a multiple of BlockDevice::kAlignment.
+  // REQUIRES: block_bytes > 0 and check_bytes >= 0 are multiples of BlockDevice::kAlignment.
   BlockReader(BlockDevice& device, Options options);
   explicit BlockReader(BlockDevice& device) : BlockReader(device, Options()) {}
   ~BlockReader();
@@ -118,6 +119,7 @@ class BlockReader {
   Outcome JudgeError(Block& block, int error);
   Outcome Fail(const Block& block, absl::Status status);
   void Check(const Block& block);
+  absl::Status CheckPiece(const Block& piece);
   absl::Status ReadPlainly(const Block& block);
   void Finish(const Block& block);
   void Drop(std::list<Reading>::iterator reading);

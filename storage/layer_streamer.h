@@ -49,7 +49,7 @@ class LayerStreamer : public WeightSource {
     int64_t ring_bytes = 0;               // At least RingBytesFor.
     VerifyPolicy verify = VerifyPolicy::kFirst;
     IoKind io = IoKind::kAuto;
-    int depth = 8;                        // Blocks of 1 MiB in flight.
+    int depth = 8;                        // Reads in flight, of at most kReadBytes each.
     Timeline* timeline = nullptr;         // Reads are recorded there. Null: no clock is read for it.
     const std::atomic<bool>* cancel = nullptr;  // True ends a wait with Cancelled within 50 ms. Null: never.
     // Called now and then while pins are read, on the thread of Open. Null: not.
@@ -61,6 +61,8 @@ class LayerStreamer : public WeightSource {
   // What the ring needs at least: `together` are the bytes of the units that are leased at once, `largest` those of the largest unit
   // that is streamed, each rounded up to whole pages. From twice `together` on, reading need not pause while a block computes.
   static int64_t RingBytesFor(int64_t together, int64_t largest);
+  // The most that is read at once: several blocks with a checksum each, since what one read costs does not depend on its size.
+  static constexpr int64_t kReadBytes = int64_t{4} << 20;
   // Memory of a streamer besides pins and ring: where parts of units lie.
   static constexpr int64_t kPartsBytes = int64_t{8} << 20;
 

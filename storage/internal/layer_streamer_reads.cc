@@ -18,7 +18,8 @@ constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are thos
 void LayerStreamer::Impl::Read() {
   // Threads that compute may fill all cores, and then the device would wait for one. Where this is not allowed, nothing is lost.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
-  BlockReader::Options options = {.block_bytes = kTsrBlockBytes,
+  BlockReader::Options options = {.block_bytes = kReadBytes,
+                                  .check_bytes = kTsrBlockBytes,
                                   .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
                                   .describe = [this](int64_t offset) { return checker_.Describe(offset); }};
   reader_.emplace(*device_, std::move(options));

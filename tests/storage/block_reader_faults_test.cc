@@ -31,6 +31,7 @@ class BlockReaderFaults : public testing::Test {
     schedule.clock = &clock_;
     FaultyDevice device(disk_, schedule);
     BlockReader reader(device, {.block_bytes = kBlock,
+                                .check_bytes = check_bytes_,
                                 .check = check ? CheckContents : decltype(BlockReader::Options::check)(),
                                 .clock = &clock_,
                                 .sleep = [&](int64_t nanos) { clock_.Advance(nanos); }});
@@ -62,6 +63,7 @@ class BlockReaderFaults : public testing::Test {
 
   MemoryDevice disk_{RandomBytes(kFile, kSeed)};
   AlignedBuffer buffer_ = *AlignedBuffer::Allocate(kFile);
+  int64_t check_bytes_ = 0;
   VirtualClock clock_;
   BlockReader::Counters counters_;
   int64_t faults_ = 0;
@@ -150,6 +152,17 @@ TEST_F(BlockReaderFaults, BytesThatAreWrongOnTheDiskFailTheirExtentAlone) {
   for (const uint64_t id : {0, 1, 3}) EXPECT_EQ(statuses.at(id), absl::OkStatus());
   EXPECT_EQ(counters_.mismatches, 2);
   EXPECT_EQ(counters_.plain_reads, 1);
+}
+
+TEST_F(BlockReaderFaults, OfALargeReadOnlyThePieceThatIsWrongIsReadAgain) {
+  check_bytes_ = kPage;
+  for (const auto& [id, status] : ReadAll({.seed = 1, .bit_flip = 1}, /*check=*/true)) EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(counters_.mismatches, kFile / kBlock);
+  EXPECT_EQ(counters_.plain_reads, kFile / kBlock);
+  disk_.contents()[2 * kExtent + kPage + 5] ^= 1;
+  const auto statuses = ReadAll({.seed = 1}, /*check=*/true);
+  EXPECT_EQ(statuses.at(2), absl::DataLossError("memory: bytes 135168 to 139264: checksum: wrong"));
+  for (const uint64_t id : {0, 1, 3}) EXPECT_EQ(statuses.at(id), absl::OkStatus());
 }
 
 TEST_F(BlockReaderFaults, AFileCutShortIsAnErrorAtEveryLength) {

@@ -109,6 +109,21 @@ TEST(BlockReader, ChecksEachBlockOnceAndWhole) {
             (std::multiset<std::pair<int64_t, int64_t>>{{kBlock, 4 * kBlock}, {5 * kBlock, 4 * kBlock}, {9 * kBlock, kBlock}}));
 }
 
+TEST(BlockReader, ALargeReadIsCheckedInPieces) {
+  MemoryDevice device(RandomBytes(10 * kBlock, kSeed));
+  const AlignedBuffer buffer = *AlignedBuffer::Allocate(10 * kBlock);
+  std::multiset<std::pair<int64_t, int64_t>> checked;
+  BlockReader reader(device, {.block_bytes = 6 * kBlock, .check_bytes = 2 * kBlock, .check = [&](int64_t offset, absl::Span<const std::byte> piece) {
+                                EXPECT_TRUE(HoldsRandomBytes(piece, offset, kSeed));
+                                checked.emplace(offset / kBlock, piece.size() / kBlock);
+                                return absl::OkStatus();
+                              }});
+  reader.Start({kBlock, buffer.bytes().first(9 * kBlock), 0});
+  EXPECT_EQ(reader.Next().status, absl::OkStatus());
+  EXPECT_EQ(reader.counters().reads, 2);
+  EXPECT_EQ(checked, (std::multiset<std::pair<int64_t, int64_t>>{{1, 2}, {3, 2}, {5, 2}, {7, 2}, {9, 1}}));
+}
+
 TEST(BlockReader, DestroyingItLeavesNothingInFlight) {
   MemoryDevice device(RandomBytes(8 * kBlock, kSeed), /*depth=*/4);
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(8 * kBlock);
