@@ -24,14 +24,15 @@ struct Key {
   dev_t device;
   std::string kernel;
   std::string io;
+  int64_t buffer_bytes;
 };
 
-absl::StatusOr<Key> KeyOf(const std::string& path, IoKind io) {
+absl::StatusOr<Key> KeyOf(const std::string& path, const FlashProbeOptions& options) {
   struct stat found;
   if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine"));
   utsname system;
   CHECK_EQ(uname(&system), 0);
-  return Key{found.st_dev, system.release, std::string(IoKindName(io))};
+  return Key{found.st_dev, system.release, std::string(IoKindName(options.io)), options.buffer_bytes};
 }
 
 // Empty if there is no place for it.
@@ -48,8 +49,9 @@ absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& k
   ASSIGN_OR_RETURN(const FlashProfileFile file, ParseFlashProfileFile(text, path));
   ASSIGN_OR_RETURN(FlashProfile profile, ProfileOf(file, path));
   const FlashProfileFile::Measured& measured = file.measured();
-  if (measured.device() != key.device || measured.kernel() != key.kernel || measured.io() != key.io) {
-    return absl::NotFoundError(absl::StrCat(path, ": was measured on another disk or kernel"));
+  if (measured.device() != key.device || measured.kernel() != key.kernel || measured.io() != key.io ||
+      measured.buffer_bytes() != key.buffer_bytes) {
+    return absl::NotFoundError(absl::StrCat(path, ": was measured on another disk or kernel, or otherwise"));
   }
   const double sequential = measured.sequential_megabytes_per_second(), cpu = measured.cpu_seconds_per_gib();
   if (!(sequential > 0 && sequential < 1e6 && cpu >= 0 && cpu < 1e3)) {
@@ -73,6 +75,7 @@ absl::Status WriteCache(const std::string& path, const Key& key, const FlashMeas
   measured.set_device(key.device);
   measured.set_kernel(key.kernel);
   measured.set_io(key.io);
+  measured.set_buffer_bytes(key.buffer_bytes);
   measured.set_kind(flash.kind);
   measured.set_sequential_megabytes_per_second(flash.sequential_bytes_per_second * 1e-6);
   measured.set_cpu_seconds_per_gib(flash.cpu_seconds_per_gib);
@@ -84,7 +87,7 @@ absl::Status WriteCache(const std::string& path, const Key& key, const FlashMeas
 }  // namespace
 
 absl::StatusOr<FlashMeasurement> CachedFlash(const std::string& path, const FlashProbeOptions& options) {
-  ASSIGN_OR_RETURN(const Key key, KeyOf(path, options.io));
+  ASSIGN_OR_RETURN(const Key key, KeyOf(path, options));
   const std::string cache = CachePath(key);
   if (cache.empty()) return MeasureFlash(path, options);
   absl::StatusOr<FlashMeasurement> flash = ReadCache(cache, key);

@@ -19,8 +19,8 @@ namespace {
 constexpr int64_t kSizes[] = {512 << 10, 1 << 20, 4 << 20};
 constexpr int kDepths[] = {1, 2, 4, 8};
 constexpr int64_t kSequentialBlock = 4 << 20;
-constexpr int64_t kMostBlock = 4 << 20;
-constexpr int kMostDepth = 8;
+constexpr int64_t kMostInFlight = int64_t{8} * (4 << 20);
+constexpr int64_t kRound = int64_t{256} << 20;  // Read at once, of the bytes for a shape.
 
 double CpuSeconds() {
   rusage used;
@@ -32,88 +32,102 @@ double CpuSeconds() {
 }
 
 struct Cost {
-  double seconds, cpu_seconds;
+  double bytes = 0, seconds = 0, cpu_seconds = 0;
+  double BytesPerSecond() const { return bytes / seconds; }
 };
 
-// Goes through a file block by block, and round again at its end.
+// Goes through so many bytes block by block, and round again at the end.
 class Places {
  public:
-  explicit Places(int64_t file_bytes) : file_bytes_(file_bytes) {}
+  explicit Places(int64_t bytes) : bytes_(bytes) {}
   int64_t Next(int64_t block_bytes) {
-    if (at_ + block_bytes > file_bytes_) at_ = 0;
+    if (at_ + block_bytes > bytes_) at_ = 0;
     return std::exchange(at_, at_ + block_bytes);
   }
 
  private:
-  const int64_t file_bytes_;
+  const int64_t bytes_;
   int64_t at_ = 0;
 };
 
-// Reads `bytes` with `depth` blocks in flight, each into its own part of `buffer`.
-absl::StatusOr<Cost> TimeShape(BlockDevice& device, Places& places, absl::Span<std::byte> buffer, int64_t block_bytes, int depth,
-                               int64_t bytes) {
-  BlockReader reader(device, {.block_bytes = block_bytes});
-  const auto start = [&](uint64_t slot) {
-    reader.Start({places.Next(block_bytes), buffer.subspan(slot * block_bytes, block_bytes), slot});
-  };
+// Through the file, and through the memory that it is read into. What came is not looked at, so it does no harm if a read that takes
+// long finds its memory taken by a later one.
+struct Walk {
+  Places file;
+  absl::Span<std::byte> buffer;
+  Places memory{static_cast<int64_t>(buffer.size())};
+
+  BlockReader::Extent Next(int64_t block_bytes) {
+    return {.offset = file.Next(block_bytes), .out = buffer.subspan(memory.Next(block_bytes), block_bytes), .id = 0};
+  }
+};
+
+// Reads at least `bytes` with `depth` blocks in flight.
+absl::Status AddShape(BlockDevice& device, Walk& walk, const FlashProfile::Speed& shape, int64_t bytes, Cost& cost) {
+  BlockReader reader(device, {.block_bytes = shape.block_bytes});
   const int64_t begin = RealClock().NowNanos();
   const double cpu_begin = CpuSeconds();
-  for (int slot = 0; slot < depth; ++slot) start(slot);
-  for (int64_t left = bytes / block_bytes - depth; reader.unfinished() > 0; --left) {
-    const BlockReader::Finished finished = reader.Next();
-    RETURN_IF_ERROR(finished.status);
-    if (left > 0) start(finished.id);
+  for (int i = 0; i < shape.depth; ++i) reader.Start(walk.Next(shape.block_bytes));
+  for (int64_t left = bytes / shape.block_bytes - shape.depth; reader.unfinished() > 0; --left) {
+    RETURN_IF_ERROR(reader.Next().status);
+    if (left > 0) reader.Start(walk.Next(shape.block_bytes));
   }
-  const double seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
-  return Cost{seconds * static_cast<double>(bytes) / static_cast<double>(reader.counters().bytes), CpuSeconds() - cpu_begin};
+  cost.seconds += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  cost.cpu_seconds += CpuSeconds() - cpu_begin;
+  cost.bytes += static_cast<double>(reader.counters().bytes);
+  return absl::OkStatus();
 }
 
 // One pread after the other: past the page cache, or through it where that cannot be helped.
-absl::StatusOr<double> TimeSequential(const std::string& path, absl::Span<std::byte> buffer, int64_t bytes) {
-  ASSIGN_OR_RETURN(const DeviceFile file, DeviceFile::Open(path));
+absl::Status AddSequential(const DeviceFile& file, Walk& walk, int64_t bytes, Cost& cost) {
   const int64_t block_bytes = std::min(kSequentialBlock, file.size() / BlockDevice::kAlignment * BlockDevice::kAlignment);
-  Places places(file.size());
   const int64_t begin = RealClock().NowNanos();
   for (int64_t done = 0; done < bytes; done += block_bytes) {
-    const int64_t offset = places.Next(block_bytes);
-    const absl::Span<std::byte> out = buffer.first(block_bytes);
+    const auto [offset, out, id] = walk.Next(block_bytes);
     const int64_t got = file.direct() >= 0 ? PreadOnce(file.direct(), offset, out) : file.ReadPlain(offset, out);
     if (got != block_bytes) {
       return absl::UnavailableError(
-          absl::StrCat(path, ": byte ", offset, ": found ", got, ", expected ", block_bytes, " bytes read"));
+          absl::StrCat(file.path(), ": byte ", offset, ": found ", got, ", expected ", block_bytes, " bytes read"));
     }
+    cost.bytes += static_cast<double>(got);
   }
-  return static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  cost.seconds += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options) {
-  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(kMostBlock * kMostDepth));
+  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(std::max(options.buffer_bytes, kMostInFlight)));
   RETURN_IF_ERROR(buffer.PrepareForDevices());
   ASSIGN_OR_RETURN(OpenedDevice opened,
-                   OpenBlockDevice(path, {.io = options.io, .depth = kMostDepth, .buffers = buffer.bytes()}));
-  const int64_t file_bytes = opened.device->size(), bytes = std::max(options.bytes_per_shape, kMostBlock * kMostDepth);
+                   OpenBlockDevice(path, {.io = options.io, .depth = kDepths[std::size(kDepths) - 1], .buffers = buffer.bytes()}));
+  const int64_t file_bytes = opened.device->size();
   if (file_bytes < kSizes[0]) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": size: found ", file_bytes, " bytes, expected at least ", kSizes[0]));
   }
   FlashMeasurement measured;
   measured.kind = std::string(opened.device->kind());
   measured.profile.name = "measured";
-  Places places(file_bytes);
-  double least_seconds = 0;
+  std::vector<FlashProfile::Speed>& speeds = measured.profile.speeds;
   for (const int depth : kDepths) {
     for (const int64_t block_bytes : kSizes) {
-      if (block_bytes > file_bytes) continue;
-      ASSIGN_OR_RETURN(const Cost cost, TimeShape(*opened.device, places, buffer.bytes(), block_bytes, depth, bytes));
-      measured.profile.speeds.push_back({block_bytes, depth, static_cast<double>(bytes) / cost.seconds});
-      if (least_seconds > 0 && cost.seconds >= least_seconds) continue;
-      least_seconds = cost.seconds;
-      measured.cpu_seconds_per_gib = cost.cpu_seconds / static_cast<double>(bytes) * static_cast<double>(1 << 30);
+      if (block_bytes <= file_bytes) speeds.push_back({block_bytes, depth, 0});
     }
   }
-  ASSIGN_OR_RETURN(const double seconds, TimeSequential(path, buffer.bytes(), bytes));
-  measured.sequential_bytes_per_second = static_cast<double>(bytes) / seconds;
+  ASSIGN_OR_RETURN(const DeviceFile file, DeviceFile::Open(path));
+  std::vector<Cost> costs(speeds.size());
+  Cost sequential;
+  Walk walk{.file = Places(file_bytes), .buffer = buffer.bytes()};
+  const int64_t rounds = std::max<int64_t>(1, options.bytes_per_shape / kRound), bytes = std::max(options.bytes_per_shape / rounds, kMostInFlight);
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < speeds.size(); ++i) RETURN_IF_ERROR(AddShape(*opened.device, walk, speeds[i], bytes, costs[i]));
+    RETURN_IF_ERROR(AddSequential(file, walk, bytes, sequential));
+  }
+  measured.sequential_bytes_per_second = sequential.BytesPerSecond();
+  for (size_t i = 0; i < speeds.size(); ++i) speeds[i].bytes_per_second = costs[i].BytesPerSecond();
+  const Cost& best = costs[&measured.profile.Best() - speeds.data()];
+  measured.cpu_seconds_per_gib = best.cpu_seconds / best.bytes * static_cast<double>(1 << 30);
   return measured;
 }
 

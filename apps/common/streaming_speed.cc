@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kShares[] = {0.8, 0.5, 0.25};
 constexpr int kPasses = 4;                                   // That are timed at once.
-constexpr int64_t kLeastProbe = int64_t{32} << 20, kMostProbe = int64_t{256} << 20;  // Bytes that each shape reads.
+constexpr int64_t kLeastProbe = int64_t{32} << 20, kMostProbe = int64_t{1} << 30;  // Bytes that each shape reads.
+constexpr int64_t kWalks = 16;                               // Or so often over a small file.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
 constexpr int64_t kSlack = int64_t{4} << 20;                 // What opening a model a second time may leave less of a budget.
 
@@ -132,8 +133,11 @@ absl::StatusOr<int64_t> BudgetFor(EngineOptions options, double share, int64_t w
   return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(weight_bytes))) + kSlack;
 }
 
-absl::StatusOr<FlashMeasurement> Probe(const EngineOptions& options, int64_t weight_bytes) {
-  return MeasureFlash(options.model_path, {.io = options.io, .bytes_per_shape = std::clamp(weight_bytes, kLeastProbe, kMostProbe)});
+// Into as much memory as the streamer reads into.
+absl::StatusOr<FlashMeasurement> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
+  return MeasureFlash(options.model_path, {.io = options.io,
+                                           .bytes_per_shape = std::clamp(kWalks * weight_bytes, kLeastProbe, kMostProbe),
+                                           .buffer_bytes = ring_bytes});
 }
 
 StreamedPasses Summary(const LayerStreamer::Stats& stats, const PassSamples& samples) {
@@ -167,7 +171,7 @@ absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int r
   PassSamples warm_up, samples;
   RETURN_IF_ERROR(clock->Repeat(1, warm_up));
   for (int i = 0; i < repetitions; ++i) {
-    ASSIGN_OR_RETURN(const FlashMeasurement flash, Probe(options, speed.weight_bytes));
+    ASSIGN_OR_RETURN(const FlashMeasurement flash, Probe(options, speed.weight_bytes, clock->stats().ring_bytes));
     const double best = flash.profile.Best().bytes_per_second;
     shared.probe.push_back(best);
     shared.sequential.push_back(flash.sequential_bytes_per_second);
@@ -184,7 +188,7 @@ absl::Status MeasureAlone(const TsrReader& file, const EngineOptions& options, i
   struct PolicySamples { Samples speed, core_share, of_probe; } samples[std::size(kPolicies)];
   const int64_t ring = speed.passes.front().ring_bytes;
   for (int i = 0; i < repetitions; ++i) {
-    ASSIGN_OR_RETURN(const FlashMeasurement flash, Probe(options, speed.weight_bytes));
+    ASSIGN_OR_RETURN(const FlashMeasurement flash, Probe(options, speed.weight_bytes, ring));
     for (size_t p = 0; p < std::size(kPolicies); ++p) {
       const int64_t least = std::clamp(speed.weight_bytes, kLeastProbe, int64_t{1} << 30);
       ASSIGN_OR_RETURN(const ReadingSpeed read, TimeReading(file, {options.io, kPolicies[p], ring, least, options.cancel}));
