@@ -11,7 +11,9 @@
 #include "tessera/apps/common/jsonl.h"
 #include "tessera/apps/common/logit_math.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/apps/common/pass_progress.h"
 #include "tessera/apps/common/prompt_size.h"
+#include "tessera/apps/common/streaming_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 
@@ -34,11 +36,23 @@ void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
   json.EndArray().EndObject();
 }
 
+// Tokens through a model, and where that is shown.
+struct Reader {
+  Engine& engine;
+  Session& session;
+  const StreamedRun& run;
+
+  absl::Status Read(const std::vector<TokenId>& tokens, const Session::LogitsVisitor& on_logits) const {
+    const PassProgress progress(engine, "tokens", static_cast<int64_t>(tokens.size()), run.flash_bytes_per_second());
+    return session.AppendEach(tokens, on_logits);
+  }
+};
+
 // "tokens" and "positions", members of the object at hand.
-absl::Status WritePositions(Session& session, const std::vector<TokenId>& tokens, JsonWriter& json) {
+absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& tokens, JsonWriter& json) {
   WriteTokens(json.Key("tokens"), tokens);
   json.Key("positions").BeginArray();
-  RETURN_IF_ERROR(session.AppendEach(tokens, [&](int, absl::Span<const float> logits) {
+  RETURN_IF_ERROR(reader.Read(tokens, [&](int, absl::Span<const float> logits) {
     WritePosition(json, logits);
     return absl::OkStatus();
   }));
@@ -49,21 +63,22 @@ absl::Status WritePositions(Session& session, const std::vector<TokenId>& tokens
 absl::Status AnswerRequests(Engine& engine) {
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  const StreamedRun run(engine);
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
-    RETURN_IF_ERROR(WritePositions(*session, tokens, answer));
+    RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));
     return WriteAnswer(std::move(answer));
   });
 }
 
 // A table for a person: each token and what was expected after it.
-absl::Status ShowTable(const Tokenizer& tokenizer, Session& session, const std::vector<TokenId>& tokens) {
+absl::Status ShowTable(const Reader& reader, const std::vector<TokenId>& tokens) {
   Table table({{"position", Table::Align::kRight}, {"token", Table::Align::kRight}, {"after"}, {"next", Table::Align::kRight},
                {"piece"}, {"logit", Table::Align::kRight}, {"probability", Table::Align::kRight}});
-  const auto piece = [&](TokenId token) { return absl::StrCat("\"", tokenizer.Piece(token, true), "\""); };
-  RETURN_IF_ERROR(session.AppendEach(tokens, [&](int index, absl::Span<const float> logits) {
+  const auto piece = [&](TokenId token) { return absl::StrCat("\"", reader.engine.tokenizer().Piece(token, true), "\""); };
+  RETURN_IF_ERROR(reader.Read(tokens, [&](int index, absl::Span<const float> logits) {
     const double log_sum = LogSumExp(logits);
     for (TokenId next : LargestLogits(logits, FLAGS_top)) {
       table.AddRow({absl::StrCat(index), absl::StrCat(tokens[index]), piece(tokens[index]), absl::StrCat(next), piece(next),
@@ -71,6 +86,7 @@ absl::Status ShowTable(const Tokenizer& tokenizer, Session& session, const std::
     }
     return absl::OkStatus();
   }));
+  reader.run.WriteError();
   return WriteOutput(table.ToString());
 }
 
@@ -80,11 +96,15 @@ absl::Status ShowText(Engine& engine, const std::string& text) {
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  if (!FLAGS_json) return ShowTable(engine.tokenizer(), *session, tokens);
+  const StreamedRun run(engine);
+  const Reader reader = {engine, *session, run};
+  if (!FLAGS_json) return ShowTable(reader, tokens);
   JsonWriter json;
   json.BeginObject();
-  RETURN_IF_ERROR(WritePositions(*session, tokens, json));
+  RETURN_IF_ERROR(WritePositions(reader, tokens, json));
+  run.WriteMembers(json);
   json.EndObject();
+  run.WriteError();
   return WriteOutput(std::move(json).Take() + "\n");
 }
 

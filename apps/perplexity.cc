@@ -12,7 +12,8 @@
 #include "tessera/apps/common/jsonl.h"
 #include "tessera/apps/common/logit_math.h"
 #include "tessera/apps/common/output.h"
-#include "tessera/base/progress.h"
+#include "tessera/apps/common/pass_progress.h"
+#include "tessera/apps/common/streaming_report.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -63,13 +64,10 @@ absl::Status ScoreWindow(Session& session, absl::Span<const TokenId> window, Sco
   });
 }
 
-absl::StatusOr<Score> ScoreWindows(Session& session, const Windows& windows) {
+absl::StatusOr<Score> ScoreWindows(Engine& engine, Session& session, const Windows& windows, double flash) {
   Score score;
-  Progress progress("windows", static_cast<int64_t>(windows.size()));
-  for (size_t i = 0; i < windows.size(); ++i) {
-    RETURN_IF_ERROR(ScoreWindow(session, windows[i], score));
-    progress.Update(static_cast<int64_t>(i) + 1);
-  }
+  PassProgress progress(engine, "tokens", static_cast<int64_t>(windows.size()) * (FLAGS_window - 1), flash);
+  for (const std::vector<TokenId>& window : windows) RETURN_IF_ERROR(ScoreWindow(session, window, score));
   return score;
 }
 
@@ -82,11 +80,12 @@ void WriteScore(JsonWriter& json, const Score& score) {
 absl::Status AnswerRequests(Engine& engine) {
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  const StreamedRun run(engine);
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string text, request.String("text"));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
-    ASSIGN_OR_RETURN(const Score score, ScoreWindows(*session, windows));
+    ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
     WriteScore(answer, score);
     return WriteAnswer(std::move(answer));
   });
@@ -96,7 +95,9 @@ absl::Status ShowText(Engine& engine, const std::string& text) {
   ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  ASSIGN_OR_RETURN(const Score score, ScoreWindows(*session, windows));
+  const StreamedRun run(engine);
+  ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
+  run.WriteError();
   if (!FLAGS_json) {
     return WriteOutput(absl::StrFormat("perplexity %.4f over %d tokens (%.4f nats each)\n", score.Perplexity(), score.scored,
                                        score.nll_sum / static_cast<double>(score.scored)));
@@ -104,6 +105,7 @@ absl::Status ShowText(Engine& engine, const std::string& text) {
   JsonWriter json;
   json.BeginObject();
   WriteScore(json, score);
+  run.WriteMembers(json);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");
 }

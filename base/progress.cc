@@ -34,9 +34,10 @@ Progress::Progress(std::string label, int64_t total, const Options& options)
   if (!write_) write_ = [](absl::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
 }
 
-void Progress::Update(int64_t done) {
+void Progress::Update(int64_t done, absl::string_view detail) {
   if (finished_) return;
   done_ = done;
+  detail_ = std::string(detail);
   const int64_t now = clock_->NowNanos();
   if (now - shown_ns_ >= (terminal_ ? kRedraw : kLogEvery)) Show(now);
 }
@@ -49,11 +50,18 @@ void Progress::Finish() {
   finished_ = true;
 }
 
+void Progress::Erase() {
+  if (finished_) return;
+  if (terminal_ && shown_) write_("\r\x1b[K");
+  finished_ = true;
+}
+
 void Progress::Show(int64_t now_ns) {
   shown_ = true;
   shown_ns_ = now_ns;
-  // \r goes to the beginning of the line, ESC [K clears what a longer line left behind.
-  write_(terminal_ ? absl::StrCat("\r", Line(now_ns), "\x1b[K") : absl::StrCat(Line(now_ns), "\n"));
+  // \r goes to the beginning of the line, ESC [K clears what a longer line left behind. Between ESC [?7l and ESC [?7h a narrow terminal
+  // cuts the line: it could not be redrawn if it went on in the next.
+  write_(terminal_ ? absl::StrCat("\r\x1b[?7l", Line(now_ns), "\x1b[K\x1b[?7h") : absl::StrCat(Line(now_ns), "\n"));
 }
 
 std::string Progress::Line(int64_t now_ns) const {
@@ -68,6 +76,7 @@ std::string Progress::Line(int64_t now_ns) const {
   absl::StrAppendFormat(&line, ", %.*f/s", rate < 100 ? 1 : 0, rate);
   const bool more = total_ > done_ && rate > 0;
   absl::StrAppend(&line, ", ", more ? Duration((total_ - done_) / rate) : Duration(seconds), more ? " left" : "");
+  if (!detail_.empty()) absl::StrAppend(&line, "; ", detail_);
   return line;
 }
 

@@ -31,8 +31,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void Update(int64_t done);
+  void Update(int64_t done, absl::string_view detail = "");  // The detail, if there is one, ends the line.
   void Finish();                                           // The last word; later calls do nothing.
+  void Erase();                                            // The same without a word: a terminal's line is as it was before.
 
  private:
   void Show(int64_t now_ns);
@@ -46,6 +47,7 @@ class Progress {
   bool finished_ = false;
   bool shown_ = false;
   int64_t done_ = 0;
+  std::string detail_;
   int64_t begin_ns_;
   int64_t shown_ns_;
 };

@@ -187,12 +187,14 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   rows_ = 0;  // Until the pass is whole there is nothing to take logits of.
   current_ = 0;
   if (rows.empty()) return absl::OkStatus();
+  passes_begun_.fetch_add(1, std::memory_order_relaxed);
   FillRowData(rows, cache.groups());
   for (const GroupRows& of_group : group_rows_) RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
   RETURN_IF_ERROR(CheckCancelled());
   RETURN_IF_ERROR(embedding_->LookUp(tokens_, source_, device_, Hidden(0), options_.timeline));
   RETURN_IF_ERROR(RunLayers(rows, cache));
   rows_ = static_cast<int>(rows.size());
+  rows_done_.fetch_add(rows_, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 

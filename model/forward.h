@@ -59,6 +59,10 @@ class Forward {
   // Logits of chosen rows of the last Run, in the order given. logits: [chosen.size(), vocabulary].
   absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits);
 
+  // Since this was made: passes that have begun, and rows of those that are whole (but for their logits). From any thread.
+  struct Work { int64_t passes = 0; int64_t rows = 0; };
+  Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
+
   int row_capacity() const { return options_.row_capacity; }
   // From the next pass on. Null: nothing is recorded and no clock is read.
   void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
@@ -107,6 +111,7 @@ class Forward {
   AlignedBuffer hidden_[2];      // Layers read one and write the other.
   int current_ = 0;              // Which holds the last pass's hidden states.
   int rows_ = 0;                 // Of the last pass.
+  std::atomic<int64_t> passes_begun_{0}, rows_done_{0};
   AlignedBuffer chosen_;         // kHeadRows rows: those that get logits.
 
   // Per row of the pass at hand.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/flash_speed.h"
 #include "tessera/apps/common/prompt_size.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
@@ -23,7 +26,11 @@ absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
   ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine));
-  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation));
+  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation), FlashSpeed(engine));
+}
+
+std::unique_ptr<PassProgress> Answerer::ShowProgress(const char* label, int64_t total) const {
+  return engine_->streamer() == nullptr ? nullptr : std::make_unique<PassProgress>(*engine_, label, total, flash_);
 }
 
 absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
@@ -33,6 +40,7 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
   const size_t common = std::mismatch(held.begin(), held.begin() + most, prompt.begin()).first - held.begin();
   session_->Truncate(static_cast<int>(common));
   const absl::Span<const TokenId> rest = absl::MakeConstSpan(prompt).subspan(common);
+  const std::unique_ptr<PassProgress> progress = ShowProgress("prompt", static_cast<int64_t>(rest.size()));
   RETURN_IF_ERROR(session_->Append(rest));
   totals_.prompt_tokens += rest.size();
   return absl::OkStatus();
@@ -40,9 +48,9 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
 
 absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   if (engine_->streamer() == nullptr) return RunTimed(prompt, options);
-  const StreamingFigures before = StreamingFigures::Of(*engine_->streamer());
+  const StreamingFigures before = StreamingFigures::Of(*engine_, flash_);
   absl::StatusOr<Generation> result = RunTimed(prompt, options);
-  const StreamingFigures taken = StreamingFigures::Of(*engine_->streamer()).Since(before);
+  const StreamingFigures taken = StreamingFigures::Of(*engine_, flash_).Since(before);
   if (totals_.streaming.has_value()) totals_.streaming->Add(taken);
   else totals_.streaming = taken;
   return result;
@@ -56,14 +64,7 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
   RETURN_IF_ERROR(appended);
   const double prompt_end = SecondsSinceStart();
   totals_.prompt_seconds += prompt_end - begin;
-  GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = stop_, .starts_text = options.starts_text};
-  generate.on_text = [&](absl::string_view text) {
-    if (totals_.first_token_seconds < 0) totals_.first_token_seconds = SecondsSinceStart();
-    if (options.on_text) options.on_text(text);
-  };
-  generate.on_token = options.on_token;
-  if (speculation_ != nullptr) generate.speculator = &speculation_->speculator();
-  ASSIGN_OR_RETURN(Generation result, Generate(*engine_, *session_, sampler_, generate));
+  ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   totals_.generation_seconds += SecondsSinceStart() - prompt_end;
   if (speculation_ != nullptr) {
     speculation_->Finish(prompt, result);
@@ -73,15 +74,28 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
   return result;
 }
 
+absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) {
+  const bool text_is_seen = options.on_text != nullptr && isatty(STDOUT_FILENO) == 1;
+  const std::unique_ptr<PassProgress> progress = text_is_seen ? nullptr : ShowProgress("answer", options.max_tokens);
+  const int before = session_->length();
+  GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = stop_, .starts_text = options.starts_text};
+  generate.on_text = [&](absl::string_view text) {
+    if (totals_.first_token_seconds < 0) totals_.first_token_seconds = SecondsSinceStart();
+    if (progress != nullptr) progress->Update(session_->length() - before + 1);  // The last has not been computed on.
+    if (options.on_text) options.on_text(text);
+  };
+  generate.on_token = options.on_token;
+  if (speculation_ != nullptr) generate.speculator = &speculation_->speculator();
+  return Generate(*engine_, *session_, sampler_, generate);
+}
+
 std::string SummaryLine(const Timings& timings) {
   std::string line = absl::StrFormat("prompt %d tokens, %.1f tokens/s | generation %d tokens, %.1f tokens/s", timings.prompt_tokens,
                                      PerSecond(timings.prompt_tokens, timings.prompt_seconds), timings.output_tokens,
                                      PerSecond(timings.output_tokens, timings.generation_seconds));
   if (timings.speculation.has_value()) absl::StrAppend(&line, " | ", SpeculationLine(*timings.speculation));
   if (timings.first_token_seconds >= 0) absl::StrAppendFormat(&line, " | first token after %.2f s", timings.first_token_seconds);
-  if (timings.streaming.has_value()) {
-    absl::StrAppend(&line, " | ", StreamingLine(*timings.streaming, timings.prompt_seconds + timings.generation_seconds));
-  }
+  if (timings.streaming.has_value()) absl::StrAppend(&line, " | ", StreamingLine(*timings.streaming));
   return absl::StrCat(line, " | peak memory ", FormatByteSize(PeakMemoryBytes()));
 }
 
@@ -96,9 +110,7 @@ void WriteTimings(JsonWriter& json, const Timings& timings) {
   json.Key("first_token_seconds");
   if (timings.first_token_seconds < 0) json.Null(); else json.Double(timings.first_token_seconds, 6);
   if (timings.speculation.has_value()) WriteSpeculation(json.Key("speculation"), *timings.speculation);
-  if (timings.streaming.has_value()) {
-    WriteStreaming(json.Key("streaming"), *timings.streaming, timings.prompt_seconds + timings.generation_seconds);
-  }
+  if (timings.streaming.has_value()) WriteStreaming(json.Key("streaming"), *timings.streaming);
   json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
   json.EndObject();
 }

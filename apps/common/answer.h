@@ -4,6 +4,7 @@
 //   ASSIGN_OR_RETURN(Answer answer, answerer.Run(tokens, {.on_text = [](absl::string_view text) { ... }}));
 //   WriteError(SummaryLine(answerer.totals()));
 //
+// While a streamed model computes, a line of progress is shown (pass_progress.h), but none beside text that comes on a terminal.
 // Threads: one at a time; EngineOptions::cancel ends the prompt or the answer early, which is no error.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/common/pass_progress.h"
 #include "tessera/apps/common/speculation.h"
 #include "tessera/apps/common/streaming_report.h"
 #include "tessera/base/json_writer.h"
@@ -56,17 +58,22 @@ class Answerer {
 
  private:
   Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session,
-           std::unique_ptr<Speculation> speculation)
-      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)), speculation_(std::move(speculation)) {}
+           std::unique_ptr<Speculation> speculation, double flash)
+      : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)), speculation_(std::move(speculation)),
+        flash_(flash) {}
 
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt);
+  absl::StatusOr<Generation> GenerateText(const AnswerOptions& options);
+  // Null if nothing is streamed: then words or their absence tell enough.
+  std::unique_ptr<PassProgress> ShowProgress(const char* label, int64_t total) const;
 
   Engine* engine_;
   Sampler sampler_;
   std::vector<std::string> stop_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Speculation> speculation_;   // Null: a token a pass.
+  double flash_;                    // Of a streamed model (FlashSpeed).
   Timings totals_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/common/flash_speed.h"
 #include "tessera/apps/common/machine_probe.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/aligned_buffer.h"
@@ -11,13 +12,11 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/storage/flash_probe.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kProbedMemory = int64_t{64} << 20;     // Larger than most caches, smaller than most budgets.
-constexpr int64_t kProbedFlash = int64_t{64} << 20;      // For each of twelve shapes, once per disk and kernel.
 constexpr int kReadings = 3;
 
 absl::StatusOr<double> MemorySpeed(const Engine& engine) {
@@ -28,18 +27,13 @@ absl::StatusOr<double> MemorySpeed(const Engine& engine) {
   return best;
 }
 
-absl::StatusOr<double> FlashSpeed(const Engine& engine) {
-  if (!engine.options().flash.empty()) {
-    ASSIGN_OR_RETURN(const FlashProfile profile, LoadFlashProfile(engine.options().flash));
-    return profile.BytesPerSecond(kTsrBlockBytes, LayerStreamer::Options().depth);
-  }
-  ASSIGN_OR_RETURN(const FlashMeasurement flash,
-                   CachedFlash(engine.file().path(), {.io = engine.options().io, .bytes_per_shape = kProbedFlash}));
-  return flash.profile.Best().bytes_per_second;
-}
-
 int PinnedUnits(const BudgetPlan& plan) {
   return static_cast<int>(std::count(plan.weights.pins.pinned.begin(), plan.weights.pins.pinned.end(), true));
+}
+
+// Null for 0.
+void WriteKnown(JsonWriter& json, double value) {
+  if (value > 0) json.Double(value, 4); else json.Null();
 }
 
 }  // namespace
@@ -52,7 +46,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine));
   std::vector<int64_t> budgets = {plan.budget};
   if (engine.model_file().packed() != nullptr) {
-    ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine));
+    report.flash_bytes_per_second_ = FlashSpeed(engine);
     const int64_t besides = plan.Total() - plan.memory.weights;
     const int64_t whole_pages = report.weight_bytes_ + report.units_ * AlignedBuffer::kAlignment;
     const int64_t all = besides + whole_pages + LayerStreamer::kPartsBytes;
@@ -69,6 +63,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
 double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
   double seconds = static_cast<double>(weight_bytes_) / memory_bytes_per_second_;
   if (plan.weights.streamed_bytes > 0) {
+    if (flash_bytes_per_second_ == 0) return 0;
     seconds = std::max(seconds, static_cast<double>(plan.weights.streamed_bytes) / flash_bytes_per_second_);
   }
   return 1 / seconds;
@@ -77,10 +72,10 @@ double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
 std::string BudgetReport::Line() const {
   const auto& [plan, speed] = forecasts_[0];
   return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, keys and values %s; "
-                         "about %.3g tokens/s\n",
+                         "%s\n",
                          FormatByteSize(plan.budget), PinnedUnits(plan), units_, FormatByteSize(plan.weights.pins.bytes),
                          FormatByteSize(plan.weights.streamed_bytes), FormatByteSize(plan.weights.ring_bytes),
-                         FormatByteSize(plan.memory.cache), speed);
+                         FormatByteSize(plan.memory.cache), speed > 0 ? absl::StrFormat("about %.3g tokens/s", speed) : "speed unknown");
 }
 
 std::string BudgetReport::Table() const {
@@ -88,7 +83,7 @@ std::string BudgetReport::Table() const {
                         {"read in a pass", Table::Align::kRight}, {"tokens/s, about", Table::Align::kRight}});
   for (const auto& [plan, speed] : forecasts_) {
     table.AddRow({FormatByteSize(plan.budget), FormatByteSize(plan.weights.pins.bytes), FormatByteSize(plan.weights.ring_bytes),
-                  FormatByteSize(plan.weights.streamed_bytes), absl::StrFormat("%.3g", speed)});
+                  FormatByteSize(plan.weights.streamed_bytes), speed > 0 ? absl::StrFormat("%.3g", speed) : "unknown"});
   }
   return table.ToString();
 }
@@ -98,12 +93,13 @@ void BudgetReport::Write(JsonWriter& json) const {
   json.BeginObject().Key("budget").Int(plan.budget).Key("least").Int(plan.least).Key("total").Int(plan.Total());
   json.Key("pinned_units").Int(PinnedUnits(plan)).Key("units").Int(units_);
   json.Key("memory_bytes_per_second").Double(memory_bytes_per_second_, 4);
-  json.Key("flash_bytes_per_second").Double(flash_bytes_per_second_, 4);
+  WriteKnown(json.Key("flash_bytes_per_second"), flash_bytes_per_second_);
   json.Key("forecasts").BeginArray();
   for (const auto& [each, speed] : forecasts_) {
     json.BeginObject().Key("budget").Int(each.budget).Key("pinned_bytes").Int(each.weights.pins.bytes);
     json.Key("ring_bytes").Int(each.weights.ring_bytes).Key("streamed_bytes_per_pass").Int(each.weights.streamed_bytes);
-    json.Key("tokens_per_second").Double(speed, 4).EndObject();
+    WriteKnown(json.Key("tokens_per_second"), speed);
+    json.EndObject();
   }
   json.EndArray().EndObject();
 }

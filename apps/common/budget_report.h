@@ -30,7 +30,7 @@ class BudgetReport {
  private:
   struct Forecast {
     BudgetPlan plan;
-    double tokens_per_second;
+    double tokens_per_second;   // 0: it cannot be known, since the flash's speed is not.
   };
   double TokensPerSecond(const BudgetPlan& plan) const;
 

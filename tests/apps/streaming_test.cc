@@ -43,6 +43,54 @@ TEST(StreamingPrograms, PerplexityOfAnArticleIsTheSameToTheLastDigit) {
   }
 }
 
+TEST(StreamingPrograms, SayWhatStreamingTook) {
+  const PackedModel packed(TinyModel("gemma3"));
+  const std::vector<std::string> streamed = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--flash=ufs3.1", "--threads=1",
+                                             "--json"};
+  const auto run = [&](const char* program, std::vector<std::string> flags) {
+    flags.insert(flags.begin(), streamed.begin(), streamed.end());
+    const Ended ended = RunProgram(program, flags);
+    for (const char* part : {"0 % of the weights pinned", "each of ", " GB/s, ", " % of the flash; a pass computes ", "peak memory "}) {
+      EXPECT_NE(ended.errors.find(part), std::string::npos) << part << " in " << ended.errors;
+    }
+    return Json(ended.output);
+  };
+  const JsonValue generated = *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0"}).Object("timings");
+  const JsonValue scored = run("tessera_perplexity", {"--prompt=abcdefgh", "--window=4", "--max_windows=2"});
+  const JsonValue shown = run("tessera_logits", {"--prompt=abc"});
+  for (const auto& [json, passes] : {std::pair(&generated, 4), std::pair(&scored, 2), std::pair(&shown, 1)}) {
+    EXPECT_GT(*json->Int("peak_memory_bytes"), 1 << 20);
+    const JsonValue figures = *json->Object("streaming");
+    const int64_t count = *figures.Int("passes");
+    EXPECT_EQ(count, passes);
+    EXPECT_GT(*figures.Int("bytes_read"), 0);
+    EXPECT_EQ(*figures.Double("flash_bytes_per_second"), 2.1e9);
+    EXPECT_NEAR(*figures.Double("of_flash"), *figures.Double("bytes_per_second") / 2.1e9, 1e-4);
+    EXPECT_EQ(*figures.Double("pinned_share"), 0);
+    const JsonValue seconds = *figures.Object("seconds"), each = *figures.Object("seconds_per_pass");
+    for (const char* name : {"compute", "read", "stall"}) {
+      EXPECT_GE(*seconds.Double(name), 0) << name;
+      EXPECT_NEAR(*each.Double(name) * static_cast<double>(count), *seconds.Double(name), 1e-4) << name;
+    }
+    EXPECT_GT(*seconds.Double("compute"), 0);
+    EXPECT_NEAR(*figures.Double("bytes_per_second") * *seconds.Double("read"), *figures.Int("bytes_read"), 1e-4 * *figures.Int("bytes_read"));
+  }
+}
+
+// Too small a file to probe the flash with: that is no reason not to run.
+TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
+  const TemporaryFolder folder;
+  const PackedModel packed(TinyModel("llama"));
+  setenv("TESSERA_CACHE", folder.Path("empty").c_str(), 1);
+  const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--raw", "--prompt=a",
+                                                      "--n_predict=2", "--threads=1", "--json"});
+  unsetenv("TESSERA_CACHE");
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue figures = *Json(ended.output).Object("timings")->Object("streaming");
+  EXPECT_TRUE(figures.Value("of_flash")->is_null());
+  EXPECT_NE(ended.errors.find("speed unknown"), std::string::npos) << ended.errors;
+}
+
 TEST(StreamingPrograms, AFileOverwrittenInPlaceEndsTheAnswerInOrder) {
   const std::string gguf = RealModelPath("smollm2");
   if (gguf.empty()) FAIL() << RealModelMissing("smollm2");

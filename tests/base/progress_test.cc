@@ -58,8 +58,8 @@ TEST(Progress, OnATerminalOneLineIsRedrawnTenTimesASecondAtMost) {
     }
   }  // The destructor finishes it.
   ASSERT_EQ(recorded.writes.size(), 12u);  // Ten redraws, the last word, the line break.
-  EXPECT_EQ(recorded.writes[0], "\rload: 10 % (100 of 1000), 1000/s, 1 s left\x1b[K");
-  EXPECT_EQ(recorded.writes[10], "\rload: 100 % (1000 of 1000), 1000/s, 1 s\x1b[K");
+  EXPECT_EQ(recorded.writes[0], "\r\x1b[?7lload: 10 % (100 of 1000), 1000/s, 1 s left\x1b[K\x1b[?7h");
+  EXPECT_EQ(recorded.writes[10], "\r\x1b[?7lload: 100 % (1000 of 1000), 1000/s, 1 s\x1b[K\x1b[?7h");
   EXPECT_EQ(recorded.writes[11], "\n");
 }
 
@@ -72,6 +72,26 @@ TEST(Progress, FinishIsSaidOnce) {
   recorded.clock.Advance(kSecond);
   progress.Update(3);
   EXPECT_EQ(recorded.writes.size(), writes);
+}
+
+TEST(Progress, ErasedItLeavesNothingOnATerminalAndSaysNoMore) {
+  Recorded recorded;
+  Progress progress("x", 5, recorded.Options(/*terminal=*/true));
+  recorded.clock.Advance(kSecond);
+  progress.Update(1);
+  progress.Erase();
+  progress.Update(2);
+  progress.Finish();
+  ASSERT_EQ(recorded.writes.size(), 2u);
+  EXPECT_EQ(recorded.writes[1], "\r\x1b[K");
+}
+
+TEST(Progress, ADetailEndsTheLine) {
+  Recorded recorded;
+  Progress progress("x", 5, recorded.Options(/*terminal=*/false));
+  recorded.clock.Advance(5 * kSecond);
+  progress.Update(1, "3.4 GB/s");
+  EXPECT_EQ(recorded.writes, std::vector<std::string>{"x: 20 % (1 of 5), 0.2/s, 20 s left; 3.4 GB/s\n"});
 }
 
 TEST(Progress, AnUnknownTotalShowsNeitherPercentNorTimeLeft) {
