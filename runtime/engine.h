@@ -65,7 +65,7 @@ struct EngineOptions {
   // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
   // is larger is streamed from its file, in every pass as far as it is not pinned.
   int64_t memory_budget = 0;
-  PinPolicy pin = PinPolicy::kSpread;
+  PinPolicy pin = PinPolicy::kAuto;
   IoKind io = IoKind::kAuto;
   VerifyPolicy verify = VerifyPolicy::kFirst;
   std::string flash;                 // Reads are no faster than this flash: a name or file for LoadFlashProfile. Empty: as they are.

@@ -44,10 +44,12 @@ PinPlan NoPins(const WeightNeeds& needs) { return {.pinned = std::vector<bool>(n
 // Units that a pass streams, first; those of which it reads parts, with what is left.
 PinPlan Pins(const WeightNeeds& needs, int64_t bytes, PinPolicy policy) {
   std::vector<int64_t> streamed, in_parts;
+  std::vector<int> head;  // In `streamed`.
   for (size_t unit = 0; unit < needs.unit_bytes.size(); ++unit) {
+    if (std::binary_search(needs.head.begin(), needs.head.end(), static_cast<int>(unit))) head.push_back(static_cast<int>(streamed.size()));
     (needs.parts_only[unit] ? in_parts : streamed).push_back(needs.unit_bytes[unit]);
   }
-  const PinPlan first = PlanPins(streamed, bytes, policy);
+  const PinPlan first = PlanPins(streamed, bytes, policy, head);
   const bool all = std::all_of(first.pinned.begin(), first.pinned.end(), [](bool pinned) { return pinned; });
   const PinPlan then = PlanPins(in_parts, all ? bytes - first.bytes : 0, policy);
   PinPlan pins = {.bytes = first.bytes + then.bytes};
@@ -82,7 +84,12 @@ WeightNeeds WeightNeedsOf(const ModelConfig& config, const WeightLayout& layout)
     needs.blocks.push_back(UnitsOf(BuildLayerGraph(config, layout, layer)));
   }
   needs.blocks.push_back(UnitsOf(BuildOutputNormGraph(config, layout)));
-  for (const BlockGraph& part : BuildHeadGraphs(config, layout)) needs.blocks.push_back(UnitsOf(part));
+  std::set<int> head;
+  for (const BlockGraph& part : BuildHeadGraphs(config, layout)) {
+    needs.blocks.push_back(UnitsOf(part));
+    head.insert(needs.blocks.back().begin(), needs.blocks.back().end());
+  }
+  needs.head.assign(head.begin(), head.end());
   return needs;
 }
 

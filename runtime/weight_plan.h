@@ -1,7 +1,7 @@
 // Shares out the memory there is for weights: the units that stay, and the ring through which the others are streamed.
 //
 //   const WeightNeeds needs = WeightNeedsOf(config, layout);
-//   ASSIGN_OR_RETURN(const WeightPlan plan, PlanWeights(needs, /*bytes=*/512 << 20, PinPolicy::kSpread));
+//   ASSIGN_OR_RETURN(const WeightPlan plan, PlanWeights(needs, /*bytes=*/512 << 20, PinPolicy::kAuto));
 //   if (plan.streamed_bytes > 0) ...                       // so much is read in each pass
 //
 // The ring comes first: a block of the model leases all its units at once. What is left is for pins, until so much of the model is
@@ -24,6 +24,7 @@ struct WeightNeeds {
   std::vector<int64_t> unit_bytes;         // Whole pages.
   std::vector<bool> parts_only;            // Units of which a pass reads no more than some rows.
   std::vector<std::vector<int>> blocks;    // Units that are leased at once: of each layer, of each part of the head.
+  std::vector<int> head;                   // Units of the head, which PinPolicy::kAuto pins first.
   int64_t total_bytes = 0;
 };
 WeightNeeds WeightNeedsOf(const ModelConfig& config, const WeightLayout& layout);

@@ -11,7 +11,7 @@ namespace {
 
 struct Named { absl::string_view name; PinPolicy policy; };
 constexpr Named kPolicies[] = {
-    {"auto", PinPolicy::kSpread}, {"spread", PinPolicy::kSpread}, {"prefix", PinPolicy::kPrefix}, {"none", PinPolicy::kNone}};
+    {"auto", PinPolicy::kAuto}, {"spread", PinPolicy::kSpread}, {"prefix", PinPolicy::kPrefix}, {"none", PinPolicy::kNone}};
 
 // Pins units as long as the budget lasts.
 class Pinner {
@@ -35,10 +35,15 @@ class Pinner {
   }
 
   // As Bresenham draws a line: each unit adds its share of the budget to what is owed, and is pinned once most of it is.
-  void Spread(int64_t total) {
-    const double share = static_cast<double>(budget_) / static_cast<double>(total);
+  void Spread() {
+    int64_t total = 0;
+    for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) total += plan_.pinned[unit] ? 0 : Bytes(unit);
+    const int64_t left = budget_ - plan_.bytes;
+    if (total <= left) return PinWhatFits();
+    const double share = static_cast<double>(left) / static_cast<double>(total);
     double owed = 0;
     for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) {
+      if (plan_.pinned[unit]) continue;
       owed += share * static_cast<double>(Bytes(unit));
       if (owed >= 0.5 * static_cast<double>(Bytes(unit)) && Pin(unit)) owed -= static_cast<double>(Bytes(unit));
     }
@@ -61,12 +66,13 @@ absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("--pin: found \"", name, "\", expected auto, spread, prefix or none"));
 }
 
-PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy) {
+PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy, absl::Span<const int> first) {
   Pinner pinner(unit_bytes, budget);
   if (policy == PinPolicy::kNone) return pinner.Take();
-  int64_t total = 0;
-  for (size_t unit = 0; unit < unit_bytes.size(); ++unit) total += pinner.Bytes(unit);
-  if (policy == PinPolicy::kSpread && total > budget) pinner.Spread(total);
+  if (policy == PinPolicy::kAuto) {
+    for (const int unit : first) pinner.Pin(unit);
+  }
+  if (policy != PinPolicy::kPrefix) pinner.Spread();
   pinner.PinWhatFits();
   return pinner.Take();
 }

@@ -5,9 +5,9 @@
 //   if (plan.pinned[unit]) ...
 //
 // Whatever is pinned saves as much reading; where it lies decides whether reading and computing go on together. While pinned units
-// compute, reading can run ahead no further than the ring has room, and then the device idles. So spread, the default, leaves a
-// pinned unit after every few that are read; prefix pins the first ones, as Lever does (Table 6), and is there to compare with
-// (docs/storage.md). Pure functions.
+// compute, reading can run ahead no further than the ring has room, and then the device idles. So spread leaves a pinned unit after
+// every few that are read, and auto does so once the units that reading hides worst are pinned, which its caller knows. prefix pins
+// the first ones, as Lever does (Table 6), and is there to compare with (docs/storage.md). Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace tessera {
 
-enum class PinPolicy { kSpread, kPrefix, kNone };
+enum class PinPolicy { kAuto, kSpread, kPrefix, kNone };
 
-// "auto" (spread), "spread", "prefix" or "none"; else InvalidArgument with these names.
+// "auto", "spread", "prefix" or "none"; else InvalidArgument with these names.
 absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name);
 
 struct PinPlan {
@@ -30,7 +30,7 @@ struct PinPlan {
 };
 
 // The units' bytes, rounded up to whole pages, are at most `budget` together. All are pinned if they fit, whatever the policy but
-// kNone. REQUIRES: no size is negative.
-PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy);
+// kNone. first: units that kAuto pins before it spreads what is left over the others. REQUIRES: no size is negative.
+PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy, absl::Span<const int> first = {});
 
 }  // namespace tessera

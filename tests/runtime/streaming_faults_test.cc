@@ -133,7 +133,7 @@ TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenI
 // A plan, a device and its faults that follow from a seed.
 LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
   const int64_t bytes = LeastWeightBytes(needs) + static_cast<int64_t>(seed % 3) * needs.total_bytes / 4;
-  WeightPlan plan = Must(PlanWeights(needs, bytes, static_cast<PinPolicy>(seed % 3)));
+  WeightPlan plan = Must(PlanWeights(needs, bytes, static_cast<PinPolicy>(seed % 4)));
   LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only), .ring_bytes = plan.ring_bytes,
                                     .verify = VerifyPolicy::kAlways, .io = seed % 2 == 0 ? IoKind::kAuto : IoKind::kBuffered,
                                     .depth = 1 + static_cast<int>(seed % 8)};

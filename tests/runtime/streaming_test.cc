@@ -68,9 +68,9 @@ constexpr Case kCases[] = {
     {0, PinPolicy::kSpread, IoKind::kAuto, VerifyPolicy::kFirst},
     {0, PinPolicy::kNone, IoKind::kBuffered, VerifyPolicy::kAlways, 7},
     {1, PinPolicy::kPrefix, IoKind::kPread, VerifyPolicy::kNever, 512, 1},
-    {1, PinPolicy::kSpread, IoKind::kPread, VerifyPolicy::kAlways},
+    {1, PinPolicy::kAuto, IoKind::kPread, VerifyPolicy::kAlways},
     {4, PinPolicy::kNone, IoKind::kAuto, VerifyPolicy::kNever, 16},
-    {4, PinPolicy::kSpread, IoKind::kAuto, VerifyPolicy::kFirst},
+    {4, PinPolicy::kAuto, IoKind::kAuto, VerifyPolicy::kFirst},
 };
 
 class StreamedRealModel : public testing::TestWithParam<const char*> {};
@@ -136,7 +136,7 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
   const std::vector<std::vector<float>> expected = run(nullptr);
   int ran = 0;
   for (const IoKind io : {IoKind::kIoUring, IoKind::kPread, IoKind::kBuffered}) {
-    for (const PinPolicy pin : {PinPolicy::kSpread, PinPolicy::kPrefix, PinPolicy::kNone}) {
+    for (const PinPolicy pin : {PinPolicy::kAuto, PinPolicy::kPrefix, PinPolicy::kNone}) {
       for (const int64_t more : {int64_t{0}, needs.total_bytes / 2, needs.total_bytes}) {
         for (const int64_t more_ring : {int64_t{0}, int64_t{4096}, needs.total_bytes}) {
           for (const int depth : {1, 8}) {

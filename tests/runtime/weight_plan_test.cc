@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPage = 4096, kMiB = int64_t{1} << 20;
-constexpr PinPolicy kPolicies[] = {PinPolicy::kSpread, PinPolicy::kPrefix, PinPolicy::kNone};
+constexpr PinPolicy kPolicies[] = {PinPolicy::kAuto, PinPolicy::kSpread, PinPolicy::kPrefix, PinPolicy::kNone};
 
 TEST(WeightPlan, HeaderExample) {
   const LoadedModel model(TinyModelBuilder({}));
@@ -23,7 +23,7 @@ TEST(WeightPlan, HeaderExample) {
   int64_t read_in_a_pass = -1;
   const auto run = [&]() -> absl::Status {
     const WeightNeeds needs = WeightNeedsOf(config, layout);
-    ASSIGN_OR_RETURN(const WeightPlan plan, PlanWeights(needs, /*bytes=*/512 << 20, PinPolicy::kSpread));
+    ASSIGN_OR_RETURN(const WeightPlan plan, PlanWeights(needs, /*bytes=*/512 << 20, PinPolicy::kAuto));
     if (plan.streamed_bytes > 0) return absl::InternalError("it is small");
     read_in_a_pass = plan.streamed_bytes;
     return absl::OkStatus();
@@ -68,6 +68,7 @@ WeightNeeds RandomNeeds(SeededRandom& random) {
     needs.blocks.emplace_back();
     for (int units = 1 + static_cast<int>(random.Below(4)); units > 0; --units) needs.blocks.back().push_back(add(false));
   }
+  needs.head = needs.blocks.back();
   return needs;
 }
 
@@ -119,6 +120,19 @@ TEST(WeightPlan, FitsAnyBudgetFromTheLeastOnAndIsRefusedBelow) {
       EXPECT_NE(refused.message().find(absl::StrCat("found ", least - 1, " bytes, expected at least ", least)), std::string::npos) << refused;
       EXPECT_TRUE(PlanWeights(needs, INT64_MAX, policy).ok());
     }
+  }
+}
+
+TEST(WeightPlan, AutoPinsTheHeadBeforeAnythingElse) {
+  for (const bool tied : {false, true}) {
+    const LoadedModel model(TinyModelBuilder({.layers = 8, .tied = tied}));
+    const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
+    ASSERT_FALSE(needs.head.empty());
+    int64_t head_bytes = 0;
+    for (const int unit : needs.head) head_bytes += needs.unit_bytes[unit];
+    const WeightPlan plan = Must(PlanWeights(needs, LeastWeightBytes(needs) + head_bytes, PinPolicy::kAuto));
+    ASSERT_GT(plan.streamed_bytes, 0);
+    for (const int unit : needs.head) EXPECT_TRUE(plan.pins.pinned[unit]) << unit;
   }
 }
 

@@ -40,6 +40,15 @@ TEST(PinPlan, SpreadsPinsEvenlyAndPrefixTakesTheFirst) {
   EXPECT_EQ(Text(PlanPins(twelve, 12 * kPage, PinPolicy::kSpread)), "PPPPPPPPPPPP");
 }
 
+TEST(PinPlan, AutoPinsTheFirstOnesNamedAndSpreadsTheRest) {
+  const std::vector<int64_t> twelve(12, kPage);
+  const std::vector<int> last_two = {10, 11};
+  EXPECT_EQ(Text(PlanPins(twelve, 4 * kPage, PinPolicy::kAuto, last_two)), "..P....P..PP");
+  EXPECT_EQ(Text(PlanPins(twelve, 1 * kPage, PinPolicy::kAuto, last_two)), "..........P.");
+  EXPECT_EQ(Text(PlanPins(twelve, 4 * kPage, PinPolicy::kSpread, last_two)), ".P..P..P..P.");
+  EXPECT_EQ(PlanPins(twelve, 4 * kPage, PinPolicy::kAuto).pinned, PlanPins(twelve, 4 * kPage, PinPolicy::kSpread).pinned);
+}
+
 TEST(PinPlan, KeepsToItsBudgetAndUsesIt) {
   SeededRandom random(4);
   for (int i = 0; i < 300; ++i) {
@@ -49,8 +58,8 @@ TEST(PinPlan, KeepsToItsBudgetAndUsesIt) {
     const auto pages = [](int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
     for (const int64_t bytes : units) total += pages(bytes);
     const int64_t budget = random.Below(total + kPage);
-    for (const PinPolicy policy : {PinPolicy::kSpread, PinPolicy::kPrefix}) {
-      const PinPlan plan = PlanPins(units, budget, policy);
+    for (const PinPolicy policy : {PinPolicy::kAuto, PinPolicy::kSpread, PinPolicy::kPrefix}) {
+      const PinPlan plan = PlanPins(units, budget, policy, {static_cast<int>(units.size()) - 1, 0});
       int64_t pinned = 0;
       for (size_t u = 0; u < units.size(); ++u) {
         if (plan.pinned[u]) pinned += pages(units[u]);
