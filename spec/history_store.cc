@@ -26,7 +26,7 @@ bool IsName(absl::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
 }
 
-// From one a text, so that its end can be dropped.
+// The newest texts, in at most so many tokens. REQUIRES: the last is a separator.
 absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t most) {
   if (tokens.size() <= most) return tokens;
   const auto separator = std::find(tokens.end() - most - 1, tokens.end(), kSeparator);
@@ -76,8 +76,8 @@ void HistoryStore::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenI
   std::vector<TokenId> text;
   if (options_.keep_prompts) text.assign(prompt.begin(), prompt.end());
   text.insert(text.end(), answer.begin(), answer.end());
-  if (text.empty()) return;
-  for (const TokenId token : text) CHECK(token >= 0 && token < vocabulary_.size) << "token " << token;
+  const bool known = std::all_of(text.begin(), text.end(), [&](TokenId token) { return token >= 0 && token < vocabulary_.size; });
+  if (text.empty() || !known) return;
   const int64_t half = MaxTokens(options_.max_bytes) / 2;
   if (static_cast<int64_t>(text.size()) >= half) text.erase(text.begin(), text.end() - (half - 1));
   text.push_back(kSeparator);

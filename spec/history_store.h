@@ -4,7 +4,7 @@
 //   SuffixDrafter drafter({.history = store});           // any number of them, in any threads
 //   store->Add(prompt, answer);                          // once it is finished
 //   RETURN_IF_ERROR(store->Save());
-//   RETURN_IF_ERROR(store->Clear());                     // leaves no token behind, in memory or in the file
+//   RETURN_IF_ERROR(store->Clear());                     // nothing is drafted from, and no file is left
 //
 // Prompts are kept only if asked for. Memory is bounded: when it is full, the oldest half goes. A store is of one vocabulary, which is
 // part of the file's name. What lies there but cannot be read is ignored, with a warning that names file, field, what was found and
@@ -41,7 +41,8 @@ class HistoryStore {
                                                             const Options& options);
 
   const std::string& path() const { return path_; }
-  // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. REQUIRES: tokens of the vocabulary.
+  // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. One with a token outside of the
+  // vocabulary, as models with a padded head may choose, is not kept.
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
   // FailedPrecondition if the file there is not this store's; otherwise what the system says.
   absl::Status Save() const;

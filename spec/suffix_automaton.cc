@@ -4,12 +4,14 @@
 
 namespace tessera {
 
+static_assert(sizeof(SuffixAutomaton::State) == 24, "kMostBytesPerToken");
+
 SuffixAutomaton::SuffixAutomaton(const Options& options) : options_(options), states_(1) {}
 
 void SuffixAutomaton::Clear() {
-  tokens_ = {};
+  tokens_ = std::vector<TokenId>();   // "= {}" would keep the memory, and the tokens in it.
   states_ = std::vector<State>(1);
-  edges_ = {};
+  edges_ = absl::flat_hash_map<uint64_t, Edge>();
   last_ = kRoot;
 }
 

@@ -98,6 +98,8 @@ TEST_F(HistoryStoreTest, HoldsAnswersAndPromptsOnlyIfAsked) {
     store->Add({{1, 2}}, {{3, 4}});
     store->Add(Tokens{5}, Tokens{6});
     store->Add({}, {});
+    store->Add({}, {{1, kHistoryVocabulary.size}});
+    store->Add({}, {{kSeparator, 1}});
   }
   EXPECT_EQ(TokensOf(*answers), (Tokens{3, 4, kSeparator, 6, kSeparator}));
   EXPECT_EQ(TokensOf(*both), (Tokens{1, 2, 3, 4, kSeparator, 5, 6, kSeparator}));

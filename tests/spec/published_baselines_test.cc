@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "tessera/spec/replay.h"
 #include "tessera/spec/suffix_drafter.h"
+#include "tessera/tests/fakes/golden.h"
 
 namespace tessera {
 namespace {
@@ -64,6 +66,25 @@ TEST(PublishedBaselines, LengthByMatchIsOneAndFourForEachTokenThatMatched) {
   EXPECT_EQ(DraftOf(sam, text).size(), 5u);
   text.push_back(11);
   EXPECT_EQ(DraftOf(sam, text).size(), 9u);
+}
+
+// Another engine's answers of two models, and both budgets: rows enough for us, and for the longest draft of theirs.
+TEST(PublishedBaselines, OurDrafterSavesMorePassesOnTheSameTexts) {
+  for (const std::string model : {"smollm2", "gemma3"}) {
+    for (const int nodes : {15, 39}) {
+      const auto tau = [&](Drafter& drafter) {
+        Replayed sum;
+        for (const JsonValue& line : GoldenLines(model + "/generate_f32.jsonl")) {
+          sum += Must(Replay(drafter, GoldenTokens(line, "prompt_tokens"), GoldenTokens(line, "output_tokens"), {.max_nodes = nodes}));
+        }
+        return sum.tau();
+      };
+      SuffixDrafter ours({});
+      PublishedPromptLookup lookup({});
+      PublishedSuffixAutomaton sam({.threshold = 0}), with_threshold({}), by_match({.threshold = 0, .length_by_match = true});
+      for (Drafter* const theirs : std::vector<Drafter*>{&lookup, &sam, &with_threshold, &by_match}) EXPECT_GT(tau(ours), tau(*theirs)) << model << nodes;
+    }
+  }
 }
 
 }  // namespace
