@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostReaders = 4;  // Memory is not cleared and copied faster by more.
+constexpr int kMostReaders = 4;  // Where fewer compute. More would hardly clear and copy memory faster.
 
 absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
   if (reader.layout() != PackedMatrix::kLayout) {
@@ -57,11 +57,15 @@ absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, W
   return layout;
 }
 
-absl::StatusOr<std::unique_ptr<ResidentSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool) const {
+absl::StatusOr<std::unique_ptr<ResidentSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool,
+                                                                       const std::atomic<bool>* cancel) const {
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
-  // Reading is the system's work, which clears pages and copies: threads of their own, however few are to compute.
+  // Reading is the system's work, which clears pages and copies: it gets threads however few are to compute.
   ThreadPool readers(std::max(pool.threads(), std::min(AvailableCpus(), kMostReaders)));
-  return LoadResident(path(), layout, readers, [this](int unit, absl::Span<std::byte> out) { return packed_->ReadUnit(unit, out); });
+  return LoadResident(path(), layout, readers, [&](int unit, absl::Span<std::byte> out) {
+    if (cancel != nullptr && *cancel) return absl::CancelledError("loading: cancelled");
+    return packed_->ReadUnit(unit, out);
+  });
 }
 
 }  // namespace tessera

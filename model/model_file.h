@@ -10,6 +10,7 @@
 // TsrReader and WeightLayout, and name the file, what was found and what expected. Thread-safe after Open.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -34,8 +35,10 @@ class ModelFile {
   // hold.
   absl::StatusOr<WeightLayout> PlanWeights(const ModelConfig& config, WeightEncoding encoding) const;
 
-  // All units, read or packed by all threads of the pool. REQUIRES: PlanWeights gave the layout.
-  absl::StatusOr<std::unique_ptr<ResidentSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool) const;
+  // All units: packed by all threads of the pool, or read by as many of its own, a few at least. True in `cancel` ends reading with
+  // Cancelled at the next unit. REQUIRES: PlanWeights gave the layout.
+  absl::StatusOr<std::unique_ptr<ResidentSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool,
+                                                              const std::atomic<bool>* cancel = nullptr) const;
 
  private:
   ModelFile() = default;

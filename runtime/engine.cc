@@ -81,6 +81,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
   return engine;
 }
 
+// A prompt may have been refused while its model was still being read.
+Engine::~Engine() { unwanted_ = true; }
+
 absl::Status Engine::Prepare(const EngineOptions& options) {
   options_ = options;
   if (options.row_capacity < 0 || options.row_capacity > 65536) {
@@ -161,7 +164,7 @@ absl::Status Engine::LoadWeights() {
 void Engine::BeginReading() {
   if (!options_.loads_weights || options_.memory_budget != 0 || file_->packed() == nullptr) return;
   // Deferred where the system has no thread to give.
-  reading_ = std::async(std::launch::async | std::launch::deferred, [this] { return file_->LoadWeights(layout_, *pool_); });
+  reading_ = std::async(std::launch::async | std::launch::deferred, [this] { return file_->LoadWeights(layout_, *pool_, &unwanted_); });
 }
 
 absl::Status Engine::OpenSource() {

@@ -119,6 +119,7 @@ class Session;
 
 class Engine {
  public:
+  ~Engine();
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options);
 
   // The same in two steps, for what can be known or refused before weights are read. After Open there are file, config, layout,
@@ -189,6 +190,7 @@ class Engine {
   const LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Forward> forward_;
+  std::atomic<bool> unwanted_ = false;  // The weights that are being read.
   // All weights, if reading them has begun. The last member: its destructor waits for the threads that use the others.
   std::future<absl::StatusOr<std::unique_ptr<ResidentSource>>> reading_;
 };

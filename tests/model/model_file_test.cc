@@ -41,6 +41,17 @@ TEST(ModelFile, PackedWeightsAreForTheFastPathOnly) {
             absl::InvalidArgumentError(model.packed() + ": found packed weights, expected a GGUF file for the reference path"));
 }
 
+TEST(ModelFile, ReadingPackedWeightsCanBeCancelled) {
+  const PackedTiny model({});
+  const auto file = Must(ModelFile::Open(model.packed()));
+  const WeightLayout layout = Must(file->PlanWeights(Must(ReadModelConfig(file->gguf())), WeightEncoding::kPacked));
+  ThreadPool pool(1);
+  std::atomic<bool> cancel = false;
+  EXPECT_EQ(Must(file->LoadWeights(layout, pool, &cancel))->units(), layout.units());
+  cancel = true;
+  EXPECT_TRUE(absl::IsCancelled(file->LoadWeights(layout, pool, &cancel).status()));
+}
+
 // A .tsr file whose units are another model's: each kind of difference is named.
 TEST(ModelFile, UnitsThatAreNotThoseOfTheHeaderAreNamed) {
   const PackedTiny model({});
