@@ -144,11 +144,11 @@ KvCache::Options Engine::CacheOptions() const {
 absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {
   absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
       config_, layout_, source, device, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
-  if (absl::IsResourceExhausted(forward.status())) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", forward.status().message()));
-  }
-  return forward;
+  if (forward.ok()) return forward;
+  const absl::string_view message = forward.status().message();
+  if (!absl::IsResourceExhausted(forward.status())) return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", message));
 }
 
 absl::Status Engine::LoadWeights() {

@@ -29,6 +29,14 @@ class Pinner {
     return true;
   }
 
+  // All of them, or none where all do not fit.
+  void PinTogether(absl::Span<const int> units) {
+    int64_t together = 0;
+    for (const int unit : units) together += Bytes(unit);
+    if (together > budget_) return;
+    for (const int unit : units) Pin(unit);
+  }
+
   // What is left when nothing larger fits.
   void PinWhatFits() {
     for (size_t unit = 0; unit < unit_bytes_.size(); ++unit) Pin(unit);
@@ -69,9 +77,7 @@ absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name) {
 PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy, absl::Span<const int> first) {
   Pinner pinner(unit_bytes, budget);
   if (policy == PinPolicy::kNone) return pinner.Take();
-  if (policy == PinPolicy::kAuto) {
-    for (const int unit : first) pinner.Pin(unit);
-  }
+  if (policy == PinPolicy::kAuto) pinner.PinTogether(first);
   if (policy != PinPolicy::kPrefix) pinner.Spread();
   pinner.PinWhatFits();
   return pinner.Take();

@@ -30,7 +30,8 @@ struct PinPlan {
 };
 
 // The units' bytes, rounded up to whole pages, are at most `budget` together. All are pinned if they fit, whatever the policy but
-// kNone. first: units that kAuto pins before it spreads what is left over the others. REQUIRES: no size is negative.
+// kNone. first: different units that kAuto pins, if all of them fit, before it spreads what is left over the others.
+// REQUIRES: no size is negative.
 PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy, absl::Span<const int> first = {});
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ namespace tessera {
 
 class BudgetReport {
  public:
-  // REQUIRES: engine.options().memory_budget > 0. The errors of Engine::PlanBudget, and of reading the file.
+  // REQUIRES: engine.options().memory_budget > 0. The errors of Engine::PlanBudget.
   static absl::StatusOr<BudgetReport> Make(const Engine& engine);
 
   std::string Line() const;            // "memory budget 400 MiB: 3 of 51 units pinned, ...\n"

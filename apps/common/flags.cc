@@ -9,7 +9,7 @@ DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: FP32, slow, a
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Keys and values in f16, or in q8: 8 bits, half the memory.");
 DEFINE_string(memory_budget, "", "SIZE|Most memory to take (MiB, GiB): of a packed model the rest is streamed.");
-DEFINE_string(pin, "auto", "NAME|What of it stays in memory: spread (auto), prefix or none.");
+DEFINE_string(pin, "auto", "NAME|What of it stays in memory: auto, spread, prefix or none.");
 DEFINE_string(io, "auto", "NAME|How it is read: io_uring, pread, buffered; auto: by what works.");
 DEFINE_string(verify, "first", "WHEN?always|Check what is read: first, always, never; inspect: the whole file.");
 DEFINE_string(flash, "", "NAME|Read no faster than this flash: ufs4.0, ... or a profile's file.");

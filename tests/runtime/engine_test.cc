@@ -96,6 +96,14 @@ TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {
   EXPECT_EQ(TinyEngine(wide, {.threads = 2, .row_capacity = 600})->forward().row_capacity(), 600) << "where it is asked for";
 }
 
+TEST(Engine, AModelThatCannotBeComputedIsNamedWithItsFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("wide.gguf");
+  TinyModelBuilder({.width = 16416, .feed_forward = 32, .layers = 1}).WriteTo(path);
+  EXPECT_EQ(Engine::Open({.model_path = path, .threads = 1, .path = ComputePath::kReference}).status().message(),
+            path + ": tensor token_embd.weight: 32 rows of 16416 values: found 2101248 bytes, expected at most 2097152");
+}
+
 TEST(Engine, TheReferencePathKeepsFloats) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .path = ComputePath::kReference}));
   EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kFloat32);

@@ -44,7 +44,9 @@ TEST(PinPlan, AutoPinsTheFirstOnesNamedAndSpreadsTheRest) {
   const std::vector<int64_t> twelve(12, kPage);
   const std::vector<int> last_two = {10, 11};
   EXPECT_EQ(Text(PlanPins(twelve, 4 * kPage, PinPolicy::kAuto, last_two)), "..P....P..PP");
-  EXPECT_EQ(Text(PlanPins(twelve, 1 * kPage, PinPolicy::kAuto, last_two)), "..........P.");
+  EXPECT_EQ(Text(PlanPins(twelve, 2 * kPage, PinPolicy::kAuto, last_two)), "..........PP");
+  EXPECT_EQ(PlanPins(twelve, 1 * kPage, PinPolicy::kAuto, last_two).pinned, PlanPins(twelve, 1 * kPage, PinPolicy::kSpread).pinned)
+      << "not all of them fit";
   EXPECT_EQ(Text(PlanPins(twelve, 4 * kPage, PinPolicy::kSpread, last_two)), ".P..P..P..P.");
   EXPECT_EQ(PlanPins(twelve, 4 * kPage, PinPolicy::kAuto).pinned, PlanPins(twelve, 4 * kPage, PinPolicy::kSpread).pinned);
 }
@@ -59,7 +61,7 @@ TEST(PinPlan, KeepsToItsBudgetAndUsesIt) {
     for (const int64_t bytes : units) total += pages(bytes);
     const int64_t budget = random.Below(total + kPage);
     for (const PinPolicy policy : {PinPolicy::kAuto, PinPolicy::kSpread, PinPolicy::kPrefix}) {
-      const PinPlan plan = PlanPins(units, budget, policy, {static_cast<int>(units.size()) - 1, 0});
+      const PinPlan plan = PlanPins(units, budget, policy, /*first=*/{0});
       int64_t pinned = 0;
       for (size_t u = 0; u < units.size(); ++u) {
         if (plan.pinned[u]) pinned += pages(units[u]);
