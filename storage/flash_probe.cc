@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
@@ -12,6 +14,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/block_reader.h"
 #include "tessera/storage/internal/device_file.h"
+#include "tessera/storage/internal/reading_priority.h"
 
 namespace tessera {
 namespace {
@@ -95,9 +98,7 @@ absl::Status AddSequential(const DeviceFile& file, Walk& walk, int64_t bytes, Co
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options) {
+absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashProbeOptions& options) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(std::max(options.buffer_bytes, kMostInFlight)));
   RETURN_IF_ERROR(buffer.PrepareForDevices());
   ASSIGN_OR_RETURN(OpenedDevice opened,
@@ -128,6 +129,17 @@ absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const Fla
   for (size_t i = 0; i < speeds.size(); ++i) speeds[i].bytes_per_second = costs[i].BytesPerSecond();
   const Cost& best = costs[&measured.profile.Best() - speeds.data()];
   measured.cpu_seconds_per_gib = best.cpu_seconds / best.bytes * static_cast<double>(1 << 30);
+  return measured;
+}
+
+}  // namespace
+
+absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options) {
+  absl::StatusOr<FlashMeasurement> measured;
+  std::thread([&] {
+    RunBeforeOthers();  // As a streamer's thread does.
+    measured = Measure(path, options);
+  }).join();
   return measured;
 }
 

@@ -1,23 +1,19 @@
 // What the reading thread of a LayerStreamer does: pins, then unit after unit into the ring, and the parts that are asked for.
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/clock.h"
 #include "tessera/storage/internal/layer_streamer_impl.h"
+#include "tessera/storage/internal/reading_priority.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kReaderNice = -10;
 constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are those of parts; below, units.
 
 }  // namespace
 
 void LayerStreamer::Impl::Read() {
-  // Threads that compute may fill all cores, and then the device would wait for one. Where this is not allowed, nothing is lost.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
+  RunBeforeOthers();
   BlockReader::Options options = {.block_bytes = kReadBytes,
                                   .check_bytes = kTsrBlockBytes,
                                   .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },

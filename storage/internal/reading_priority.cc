@@ -1,0 +1,15 @@
+#include "tessera/storage/internal/reading_priority.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace tessera {
+
+void RunBeforeOthers() {
+  constexpr int kNice = -10;
+  const sched_param least = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+  if (sched_setscheduler(gettid(), SCHED_FIFO, &least) != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+}
+
+}  // namespace tessera
