@@ -5,8 +5,8 @@
 //   ASSIGN_OR_RETURN(flash, CachedFlash("model.tsr"));                        // measures once per disk and kernel
 //
 // What is read is what a streamer would read: the file itself, from its beginning on and again if it is smaller, into memory on
-// large pages, through the same BlockReader. It goes through so much memory as a ring has: what is read over and over into the same few
-// megabytes stays in the processor's cache, where some disks (virtual ones above all) write faster than a streamer ever sees.
+// large pages, through the same BlockReader, on a thread as a streamer has. All of that memory is read into by turns: what is read over
+// and over into the same few megabytes stays in the processor's cache, where virtual disks write faster than a streamer ever sees.
 // Shapes take turns, so that a disk whose speed changes favors none. The cache is a text file a disk in $TESSERA_CACHE, by default
 // ~/.cache/tessera; one that is damaged, of another kernel or measured otherwise is measured anew. Thread-safe; two at a time measure
 // each other.
@@ -24,7 +24,7 @@ namespace tessera {
 struct FlashProbeOptions {
   IoKind io = IoKind::kAuto;
   int64_t bytes_per_shape = int64_t{256} << 20;  // Read for each size and depth, and for the plain read they are compared with.
-  int64_t buffer_bytes = int64_t{64} << 20;      // Memory that it is read into. At least 32 MiB are taken.
+  int64_t buffer_bytes = int64_t{32} << 20;      // Memory that it is read into. At least 32 MiB are taken: a deepest shape's.
 };
 
 struct FlashMeasurement {
