@@ -202,6 +202,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  Engine& engine() const { return engine_; }
   // Tokens of the sequence so far.
   int length() const { return static_cast<int>(tokens_.size()); }
   absl::Span<const TokenId> tokens() const { return tokens_; }
@@ -215,6 +216,8 @@ class Session {
   static constexpr int kLogitRows = 32;  // Rows of logits it holds at a time: 32 MiB at a vocabulary of 262,144.
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
+  // The same, giving the logits after some tokens only. REQUIRES: `indices` ascend, and are of `tokens`.
+  absl::Status AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
 
   // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until
   // Keep. InvalidArgument if a token is outside the vocabulary (which, found, expected) or there are more nodes than a pass has rows,
@@ -252,7 +255,7 @@ class Session {
   // Gives the cache what it lacks of the sequence.
   absl::Status Restore();
   absl::Status AppendParts(absl::Span<const TokenId> tokens);
-  absl::Status AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
+  absl::Status AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
   // Drops the tokens from `length` on, and what the cache has of them.
   void Shorten(int length);
   // Returns `status`; if it is an error, the sequence is cut to `length` first. The logits of what is left are still there.

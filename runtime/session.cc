@@ -86,34 +86,45 @@ absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
+  std::vector<int> all(tokens.size());
+  std::iota(all.begin(), all.end(), 0);
+  return AppendSome(tokens, all, on_logits);
+}
+
+absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   if (tokens.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(CheckTokens(tokens));
   RETURN_IF_ERROR(Restore());
   const int before = length();
-  return OrUndo(before, AppendEachPart(tokens, on_logits));
+  return OrUndo(before, AppendSomePart(tokens, indices, on_logits));
 }
 
-absl::Status Session::AppendEachPart(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
+// The last token's logits are computed with the others', asked for or not.
+absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   constexpr size_t kAtOnce = kLogitRows;
-  const size_t vocabulary = engine_.config().vocabulary;
-  std::vector<float> some(std::min(kAtOnce, tokens.size()) * vocabulary);
-  size_t last = 0;
-  const size_t capacity = engine_.forward().row_capacity();
+  const size_t vocabulary = engine_.config().vocabulary, capacity = engine_.forward().row_capacity();
+  const int last = static_cast<int>(tokens.size()) - 1;
+  std::vector<float> some(std::min(kAtOnce, indices.size() + 1) * vocabulary);
+  std::vector<int> rows;                     // Of the pass, that get logits.
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
+    const int end = static_cast<int>(begin + part.size());
     RETURN_IF_ERROR(Pass(part));
-    for (size_t row = 0; row < part.size(); row += kAtOnce) {
-      std::vector<int> chosen(std::min(kAtOnce, part.size() - row));
-      std::iota(chosen.begin(), chosen.end(), static_cast<int>(row));
+    rows.clear();
+    size_t asked = 0;
+    for (; asked < indices.size() && indices[asked] < end; ++asked) rows.push_back(indices[asked] - static_cast<int>(begin));
+    indices.remove_prefix(asked);
+    if (end > last && (rows.empty() || rows.back() != last - static_cast<int>(begin))) rows.push_back(last - static_cast<int>(begin));
+    for (size_t first = 0; first < rows.size(); first += kAtOnce) {
+      const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, kAtOnce);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));
       RETURN_IF_ERROR(engine_.forward().Logits(chosen, view));
-      for (size_t i = 0; i < chosen.size(); ++i) {
+      for (size_t i = 0; i < chosen.size() && first + i < asked; ++i) {
         RETURN_IF_ERROR(on_logits(static_cast<int>(begin) + chosen[i], {view.row(i), vocabulary}));
       }
-      last = chosen.size() - 1;
+      if (first + chosen.size() == rows.size() && end > last) std::copy_n(view.row(chosen.size() - 1), vocabulary, logits_buffer_.data());
     }
   }
-  std::copy_n(some.data() + last * vocabulary, vocabulary, logits_buffer_.data());
   has_logits_ = true;
   return absl::OkStatus();
 }

@@ -49,6 +49,19 @@ Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Opt
 void Speculator::Begin(absl::Span<const TokenId> text) {
   composite_.Begin(text);
   root_ = text.back();
+  const std::vector<TopTokens> top = std::exchange(prompt_top_, {});
+  prompt_ = {.tokens = static_cast<int>(top.size())};
+  for (const TopTokens& some : top) prompt_.learnt += some.empty() ? 0 : 1;
+  if (prompt_.learnt > 0 && prompt_first_ + top.size() <= text.size()) composite_.LearnPrompt(prompt_first_, top);
+}
+
+// Prompts come in parts: a part that goes on after those before joins them, any other stands in their place.
+void Speculator::LearnPrompt(int first, std::vector<TopTokens> top) {
+  if (first != prompt_first_ + static_cast<int>(prompt_top_.size())) {
+    prompt_top_.clear();
+    prompt_first_ = first;
+  }
+  prompt_top_.insert(prompt_top_.end(), top.begin(), top.end());
 }
 
 bool Speculator::AnyActive() const {

@@ -92,7 +92,13 @@ class Speculator {
 
   DrafterNeeds needs() const { return composite_.needs(); }
   void Begin(absl::Span<const TokenId> text);
-  void LearnPrompt(int first, absl::Span<const TopTokens> top) { composite_.LearnPrompt(first, top); }
+
+  // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The
+  // drafter gets it once the text begins.
+  void LearnPrompt(int first, std::vector<TopTokens> top);
+  // Of the text that began last: tokens that were read for it, and after how many of these the model's opinion was known.
+  struct Prompt { int tokens = 0, learnt = 0; };
+  const Prompt& prompt() const { return prompt_; }
 
   // A tree below the last token of the text, in Pick's order.
   TokenTree Propose(const TreeRoom& room);
@@ -101,7 +107,7 @@ class Speculator {
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
 
   SpeculationReport report() const;
-  int64_t bytes() const { return composite_.bytes(); }
+  int64_t bytes() const { return composite_.bytes() + static_cast<int64_t>(prompt_top_.capacity() * sizeof(TopTokens)); }
 
  private:
   bool AnyActive() const;
@@ -121,6 +127,9 @@ class Speculator {
   LogitsPlan plan_;
   SpeculationReport report_;       // But for sources.
   TokenId root_ = 0;
+  int prompt_first_ = 0;                 // Until the text begins: what is to be learnt,
+  std::vector<TopTokens> prompt_top_;    // from the token numbered prompt_first_ on.
+  Prompt prompt_;
 };
 
 }  // namespace tessera

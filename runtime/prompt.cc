@@ -1,0 +1,51 @@
+#include "tessera/runtime/prompt.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/spec/top_tokens.h"
+
+namespace tessera {
+
+int RowsToLearn(const ModelConfig& config, int count) {
+  const double attention = 2.0 * config.head_size * (config.heads + config.kv_heads), feed_forward = 3.0 * config.feed_forward;
+  const double layers = static_cast<double>(config.layers.size()) * (attention + feed_forward);
+  return static_cast<int>(kLearningShare * count * layers / config.vocabulary);  // Each times the width.
+}
+
+std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count) {
+  absl::flat_hash_set<std::pair<TokenId, TokenId>> later;
+  std::vector<int> places;
+  for (int place = static_cast<int>(tokens.size()) - 1; place >= begin && static_cast<int>(places.size()) < count; --place) {
+    const TokenId before = place > 0 ? tokens[place - 1] : 0;
+    if (later.emplace(before, tokens[place]).second) places.push_back(place);
+  }
+  std::reverse(places.begin(), places.end());
+  return places;
+}
+
+absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens) {
+  const int wanted = speculator == nullptr ? 0 : speculator->needs().top_of_prompt;
+  if (wanted == 0) return session.Append(tokens);
+  Engine& engine = session.engine();
+  const int size = static_cast<int>(tokens.size()), capacity = engine.forward().row_capacity();
+  int begin = 0, count = RowsToLearn(engine.config(), size);
+  if (engine.streamer() != nullptr) {
+    begin = std::max(0, size - 1) / capacity * capacity;
+    count = std::min(count, Session::kLogitRows - 1);
+  }
+  const int first = session.length();
+  std::vector<TopTokens> top(tokens.size());
+  const auto learn = [&](int index, absl::Span<const float> logits) {
+    top[index] = TopTokensOf(logits, wanted);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(session.AppendSome(tokens, PlacesToLearn(tokens, begin, count), learn));
+  speculator->LearnPrompt(first, std::move(top));
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

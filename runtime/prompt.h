@@ -1,0 +1,35 @@
+// Reads a prompt into a session, and lets a speculator learn from it what the model says on the way.
+//
+//   Speculator speculator(std::make_unique<CalibratedTree>(), {});
+//   RETURN_IF_ERROR(AppendPrompt(*session, &speculator, prompt));
+//   speculator.prompt();                                               // learnt from 97 of 512 tokens
+//   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, {.speculator = &speculator}));
+//
+// Logits after every token of a prompt would cost a fourth of its time in a small model, whose head is large. So they are computed for as
+// many tokens as kLearningShare of the time allows, by the multiplications they need, the same on every machine: the last ones, but those whose two last
+// tokens come again later, where the later place tells more. A streamed model's head is not read for it: only rows of the last pass
+// learn, and only so many as are multiplied together with the prompt's last row, which needs the head anyway.
+// Threads: as Session.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "tessera/model/config.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/spec/speculator.h"
+
+namespace tessera {
+
+// Of the time a prompt takes. The rest to the 5 % that nobody may notice is for what the multiplications do not show.
+constexpr double kLearningShare = 0.04;
+
+// Appends tokens as Session::Append does: the same logits, the same errors, after which nothing is learnt. A null speculator learns nothing.
+absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens);
+
+// Of `count` tokens, after how many logits may be computed within the share.
+int RowsToLearn(const ModelConfig& config, int count);
+
+// The places in `tokens` to learn from, ascending: at most `count`, none before `begin`.
+std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count);
+
+}  // namespace tessera

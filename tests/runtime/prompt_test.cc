@@ -1,0 +1,150 @@
+#include "tessera/runtime/prompt.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/spec/calibrated_tree.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+// Notes what it is given to learn.
+class Learner : public Drafter {
+ public:
+  struct Learnt {
+    std::vector<TokenId> text;
+    int first = -1;
+    std::vector<TopTokens> top;
+  };
+  explicit Learner(Learnt* learnt) : learnt_(learnt) {}
+  absl::string_view name() const override { return "learner"; }
+  DrafterNeeds needs() const override { return {.top_of_prompt = 4}; }
+  void Begin(absl::Span<const TokenId> text) override { *learnt_ = {.text = {text.begin(), text.end()}}; }
+  void LearnPrompt(int first, absl::Span<const TopTokens> top) override {
+    learnt_->first = first;
+    learnt_->top.assign(top.begin(), top.end());
+  }
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override { return absl::OkStatus(); }
+  void Commit(const TokenTree& tree, const Verdict& verdict) override {}
+  int64_t bytes() const override { return 0; }
+
+ private:
+  Learnt* const learnt_;
+};
+
+const Sampler& Greedy() {
+  static const Sampler& sampler = *new Sampler(Must(Sampler::Create({.temperature = 0})));
+  return sampler;
+}
+
+TEST(Prompt, HeaderExample) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .context = 2048});
+  const auto session = Must(engine->NewSession());
+  const std::vector<TokenId> prompt = RandomTokens(400, 3);
+  Speculator speculator(std::make_unique<CalibratedTree>(), {});
+  Generation result;
+  const auto run = [&]() -> absl::Status {
+    RETURN_IF_ERROR(AppendPrompt(*session, &speculator, prompt));
+    ASSIGN_OR_RETURN(result, Generate(*engine, *session, Greedy(), {.max_tokens = 30, .ignore_end = true, .speculator = &speculator}));
+    return absl::OkStatus();
+  };
+  Must(run());
+  EXPECT_EQ(speculator.prompt().tokens, 400);
+  EXPECT_GT(speculator.prompt().learnt, 0);
+  const auto plain = Must(engine->NewSession());
+  Must(plain->Append(prompt));
+  EXPECT_EQ(result.tokens, Must(Generate(*engine, *plain, Greedy(), {.max_tokens = 30, .ignore_end = true})).tokens);
+}
+
+class AppendingAPrompt : public ::testing::Test {
+ protected:
+  const std::unique_ptr<Engine> engine_ = TinyEngine({.seed = 9}, {.threads = 2, .context = 2048, .row_capacity = 48});
+  Learner::Learnt learnt_;
+  Speculator speculator_{std::make_unique<Learner>(&learnt_), {}};
+};
+
+TEST_F(AppendingAPrompt, ChangesNoBit) {
+  for (const int size : {1, 47, 48, 49, 200}) {
+    const std::vector<TokenId> tokens = RandomTokens(size, size);
+    const auto plain = Must(engine_->NewSession()), learning = Must(engine_->NewSession());
+    Must(plain->Append(tokens));
+    Must(AppendPrompt(*learning, &speculator_, tokens));
+    EXPECT_EQ(plain->tokens(), learning->tokens());
+    EXPECT_TRUE(std::equal(plain->logits().begin(), plain->logits().end(), learning->logits().begin(), learning->logits().end())) << size;
+  }
+}
+
+TEST_F(AppendingAPrompt, GivesWhatTheModelSaysAfterThePlacesItChose) {
+  const std::vector<TokenId> first = RandomTokens(120, 1), second = RandomTokens(150, 2);
+  std::vector<TokenId> text = first;
+  text.insert(text.end(), second.begin(), second.end());
+  const auto session = Must(engine_->NewSession()), plain = Must(engine_->NewSession());
+  Must(AppendPrompt(*session, &speculator_, first));
+  Must(AppendPrompt(*session, &speculator_, second));
+  std::vector<TopTokens> expected(text.size());
+  Must(plain->AppendEach(text, [&](int index, absl::Span<const float> logits) {
+    expected[index] = TopTokensOf(logits, 4);
+    return absl::OkStatus();
+  }));
+  text.push_back(7);
+  speculator_.Begin(text);
+  EXPECT_EQ(learnt_.first, 0);
+  ASSERT_EQ(learnt_.top.size(), 270u);
+  int known = 0;
+  for (size_t place = 0; place < learnt_.top.size(); ++place) {
+    if (learnt_.top[place].empty()) continue;
+    ++known;
+    ASSERT_EQ(learnt_.top[place].size(), 4u);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(learnt_.top[place][i].token, expected[place][i].token);
+      EXPECT_EQ(learnt_.top[place][i].probability, expected[place][i].probability);
+    }
+  }
+  EXPECT_EQ(known, RowsToLearn(engine_->config(), 120) + RowsToLearn(engine_->config(), 150));
+  EXPECT_EQ(speculator_.prompt().learnt, known);
+  EXPECT_EQ(speculator_.prompt().tokens, 270);
+}
+
+TEST_F(AppendingAPrompt, LearnsNothingFromAPromptThatFails) {
+  const auto session = Must(engine_->NewSession());
+  std::vector<TokenId> tokens = RandomTokens(100, 1);
+  tokens[90] = engine_->config().vocabulary;
+  EXPECT_EQ(AppendPrompt(*session, &speculator_, tokens).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->length(), 0);
+  speculator_.Begin(RandomTokens(200, 1));
+  EXPECT_EQ(learnt_.first, -1);
+}
+
+TEST_F(AppendingAPrompt, WithoutASpeculatorIsAppend) {
+  const auto session = Must(engine_->NewSession());
+  Must(AppendPrompt(*session, nullptr, RandomTokens(10, 1)));
+  EXPECT_EQ(session->length(), 10);
+  Must(AppendPrompt(*session, &speculator_, {}));
+  EXPECT_EQ(session->length(), 10);
+  EXPECT_FALSE(session->logits().empty());
+}
+
+TEST(RowsToLearn, TakeTheShareOfMultiplications) {
+  ModelConfig config = {.width = 10, .feed_forward = 20, .heads = 2, .kv_heads = 1, .head_size = 5, .vocabulary = 90};
+  config.layers.resize(3);   // 90 * 10 multiplications each, the head as many as one.
+  EXPECT_EQ(RowsToLearn(config, 100), 12);
+  EXPECT_EQ(RowsToLearn(config, 0), 0);
+  config.vocabulary = 900;
+  EXPECT_EQ(RowsToLearn(config, 100), 1);
+}
+
+TEST(PlacesToLearn, AreTheLastOfEachPairOfTokens) {
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4}}, 0, 9), (std::vector<int>{0, 2, 3, 4, 5}));
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4}}, 0, 2), (std::vector<int>{4, 5}));
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4}}, 3, 9), (std::vector<int>{3, 4, 5}));
+  EXPECT_TRUE(PlacesToLearn({}, 0, 9).empty());
+}
+
+}  // namespace
+}  // namespace tessera
