@@ -9,6 +9,8 @@
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/spec/calibrated_tree.h"
 #include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -128,6 +130,31 @@ TEST_F(AppendingAPrompt, WithoutASpeculatorIsAppend) {
   Must(AppendPrompt(*session, &speculator_, {}));
   EXPECT_EQ(session->length(), 10);
   EXPECT_FALSE(session->logits().empty());
+}
+
+TEST(AStreamedPrompt, LearnsWithoutReadingMoreOfItsFile) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows from engine to engine, and no budget fits the next";
+  const std::string gguf = RealModelPath("smollm2");
+  if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
+  const PackedModel packed(gguf);
+  EngineOptions options = {.model_path = packed.path(), .threads = 2, .context = 512, .row_capacity = 40, .logit_rows = 1 + Session::kLogitRows};
+  options.memory_budget = Must(Must(Engine::Open(options))->PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
+  options.pin = PinPolicy::kNone;
+  const auto engine = Must(Engine::Load(options));
+  const auto bytes_of = [&](Speculator* speculator) {
+    const int64_t before = engine->streamer()->stats().bytes_read;
+    const auto session = Must(engine->NewSession());
+    for (int prompt = 0; prompt < 4; ++prompt) Must(AppendPrompt(*session, speculator, RandomTokens(60, prompt)));
+    return engine->streamer()->stats().bytes_read - before;
+  };
+  Learner::Learnt learnt;
+  Speculator speculator(std::make_unique<Learner>(&learnt), {});
+  const int64_t plain = bytes_of(nullptr), learning = bytes_of(&speculator);
+  EXPECT_LE(learning, plain + engine->streamer()->stats().ring_bytes);  // What is read ahead differs.
+  EXPECT_GT(plain, 7 * engine->streamer()->stats().streamed_bytes);
+  speculator.Begin(RandomTokens(241, 9));
+  EXPECT_EQ(speculator.prompt().tokens, 240);
+  EXPECT_EQ(speculator.prompt().learnt, 4 * RowsToLearn(engine->config(), 60));
 }
 
 TEST(RowsToLearn, TakeTheShareOfMultiplications) {
