@@ -1,12 +1,12 @@
 #include "tessera/spec/cost_profile.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
-#include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -23,6 +23,20 @@ constexpr int kVersion = 1;
 
 bool IsTime(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }  // NaN is none.
 
+// Straight between what was measured; beyond it the mean slope goes on.
+template <typename Means>
+double Between(const Means& means, int rows) {
+  const auto above = means.lower_bound(rows);
+  if (above == means.begin()) return above->second.seconds;
+  const auto& [rows_below, below] = *std::prev(above);
+  if (above != means.end()) {
+    return below.seconds + (above->second.seconds - below.seconds) * (rows - rows_below) / (above->first - rows_below);
+  }
+  const auto& [first_rows, first] = *means.begin();
+  const double slope = rows_below > first_rows ? (below.seconds - first.seconds) / (rows_below - first_rows) : kUnknownRow * first.seconds;
+  return below.seconds + std::max(slope, 0.0) * (rows - rows_below);
+}
+
 int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
 
 }  // namespace
@@ -30,46 +44,52 @@ int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
 void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
   if (count >= kKnown) value = std::clamp(value, seconds / outlier, seconds * outlier);
   count = std::min(count + 1, 1 << 20);
+  if (count <= kKnown) {
+    seconds = count == 1 ? value : std::min(seconds, value);
+    return;
+  }
   seconds += std::max(new_weight, 1.0 / count) * (value - seconds);
 }
 
-// Straight between what was measured; beyond it the mean slope goes on. A larger count that measured less is noise: it costs as much.
-double CostProfile::At(const Curve& curve, int rows) {
-  if (curve.empty()) return 0;
-  double most_before = 0;
-  int rows_before = 0;
-  for (const auto& [measured_rows, mean] : curve) {
-    const double here = std::max(most_before, mean.seconds);
-    if (measured_rows >= rows) {
-      if (rows_before == 0) return here;
-      return most_before + (here - most_before) * (rows - rows_before) / (measured_rows - rows_before);
-    }
-    most_before = here;
-    rows_before = measured_rows;
+void CostProfile::Curve::Add(int rows, double seconds) {
+  means_[rows].Add(seconds, kNewWeight, kOutlier);
+  Draw();
+}
+
+bool CostProfile::Curve::Knows(int rows) const {
+  const auto place = means_.find(rows);
+  return place != means_.end() && place->second.count >= kKnown;
+}
+
+// What was measured often is known; what was not may be one unlucky time, which must not keep anyone from measuring again, so it
+// counts only where it is less than the known ones say.
+void CostProfile::Curve::Draw() {
+  std::map<int, Mean> known;
+  for (const auto& entry : means_) {
+    if (entry.second.count >= kKnown || entry.first == means_.begin()->first) known.insert(entry);
   }
-  const auto& [first_rows, first] = *curve.begin();
-  const double slope = rows_before > first_rows ? (most_before - first.seconds) / (rows_before - first_rows) : kUnknownRow * first.seconds;
-  return most_before + slope * (rows - rows_before);
+  for (int rows = 1; rows <= kMostRows; ++rows) at_[rows] = std::min(Between(means_, rows), Between(known, rows));
+  for (int rows = kMostRows; rows > 1; --rows) at_[rows - 1] = std::min(at_[rows - 1], at_[rows]);  // Fewer rows cost no more.
 }
 
 void CostProfile::AddPass(const Shape& shape, double seconds) {
   if (frozen_ || !IsTime(seconds)) return;
   const int rows = Clamped(shape.rows), more_leaves = std::max(shape.leaves - 1, 0);
-  Mean& mean = pass_[rows];
-  if (mean.count >= kKnown) {
+  const bool known = pass_.Knows(rows);
+  if (known) {
     const double ratio = seconds / (PassSeconds(shape) / level_);
     level_ += kLevelWeight * (std::clamp(ratio, level_ / kOutlier, level_ * kOutlier) - level_);
   }
   const double at_level = seconds / level_;
-  if (more_leaves > 0 && mean.count >= kKnown) {
-    leaf_.Add(std::max(0.0, (at_level - At(pass_, rows)) / more_leaves), kNewWeight, std::numeric_limits<double>::infinity());
+  if (more_leaves > 0 && known) {
+    leaf_.Add(std::max(0.0, (at_level - pass_.At(rows)) / more_leaves), kNewWeight, std::numeric_limits<double>::infinity());
   } else {
-    mean.Add(std::max(at_level - more_leaves * leaf_.seconds, at_level / 2), kNewWeight, kOutlier);
+    pass_.Add(rows, std::max(at_level - more_leaves * leaf_.seconds, at_level / 2));
   }
 }
 
 void CostProfile::AddHead(int rows, double seconds) {
-  if (!frozen_ && IsTime(seconds)) head_[Clamped(rows)].Add(seconds / level_, kNewWeight, kOutlier);
+  if (!frozen_ && IsTime(seconds)) head_.Add(Clamped(rows), seconds / level_);
 }
 
 void CostProfile::AddDraft(absl::string_view drafter, double seconds) {
@@ -84,10 +104,10 @@ void CostProfile::AddTop(int rows, double seconds) {
 }
 
 double CostProfile::PassSeconds(const Shape& shape) const {
-  return level_ * (At(pass_, Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * leaf_.seconds);
+  return level_ * (pass_.At(Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * leaf_.seconds);
 }
 
-double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * At(head_, Clamped(rows)); }
+double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
 
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
   const auto place = drafts_.find(drafter);
@@ -98,7 +118,7 @@ std::string CostProfile::ToJson() const {
   JsonWriter json(/*indent=*/1);
   const auto write = [&json](absl::string_view name, const Curve& curve, double level) {
     json.Key(name).BeginArray();
-    for (const auto& [rows, mean] : curve) json.BeginObject().Key("rows").Int(rows).Key("seconds").Double(mean.seconds * level, 6).EndObject();
+    for (const auto& [rows, mean] : curve.means()) json.BeginObject().Key("rows").Int(rows).Key("seconds").Double(mean.seconds * level, 6).EndObject();
     json.EndArray();
   };
   json.BeginObject().Key("version").Int(kVersion);
@@ -123,21 +143,25 @@ absl::StatusOr<double> TimeOf(const JsonValue& value, absl::string_view key, boo
 
 }  // namespace
 
+absl::Status CostProfile::Curve::Read(const JsonValue& file, absl::string_view name) {
+  ASSIGN_OR_RETURN(const JsonValue entries, file.Array(name));
+  for (int64_t i = 0; i < entries.size(); ++i) {
+    ASSIGN_OR_RETURN(const int64_t rows, entries[i].Int("rows", 1, kMostRows));
+    ASSIGN_OR_RETURN(const double seconds, TimeOf(entries[i], "seconds", /*may_be_zero=*/false));
+    if (means_.emplace(static_cast<int>(rows), Mean{seconds, kKnown}).second) continue;
+    return entries[i].Error(absl::StrCat("a second entry for ", rows, " rows"), "one");
+  }
+  if (!contains(1)) return entries.Error("no entry for 1 row", "one");
+  Draw();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CostProfile> CostProfile::Parse(absl::string_view text, absl::string_view source) {
   ASSIGN_OR_RETURN(const JsonValue file, JsonValue::Parse(text, source, {.max_bytes = kMostFileBytes, .max_values = 1 << 14}));
   RETURN_IF_ERROR(file.Int("version", kVersion, kVersion).status());
   CostProfile costs;
-  const auto read = [&file](absl::string_view name, Curve& curve) -> absl::Status {
-    ASSIGN_OR_RETURN(const JsonValue entries, file.Array(name));
-    for (int64_t i = 0; i < entries.size(); ++i) {
-      ASSIGN_OR_RETURN(const int64_t rows, entries[i].Int("rows", 1, kMostRows));
-      ASSIGN_OR_RETURN(const double seconds, TimeOf(entries[i], "seconds", /*may_be_zero=*/false));
-      if (!curve.emplace(rows, Mean{seconds, kKnown}).second) return entries[i].Error(absl::StrCat("a second entry for ", rows, " rows"), "one");
-    }
-    return curve.contains(1) ? absl::OkStatus() : entries.Error("none for 1 row", "one");
-  };
-  RETURN_IF_ERROR(read("pass", costs.pass_));
-  RETURN_IF_ERROR(read("head", costs.head_));
+  RETURN_IF_ERROR(costs.pass_.Read(file, "pass"));
+  RETURN_IF_ERROR(costs.head_.Read(file, "head"));
   ASSIGN_OR_RETURN(costs.leaf_.seconds, TimeOf(file, "leaf_seconds", /*may_be_zero=*/true));
   ASSIGN_OR_RETURN(costs.top_.seconds, TimeOf(file, "top_seconds", /*may_be_zero=*/true));
   ASSIGN_OR_RETURN(const JsonValue drafters, file.Array("drafters"));

@@ -8,23 +8,25 @@
 //   RETURN_IF_ERROR(costs.Save("costs.json"));
 //   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
 //
-// Times of one shape are averaged, outliers cut. What makes all shapes slower or faster for a while (another program, heat) is one
+// Times of one shape are averaged, outliers cut; of the first few the least counts, since noise only adds. What makes all shapes slower or faster for a while (another program, heat) is one
 // factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
 // pass, so it is part of the table. Each leaf beyond the first takes the same time more. Thread-compatible.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/json.h"
 
 namespace tessera {
 
 class CostProfile {
  public:
-  static constexpr int kMostRows = 512;   // More count as so many.
+  static constexpr int kMostRows = 64;   // More count as so many.
 
   struct Shape {
     int rows = 1;     // The root included.
@@ -61,10 +63,24 @@ class CostProfile {
     int count = 0;
     void Add(double value, double new_weight, double outlier);
   };
-  using Curve = std::map<int, Mean>;   // By rows.
-  static double At(const Curve& curve, int rows);
+  // Seconds by rows, at level 1.
+  class Curve {
+   public:
+    void Add(int rows, double seconds);
+    // At row counts that were measured, only if they were often enough to know the level by them.
+    bool Knows(int rows) const;
+    bool contains(int rows) const { return means_.contains(rows); }
+    double At(int rows) const { return at_[rows]; }   // 0 while nothing was measured.
+    const std::map<int, Mean>& means() const { return means_; }
+    absl::Status Read(const JsonValue& file, absl::string_view name);
 
-  Curve pass_, head_;           // At level 1.
+   private:
+    void Draw();
+    std::map<int, Mean> means_;
+    std::array<double, kMostRows + 1> at_ = {};   // [rows], drawn through the means.
+  };
+
+  Curve pass_, head_;
   Mean leaf_;                   // Of each beyond the first.
   Mean top_;                    // Of each row.
   std::map<std::string, Mean, std::less<>> drafts_;

@@ -1,0 +1,46 @@
+#include "tessera/runtime/measure_costs.h"
+
+#include <algorithm>
+
+#include "glog/logging.h"
+#include "tessera/base/clock.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/tree_logits.h"
+
+namespace tessera {
+namespace {
+
+double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
+
+absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProfile& costs) {
+  TokenTree tree(0);
+  for (int node = 1; node < rows; ++node) tree.Add(node - 1, 0, 1);
+  const double begin = Seconds();
+  RETURN_IF_ERROR(session.PassTree(tree));
+  const double seconds = Seconds() - begin;
+  logits.Begin(rows, {.first_rows = rows == 4 ? 4 : 1});
+  const absl::Status status = logits.Of(TokenTree::kRoot).status();
+  session.Keep({}, {});
+  RETURN_IF_ERROR(status);
+  costs.AddPass({.rows = rows}, seconds);
+  costs.AddHead(logits.time().first_rows, logits.time().first_seconds);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MeasureCosts(const Engine& engine, Session& session, const MeasureOptions& options, CostProfile& costs) {
+  CHECK_EQ(session.length(), 0);
+  if (engine.streamer() != nullptr || costs.frozen()) return absl::OkStatus();
+  TreeLogits logits(session, engine.config().vocabulary);
+  CostProfile warm_up;   // The first pass finds caches cold and threads asleep.
+  RETURN_IF_ERROR(MeasureOne(session, 1, logits, warm_up));
+  const double begin = Seconds();
+  for (const int rows : {1, 4, 8, 2, 1, 4, 2, 8, 1, 4, 2, 16, 8, 6, 3, 12}) {
+    if (Seconds() - begin > options.seconds) break;
+    if (rows <= std::min(options.most_rows, session.TreeRoom())) RETURN_IF_ERROR(MeasureOne(session, rows, logits, costs));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera
