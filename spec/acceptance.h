@@ -2,7 +2,7 @@
 //
 //   Acceptance acceptance;
 //   acceptance.Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);     // the text went elsewhere
-//   acceptance.Probability({.estimate = 0.9f, .depth = 1});                 // 0.6: less than 0.9 already
+//   acceptance.Probability({.estimate = 0.9f, .depth = 1});                 // 0.53: less than 0.9 already
 //
 // Counts are kept for classes of estimates and, within them, of depths; a class with few counts leans on the wider one, and that
 // on the estimate itself. Old counts fade, since texts change. Depends on what was added alone, never on time. Thread-compatible.

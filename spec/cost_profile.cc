@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +12,10 @@ namespace tessera {
 namespace {
 
 constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // Of a time that is added to many. A drafter may become slow at once.
+constexpr double kLevelWeight = 0.02;                         // The level is for what lasts.
+constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.
 constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if it were at it,
 constexpr int kKnown = 3;                                     // once there are so many; so many tell the level, too.
-constexpr double kLevelWeight = 0.2;
 constexpr double kUnknownRow = 0.15;      // Of the first row, where only one row count was measured: little, so that more are tried.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr double kMostSeconds = 1e4;
@@ -42,13 +42,13 @@ int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
 }  // namespace
 
 void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
-  if (count >= kKnown) value = std::clamp(value, seconds / outlier, seconds * outlier);
-  count = std::min(count + 1, 1 << 20);
-  if (count <= kKnown) {
+  if (++count <= kKnown) {
     seconds = count == 1 ? value : std::min(seconds, value);
     return;
   }
-  seconds += std::max(new_weight, 1.0 / count) * (value - seconds);
+  count = kKnown + 1;
+  value = std::clamp(value, seconds / outlier, seconds * outlier);
+  seconds += (value < seconds ? std::min(1.0, kLessWeighs * new_weight) : new_weight) * (value - seconds);
 }
 
 void CostProfile::Curve::Add(int rows, double seconds) {
@@ -69,6 +69,9 @@ void CostProfile::Curve::Draw() {
     if (entry.second.count >= kKnown || entry.first == means_.begin()->first) known.insert(entry);
   }
   for (int rows = 1; rows <= kMostRows; ++rows) at_[rows] = std::min(Between(means_, rows), Between(known, rows));
+  if (contains(1)) {  // So many rows could be as many passes.
+    for (int rows = 2; rows <= kMostRows; ++rows) at_[rows] = std::min(at_[rows], rows * at_[1]);
+  }
   for (int rows = kMostRows; rows > 1; --rows) at_[rows - 1] = std::min(at_[rows - 1], at_[rows]);  // Fewer rows cost no more.
 }
 
@@ -77,14 +80,15 @@ void CostProfile::AddPass(const Shape& shape, double seconds) {
   const int rows = Clamped(shape.rows), more_leaves = std::max(shape.leaves - 1, 0);
   const bool known = pass_.Knows(rows);
   if (known) {
-    const double ratio = seconds / (PassSeconds(shape) / level_);
-    level_ += kLevelWeight * (std::clamp(ratio, level_ / kOutlier, level_ * kOutlier) - level_);
+    const double ratio = std::clamp(seconds / PassSeconds(shape), 1 / kOutlier, kOutlier);
+    level_ *= 1 + (ratio < 1 ? kLessWeighs : 1) * kLevelWeight * (ratio - 1);
   }
   const double at_level = seconds / level_;
   if (more_leaves > 0 && known) {
-    leaf_.Add(std::max(0.0, (at_level - pass_.At(rows)) / more_leaves), kNewWeight, std::numeric_limits<double>::infinity());
+    const double one = pass_.At(1);
+    leaf_ += kNewWeight * (std::clamp((at_level - pass_.At(rows)) / more_leaves, -one, one) - leaf_);
   } else {
-    pass_.Add(rows, std::max(at_level - more_leaves * leaf_.seconds, at_level / 2));
+    pass_.Add(rows, std::max(at_level - more_leaves * LeafSeconds(), at_level / 2));
   }
 }
 
@@ -104,7 +108,7 @@ void CostProfile::AddTop(int rows, double seconds) {
 }
 
 double CostProfile::PassSeconds(const Shape& shape) const {
-  return level_ * (pass_.At(Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * leaf_.seconds);
+  return level_ * (pass_.At(Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * LeafSeconds());
 }
 
 double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
@@ -123,7 +127,7 @@ std::string CostProfile::ToJson() const {
   };
   json.BeginObject().Key("version").Int(kVersion);
   write("pass", pass_, level_);
-  json.Key("leaf_seconds").Double(leaf_.seconds * level_, 6);
+  json.Key("leaf_seconds").Double(LeafSeconds() * level_, 6);
   write("head", head_, level_);
   json.Key("top_seconds").Double(top_.seconds, 6);
   json.Key("drafters").BeginArray();
@@ -162,7 +166,7 @@ absl::StatusOr<CostProfile> CostProfile::Parse(absl::string_view text, absl::str
   CostProfile costs;
   RETURN_IF_ERROR(costs.pass_.Read(file, "pass"));
   RETURN_IF_ERROR(costs.head_.Read(file, "head"));
-  ASSIGN_OR_RETURN(costs.leaf_.seconds, TimeOf(file, "leaf_seconds", /*may_be_zero=*/true));
+  ASSIGN_OR_RETURN(costs.leaf_, TimeOf(file, "leaf_seconds", /*may_be_zero=*/true));
   ASSIGN_OR_RETURN(costs.top_.seconds, TimeOf(file, "top_seconds", /*may_be_zero=*/true));
   ASSIGN_OR_RETURN(const JsonValue drafters, file.Array("drafters"));
   for (int64_t i = 0; i < drafters.size(); ++i) {

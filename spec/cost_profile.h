@@ -8,9 +8,9 @@
 //   RETURN_IF_ERROR(costs.Save("costs.json"));
 //   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
 //
-// Times of one shape are averaged, outliers cut; of the first few the least counts, since noise only adds. What makes all shapes slower or faster for a while (another program, heat) is one
-// factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
-// pass, so it is part of the table. Each leaf beyond the first takes the same time more. Thread-compatible.
+// Of a shape's times the low ones count most, since noise only adds. What makes all shapes slower or faster for long (heat, another
+// program) is one factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model
+// is part of each pass, so it is part of the table. Each leaf beyond the first takes the same time more. Thread-compatible.
 #pragma once
 
 #include <array>
@@ -80,8 +80,10 @@ class CostProfile {
     std::array<double, kMostRows + 1> at_ = {};   // [rows], drawn through the means.
   };
 
+  double LeafSeconds() const { return leaf_ > 0 ? leaf_ : 0; }
+
   Curve pass_, head_;
-  Mean leaf_;                   // Of each beyond the first.
+  double leaf_ = 0;             // Of each beyond the first; noise may make it negative.
   Mean top_;                    // Of each row.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.

@@ -16,8 +16,8 @@ class Growing {
     least_rate_ = limits.least_gain / best_.seconds;
   }
 
-  // The node with the most probability for the time it adds, of those whose parents are there; kNone if there is none.
-  int Next() const {
+  // The node with the most probability, for the time it adds if that counts, of those whose parents are there; kNone if there is none.
+  int Next(bool time_counts) const {
     const double now = costs_.PassSeconds(shape_);
     const auto more = [&](int leaves) { return std::max(costs_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves}) - now, 1e-12); };
     const double as_leaf = more(1), as_extension = more(0);
@@ -25,7 +25,7 @@ class Growing {
     double best_rate = 0;
     for (int node = 1; node < tree_.size(); ++node) {
       if (in_[node] || !in_[tree_[node].parent]) continue;
-      const double rate = reached_[node] / (Extends(node) ? as_extension : as_leaf);
+      const double rate = reached_[node] / (!time_counts ? 1 : Extends(node) ? as_extension : as_leaf);
       if (best == TokenTree::kNone || rate > best_rate) {
         best = node;
         best_rate = rate;
@@ -68,13 +68,18 @@ class Growing {
 }  // namespace
 
 RowChoice ChooseRows(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits) {
-  Growing growing(tree, costs, limits);
-  for (int rows = 1; rows < limits.most_rows; ++rows) {
-    const int node = growing.Next();
-    if (node == TokenTree::kNone) break;
-    growing.Add(node);
+  RowChoice best;
+  for (const bool time_counts : {false, true}) {  // Either is better on some trees where leaves cost; else they are the same.
+    Growing growing(tree, costs, limits);
+    int node = growing.Next(time_counts);
+    for (int rows = 1; rows < limits.most_rows && node != TokenTree::kNone; ++rows) {
+      growing.Add(node);
+      node = growing.Next(time_counts);
+    }
+    const RowChoice& found = growing.best();
+    if (best.seconds == 0 || found.tokens * best.seconds > best.tokens * found.seconds) best = found;
   }
-  return growing.best();
+  return best;
 }
 
 HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows) {

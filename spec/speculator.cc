@@ -14,6 +14,7 @@ namespace {
 
 // Of what a step is expected to take, for logits that only teach: drafters that learn from rejected rows learn for many steps.
 constexpr double kTeachingShare = 0.05;
+constexpr double kNewPlainWeight = 0.05;
 // What proposals cost beside the drafters' own time, under this name among theirs.
 constexpr char kMerging[] = "merging";
 
@@ -140,7 +141,11 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   report_.pass_seconds += time.pass_seconds;
   report_.head_seconds += time.first_seconds + time.later_seconds;
   report_.top_seconds += time.top_seconds;
-  report_.plain_seconds += static_cast<double>(verdict.emitted.size()) * costs_.PlainSeconds();
+  if (tree.size() == 1) {
+    const double seconds = time.pass_seconds + time.first_seconds;
+    plain_step_ += (plain_step_ == 0 ? 1 : kNewPlainWeight) * (seconds - plain_step_);
+  }
+  report_.plain_seconds += static_cast<double>(verdict.emitted.size()) * (plain_step_ > 0 ? plain_step_ : costs_.PlainSeconds());
   if (options_.weigh_costs) Judge(tree, verdict, time);
 }
 

@@ -68,7 +68,7 @@ struct SpeculationReport {
   int64_t paused_steps = 0;               // With all drafters paused.
   int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
-  double plain_seconds = 0;               // What as many tokens take, one a pass.
+  double plain_seconds = 0;               // What as many tokens take, one a pass, by the steps without draft.
   double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;   // What was expected when rows were chosen.
   std::vector<Source> sources;
 
@@ -124,6 +124,7 @@ class Speculator {
   CostProfile& costs_;
   std::vector<PauseRule> rules_;   // [source].
   RowChoice choice_;               // Of the last tree.
+  double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
   LogitsPlan plan_;
   SpeculationReport report_;       // But for sources.
   TokenId root_ = 0;

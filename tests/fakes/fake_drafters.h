@@ -5,8 +5,10 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "tessera/base/clock.h"
 #include "tessera/base/random.h"
 #include "tessera/spec/drafter.h"
 
@@ -64,6 +66,20 @@ class LateDrafter : public CountingDrafter {
   const std::vector<TokenId> text_;
   const size_t steps_;
   std::vector<size_t> earlier_;      // What was emitted at each step.
+};
+
+// Right, but it takes its time: another program has the processor.
+class SlowDrafter : public ScriptedDrafter {
+ public:
+  SlowDrafter(std::vector<TokenId> text, int64_t nanos) : ScriptedDrafter(std::move(text)), nanos_(nanos) {}
+  absl::string_view name() const override { return "slow"; }
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    SleepNanos(nanos_);
+    return ScriptedDrafter::Propose(budget, tree);
+  }
+
+ private:
+  const int64_t nanos_;
 };
 
 // Trees of any shape: tokens at random, the same few again and again, and among them the right ones of the text it is given.

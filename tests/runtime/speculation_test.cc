@@ -21,12 +21,16 @@ struct Outcome {
 
 class Speculation : public ::testing::Test {
  protected:
-  Outcome Run(Engine& engine, const Sampler& sampler, GenerateOptions options, std::unique_ptr<Drafter> drafter, int max_rows = 12) {
+  Outcome Run(Engine& engine, const Sampler& sampler, const GenerateOptions& options, std::unique_ptr<Drafter> drafter, int max_rows = 12) {
+    if (drafter == nullptr) return RunWith(engine, sampler, options, nullptr);
+    Speculator speculator(std::move(drafter), {.max_rows = max_rows, .weigh_costs = false});
+    return RunWith(engine, sampler, options, &speculator);
+  }
+
+  Outcome RunWith(Engine& engine, const Sampler& sampler, GenerateOptions options, Speculator* speculator) {
     const auto session = Must(engine.NewSession());
     Must(session->Append(RandomTokens(30, 12)));
-    std::unique_ptr<Speculator> speculator;
-    if (drafter != nullptr) speculator = std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows, .weigh_costs = false});
-    options.speculator = speculator.get();
+    options.speculator = speculator;
     Outcome outcome;
     options.on_text = [&](absl::string_view text) { outcome.shown.append(text.data(), text.size()); };
     outcome.generation = Must(Generate(engine, *session, sampler, options));
@@ -105,6 +109,58 @@ TEST_F(Speculation, FillsTheContextToItsLastPosition) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     ExpectSame(plain, Run(*engine, greedy, {.ignore_end = true}, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
   }
+}
+
+// Costs as they are measured, and frozen ones: what is drafted follows them, the text does not.
+TEST_F(Speculation, NoCostChangesTheText) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2});
+  const Sampler sampler = Must(Sampler::Create({.temperature = 0.8f, .seed = 6}));
+  const GenerateOptions options = {.max_tokens = 80, .ignore_end = true};
+  const Outcome plain = Run(*engine, sampler, options, nullptr);
+  for (const double row_seconds : {0.0, 1e-4, 1e-2}) {
+    CostProfile frozen;
+    for (const int rows : {1, 12}) frozen.AddPass({.rows = rows}, 1e-3 + row_seconds * (rows - 1));
+    for (const int rows : {1, 12}) frozen.AddHead(rows, 1e-4 + row_seconds * (rows - 1));
+    frozen.Freeze();
+    CostProfile learning;
+    for (CostProfile* const costs : {&frozen, &learning}) {
+      std::vector<int64_t> passes;
+      for (int run = 0; run < 3; ++run) {
+        Speculator speculator(std::make_unique<RandomDrafter>(engine->config().vocabulary, 3, plain.generation.tokens), {.costs = costs});
+        const Outcome outcome = RunWith(*engine, sampler, options, &speculator);
+        ExpectSame(plain, outcome);
+        passes.push_back(outcome.generation.passes);
+      }
+      if (costs == &frozen) EXPECT_EQ(passes, std::vector<int64_t>(3, passes[0]));
+    }
+  }
+}
+
+TEST_F(Speculation, OneThatAnswersLateChangesNoTextAndIsPaused) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const GenerateOptions options = {.max_tokens = 100, .ignore_end = true};
+  const Outcome plain = Run(*engine, greedy, options, nullptr);
+  Speculator speculator(std::make_unique<SlowDrafter>(plain.generation.tokens, /*nanos=*/20'000'000), {});
+  ExpectSame(plain, RunWith(*engine, greedy, options, &speculator));
+  EXPECT_GT(speculator.report().sources[0].paused_steps, 0) << "a pass of this model takes no 20 ms";
+}
+
+TEST_F(Speculation, TheReportAddsUp) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const GenerateOptions options = {.max_tokens = 61, .ignore_end = true};
+  const Outcome plain = Run(*engine, greedy, options, nullptr);
+  Speculator speculator(std::make_unique<ScriptedDrafter>(plain.generation.tokens), {.max_rows = 12, .weigh_costs = false});
+  const Outcome right = RunWith(*engine, greedy, options, &speculator);
+  const SpeculationReport report = speculator.report();
+  EXPECT_EQ(report.steps, right.generation.passes);
+  EXPECT_EQ(report.rows, right.generation.rows);
+  EXPECT_EQ(report.tokens, 60);
+  EXPECT_EQ(report.TokensPerStep(), 12);
+  EXPECT_EQ(report.first_head_rows + report.later_head_rows, 60) << "a row of logits for each token, and none for nothing";
+  EXPECT_EQ(report.sources[0].account.accepted, 55);
+  EXPECT_GT(report.Seconds(), 0);
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/spec/prompt_lookup.h"
+#include "tessera/tests/fakes/fake_drafters.h"
 
 namespace tessera {
 namespace {
@@ -48,6 +51,154 @@ TEST(Speculator, KeepsToTheRoomThereIs) {
   EXPECT_EQ(speculator.Propose({.rows = 9, .depth = 1}).size(), 2);
   EXPECT_EQ(speculator.Propose({.rows = 1, .depth = 9}).size(), 1);
   EXPECT_EQ(speculator.Propose({.rows = 9, .depth = 0}).size(), 1);
+}
+
+// A profile as SmolLM2's on two threads, frozen: passes of n rows, logits of one, and what "fake" takes.
+CostProfile Frozen(double draft_seconds = 1e-5) {
+  CostProfile costs;
+  for (const int rows : {1, 16}) costs.AddPass({.rows = rows}, 0.0044 + 0.0013 * rows);
+  for (const int rows : {1, 16}) costs.AddHead(rows, 0.0001 + 0.001 * rows);
+  costs.AddDraft("fake", draft_seconds);
+  costs.AddTop(1, 1e-4);
+  costs.Freeze();
+  return costs;
+}
+
+struct Replayed {
+  std::vector<TokenTree> trees;
+  SpeculationReport report;
+  double modeled_seconds = 0;        // Of all steps, by the costs.
+  double last_modeled_seconds = 0;   // But for the first sixteen,
+  double last_plain_seconds = 0;     // and of as many tokens without draft.
+};
+
+// What the speculator does where the model writes `text`.
+Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std::vector<TokenId>& text, double real_seconds = 0.005) {
+  Replayed result;
+  const std::string name(drafter->name());
+  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs});
+  speculator.Begin({text.data(), 1});
+  for (size_t place = 1; place < text.size();) {
+    const int64_t calls = speculator.report().sources[0].account.calls;
+    const TokenTree tree = speculator.Propose({.rows = 512, .depth = 400});
+    const bool asked = speculator.report().sources[0].account.calls > calls;
+    EXPECT_EQ(tree[0].token, text[place - 1]);
+    Verdict verdict = {.path = {0}};
+    int next = TokenTree::kRoot;
+    while (next != TokenTree::kNone && place < text.size()) {
+      verdict.emitted.push_back(text[place]);
+      next = tree.Child(next, text[place++]);
+      if (next != TokenTree::kNone && place < text.size()) verdict.path.push_back(next);
+    }
+    verdict.top.resize(tree.size());
+    const int tops = speculator.logits_plan().top > 0 ? 1 : 0;
+    speculator.Commit(tree, verdict, {.pass_seconds = real_seconds, .first_rows = 1, .first_seconds = real_seconds,
+                                      .later_rows = static_cast<int>(verdict.path.size()) - 1, .later_seconds = real_seconds, .top_rows = tops});
+    const double seconds = costs.PassSeconds({tree.size(), tree.Leaves()}) + static_cast<double>(verdict.emitted.size()) * costs.HeadSeconds(1) +
+                           (asked ? costs.DraftSeconds(name) : 0) + costs.TopSeconds(tops);
+    result.modeled_seconds += seconds;
+    if (result.trees.size() >= 16) {
+      result.last_modeled_seconds += seconds;
+      result.last_plain_seconds += static_cast<double>(verdict.emitted.size()) * costs.PlainSeconds();
+    }
+    result.trees.push_back(tree);
+    result.report = speculator.report();
+  }
+  return result;
+}
+
+std::vector<TokenId> Counting(int length) {
+  std::vector<TokenId> text(length);
+  for (int i = 0; i < length; ++i) text[i] = i % 97;
+  return text;
+}
+
+TEST(Speculator, AlwaysWrongIsPlainSpeedAfterSixteenPasses) {
+  for (const double draft_seconds : {1e-6, 1e-4, 1e-3, 1e-2}) {
+    CostProfile costs = Frozen(draft_seconds);
+    const std::vector<TokenId> text = Counting(1000);
+    const Replayed wrong = Replay(std::make_unique<ScriptedDrafter>(text, 1, 97), costs, text);
+    EXPECT_EQ(wrong.trees.size(), 999u);
+    EXPECT_GT(wrong.last_plain_seconds / wrong.last_modeled_seconds, 0.98) << draft_seconds;
+  }
+}
+
+// Needs the likeliest tokens, which cost, and makes nothing of them.
+class Learner : public ScriptedDrafter {
+ public:
+  using ScriptedDrafter::ScriptedDrafter;
+  DrafterNeeds needs() const override { return {.top_of_rows = 4}; }
+};
+
+TEST(Speculator, WhatIsLearntForNothingIsPausedToo) {
+  CostProfile costs = Frozen();
+  const std::vector<TokenId> text = Counting(1000);
+  const Replayed wrong = Replay(std::make_unique<Learner>(text, 1, 97), costs, text);
+  EXPECT_GT(wrong.last_plain_seconds / wrong.last_modeled_seconds, 0.98);
+  EXPECT_GT(wrong.report.sources[0].paused_steps, 500);
+  EXPECT_NE(wrong.report.Pauses().find("fake: paused"), std::string::npos) << wrong.report.Pauses();
+}
+
+TEST(Speculator, RightIsFasterByWhatRowsCost) {
+  CostProfile costs = Frozen();
+  const std::vector<TokenId> text = Counting(300);
+  const Replayed right = Replay(std::make_unique<ScriptedDrafter>(text), costs, text);
+  const double plain = 299 * costs.PlainSeconds(), bound = 299 / 16.0 * (costs.PassSeconds({.rows = 16}) + 16 * costs.HeadSeconds(1));
+  EXPECT_GT(plain / right.modeled_seconds, 0.9 * plain / bound);
+  EXPECT_EQ(right.report.sources[0].pauses, 0);
+  EXPECT_NEAR(right.report.PredictedGain(), plain / right.modeled_seconds, 0.1 * plain / right.modeled_seconds);
+  EXPECT_GT(right.report.TokensPerStep(), 10);
+}
+
+TEST(Speculator, WithFrozenCostsTheClockDecidesNothing) {
+  const std::vector<TokenId> text = Counting(400);
+  CostProfile costs = Frozen();
+  std::vector<std::vector<TokenTree>> runs;
+  for (const double real_seconds : {1e-6, 0.005, 3.0}) {
+    runs.push_back(Replay(std::make_unique<RandomDrafter>(97, 5, text), costs, text, real_seconds).trees);
+  }
+  for (const std::vector<TokenTree>& run : runs) {
+    ASSERT_EQ(run.size(), runs[0].size());
+    for (size_t step = 0; step < run.size(); ++step) {
+      ASSERT_EQ(run[step].size(), runs[0][step].size()) << step;
+      for (int node = 0; node < run[step].size(); ++node) ASSERT_EQ(run[step][node].token, runs[0][step][node].token);
+    }
+  }
+}
+
+TEST(Speculator, OneThatAnswersLateIsPaused) {
+  const std::vector<TokenId> text = Counting(200);
+  CostProfile costs;
+  for (const int rows : {1, 16}) costs.AddPass({.rows = rows}, 0.0001);
+  costs.AddHead(1, 0.00001);
+  const Replayed late = Replay(std::make_unique<SlowDrafter>(text, /*nanos=*/5'000'000), costs, text, 0.0001);
+  EXPECT_GT(late.report.sources[0].pauses, 0);
+  EXPECT_LE(late.report.sources[0].account.calls, 8);
+  EXPECT_GT(late.report.paused_steps, 50);
+}
+
+TEST(Speculator, NothingIsDraftedBeforeAPlainStepIsMeasured) {
+  Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {});
+  speculator.Begin({{1, 2, 3, 4, 1, 2}});
+  EXPECT_EQ(speculator.Propose({.rows = 9, .depth = 9}).size(), 1);
+  speculator.Commit(TokenTree(2), {.path = {0}, .emitted = {3}}, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+  EXPECT_GT(speculator.Propose({.rows = 9, .depth = 9}).size(), 1);
+}
+
+TEST(Speculator, RejectedRowsTeachOnlyWhereTheirLogitsCostLittle) {
+  const std::vector<TokenId> text = Counting(50);
+  for (const double pass : {0.006, 1.0}) {   // In memory, and streamed.
+    CostProfile costs;
+    for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddPass({.rows = rows}, pass);
+    for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddHead(rows, 0.001 * rows);
+    costs.Freeze();
+    Speculator speculator(std::make_unique<Learner>(text), {.costs = &costs});
+    speculator.Begin({text.data(), 1});
+    const TokenTree tree = speculator.Propose({.rows = 16, .depth = 50});
+    EXPECT_EQ(tree.size(), 16);
+    EXPECT_EQ(speculator.logits_plan().top, 4);
+    EXPECT_EQ(speculator.logits_plan().first_rows, pass > 0.5 ? 16 : 1);
+  }
 }
 
 }  // namespace

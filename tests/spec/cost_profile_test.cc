@@ -1,0 +1,133 @@
+#include "tessera/spec/cost_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tessera/base/random.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kSmall[] = R"({"version": 1, "pass": [{"rows": 1, "seconds": 0.007}, {"rows": 8, "seconds": 0.014}], "leaf_seconds": 0.0001,
+ "head": [{"rows": 1, "seconds": 0.001}], "top_seconds": 0.0002, "drafters": [{"name": "lookup", "seconds": 0.00001}]})";
+
+TEST(CostProfile, HeaderExample) {
+  CostProfile costs;
+  costs.AddPass({.rows = 1, .leaves = 1}, 0.0070);
+  costs.AddPass({.rows = 8, .leaves = 1}, 0.0140);
+  costs.AddHead(1, 0.0011);
+  EXPECT_NEAR(costs.PassSeconds({.rows = 4, .leaves = 1}), 0.0100, 1e-9);
+  const TemporaryFolder folder;
+  ASSERT_TRUE(costs.Save(folder.Path("costs.json")).ok());
+  absl::StatusOr<CostProfile> frozen = CostProfile::Load(folder.Path("costs.json"));
+  ASSERT_TRUE(frozen.ok()) << frozen.status();
+  frozen->AddPass({.rows = 4}, 1);
+  EXPECT_NEAR(frozen->PassSeconds({.rows = 4, .leaves = 1}), 0.0100, 1e-9);
+  EXPECT_NEAR(frozen->PlainSeconds(), 0.0081, 1e-9);
+}
+
+TEST(CostProfile, MoreRowsNeverCostLess) {
+  SeededRandom random(3);
+  for (int trial = 0; trial < 50; ++trial) {
+    CostProfile costs;
+    for (int i = 0; i < 40; ++i) {
+      const int rows = 1 + static_cast<int>(random.Below(20)), leaves = 1 + static_cast<int>(random.Below(rows));
+      costs.AddPass({rows, leaves}, 1e-3 * static_cast<double>(1 + random.Below(100)));
+      costs.AddHead(rows, 1e-3 * static_cast<double>(1 + random.Below(100)));
+    }
+    for (int rows = 1; rows < 70; ++rows) {
+      EXPECT_LE(costs.PassSeconds({.rows = rows}), costs.PassSeconds({.rows = rows + 1}));
+      EXPECT_LE(costs.PassSeconds({.rows = rows}), costs.PassSeconds({.rows = rows, .leaves = 2}));
+      EXPECT_LE(costs.HeadSeconds(rows), costs.HeadSeconds(rows + 1));
+      EXPECT_GT(costs.PassSeconds({.rows = rows}), 0);
+    }
+  }
+}
+
+// As a pass of n rows is: a part that all share, one of each row, and noise that only adds.
+double Noisy(int rows, SeededRandom& random) {
+  const double noise = random.Below(3) == 0 ? 0.01 * static_cast<double>(random.Below(100)) : 0;
+  return (0.006 + 0.0013 * (rows - 1)) * (1 + noise);
+}
+
+TEST(CostProfile, FindsTheCurveInNoise) {
+  SeededRandom random(5);
+  CostProfile costs;
+  for (int i = 0; i < 2000; ++i) {
+    const int rows = 1 + static_cast<int>(random.Below(16));
+    costs.AddPass({.rows = rows}, Noisy(rows, random));
+  }
+  for (const int rows : {1, 2, 4, 8, 16}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}) / (0.006 + 0.0013 * (rows - 1)), 1, 0.2) << rows;
+}
+
+TEST(CostProfile, OneUnluckyTimeKeepsNobodyFromTryingAgain) {
+  CostProfile costs;
+  for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 1}, 0.006);
+  for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 4}, 0.009);
+  costs.AddPass({.rows = 8}, 0.100);
+  EXPECT_NEAR(costs.PassSeconds({.rows = 8}), 0.013, 1e-6);
+  for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 8}, 0.040);   // It is so.
+  EXPECT_GT(costs.PassSeconds({.rows = 8}), 0.030);
+}
+
+TEST(CostProfile, WhatSlowsAllSlowsWhatWasMeasuredBefore) {
+  CostProfile costs;
+  for (int i = 0; i < 20; ++i) costs.AddPass({.rows = 1}, 0.006);
+  for (int i = 0; i < 20; ++i) costs.AddPass({.rows = 8}, 0.012);
+  for (int i = 0; i < 500; ++i) costs.AddPass({.rows = 8}, 0.024);
+  EXPECT_NEAR(costs.PassSeconds({.rows = 8}), 0.024, 0.001);
+  EXPECT_GT(costs.PassSeconds({.rows = 1}), 0.007);
+}
+
+TEST(CostProfile, LeavesAreLearntBesideRows) {
+  CostProfile costs;
+  for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 8, .leaves = 1}, 0.010);
+  for (int i = 0; i < 200; ++i) costs.AddPass({.rows = 8, .leaves = 5}, 0.0108);
+  EXPECT_GT(costs.PassSeconds({.rows = 8, .leaves = 5}), costs.PassSeconds({.rows = 8, .leaves = 1}));
+  EXPECT_NEAR(costs.PassSeconds({.rows = 8, .leaves = 5}), 0.0108, 0.0004);
+}
+
+TEST(CostProfile, TakesNoTimeThatIsNone) {
+  CostProfile costs;
+  for (const double seconds : {0.0, -1.0, 1e9, 0.0 / 0.0}) costs.AddPass({}, seconds);
+  EXPECT_EQ(costs.PassSeconds({}), 0);
+  EXPECT_FALSE(costs.KnowsPlain());
+}
+
+TEST(CostProfile, ReadsWhatItWrites) {
+  const absl::StatusOr<CostProfile> costs = CostProfile::Parse(kSmall, "costs.json");
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  EXPECT_TRUE(costs->frozen());
+  EXPECT_NEAR(costs->PassSeconds({.rows = 8, .leaves = 3}), 0.0142, 1e-9);
+  EXPECT_EQ(costs->DraftSeconds("lookup"), 0.00001);
+  EXPECT_EQ(costs->DraftSeconds("other"), 0);
+  const absl::StatusOr<CostProfile> again = CostProfile::Parse(costs->ToJson(), "costs.json");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->ToJson(), costs->ToJson());
+}
+
+TEST(CostProfile, BadFilesAreNamedWithFieldFoundAndExpected) {
+  const auto error_with = [](const std::string& from, const std::string& to) {
+    std::string text = kSmall;
+    text.replace(text.find(from), from.size(), to);
+    return std::string(CostProfile::Parse(text, "costs.json").status().message());
+  };
+  const auto expect = [&](const std::string& from, const std::string& to, std::vector<std::string> parts) {
+    for (const std::string& part : parts) EXPECT_NE(error_with(from, to).find(part), std::string::npos) << error_with(from, to);
+  };
+  expect("\"version\": 1", "\"version\": 2", {"costs.json", "version", "2", "1"});
+  expect("\"rows\": 8", "\"rows\": 0", {"costs.json", "pass[1].rows", "0", "1 to 64"});
+  expect("\"rows\": 8", "\"rows\": 1", {"pass[1]", "a second entry for 1 rows"});
+  expect("\"rows\": 1, \"seconds\": 0.007", "\"rows\": 2, \"seconds\": 0.007", {"pass", "no entry for 1 row"});
+  expect("0.014", "-3", {"pass[1].seconds", "-3", "more than 0"});
+  expect("0.014", "\"a\"", {"pass[1].seconds", "expected a number"});
+  expect("\"leaf_seconds\": 0.0001", "\"leaf_seconds\": 1e9", {"leaf_seconds", "1e+09", "at least 0"});
+  expect("\"lookup\"", "7", {"drafters[0].name"});
+  expect("\"head\"", "\"tail\"", {"head"});
+  EXPECT_FALSE(CostProfile::Load("/nowhere/costs.json").ok());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,145 @@
+#include "tessera/spec/row_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/base/random.h"
+
+namespace tessera {
+namespace {
+
+// A frozen profile of the pass's times by rows from 1 on.
+CostProfile Costs(const std::vector<double>& pass, double leaf = 0, double head = 0.001) {
+  std::vector<std::string> entries;
+  for (const double seconds : pass) entries.push_back(absl::StrCat("{\"rows\": ", entries.size() + 1, ", \"seconds\": ", seconds, "}"));
+  const std::string text = absl::StrCat("{\"version\": 1, \"pass\": [", absl::StrJoin(entries, ","), "], \"leaf_seconds\": ", leaf,
+                                        ", \"head\": [{\"rows\": 1, \"seconds\": ", head, "}], \"top_seconds\": 0, \"drafters\": []}");
+  const absl::StatusOr<CostProfile> costs = CostProfile::Parse(text, "test");
+  EXPECT_TRUE(costs.ok()) << costs.status();
+  return *costs;
+}
+
+TokenTree RandomTree(int nodes, SeededRandom& random) {
+  TokenTree tree(0);
+  while (tree.size() <= nodes) {
+    const int parent = static_cast<int>(random.Below(tree.size()));
+    float left = 1;
+    for (int node = parent + 1; node < tree.size(); ++node) left -= tree[node].parent == parent ? tree[node].probability : 0;
+    const float probability = left * static_cast<float>(1 + random.Below(99)) / 100;
+    if (probability > 0) tree.Add(parent, tree.size(), probability);
+  }
+  return tree;
+}
+
+double Rate(const TokenTree& tree, const CostProfile& costs, double draft_seconds) {
+  double tokens = 0;
+  for (const float probability : tree.PathProbabilities()) tokens += probability;
+  return tokens / (draft_seconds + costs.PassSeconds({tree.size(), tree.Leaves()}) + tokens * costs.HeadSeconds(1));
+}
+
+// Of all trees with the root.
+double BestRate(const TokenTree& tree, const CostProfile& costs, int most_rows, double draft_seconds) {
+  double best = 0;
+  for (int chosen = 0; chosen < 1 << (tree.size() - 1); ++chosen) {
+    std::vector<int> nodes;
+    bool whole = true;
+    for (int node = 1; node < tree.size(); ++node) {
+      if ((chosen >> (node - 1) & 1) == 0) continue;
+      const int parent = tree[node].parent;
+      whole = whole && (parent == TokenTree::kRoot || (chosen >> (parent - 1) & 1) == 1);
+      nodes.push_back(node);
+    }
+    if (whole && static_cast<int>(nodes.size()) < most_rows) best = std::max(best, Rate(tree.Pick(nodes), costs, draft_seconds));
+  }
+  return best;
+}
+
+std::vector<double> RandomCosts(SeededRandom& random, bool stepped) {
+  std::vector<double> pass = {0.006};
+  while (pass.size() < 12) pass.push_back(pass.back() + (stepped && pass.size() % 4 != 0 ? 0 : 1e-5 * static_cast<double>(random.Below(300))));
+  return pass;
+}
+
+TEST(RowPolicy, HeaderExample) {
+  const CostProfile costs = Costs({0.006, 0.0065, 0.007, 0.0075});
+  TokenTree tree(1);
+  tree.Add(tree.Add(TokenTree::kRoot, 2, 0.9f), 3, 0.9f);
+  tree.Add(TokenTree::kRoot, 4, 0.001f);
+  const RowChoice choice = ChooseRows(tree, costs, {.most_rows = 16, .draft_seconds = 2e-5});
+  const TokenTree rows = tree.Pick(choice.nodes);
+  EXPECT_EQ(rows.size(), 3);
+  EXPECT_NEAR(choice.tokens, 1 + 0.9 + 0.81, 1e-6);
+  EXPECT_NEAR(choice.seconds, 2e-5 + 0.007 + 2.71 * 0.001, 1e-7);
+}
+
+// Without a price of leaves the choice is the best there is, whatever the steps of the cost.
+TEST(RowPolicy, NoTreeGivesMoreTokensASecond) {
+  SeededRandom random(1);
+  for (int trial = 0; trial < 300; ++trial) {
+    const TokenTree tree = RandomTree(static_cast<int>(random.Below(10)), random);
+    const CostProfile costs = Costs(RandomCosts(random, trial % 2 == 0));
+    const int most_rows = 1 + static_cast<int>(random.Below(10));
+    const RowChoice choice = ChooseRows(tree, costs, {.most_rows = most_rows, .draft_seconds = 1e-4, .least_gain = 1});
+    EXPECT_LT(static_cast<int>(choice.nodes.size()), most_rows);
+    EXPECT_NEAR(Rate(tree.Pick(choice.nodes), costs, 1e-4) / BestRate(tree, costs, most_rows, 1e-4), 1, 1e-5) << trial;
+    EXPECT_NEAR(choice.tokens / choice.seconds / BestRate(tree, costs, most_rows, 1e-4), 1, 1e-5);
+  }
+}
+
+TEST(RowPolicy, WithAPriceOfLeavesItIsNearTheBest) {
+  SeededRandom random(2);
+  double worst = 1, sum = 0;
+  constexpr int kTrials = 300;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const TokenTree tree = RandomTree(10, random);
+    const CostProfile costs = Costs(RandomCosts(random, trial % 2 == 0), 1e-5 * static_cast<double>(random.Below(200)));
+    const RowChoice choice = ChooseRows(tree, costs, {.most_rows = 11, .least_gain = 1});
+    const double share = Rate(tree.Pick(choice.nodes), costs, 0) / BestRate(tree, costs, 11, 0);
+    worst = std::min(worst, share);
+    sum += share;
+  }
+  EXPECT_GT(worst, 0.9);   // Where a leaf costs a third of a pass.
+  EXPECT_GT(sum / kTrials, 0.998);
+}
+
+TEST(RowPolicy, AStepIsWeighedTogetherWithTheRowsBehindIt) {
+  const CostProfile costs = Costs({0.006, 0.012, 0.012, 0.012, 0.012, 0.012, 0.012, 0.012});
+  TokenTree tree(0);
+  int node = TokenTree::kRoot;
+  for (int i = 1; i < 8; ++i) node = tree.Add(node, i, 0.9f);
+  EXPECT_EQ(ChooseRows(tree, costs, {}).nodes.size(), 7u);      // The first alone would not be worth it:
+  EXPECT_TRUE(ChooseRows(tree, costs, {.most_rows = 2}).nodes.empty());
+}
+
+TEST(RowPolicy, NothingIsAnAnswer) {
+  TokenTree tree(0);
+  tree.Add(TokenTree::kRoot, 1, 0.1f);
+  const RowChoice none = ChooseRows(tree, Costs({0.006, 0.0075}), {});
+  EXPECT_TRUE(none.nodes.empty());
+  EXPECT_EQ(none.tokens, 1);
+  EXPECT_NEAR(none.seconds, 0.007, 1e-9);
+  EXPECT_EQ(ChooseRows(tree, Costs({0.006, 0.006}), {}).nodes.size(), 1u);   // As where a pass is all reading.
+}
+
+TEST(RowPolicy, LogitsAreComputedTogetherWhereThatSaves) {
+  TokenTree tree(0);
+  int node = TokenTree::kRoot;
+  for (int i = 1; i < 5; ++i) node = tree.Add(node, i, 0.5f);
+  CostProfile by_row, by_call;
+  for (const int rows : {1, 8, 1, 8, 1, 8}) {   // Often enough to be known.
+    by_row.AddHead(rows, 0.001 * rows);
+    by_call.AddHead(rows, 0.1 + 0.001 * rows);
+  }
+  EXPECT_EQ(ChooseHeadRows(tree, by_row, 31).first_rows, 1);
+  EXPECT_NEAR(ChooseHeadRows(tree, by_row, 31).seconds, 0.001 * (1 + 0.5 + 0.25 + 0.125 + 0.0625), 1e-9);
+  EXPECT_EQ(ChooseHeadRows(tree, by_call, 31).first_rows, 5);   // A head that is read from far is read once.
+  EXPECT_EQ(ChooseHeadRows(tree, by_call, 3).first_rows, 3);
+}
+
+}  // namespace
+}  // namespace tessera
