@@ -95,6 +95,7 @@ absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator*
     return last;
   };
   const absl::Status status = Verify(tree, [&](int node) { return logits.Of(node); }, choose, verdict);
+  if (!status.ok()) verdict.path.pop_back();  // It gave no token: as if the pass had ended before it.
   session.Keep(verdict.path, status.ok() ? logits.last() : absl::Span<const float>());
   RETURN_IF_ERROR(status);
   if (speculator == nullptr) return last;

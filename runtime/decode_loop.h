@@ -44,7 +44,8 @@ struct Generation {
   int64_t rows = 0;                 // Of these passes.
 };
 
-// The session afterwards holds the prompt and every token of the result but the last chosen, which has not been computed on.
+// The session afterwards holds the prompt and every token of the result but the last chosen, which has not been computed on. Its logits
+// may be unknown after a cancelled or failed pass over a draft.
 // FailedPrecondition if the session is empty; otherwise the first error of a pass.
 absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Sampler& sampler, const GenerateOptions& options);
 

@@ -57,7 +57,7 @@ TEST_P(SpeculationModels, NoDrafterChangesABit) {
   const auto engine = Load();
   PromptWriter writer(*engine, Prompt(0));
   for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
-    const GenerateOptions options = {.max_tokens = Fewer(20, 6)};
+    const GenerateOptions options = {.max_tokens = Fewer(14, 6)};
     const WrittenText plain = writer.Write(sampling, options, nullptr);
     const int64_t plain_passes = writer.passes();
     for (std::unique_ptr<Drafter>& drafter : Drafters(plain.tokens, engine->config().vocabulary)) {
@@ -136,9 +136,9 @@ TEST(SpeculationWindows, ALongPromptInGemma3) {
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
   const auto engine = Must(Engine::Load({.model_path = model, .threads = 2, .context = 700, .row_capacity = 32}));
   std::vector<TokenId> prompt = engine->tokenizer().Encode(Must(GoldenLines("wikitext2_articles.jsonl")[0].String("text")), {.add_bos = true});
-  prompt.resize(Fewer(600, 30));
+  prompt.resize(Fewer(540, 30));
   PromptWriter writer(*engine, prompt);
-  const GenerateOptions options = {.max_tokens = Fewer(80, 4), .ignore_end = true};
+  const GenerateOptions options = {.max_tokens = Fewer(40, 4), .ignore_end = true};
   const WrittenText plain = writer.Write(kGreedy, options, nullptr);
   for (uint64_t seed = 0; seed < 2; ++seed) {
     EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.tokens)), plain) << seed;
