@@ -1,5 +1,8 @@
 #include "tessera/storage/flash_probe.h"
 
+#include <sched.h>
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -80,6 +83,13 @@ TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutIt) {
   EXPECT_EQ(flash->profile.speeds.size(), 8u);
   const absl::Status none = MeasureFlash(WriteRandomFile(folder_.Path("tiny"), 4096, 1), kQuick).status();
   EXPECT_TRUE(absl::EndsWith(none.message(), "tiny: size: found 4096 bytes, expected at least 524288")) << none;
+}
+
+TEST_F(FlashProbe, LeavesTheCallersPriorityAsItWas) {  // It reads at a higher one.
+  const int policy = sched_getscheduler(0), nice = getpriority(PRIO_PROCESS, 0);
+  ASSERT_TRUE(MeasureFlash(path_, kQuick).ok());
+  EXPECT_EQ(sched_getscheduler(0), policy);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
 }
 
 TEST_F(FlashProbe, TheSecondTimeItIsReadFromTheCache) {
