@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/top_tokens.h"
 
@@ -17,13 +17,23 @@ int RowsToLearn(const ModelConfig& config, int count) {
 }
 
 std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count) {
-  absl::flat_hash_set<std::pair<TokenId, TokenId>> later;
-  std::vector<int> places;
-  for (int place = static_cast<int>(tokens.size()) - 1; place >= begin && static_cast<int>(places.size()) < count; --place) {
-    const TokenId before = place > 0 ? tokens[place - 1] : 0;
-    if (later.emplace(before, tokens[place]).second) places.push_back(place);
+  struct Seen {
+    int times = 0, last = 0;
+  };
+  absl::flat_hash_map<TokenId, Seen> seen;
+  for (size_t place = 0; place < tokens.size(); ++place) {
+    Seen& one = seen[tokens[place]];
+    one = {one.times + 1, static_cast<int>(place)};
   }
-  std::reverse(places.begin(), places.end());
+  std::vector<Seen> order;
+  for (const auto& [token, one] : seen) {
+    if (one.last >= begin) order.push_back(one);
+  }
+  std::sort(order.begin(), order.end(), [](const Seen& a, const Seen& b) { return a.times != b.times ? a.times > b.times : a.last > b.last; });
+  order.resize(std::min<size_t>(order.size(), std::max(count, 0)));
+  std::vector<int> places;
+  for (const Seen& one : order) places.push_back(one.last);
+  std::sort(places.begin(), places.end());
   return places;
 }
 

@@ -6,9 +6,9 @@
 //   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, {.speculator = &speculator}));
 //
 // Logits after every token of a prompt would cost a fourth of its time in a small model, whose head is large. So they are computed for as
-// many tokens as kLearningShare of the time allows, by the multiplications they need, the same on every machine: the last ones, but those whose two last
-// tokens come again later, where the later place tells more. A streamed model's head is not read for it: only rows of the last pass
-// learn, and only so many as are multiplied together with the prompt's last row, which needs the head anyway.
+// many tokens as kLearningShare of the time allows, by the multiplications they need, the same on every machine: where the tokens that
+// the prompt has most often stand last. A streamed model's head is not read for it: only rows of the last pass teach, and only so many
+// as are multiplied together with the prompt's last row, which needs the head anyway.
 // Threads: as Session.
 #pragma once
 
@@ -29,7 +29,7 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
 // Of `count` tokens, after how many logits may be computed within the share.
 int RowsToLearn(const ModelConfig& config, int count);
 
-// The places in `tokens` to learn from, ascending: at most `count`, none before `begin`.
+// The places in `tokens` to learn from, ascending: at most `count`, none before `begin`, of equal tokens the last.
 std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int count);
 
 }  // namespace tessera

@@ -166,11 +166,13 @@ TEST(RowsToLearn, TakeTheShareOfMultiplications) {
   EXPECT_EQ(RowsToLearn(config, 100), 1);
 }
 
-TEST(PlacesToLearn, AreTheLastOfEachPairOfTokens) {
-  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4}}, 0, 9), (std::vector<int>{0, 2, 3, 4, 5}));
-  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4}}, 0, 2), (std::vector<int>{4, 5}));
-  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4}}, 3, 9), (std::vector<int>{3, 4, 5}));
+TEST(PlacesToLearn, AreTheLastOfTheTokensThatComeMostOften) {
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4, 1}}, 0, 9), (std::vector<int>{2, 4, 5, 6}));
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4, 1}}, 0, 1), (std::vector<int>{6}));
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4, 1}}, 0, 3), (std::vector<int>{4, 5, 6}));
+  EXPECT_EQ(PlacesToLearn({{1, 2, 3, 1, 2, 4, 1}}, 5, 9), (std::vector<int>{5, 6}));
   EXPECT_TRUE(PlacesToLearn({}, 0, 9).empty());
+  EXPECT_TRUE(PlacesToLearn({{1, 2}}, 0, 0).empty());
 }
 
 }  // namespace
