@@ -160,10 +160,10 @@ TEST(AStreamedPrompt, LearnsWithoutReadingMoreOfItsFile) {
 TEST(RowsToLearn, TakeTheShareOfMultiplications) {
   ModelConfig config = {.width = 10, .feed_forward = 20, .heads = 2, .kv_heads = 1, .head_size = 5, .vocabulary = 90};
   config.layers.resize(3);   // 90 * 10 multiplications each, the head as many as one.
-  EXPECT_EQ(RowsToLearn(config, 100), 12);
+  EXPECT_EQ(RowsToLearn(config, 1000), 45);
   EXPECT_EQ(RowsToLearn(config, 0), 0);
   config.vocabulary = 900;
-  EXPECT_EQ(RowsToLearn(config, 100), 1);
+  EXPECT_EQ(RowsToLearn(config, 1000), 4);
 }
 
 TEST(PlacesToLearn, AreTheLastOfTheTokensThatComeMostOften) {
