@@ -29,8 +29,9 @@ SuffixDrafter::Options SuffixOptions(const DraftingSize& size) {
 }
 
 TokenRecycling::Options RecyclingOptions(const DraftingSize& size) {
+  constexpr int kTokens = 1 << 14;  // A text has fewer kinds of tokens; each takes room in every memory plan.
   TokenRecycling::Options options;
-  options.max_tokens = std::min(options.max_tokens, size.vocabulary);
+  options.max_tokens = std::min(kTokens, size.vocabulary);
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/spec/drafter_registry.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -55,14 +56,32 @@ TEST(SpeculationRandom, ThousandsOfDraftsOfEveryArchitecture) {
           SCOPED_TRACE(absl::StrCat(architecture, letters ? ", letters" : "", ", cache ", KvFormatName(format), ", scatter ", scatter));
           EngineOptions other = options;
           other.scatter_seed = scatter;
-          other.threads = scatter == 0 ? 1 : 2;
+          other.threads = scatter > 0 && letters && format == KvFormat::kHalf ? 2 : 1;
           const auto engine = TinyEngine(ModelOf(architecture, letters), other);
-          drafts += CompareWithPlain(*engine, plain_writer, Fewer(8, 1));
+          drafts += CompareWithPlain(*engine, plain_writer, Fewer(6, 1));
         }
       }
     }
   }
-  EXPECT_GT(drafts, Fewer(4000, 100));
+  EXPECT_GT(drafts, Fewer(2000, 100));
+}
+
+// All that --speculate has, from the beginning of the last hundred positions to the end.
+TEST(SpeculationRandom, ToTheEndOfAContextOf8192) {
+  const int context = Fewer(8192, 512);
+  const auto engine = TinyEngine(ModelOf("llama", true), {.threads = 2, .context = context, .row_capacity = 64});
+  std::vector<TokenId> prompt = RandomTokens(context / 2 - 100, 5);
+  const std::vector<TokenId> again = prompt;
+  prompt.insert(prompt.end(), again.begin(), again.end());
+  prompt.resize(context - 100, 'a');
+  PromptWriter writer(*engine, prompt);
+  const WrittenText plain = writer.Write(kGreedy, {}, nullptr);
+  EXPECT_EQ(plain.reason, FinishReason::kContextFull);
+  EXPECT_EQ(plain.held.size(), static_cast<size_t>(context));
+  for (std::unique_ptr<Drafter>& drafter : Must(MakeDrafters("auto", {.context = context, .vocabulary = kTinyVocabulary}))) {
+    const std::string name(drafter->name());
+    EXPECT_EQ(writer.Write(kGreedy, {}, std::move(drafter), /*max_rows=*/24), plain) << name;
+  }
 }
 
 TEST(SpeculationRandom, SessionsSideBySideDoNotMeet) {
