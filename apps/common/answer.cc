@@ -13,6 +13,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/prompt.h"
 
 namespace tessera {
 namespace {
@@ -25,7 +26,7 @@ absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
   ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine));
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine, *session));
   return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation), FlashSpeed(engine));
 }
 
@@ -41,7 +42,7 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
   session_->Truncate(static_cast<int>(common));
   const absl::Span<const TokenId> rest = absl::MakeConstSpan(prompt).subspan(common);
   const std::unique_ptr<PassProgress> progress = ShowProgress("prompt", static_cast<int64_t>(rest.size()));
-  RETURN_IF_ERROR(session_->Append(rest));
+  RETURN_IF_ERROR(tessera::AppendPrompt(*session_, speculator(), rest));
   totals_.prompt_tokens += rest.size();
   return absl::OkStatus();
 }
@@ -85,7 +86,7 @@ absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) 
     if (options.on_text) options.on_text(text);
   };
   generate.on_token = options.on_token;
-  if (speculation_ != nullptr) generate.speculator = &speculation_->speculator();
+  generate.speculator = speculator();
   return Generate(*engine_, *session_, sampler_, generate);
 }
 

@@ -62,6 +62,7 @@ class Answerer {
       : engine_(&engine), sampler_(sampler), stop_(std::move(stop)), session_(std::move(session)), speculation_(std::move(speculation)),
         flash_(flash) {}
 
+  Speculator* speculator() const { return speculation_ == nullptr ? nullptr : &speculation_->speculator(); }
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt);
   absl::StatusOr<Generation> GenerateText(const AnswerOptions& options);

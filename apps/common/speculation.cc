@@ -11,22 +11,30 @@
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/flags.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/measure_costs.h"
 #include "tessera/spec/drafter_registry.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kHistoryBytes = int64_t{16} << 20;
+constexpr double kMeasuringSeconds = 0.05;  // Somebody waits for the first token; steps tell the rest.
 
 bool Exists(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0;
 }
 
-DraftingSize SizeOf(const Engine& engine) { return {.context = engine.context(), .vocabulary = engine.config().vocabulary}; }
-
 double RowsPerPass(const SpeculationReport& report) {
   return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
+}
+
+// Of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt). REQUIRES: --speculate is right.
+int LogitRows() {
+  const int of_tree = 1 + std::min(Speculator::Options().max_rows, LogitsPlan::kMostFirst);
+  const std::vector<std::unique_ptr<Drafter>> drafters = MakeDrafters(FLAGS_speculate, {.context = 1, .vocabulary = 1}).value();
+  const bool learns = std::any_of(drafters.begin(), drafters.end(), [](const auto& drafter) { return drafter->needs().top_of_prompt > 0; });
+  return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
 }
 
 }  // namespace
@@ -38,7 +46,7 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
     RETURN_IF_ERROR(ForFlag("cost_profile", CostProfile::Load(FLAGS_cost_profile).status()));
   }
   if (drafters->empty()) return absl::OkStatus();
-  options.logit_rows += 1 + std::min(Speculator::Options().max_rows, LogitsPlan::kMostFirst);  // See TreeLogits.
+  options.logit_rows += LogitRows();
   const int64_t history_bytes = FLAGS_history.empty() ? 0 : kHistoryBytes;
   options.drafting_bytes = [list = FLAGS_speculate, history_bytes](int context, int vocabulary) {
     return history_bytes + DraftingBytes(list, {.context = context, .vocabulary = vocabulary}).value();
@@ -46,26 +54,32 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine) {
+absl::Status Speculation::OpenHistory(const Engine& engine) {
+  if (FLAGS_history.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<HistoryStore>> history =
+      HistoryStore::Open(absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()), {.max_bytes = kHistoryBytes});
+  RETURN_IF_ERROR(ForFlag("history", history.status()));
+  history_ = *std::move(history);
+  return absl::OkStatus();
+}
+
+absl::Status Speculation::PrepareCosts(const Engine& engine, Session& session) {
+  if (!FLAGS_cost_profile.empty() && Exists(FLAGS_cost_profile)) {
+    ASSIGN_OR_RETURN(costs_, CostProfile::Load(FLAGS_cost_profile));
+    return absl::OkStatus();
+  }
+  costs_path_ = FLAGS_cost_profile;
+  return MeasureCosts(engine, session, {.seconds = kMeasuringSeconds, .most_rows = Speculator::Options().max_rows}, costs_);
+}
+
+absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine, Session& session) {
+  auto speculation = std::unique_ptr<Speculation>(new Speculation());
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(FLAGS_speculate));
   if (names.empty()) return nullptr;
-  auto speculation = std::unique_ptr<Speculation>(new Speculation());
-  DraftingStores stores;
-  if (!FLAGS_history.empty()) {
-    absl::StatusOr<std::unique_ptr<HistoryStore>> history =
-        HistoryStore::Open(absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()), {.max_bytes = kHistoryBytes});
-    RETURN_IF_ERROR(ForFlag("history", history.status()));
-    speculation->history_ = *std::move(history);
-    stores.history = speculation->history_;
-  }
-  if (!FLAGS_cost_profile.empty()) {
-    if (Exists(FLAGS_cost_profile)) {
-      ASSIGN_OR_RETURN(speculation->costs_, CostProfile::Load(FLAGS_cost_profile));
-    } else {
-      speculation->costs_path_ = FLAGS_cost_profile;
-    }
-  }
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters(FLAGS_speculate, SizeOf(engine), stores));
+  RETURN_IF_ERROR(speculation->OpenHistory(engine));
+  RETURN_IF_ERROR(speculation->PrepareCosts(engine, session));
+  const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters(FLAGS_speculate, size, {.history = speculation->history_}));
   Speculator::Options options;
   options.costs = &speculation->costs_;
   speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), options);

@@ -1,7 +1,7 @@
 // From --speculate, --history and --cost_profile to what drafts a text, and what came of it.
 //
 //   RETURN_IF_ERROR(ReadSpeculationFlags(options));                  // before the engine is opened: memory plans count it
-//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine));     // null: none
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine, *session));   // null: none
 //   GenerateOptions generate = {.speculator = &speculation->speculator()};
 //   speculation->Finish(prompt, generation);                         // a history remembers it
 //   RETURN_IF_ERROR(speculation->Save());
@@ -30,8 +30,9 @@ absl::Status ReadSpeculationFlags(EngineOptions& options);
 // Of one stream of texts, each of which begins anew.
 class Speculation {
  public:
-  // REQUIRES: ReadSpeculationFlags was OK. Errors are those of the files of --history and --cost_profile.
-  static absl::StatusOr<std::unique_ptr<Speculation>> FromFlags(const Engine& engine);
+  // Costs are measured in `session`, which is empty before and after, unless they are given. REQUIRES: ReadSpeculationFlags was OK. Errors
+  // are those of the files of --history and --cost_profile, and of a pass.
+  static absl::StatusOr<std::unique_ptr<Speculation>> FromFlags(const Engine& engine, Session& session);
 
   Speculator& speculator() { return *speculator_; }
   SpeculationReport report() const { return speculator_->report(); }
@@ -43,6 +44,9 @@ class Speculation {
 
  private:
   Speculation() = default;
+  absl::Status OpenHistory(const Engine& engine);
+  absl::Status PrepareCosts(const Engine& engine, Session& session);
+
   std::shared_ptr<HistoryStore> history_;          // Null: none.
   std::string costs_path_;                         // To be written in the end; empty: no.
   CostProfile costs_;

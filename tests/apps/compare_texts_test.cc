@@ -179,7 +179,7 @@ TEST_F(VerifyProgram, OtherNumbersAreOtherTexts) {
 
 TEST_F(VerifyProgram, WrongSettingsAreWrongUsage) {
   const std::pair<const char*, const char*> cases[] = {
-      {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, model, threads"}, {"thread=1", "did you mean threads?"},
+      {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, history, cost_profile, model, threads"}, {"thread=1", "did you mean threads?"},
       {"threads=x", "--b: the setting threads: found \"x\""}, {"threads", "--b: the setting threads: found \"\", expected NAME=VALUE"},
       {"rows=0", "--b: the setting rows: found \"0\""}, {"threads=1 threads=2", "--b: found the setting \"threads\" twice"},
       {"speculate=lokup", "--b: --speculate: "}, {"kernels=best", "--b: --kernels: "}, {"dry_run=true", "found the setting \"dry_run\""},

@@ -32,7 +32,7 @@ TEST(DryRun, PartsAreThoseOfALoadedEngine) {
       EXPECT_EQ(*bytes.Int("cache"), memory.cache);
       EXPECT_EQ(*bytes.Int("graphs"), memory.graphs);
       EXPECT_EQ(*bytes.Int("hidden_states"), memory.hidden_states);
-      EXPECT_EQ(*bytes.Int("logits"), 18 * (*engine)->config().vocabulary * 4) << "the session's, and those of a tree";
+      EXPECT_EQ(*bytes.Int("logits"), 33 * (*engine)->config().vocabulary * 4) << "the session's, and those of a prompt";
       EXPECT_GT(*bytes.Int("drafting"), 0);
       int64_t sum = 0;
       for (const std::string& part : bytes.Keys()) sum += part == "total" ? 0 : *bytes.Int(part);
@@ -65,7 +65,7 @@ TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {
   plain.push_back("--speculate=none");
   const JsonValue with = *RunJson("tessera_generate", flags).Object("memory_bytes"), without = *RunJson("tessera_generate", plain).Object("memory_bytes");
   EXPECT_EQ(*without.Int("drafting"), 0);
-  EXPECT_EQ(*with.Int("logits"), 18 * *without.Int("logits"));
+  EXPECT_EQ(*with.Int("logits"), 33 * *without.Int("logits"));
 }
 
 TEST(DryRun, EveryProgramThatLoadsWeightsHasIt) {
