@@ -11,6 +11,7 @@
 #include "tessera/apps/common/mode.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/prompt_list.h"
+#include "tessera/apps/common/speculation.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 
@@ -92,13 +93,21 @@ std::string Json(const Comparison& comparison) {
   return std::move(json).Take() + "\n";
 }
 
-absl::Status Run() {
+// Flags that both ways share. A model may be named in each alone.
+absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
   RETURN_IF_ERROR(SamplerOfFlags().status());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
+  if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
+  return ReadSpeculationFlags(options);
+}
+
+absl::Status Run() {
   const absl::StatusOr<Mode> a = Mode::Parse(FLAGS_a), b = Mode::Parse(FLAGS_b);
   RETURN_IF_ERROR(ForFlag("a", a.status()));
   RETURN_IF_ERROR(ForFlag("b", b.status()));
+  RETURN_IF_ERROR(CheckFlags(*a, *b));
   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
   ASSIGN_OR_RETURN(const Comparison comparison,
                    CompareTexts([&](TextSender& sender) { return WriteTexts(*a, prompts, sender); },

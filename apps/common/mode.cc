@@ -56,6 +56,10 @@ absl::StatusOr<Mode> Mode::Parse(absl::string_view text) {
   return mode;
 }
 
+bool Mode::Sets(absl::string_view name) const {
+  return std::any_of(settings_.begin(), settings_.end(), [&](const auto& setting) { return setting.first == name; });
+}
+
 absl::StatusOr<EngineOptions> Mode::Apply() const {
   int rows = 0;
   for (const auto& [name, value] : settings_) {

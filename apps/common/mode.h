@@ -25,6 +25,8 @@ class Mode {
   // Sets the flags and reads them. The errors of EngineOptionsOfFlags and ReadSpeculationFlags, and of values that are none.
   absl::StatusOr<EngineOptions> Apply() const;
 
+  bool Sets(absl::string_view name) const;
+
   // The names there are.
   static std::vector<std::string> Names();
 

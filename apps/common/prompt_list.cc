@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/conversation.h"
 #include "tessera/apps/common/flags.h"
 #include "tessera/apps/common/input.h"
@@ -50,7 +49,7 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
   PromptList list;
   list.source_ = is_input ? "standard input" : FLAGS_prompts;
   const absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadFileToString(FLAGS_prompts, kLargestPrompt);
-  RETURN_IF_ERROR(ForFlag("prompts", all.status()));
+  RETURN_IF_ERROR(all.status());
   int64_t number = 0;
   for (absl::string_view line : absl::StrSplit(*all, '\n')) {
     ++number;

@@ -10,6 +10,7 @@
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/flags.h"
+#include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/spec/drafter_registry.h"
@@ -42,8 +43,9 @@ int LogitRows() {
 absl::Status ReadSpeculationFlags(EngineOptions& options) {
   const absl::StatusOr<std::vector<std::string>> drafters = ParseDrafterList(FLAGS_speculate);
   RETURN_IF_ERROR(ForFlag("speculate", drafters.status()));
-  if (!FLAGS_cost_profile.empty() && Exists(FLAGS_cost_profile)) {
-    RETURN_IF_ERROR(ForFlag("cost_profile", CostProfile::Load(FLAGS_cost_profile).status()));
+  if (!FLAGS_cost_profile.empty()) {
+    RETURN_IF_ERROR(ForFlag("cost_profile", Exists(FLAGS_cost_profile) ? CostProfile::Load(FLAGS_cost_profile).status()
+                                                                       : CheckWritable(FLAGS_cost_profile)));
   }
   if (drafters->empty()) return absl::OkStatus();
   options.logit_rows += LogitRows();

@@ -191,7 +191,7 @@ TEST_F(VerifyProgram, WrongSettingsAreWrongUsage) {
     EXPECT_NE(ended.errors.find(said), std::string::npos) << settings << ": " << ended.errors;
   }
   EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyModel("llama")}, "\n").code, 2) << "no prompt";
-  EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyModel("llama"), "--prompts=/nowhere"}).code, 2);
+  EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyModel("llama"), "--prompts=/nowhere"}).code, 1);
 }
 
 }  // namespace

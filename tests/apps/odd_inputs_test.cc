@@ -36,7 +36,7 @@ std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + ::testing::TempDir() + "/odd_inputs_written.tsr");
-  if (program == "tessera_generate") arguments.push_back("--n_predict=2");
+  if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
   if (program == "tessera_bench") arguments.insert(arguments.end(), {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"});
   return arguments;
@@ -81,6 +81,8 @@ TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
 // Text may be anything; what names a thing must name one that is there.
 TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
   const std::string huge(100'000, 'x');
+  const TemporaryFolder cache;
+  setenv("TESSERA_CACHE", cache.path().c_str(), 1);  // Where histories go.
   for (const std::string& program : Programs()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type != "string") continue;
@@ -89,7 +91,9 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
         const std::string shown = absl::StrCat(program, " --", flag.name, "=", value.substr(0, 10), ": ", ended.errors.substr(0, 300));
         if (flag.placeholder == "TEXT") {
           EXPECT_LE(ended.code, 2) << shown;
-        } else if ((flag.name == "trace" || flag.name == "out") && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
+        } else if (flag.name == "history" && value == "-1") {
+          EXPECT_EQ(ended.code, 0) << shown;
+        } else if ((flag.name == "trace" || flag.name == "out" || flag.name == "cost_profile") && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
           EXPECT_EQ(ended.code, 0) << shown;
           std::remove(value.c_str());  // A file may have any name.
         } else {
@@ -101,6 +105,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
       }
     }
   }
+  unsetenv("TESSERA_CACHE");
 }
 
 TEST(OddInputs, TwoSourcesOfOnePromptExcludeEachOther) {
@@ -143,7 +148,8 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
   for (const std::string& program : Programs()) {
     for (const std::string where : {"> /dev/full", ">&-"}) {
       for (const std::string flags : {"", " --json", " --help", " --version"}) {
-        const std::string command = CommandOf(program) + flags + " < " + std::string(TESSERA_SOURCE_DIR) + "/README.md 2> " + message;
+        const std::string input = program == "tessera_verify" ? "/CMakeLists.txt" : "/README.md";  // README.md has a line of JSON.
+        const std::string command = CommandOf(program) + flags + " < " + std::string(TESSERA_SOURCE_DIR) + input + " 2> " + message;
         const std::string shortened = program == "tessera_generate" || program == "tessera_logits" ? command + " --prompt=the < /dev/null" : command;
         EXPECT_EQ(ShellCode(shortened + " " + where), 1) << program << flags << " " << where;
         std::ifstream file(message);
