@@ -59,8 +59,12 @@ DEFINE_bool(products, false, "|Time the products of each block format in cache, 
 DEFINE_bool(memory, false, "|Show the most memory that loading and running take, beside what they may.");
 DEFINE_bool(streaming, false, "|Time passes of a packed model that is streamed, beside its flash and beside computing alone.");
 DEFINE_bool(mapped, false, "|Stream by mapping the file and locking the pins in memory, to compare; nothing is verified.");
-DEFINE_string(plot, "", "FILE|Draw the curve of --rows there, as SVG.");
+DEFINE_string(plot, "", "FILE|Draw the result there, as SVG: the curve of --rows, or gains.");
 DEFINE_string(peer_curve, "", "FILE|Draw this curve, too: JSON with name, rows and seconds.");
+DEFINE_string(data, "tests/data/speculation", "FOLDER|Evaluation sets; those of the source tree are a few prompts of each.");
+DEFINE_string(categories, "all", "LIST|Sorts of prompts, with commas between, or all.");
+DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
+DEFINE_bool(remember, false, "|Draft from the answers to the prompts before, too, of the same sort and run.");
 DEFINE_string(shape, "1b", "NAME|1b, 4b or tiny: so many parameters.");
 DEFINE_string(format, "Q4_0", "NAME|Block format of the layers' matrices.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers.");

@@ -15,17 +15,6 @@ constexpr int kLeft = 64, kRight = 20, kTop = 40, kBottom = 52;   // Margins aro
 constexpr int kTicks = 6;                                         // About so many on an axis.
 constexpr const char* kColours[] = {"#1b6ca8", "#888888", "#c1440e", "#3a7d44"};
 
-std::string Escaped(const std::string& text) { return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}}); }
-
-// Numbers on an axis from 0 to `largest`: 1, 2 or 5 times a power of ten apart.
-double TickStep(double largest) {
-  const double rough = largest / kTicks, power = std::pow(10, std::floor(std::log10(rough)));
-  for (double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10 * power;
-}
-
 class Drawing {
  public:
   explicit Drawing(const Plot& plot) : plot_(plot) {
@@ -53,13 +42,13 @@ class Drawing {
   double Y(double y) const { return kHeight - kBottom - y / most_y_ * (kHeight - kTop - kBottom); }
 
   void Text(double x, double y, const char* anchor, const std::string& text) {
-    absl::StrAppendFormat(&svg_, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, Escaped(text));
+    absl::StrAppendFormat(&svg_, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, SvgEscaped(text));
   }
   void Line(double x1, double y1, double x2, double y2, const char* style) {
     absl::StrAppendFormat(&svg_, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2, style);
   }
   void DrawAxes() {
-    const double step_x = TickStep(most_x_), step_y = TickStep(most_y_);
+    const double step_x = SvgTickStep(most_x_), step_y = SvgTickStep(most_y_);
     for (double y = 0; y <= most_y_; y += step_y) {
       Line(X(0), Y(y), X(most_x_), Y(y), "stroke=\"#dddddd\"");
       Text(kLeft - 6, Y(y) + 4, "end", absl::StrFormat("%g", y));
@@ -92,5 +81,15 @@ class Drawing {
 }  // namespace
 
 std::string PlotSvg(const Plot& plot) { return Drawing(plot).Draw(); }
+
+double SvgTickStep(double largest) {
+  const double rough = largest / kTicks, power = std::pow(10, std::floor(std::log10(rough)));
+  for (double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::string SvgEscaped(const std::string& text) { return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}}); }
 
 }  // namespace tessera

@@ -1,0 +1,260 @@
+// Times speculative decoding beside plain decoding, text by text, on public evaluation sets.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/conversation.h"
+#include "tessera/apps/common/dry_run.h"
+#include "tessera/apps/common/engine_flags.h"
+#include "tessera/apps/common/output.h"
+#include "tessera/apps/common/spec_bench_drafters.h"
+#include "tessera/apps/common/spec_bench_prompts.h"
+#include "tessera/apps/common/spec_bench_report.h"
+#include "tessera/apps/common/spec_bench_run.h"
+#include "tessera/apps/common/speculation.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/measure_costs.h"
+#include "tessera/spec/drafter_registry.h"
+#include "tessera/spec/history_store.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kOracle[] = "oracle", kWrong[] = "wrong";
+
+AppInfo Info() {
+  return {.name = "tessera_spec_bench",
+          .summary =
+              "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
+              "tokens and rows a pass, and which drafts were right. Texts must be the same, or it fails. --speculate takes two "
+              "names more: oracle, which "
+              "knows the text, and wrong, which never does.",
+          .examples = {"tessera_spec_bench --threads 2",
+                       "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
+                       "tessera_spec_bench --speculate wrong",
+                       "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
+          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens"}},
+                     {"Speculation", {"speculate", "cost_profile", "remember"}},
+                     ModelFlags(),
+                     StreamingFlags(),
+                     {"Output", {"plot", "json"}}}};
+}
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
+  RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
+  if (FLAGS_plot.empty()) return absl::OkStatus();
+  return ForFlag("plot", CheckWritable(FLAGS_plot));
+}
+
+// A text of both ways.
+struct Pair {
+  std::string category;
+  std::vector<TokenId> prompt;
+  TimedText plain, drafted;
+};
+
+bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
+
+// What all speculators of a run share.
+class DraftingTools {
+ public:
+  // Costs are measured, if the file of --cost_profile does not say them.
+  static absl::StatusOr<DraftingTools> FromFlags(Engine& engine) {
+    DraftingTools tools(engine);
+    if (!FLAGS_cost_profile.empty()) {
+      absl::StatusOr<CostProfile> costs = CostProfile::Load(FLAGS_cost_profile);
+      if (costs.ok())
+        tools.costs_ = *std::move(costs);
+      else if (!absl::IsNotFound(costs.status()))
+        return ForFlag("cost_profile", costs.status());
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+    RETURN_IF_ERROR(MeasureCosts(engine, *session, {}, tools.costs_));
+    return tools;
+  }
+
+  CostProfile& costs() { return costs_; }
+  // Once all is measured. Costs that were read are what they were.
+  absl::Status Save() const {
+    if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
+    return ForFlag("cost_profile", costs_.Save(FLAGS_cost_profile));
+  }
+
+  // Null without --remember. Nothing of it is read or written: only this run's answers are in it.
+  absl::StatusOr<std::shared_ptr<HistoryStore>> NewHistory() const {
+    if (!FLAGS_remember) return nullptr;
+    return HistoryStore::Open("", "spec_bench", VocabularyOf(engine_->tokenizer()), {});
+  }
+
+  // By name, or one of the two that only a benchmark has. `oracle` is set if it is that.
+  absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> NewDrafters(std::shared_ptr<const HistoryStore> history,
+                                                                    OracleDrafter*& oracle) const {
+    std::vector<std::unique_ptr<Drafter>> drafters;
+    if (SpeculatesBy(kOracle)) {
+      drafters.push_back(std::make_unique<OracleDrafter>());
+      oracle = static_cast<OracleDrafter*>(drafters.back().get());
+    } else if (SpeculatesBy(kWrong)) {
+      drafters.push_back(std::make_unique<WrongDrafter>(engine_->config().vocabulary));
+    } else {
+      return MakeDrafters(FLAGS_speculate, {.context = engine_->context(), .vocabulary = engine_->config().vocabulary},
+                          {.history = std::move(history)});
+    }
+    return drafters;
+  }
+
+ private:
+  explicit DraftingTools(const Engine& engine) : engine_(&engine) {}
+
+  const Engine* engine_;
+  CostProfile costs_;
+};
+
+// Writes all texts of a category. The speculator is the category's, so what it has learnt of one text helps the next.
+class CategoryBench {
+ public:
+  static absl::StatusOr<CategoryBench> Create(const std::string& name, DraftingTools& tools) {
+    CategoryBench bench(name);
+    ASSIGN_OR_RETURN(bench.history_, tools.NewHistory());
+    ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, tools.NewDrafters(bench.history_, bench.oracle_));
+    bench.speculator_ = std::make_unique<Speculator>(std::move(drafters), Speculator::Options{.costs = &tools.costs()});
+    return bench;
+  }
+
+  // Which way comes first changes from text to text, but an oracle has to know the plain one.
+  absl::StatusOr<Pair> Add(PairRunner& runner, std::vector<TokenId> prompt) {
+    Pair pair = {.category = result_.name, .prompt = std::move(prompt)};
+    const bool plain_first = oracle_ != nullptr || result_.texts % 2 == 0;
+    for (const bool plain : {plain_first, !plain_first}) {
+      TimedText& text = plain ? pair.plain : pair.drafted;
+      if (!plain && oracle_ != nullptr) oracle_->Know(pair.plain.tokens);
+      ASSIGN_OR_RETURN(text, runner.Write(pair.prompt, plain ? nullptr : speculator_.get()));
+    }
+    if (history_ != nullptr) history_->Add(pair.prompt, pair.drafted.tokens);
+    RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted));
+    return pair;
+  }
+
+  absl::StatusOr<CategoryResult> Finish(PairRunner& runner) {
+    result_.speculation = speculator_->report();
+    ASSIGN_OR_RETURN(result_.row_times, runner.TimeRows());
+    return result_;
+  }
+
+ private:
+  explicit CategoryBench(const std::string& name) : result_(name) {}
+
+  CategoryResult result_;
+  std::shared_ptr<HistoryStore> history_;  // Null: none.
+  OracleDrafter* oracle_ = nullptr;        // The speculator's, if it has one.
+  std::unique_ptr<Speculator> speculator_;
+};
+
+struct Findings {
+  std::vector<CategoryResult> categories;
+  std::vector<Pair> pairs;
+};
+
+absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategory>& categories) {
+  ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
+  const auto tokens_of = [&](const std::string& prompt) {
+    conversation.Reset();
+    conversation.AddUser(prompt);
+    return conversation.Tokens(engine.tokenizer());
+  };
+  int64_t texts = 0;
+  for (const PromptCategory& category : categories) texts += category.prompts.size();
+  RETURN_IF_ERROR(
+      runner.Write(tokens_of(categories.front().prompts.front()), nullptr).status());  // Warms caches, is not counted.
+  ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
+  Findings findings;
+  Progress progress("texts", texts);
+  for (const PromptCategory& category : categories) {
+    ASSIGN_OR_RETURN(CategoryBench bench, CategoryBench::Create(category.name, tools));
+    for (const std::string& prompt : category.prompts) {
+      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, tokens_of(prompt)));
+      progress.Update(findings.pairs.size());
+    }
+    ASSIGN_OR_RETURN(CategoryResult result, bench.Finish(runner));
+    findings.categories.push_back(std::move(result));
+  }
+  RETURN_IF_ERROR(tools.Save());
+  return findings;
+}
+
+std::string Heading(const Engine& engine) {
+  const std::string& model = engine.options().model_path;
+  return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens a text", model.substr(model.rfind('/') + 1),
+                         engine.threads(), FLAGS_speculate, FLAGS_generate_tokens);
+}
+
+void WriteTokens(JsonWriter& json, const std::vector<TokenId>& tokens) {
+  json.BeginArray();
+  for (const TokenId token : tokens) json.Int(token);
+  json.EndArray();
+}
+
+std::string FindingsJson(const Engine& engine, const Findings& findings) {
+  JsonWriter json;
+  json.BeginObject().Key("model").String(engine.options().model_path).Key("threads").Int(engine.threads());
+  json.Key("speculate").String(FLAGS_speculate).Key("generate_tokens").Int(FLAGS_generate_tokens);
+  WriteSpecBench(json, findings.categories);
+  json.Key("texts").BeginArray();
+  for (const Pair& pair : findings.pairs) {
+    json.BeginObject().Key("category").String(pair.category);
+    WriteTokens(json.Key("prompt_tokens"), pair.prompt);
+    WriteTokens(json.Key("output_tokens"), pair.plain.tokens);
+    WriteTokens(json.Key("drafted_tokens"), pair.drafted.tokens);
+    json.Key("plain_seconds").Double(pair.plain.decode_seconds, 6).Key("drafted_seconds").Double(pair.drafted.decode_seconds, 6);
+    json.Key("passes").Int(pair.drafted.passes).Key("rows").Int(pair.drafted.rows).EndObject();
+  }
+  json.EndArray().EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+// An error that names the first text that drafts changed, and where.
+absl::Status CheckSame(const std::vector<Pair>& pairs) {
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const std::vector<TokenId>&plain = pairs[i].plain.tokens, &drafted = pairs[i].drafted.tokens;
+    if (plain == drafted) continue;
+    const size_t place = std::mismatch(plain.begin(), plain.end(), drafted.begin(), drafted.end()).first - plain.begin();
+    const auto token_at = [&](const std::vector<TokenId>& text) {
+      return place < text.size() ? absl::StrCat("token ", text[place]) : "the end";
+    };
+    return absl::InternalError(absl::StrCat("text ", i + 1, " (", pairs[i].category, "): found ", token_at(drafted), " at ",
+                                            place, " with drafts, expected ", token_at(plain), " as without"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlags());
+  Trace trace;
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  if (!SpeculatesBy(kOracle) && !SpeculatesBy(kWrong)) RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
+  RETURN_IF_ERROR(ForFlag("data", all.status()));
+  ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  const absl::StatusOr<Findings> findings = Measure(*engine, categories);
+  RETURN_IF_ERROR(trace.Finish(findings.status()));
+  const std::string heading = Heading(*engine);
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(WriteFileAtomically(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
+  const std::string shown =
+      FLAGS_json ? FindingsJson(*engine, *findings) : absl::StrCat(heading, "\n\n", SpecBenchText(findings->categories));
+  RETURN_IF_ERROR(WriteOutput(shown));
+  return CheckSame(findings->pairs);
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::AppMain(argc, argv, tessera::Info(), tessera::Run); }
