@@ -26,22 +26,22 @@ fetch_source() {
   tar -xzf "$peer/$archive" -C "$peer/source" --strip-components=3 "llama_cpp_python-$version/vendor/llama.cpp"
 }
 
-# The file built_for is written once configured; an interrupted build goes on from there.
+# What was built for another CPU goes. An interrupted build goes on from where it was, and one with fewer programs gets the others.
 build_peer() {
   if [[ $(cat "$peer/built_for" 2>/dev/null) != "$built_for" ]]; then
-    fetch_source
     rm -rf "$peer/build" "$peer/built_for"
-    run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$peer/source" -B "$peer/build" -G Ninja \
-      -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
-      -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF || die "cmake could not configure llama.cpp"
+    fetch_source
     echo "$built_for" >"$peer/built_for"
   fi
-  local programs=(llama-bench llama-simple llama-quantize) program missing=0
+  local programs=(llama-bench llama-simple llama-quantize llama-server) program missing=0
   for program in "${programs[@]}"; do [[ -x $peer/build/bin/$program ]] || missing=1; done
   if ((missing == 0)); then
     say "peer: llama.cpp is there"
     return
   fi
+  run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$peer/source" -B "$peer/build" -G Ninja \
+    -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
+    -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_BUILD_APP=OFF || die "cmake could not configure llama.cpp"
   run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" "${programs[@]}" || die "llama.cpp could not be built"
 }
 
