@@ -31,7 +31,11 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
 
 absl::Status MeasureCosts(const Engine& engine, Session& session, const MeasureOptions& options, CostProfile& costs) {
   CHECK_EQ(session.length(), 0);
-  if (engine.streamer() != nullptr || costs.frozen()) return absl::OkStatus();
+  if (costs.frozen()) return absl::OkStatus();
+  if (engine.streamer() != nullptr) {
+    costs.ExpectFreeRows();
+    return absl::OkStatus();
+  }
   TreeLogits logits(session, engine.config().vocabulary);
   CostProfile warm_up;   // The first pass finds caches cold and threads asleep.
   RETURN_IF_ERROR(MeasureOne(session, 1, logits, warm_up));

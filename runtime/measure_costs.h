@@ -4,7 +4,7 @@
 //   RETURN_IF_ERROR(MeasureCosts(*engine, *session, {.seconds = 0.15}, costs));   // the session is empty before and after
 //
 // Row counts come in the order of what they tell; when the time is over, what is not measured is learnt from real steps. So it is for
-// all counts of a model whose first pass takes longer, and of a streamed one, which is not read for this.
+// all counts of a model whose first pass takes longer, and of a streamed one, which is not read for this: its rows are taken to be free at first.
 #pragma once
 
 #include "absl/status/status.h"

@@ -16,26 +16,11 @@ constexpr double kLevelWeight = 0.02;                         // The level is fo
 constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.
 constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if it were at it,
 constexpr int kKnown = 3;                                     // once there are so many; so many tell the level, too.
-constexpr double kUnknownRow = 0.15;      // Of the first row, where only one row count was measured: little, so that more are tried.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr double kMostSeconds = 1e4;
 constexpr int kVersion = 1;
 
 bool IsTime(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }  // NaN is none.
-
-// Straight between what was measured; beyond it the mean slope goes on.
-template <typename Means>
-double Between(const Means& means, int rows) {
-  const auto above = means.lower_bound(rows);
-  if (above == means.begin()) return above->second.seconds;
-  const auto& [rows_below, below] = *std::prev(above);
-  if (above != means.end()) {
-    return below.seconds + (above->second.seconds - below.seconds) * (rows - rows_below) / (above->first - rows_below);
-  }
-  const auto& [first_rows, first] = *means.begin();
-  const double slope = rows_below > first_rows ? (below.seconds - first.seconds) / (rows_below - first_rows) : kUnknownRow * first.seconds;
-  return below.seconds + std::max(slope, 0.0) * (rows - rows_below);
-}
 
 int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
 
@@ -49,6 +34,19 @@ void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
   count = kKnown + 1;
   value = std::clamp(value, seconds / outlier, seconds * outlier);
   seconds += (value < seconds ? std::min(1.0, kLessWeighs * new_weight) : new_weight) * (value - seconds);
+}
+
+// Straight between what was measured; beyond it the mean slope goes on.
+double CostProfile::Curve::Between(const std::map<int, Mean>& means, int rows) const {
+  const auto above = means.lower_bound(rows);
+  if (above == means.begin()) return above->second.seconds;
+  const auto& [rows_below, below] = *std::prev(above);
+  if (above != means.end()) {
+    return below.seconds + (above->second.seconds - below.seconds) * (rows - rows_below) / (above->first - rows_below);
+  }
+  const auto& [first_rows, first] = *means.begin();
+  const double slope = rows_below > first_rows ? (below.seconds - first.seconds) / (rows_below - first_rows) : unknown_row_ * first.seconds;
+  return below.seconds + std::max(slope, 0.0) * (rows - rows_below);
 }
 
 void CostProfile::Curve::Add(int rows, double seconds) {

@@ -39,6 +39,9 @@ class CostProfile {
   void AddDraft(absl::string_view drafter, double seconds);   // Of one step.
   void AddTop(int rows, double seconds);                      // TopTokensOf, of so many rows.
 
+  // Of a model that is streamed: until more is measured, rows are taken to cost next to nothing, for reading is what passes wait for.
+  void ExpectFreeRows() { pass_.GuessRow(kFreeRow); }
+
   // What is not known is guessed from what is; 0 while nothing is.
   double PassSeconds(const Shape& shape) const;
   double HeadSeconds(int rows) const;
@@ -58,6 +61,7 @@ class CostProfile {
   static absl::StatusOr<CostProfile> Load(const std::string& path);
 
  private:
+  static constexpr double kUnknownRow = 0.15, kFreeRow = 0.01;   // Little, so that more rows are tried.
   struct Mean {
     double seconds = 0;
     int count = 0;
@@ -73,9 +77,13 @@ class CostProfile {
     double At(int rows) const { return at_[rows]; }   // 0 while nothing was measured.
     const std::map<int, Mean>& means() const { return means_; }
     absl::Status Read(const JsonValue& file, absl::string_view name);
+    // What a row more takes while there is one row count alone, as a share of that one.
+    void GuessRow(double share) { unknown_row_ = share; }
 
    private:
+    double Between(const std::map<int, Mean>& means, int rows) const;
     void Draw();
+    double unknown_row_ = kUnknownRow;
     std::map<int, Mean> means_;
     std::array<double, kMostRows + 1> at_ = {};   // [rows], drawn through the means.
   };

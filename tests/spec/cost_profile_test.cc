@@ -81,6 +81,18 @@ TEST(CostProfile, WhatSlowsAllSlowsWhatWasMeasuredBefore) {
   EXPECT_GT(costs.PassSeconds({.rows = 1}), 0.007);
 }
 
+// Reading takes as long for one row as for many: nobody would try many if a guess forbade it.
+TEST(CostProfile, RowsOfAStreamedModelAreFreeUntilTheyAreMeasured) {
+  CostProfile costs, streamed;
+  streamed.ExpectFreeRows();
+  for (CostProfile* const of : {&costs, &streamed}) of->AddPass({.rows = 1}, 0.1);
+  EXPECT_LT(streamed.PassSeconds({.rows = 16}), 0.12);
+  EXPECT_GT(costs.PassSeconds({.rows = 16}), 0.3);
+  for (int i = 0; i < 5; ++i) streamed.AddPass({.rows = 8}, 0.5);
+  EXPECT_NEAR(streamed.PassSeconds({.rows = 8}), 0.5, 0.01);
+  EXPECT_GT(streamed.PassSeconds({.rows = 4}), 0.2);
+}
+
 TEST(CostProfile, LeavesAreLearntBesideRows) {
   CostProfile costs;
   for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 8, .leaves = 1}, 0.010);
