@@ -240,10 +240,11 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   if (!SpeculatesBy(kOracle) && !SpeculatesBy(kWrong)) RETURN_IF_ERROR(ReadSpeculationFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
   RETURN_IF_ERROR(ForFlag("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  RETURN_IF_ERROR(engine->LoadWeights());
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
   RETURN_IF_ERROR(trace.Finish(findings.status()));
   const std::string heading = Heading(*engine);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <glog/logging.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -95,7 +97,9 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 
 absl::Status Speculation::Save() const {
   if (history_ != nullptr) RETURN_IF_ERROR(ForFlag("history", history_->Save()));
-  if (!costs_path_.empty()) RETURN_IF_ERROR(ForFlag("cost_profile", costs_.Save(costs_path_)));
+  if (costs_path_.empty()) return absl::OkStatus();
+  if (costs_.KnowsPlain()) return ForFlag("cost_profile", costs_.Save(costs_path_));
+  LOG(WARNING) << "--cost_profile: " << costs_path_ << " is not written: no pass was measured";
   return absl::OkStatus();
 }
 

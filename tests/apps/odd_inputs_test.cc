@@ -38,6 +38,10 @@ std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_pack") arguments.push_back("--out=" + ::testing::TempDir() + "/odd_inputs_written.tsr");
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
+  if (program == "tessera_spec_bench") {
+    arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--categories=gsm8k",
+                                       "--texts=1", "--generate_tokens=2"});
+  }
   if (program == "tessera_bench") arguments.insert(arguments.end(), {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"});
   return arguments;
 }
@@ -78,6 +82,11 @@ TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
   }
 }
 
+// Of a short run: tessera_bench draws only what --rows times.
+bool NamesAFileToWrite(const std::string& program, const std::string& flag) {
+  return flag == "trace" || flag == "out" || flag == "cost_profile" || (flag == "plot" && program == "tessera_spec_bench");
+}
+
 // Text may be anything; what names a thing must name one that is there.
 TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
   const std::string huge(100'000, 'x');
@@ -93,7 +102,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
           EXPECT_LE(ended.code, 2) << shown;
         } else if (flag.name == "history" && value == "-1") {
           EXPECT_EQ(ended.code, 0) << shown;
-        } else if ((flag.name == "trace" || flag.name == "out" || flag.name == "cost_profile") && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
+        } else if (NamesAFileToWrite(program, flag.name) && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
           EXPECT_EQ(ended.code, 0) << shown;
           std::remove(value.c_str());  // A file may have any name.
         } else {
@@ -163,7 +172,7 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
 TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
   for (const std::string& program : Programs()) {
     const bool reads = program != "tessera_bench" && program != "tessera_inspect" && program != "tessera_pack" &&
-                       program != "tessera_random_model";
+                       program != "tessera_random_model" && program != "tessera_spec_bench";
     EXPECT_EQ(ShellCode(CommandOf(program) + " <&- > /dev/null 2> /dev/null"), reads ? 1 : 0) << program;
   }
   EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0) << "nothing is read, and nobody hears the summary";

@@ -55,7 +55,7 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
     }
     return Json(ended.output);
   };
-  const JsonValue generated = *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0"}).Object("timings");
+  const JsonValue generated = *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0", "--speculate=none"}).Object("timings");
   const JsonValue scored = run("tessera_perplexity", {"--prompt=abcdefgh", "--window=4", "--max_windows=2"});
   const JsonValue shown = run("tessera_logits", {"--prompt=abc"});
   for (const auto& [json, passes] : {std::pair(&generated, 4), std::pair(&scored, 2), std::pair(&shown, 1)}) {
