@@ -109,7 +109,7 @@ double CostProfile::PassSeconds(const Shape& shape) const {
   return level_ * (pass_.At(Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * LeafSeconds());
 }
 
-double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
+double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(RowsAreFree() ? 1 : Clamped(rows)); }
 
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
   const auto place = drafts_.find(drafter);

@@ -40,7 +40,13 @@ class CostProfile {
   void AddTop(int rows, double seconds);                      // TopTokensOf, of so many rows.
 
   // Of a model that is streamed: until more is measured, rows are taken to cost next to nothing, for reading is what passes wait for.
-  void ExpectFreeRows() { pass_.GuessRow(kFreeRow); }
+  void ExpectFreeRows() {
+    streamed_ = true;
+    pass_.GuessRow(kFreeRow);
+  }
+  // Whether reading is what passes of such a model wait for. Then logits, too, are computed while the next pass is being read, and
+  // those of many rows are taken to cost what one row's do.
+  bool RowsAreFree() const { return streamed_ && pass_.At(kFewRows) < kStillFree * pass_.At(1); }
 
   // What is not known is guessed from what is; 0 while nothing is.
   double PassSeconds(const Shape& shape) const;
@@ -62,6 +68,8 @@ class CostProfile {
 
  private:
   static constexpr double kUnknownRow = 0.15, kFreeRow = 0.01;   // Little, so that more rows are tried.
+  static constexpr int kFewRows = 8;
+  static constexpr double kStillFree = 1.4;
   struct Mean {
     double seconds = 0;
     int count = 0;
@@ -95,6 +103,7 @@ class CostProfile {
   Mean top_;                    // Of each row.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.
+  bool streamed_ = false;
   bool frozen_ = false;
 };
 

@@ -173,7 +173,7 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   for (int source = 0; source < composite_.size(); ++source) {
     learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
   }
-  const double learning = more_head_rows * costs_.HeadSeconds(1) + costs_.TopSeconds(time.top_rows);
+  const double learning = (costs_.RowsAreFree() ? 0 : more_head_rows * costs_.HeadSeconds(1)) + costs_.TopSeconds(time.top_rows);
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
     if (!rules_[source].active()) {

@@ -88,7 +88,16 @@ TEST(CostProfile, RowsOfAStreamedModelAreFreeUntilTheyAreMeasured) {
   for (CostProfile* const of : {&costs, &streamed}) of->AddPass({.rows = 1}, 0.1);
   EXPECT_LT(streamed.PassSeconds({.rows = 16}), 0.12);
   EXPECT_GT(costs.PassSeconds({.rows = 16}), 0.3);
+  for (CostProfile* const of : {&costs, &streamed}) {
+    for (const int rows : {1, 8, 1, 8, 1, 8}) of->AddHead(rows, 0.001 * rows);
+  }
+  EXPECT_TRUE(streamed.RowsAreFree());
+  EXPECT_FALSE(costs.RowsAreFree());
+  EXPECT_NEAR(streamed.HeadSeconds(8), 0.001, 1e-9);   // Beside the reading of the next pass.
+  EXPECT_NEAR(costs.HeadSeconds(8), 0.008, 1e-9);
   for (int i = 0; i < 5; ++i) streamed.AddPass({.rows = 8}, 0.5);
+  EXPECT_FALSE(streamed.RowsAreFree());
+  EXPECT_NEAR(streamed.HeadSeconds(8) / streamed.HeadSeconds(1), 8, 1e-6);
   EXPECT_NEAR(streamed.PassSeconds({.rows = 8}), 0.5, 0.01);
   EXPECT_GT(streamed.PassSeconds({.rows = 4}), 0.2);
 }
