@@ -220,8 +220,9 @@ class Session {
   absl::Status AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
 
   // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until
-  // Keep. InvalidArgument if a token is outside the vocabulary (which, found, expected) or there are more nodes than a pass has rows,
-  // ResourceExhausted if they do not fit (TreeRoom), or the first error of the pass. REQUIRES: no tree is waiting for Keep.
+  // Keep; before that nothing but TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found,
+  // expected) or there are more nodes than a pass has rows, ResourceExhausted if they do not fit (TreeRoom), or the first error of the
+  // pass. REQUIRES: no tree is waiting for Keep.
   absl::Status PassTree(const TokenTree& tree);
   // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, and of a pass.
   int TreeRoom() const;

@@ -12,7 +12,10 @@ namespace tessera {
 Session::Session(Engine& engine, KvCache::SequenceId sequence)
     : engine_(engine), sequence_(sequence), logits_buffer_(engine.config().vocabulary), logits_(logits_buffer_) {}
 
-Session::~Session() { engine_.cache().Release(sequence_); }
+Session::~Session() {
+  if (tree_.has_value()) EndTree(TokenTree::kNone);
+  engine_.cache().Release(sequence_);
+}
 
 absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
   if (tokens_.size() + tokens.size() > static_cast<size_t>(engine_.context())) {

@@ -30,7 +30,7 @@ absl::Status ReadSpeculationFlags(EngineOptions& options);
 // Of one stream of texts, each of which begins anew.
 class Speculation {
  public:
-  // Costs are measured in `session`, which is empty before and after, unless they are given. REQUIRES: ReadSpeculationFlags was OK. Errors
+  // Costs that --cost_profile is to keep are measured in `session`, which is empty before and after; others are learnt from steps. REQUIRES: ReadSpeculationFlags was OK. Errors
   // are those of the files of --history and --cost_profile, and of a pass.
   static absl::StatusOr<std::unique_ptr<Speculation>> FromFlags(const Engine& engine, Session& session);
 
