@@ -15,8 +15,9 @@
 // Read leaves the system's page cache as it found it. What the cache held stays there, whoever put it there; pages that had to be
 // fetched are given back (POSIX_FADV_DONTNEED): the reader has a copy, and a second one would take memory from others. So a file that
 // someone keeps warm is read at the speed of memory, and one that nobody does is fetched again each time. Pages that another process
-// has mapped stay in any case; one that reads the file at the same time may have to fetch some of them twice. Where the system does
-// not say what it holds (to a user who neither owns nor may change the file), nothing is given back.
+// has mapped stay in any case, and one that two threads read at once may; a process that reads the file at the same time may have to
+// fetch some of them twice. Where the system does not say what it holds (to a user who neither owns nor may change the file), nothing is
+// given back.
 #pragma once
 
 #include <cstddef>
