@@ -4,8 +4,8 @@
 #   scripts/compare_peer.sh [--json] [--models smollm2,gemma3] [--repetitions 5] [--threads 2] [--figures all] [--plots FOLDER]
 #
 # --models: smollm2, gemma3, and random-1b or random-4b, which tessera_random_model makes. --figures: some of prompt, generation,
-# first_byte (these three without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md explains
-# them. --plots: draws the curves of rows there.
+# first_byte, limit (these four without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md
+# explains them. --plots: draws the curves of rows there.
 # llama.cpp comes out of the source distribution of the Python package llama-cpp-python, is built here for this CPU (about five
 # minutes, once) and kept in the cache. Nothing else should run meanwhile: the figures are wall-clock times.
 set -euo pipefail
@@ -13,7 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$root/scripts/peer.sh"
 
 models=smollm2,gemma3
-figures=prompt,generation,first_byte
+figures=prompt,generation,first_byte,limit
 flags=()
 usage="usage: scripts/compare_peer.sh [--json] [--models A,B] [--repetitions N] [--threads N] [--figures A,B] [--plots FOLDER]"
 while (($# > 0)); do

@@ -117,11 +117,11 @@ class Ours(Engine):
         return time_to_byte([f"{self.folder}/tessera_generate", "--model", model, "--raw", "--prompt", PROMPT, "--n_predict", "2",
                              "--temperature", "0", "--threads", self.threads], 0)
 
-    def generation_beside_limit(self, model):
-        """Tokens/s generated, and the tokens/s that memory allowed by the probes before and after."""
-        report = self.bench(model, "--roofline", "--prompt_tokens", 1, "--generate_tokens", GENERATED_TOKENS, "--depth", 1)
-        line = next(line for line in report["roofline"]["lines"] if line["figure"] == "generation" and line["depth"] == 0)
-        return line["measured"], line["limit"]
+    def beside_limits(self, model, prompt_tokens=PROMPT_TOKENS):
+        """{"prompt", "generation": (tokens/s, the tokens/s that memory and arithmetic allowed by the probes before and after)}."""
+        report = self.bench(model, "--roofline", "--prompt_tokens", prompt_tokens, "--generate_tokens", GENERATED_TOKENS, "--depth", 1)
+        return {line["figure"]: (line["measured"], line["limit"]) for line in report["roofline"]["lines"]
+                if line["depth"] == 0 and line["figure"] in ("prompt", "generation")}
 
     def perplexity(self, model, texts):
         """Over all texts of a file of requests."""

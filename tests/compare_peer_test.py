@@ -45,9 +45,9 @@ class FakeEngine:
         self.note("rows_seconds", model)
         return {rows: rows / self.speed for rows in counts}
 
-    def generation_beside_limit(self, model):
-        self.note("generation_beside_limit", model)
-        return 8 * self.speed, 20
+    def beside_limits(self, model, prompt_tokens=512):
+        self.note("beside_limits", model, prompt_tokens)
+        return {"prompt": (70 * self.speed, 300), "generation": (8 * self.speed, 20)}
 
     def perplexity(self, model, texts):
         self.note("perplexity", model, Path(texts).name)
@@ -92,6 +92,16 @@ class ComparePeer(unittest.TestCase):
         self.assertAlmostEqual(result["attention_generation_1024"]["ours"], 1)
         self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
 
+    def test_limits_stand_beside_the_figures_that_have_one(self):
+        result, peer, _ = compare(["prompt", "generation", "first_byte", "limit"])
+        self.assertEqual({figure: row.get("limit") for figure, row in result.items()}, {"prompt": 300, "generation": 20, "first_byte": None})
+        self.assertNotIn("beside_limits", [call[0] for call in peer.calls])
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            compare_peer.print_table({"m": result}, compare_peer.parse_flags(["--peer", "a", "--ours", "b", "m=path"]))
+        self.assertRegex(printed.getvalue(), r"prompt 512, tokens/s +100\.0 +200\.0 +2\.00 +300\.0\n")
+        self.assertRegex(printed.getvalue(), r"first byte, ms +1000\.0 +500\.0 +2\.00 +-\n")
+
     def test_what_is_less_than_the_noise_has_no_ratio(self):
         row = compare_peer.TABLE["attention_prompt_1024"]
         self.assertIsNone(row.ratio(peer=0.0, ours=0.1))
@@ -132,13 +142,13 @@ class Engines(unittest.TestCase):
                              {0: {"prompt": 0.5, "generation": 0.125}, 4096: {"prompt": 2.0, "generation": 0.25}})
             self.assertEqual(peer.rows_seconds("model", (512,))[512], 2.0)
 
-    def test_our_limit_is_that_of_generation_without_tokens_before(self):
+    def test_our_limits_are_those_without_tokens_before(self):
         lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2}, {"figure": "prompt", "depth": 0, "measured": 3, "limit": 4},
                  {"figure": "generation", "depth": 0, "measured": 5, "limit": 6}]
         with tempfile.TemporaryDirectory() as folder:
             for name in Ours.PROGRAMS:
                 self.program(folder, name, json.dumps({"roofline": {"lines": lines}}))
-            self.assertEqual(Ours(folder, 2).generation_beside_limit("model"), (5, 6))
+            self.assertEqual(Ours(folder, 2).beside_limits("model"), {"prompt": (3, 4), "generation": (5, 6)})
 
 
 class CheckRoofline(unittest.TestCase):
