@@ -32,13 +32,29 @@ std::vector<float> RandomNumbers(int64_t count) {
   return numbers;
 }
 
+struct TimedProduct {
+  BlockFormat format;
+  bool fine = false;
+};
+
+// All formats; of fine products, those that heads are of most.
+std::vector<TimedProduct> TimedProducts() {
+  std::vector<TimedProduct> products;
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    products.push_back({info.format});
+    if (info.format == BlockFormat::kQ8_0 || info.format == BlockFormat::kQ6_K) products.push_back({info.format, /*fine=*/true});
+  }
+  return products;
+}
+
 // One matrix and rows to multiply it by.
 class TimedMatrix {
  public:
-  static absl::StatusOr<TimedMatrix> Create(BlockFormat format, const MatMulKernels& kernels) {
+  static absl::StatusOr<TimedMatrix> Create(TimedProduct timed, const MatMulKernels& kernels) {
+    const BlockFormat format = timed.format;
     const BlockFormatInfo& info = InfoOf(format);
     const MatrixSpec spec = {info.name, format, kOutputs, kInputs};
-    TimedMatrix product(kernels.panels[static_cast<int>(format)]);
+    TimedMatrix product(kernels.panels[static_cast<int>(format)], timed.fine);
     ASSIGN_OR_RETURN(const int64_t file_bytes, BytesOfRows(format, kOutputs, kInputs));
     ASSIGN_OR_RETURN(const int64_t bytes, PackedMatrix::BytesFor(spec));
     ASSIGN_OR_RETURN(product.weights_, AlignedBuffer::Allocate(bytes));
@@ -49,7 +65,7 @@ class TimedMatrix {
     product.x_ = RandomNumbers(kMostRows * kInputs);
     product.y_.resize(kMostRows * kOutputs);
     const QuantizedRows rows(product.rounded_.data(), kInputs);
-    for (int r = 0; r < kMostRows; ++r) kernels.quantize_row(product.x_.data() + r * kInputs, kInputs, /*terms=*/1, rows.Row(r));
+    for (int r = 0; r < kMostRows; ++r) kernels.quantize_row(product.x_.data() + r * kInputs, kInputs, timed.fine ? 2 : 1, rows.Row(r));
     product.floats_ = PanelFormatOf(format).float_activations;
     product.rounded_stride_ = rows.stride();
     return product;
@@ -63,6 +79,7 @@ class TimedMatrix {
     job.in_features = kInputs;
     job.out_features = kOutputs;
     job.rows = rows;
+    job.terms = fine_ ? 2 : 1;
     job.x = floats_ ? reinterpret_cast<const std::byte*>(x_.data()) : rounded_.data();
     job.x_stride = floats_ ? kInputs * static_cast<int64_t>(sizeof(float)) : rounded_stride_;
     job.y = y_.data();
@@ -79,13 +96,14 @@ class TimedMatrix {
   bool floats() const { return floats_; }
 
  private:
-  explicit TimedMatrix(MatMulKernels::PanelsFunction panels) : panels_(panels) {}
+  TimedMatrix(MatMulKernels::PanelsFunction panels, bool fine) : panels_(panels), fine_(fine) {}
 
   MatMulKernels::PanelsFunction panels_;
   AlignedBuffer weights_, rounded_;
   std::vector<float> x_, y_;
   int64_t rounded_stride_ = 0;
   bool floats_ = false;
+  bool fine_;
 };
 
 double PeakOf(int64_t (*loop)(int64_t rounds)) {
@@ -99,14 +117,14 @@ double PeakOf(int64_t (*loop)(int64_t rounds)) {
   }
 }
 
-ProductSpeed Measure(TimedMatrix product, BlockFormat format, const PeakLoops& peaks, int repetitions) {
+ProductSpeed Measure(TimedMatrix product, TimedProduct timed, const PeakLoops& peaks, int repetitions) {
   std::vector<std::vector<double>> rates(std::size(kRows));
   std::vector<double> peak;
   for (int i = 0; i < repetitions; ++i) {
     for (size_t r = 0; r < std::size(kRows); ++r) rates[r].push_back(product.Time(kRows[r]));
     peak.push_back(PeakOf(product.floats() ? peaks.fp32 : peaks.int8));
   }
-  ProductSpeed speed = {format, {}, SpreadOf(peak).median};
+  ProductSpeed speed = {timed.format, timed.fine, {}, SpreadOf(peak).median};
   for (size_t r = 0; r < std::size(kRows); ++r) speed.points.push_back({kRows[r], SpreadOf(rates[r]).median});
   return speed;
 }
@@ -116,10 +134,11 @@ ProductSpeed Measure(TimedMatrix product, BlockFormat format, const PeakLoops& p
 absl::StatusOr<std::vector<ProductSpeed>> MeasureProducts(KernelPath path, int repetitions) {
   const MatMulKernels& kernels = MatMulKernelsFor(path);
   std::vector<ProductSpeed> speeds;
-  Progress progress("formats", kBlockFormats);
-  for (const BlockFormatInfo& info : AllBlockFormats()) {
-    ASSIGN_OR_RETURN(TimedMatrix product, TimedMatrix::Create(info.format, kernels));
-    speeds.push_back(Measure(std::move(product), info.format, kernels.peaks, repetitions));
+  const std::vector<TimedProduct> products = TimedProducts();
+  Progress progress("products", static_cast<int64_t>(products.size()));
+  for (const TimedProduct timed : products) {
+    ASSIGN_OR_RETURN(TimedMatrix product, TimedMatrix::Create(timed, kernels));
+    speeds.push_back(Measure(std::move(product), timed, kernels.peaks, repetitions));
     progress.Update(static_cast<int64_t>(speeds.size()));
   }
   return speeds;
@@ -132,7 +151,7 @@ std::string ProductSpeedsText(const std::vector<ProductSpeed>& speeds) {
   columns.push_back({"share", Table::Align::kRight});
   Table table(columns);
   for (const ProductSpeed& speed : speeds) {
-    std::vector<std::string> row = {InfoOf(speed.format).name};
+    std::vector<std::string> row = {absl::StrCat(InfoOf(speed.format).name, speed.fine ? " fine" : "")};
     for (const ProductSpeed::Point& point : speed.points) row.push_back(absl::StrFormat("%.1f", point.operations * 1e-9));
     row.push_back(absl::StrFormat("%.1f", speed.peak * 1e-9));
     row.push_back(absl::StrFormat("%.0f %%", 100 * speed.points.back().operations / speed.peak));
@@ -144,7 +163,8 @@ std::string ProductSpeedsText(const std::vector<ProductSpeed>& speeds) {
 void WriteProductSpeeds(JsonWriter& json, const std::vector<ProductSpeed>& speeds) {
   json.BeginArray();
   for (const ProductSpeed& speed : speeds) {
-    json.BeginObject().Key("format").String(InfoOf(speed.format).name).Key("peak").Double(speed.peak, 6).Key("rows").BeginArray();
+    json.BeginObject().Key("format").String(InfoOf(speed.format).name).Key("fine").Bool(speed.fine);
+    json.Key("peak").Double(speed.peak, 6).Key("rows").BeginArray();
     for (const ProductSpeed::Point& point : speed.points) {
       json.BeginObject().Key("rows").Int(point.rows).Key("operations_per_second").Double(point.operations, 6).EndObject();
     }

@@ -4,7 +4,7 @@
 //   RETURN_IF_ERROR(WriteOutput(ProductSpeedsText(speeds)));
 //
 // The kernel alone: rows are rounded before, and no model is loaded. Beside each stands the INT8 peak, probed between the repetitions
-// (FP32's for formats of plain floats). An operation is a multiplication or an addition. Threads: the caller's only.
+// (FP32's for formats of plain floats). Fine products are timed in the formats that heads are of most: Q8_0 and Q6_K. An operation is a multiplication or an addition. Threads: the caller's only.
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@ namespace tessera {
 struct ProductSpeed {
   struct Point { int rows; double operations; };   // A second; the median over the repetitions.
   BlockFormat format = BlockFormat::kF32;
+  bool fine = false;                               // Rows of 16 bits instead of 8 (quant/activation.h).
   std::vector<Point> points;
   double peak = 0;                                 // Operations a second; likewise.
 };
