@@ -9,8 +9,8 @@ namespace tessera {
 namespace {
 
 // Rounding the input of two products costs the logits more than all others: of the head, and of attention's values. They are few rows
-// (one of a prompt) and few outputs (a thirtieth of a layer), so they get 15 bits (docs/numerics.md has the measurements).
-constexpr int kFineTerms = 2;
+// (one of a prompt) and few outputs (a thirtieth of a layer), so they get 16 bits (docs/numerics.md has the measurements).
+constexpr bool kFine = true;
 
 constexpr int Placeholder(LoraTarget target) { return static_cast<int>(target); }
 
@@ -40,7 +40,7 @@ class LayerBuilder {
     Linear project{.x = normed};
     AddProducts(project, "attn_q.weight", query, LoraTarget::kQuery);
     AddProducts(project, "attn_k.weight", key, LoraTarget::kKey);
-    AddProducts(project, "attn_v.weight", value, LoraTarget::kValue, kFineTerms);
+    AddProducts(project, "attn_v.weight", value, LoraTarget::kValue, kFine);
     block_.graph.Add(std::move(project));
     if (config_.qkv_bias) {
       query = Bias(query, "attn_q.bias", "query_biased");
@@ -103,10 +103,10 @@ class LayerBuilder {
     return y;
   }
   // A tensor in several parts gives several products, each with its range of columns; they share the tensor's placeholder.
-  void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, int terms = 1) {
+  void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, bool fine = false) {
     for (const TensorPart& part : PartsOf(label)) {
       block_.parts.push_back(part);
-      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, Placeholder(target), terms});
+      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, Placeholder(target), fine});
     }
   }
   BufferId Multiply(BufferId x, const char* weight, const char* name, int64_t columns, LoraTarget target) {
@@ -167,7 +167,7 @@ std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightL
     BlockGraph block;
     const BufferId normed = block.graph.AddInput("normed", config.width);
     const BufferId logits = block.graph.AddOutput("logits", part.weight.spec.out_features);
-    block.graph.Add(Linear{.x = normed, .products = {{block.graph.AddMatrix(part.weight.spec), logits, 0, kNone, kFineTerms}}});
+    block.graph.Add(Linear{.x = normed, .products = {{block.graph.AddMatrix(part.weight.spec), logits, 0, kNone, kFine}}});
     block.parts.push_back(part);
     blocks.push_back(std::move(block));
   }

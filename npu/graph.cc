@@ -65,10 +65,10 @@ struct DetailsVisitor {
     const auto adapter = [](std::string* out, const Product& product) {
       absl::StrAppend(out, product.adapter == kNone ? "none" : absl::StrCat(product.adapter));
     };
-    const auto terms = [](std::string* out, const Product& p) { absl::StrAppend(out, p.terms); };
+    const auto bits = [](std::string* out, const Product& product) { absl::StrAppend(out, product.fine ? 16 : 8); };
     return absl::StrCat("first_columns=", absl::StrJoin(op.products, ",", column),
-                        " adapters=", absl::StrJoin(op.products, ",", adapter), " terms=",
-                        absl::StrJoin(op.products, ",", terms));
+                        " adapters=", absl::StrJoin(op.products, ",", adapter), " activation_bits=",
+                        absl::StrJoin(op.products, ",", bits));
   }
   std::string operator()(const AddBias&) const { return ""; }
   std::string operator()(const Add&) const { return ""; }

@@ -31,9 +31,9 @@ struct RmsNorm { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 
 // y[first_column ..] = W x for each product; all share x, which is rounded once. Where `adapter` is not kNone, a row whose adapter
 // binds that placeholder gets y += scale * B (A x) in this product's columns, with A, B and scale from the row (multi-LoRA paper,
-// section 3: LoRA as graph inputs); other rows cost nothing and keep their bits. B covers all columns of y. terms: how finely a device that rounds x does so for this product, 1
-// (8 bits) or 2 (about 15); others ignore it.
-struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; int terms = 1; };
+// section 3: LoRA as graph inputs); other rows cost nothing and keep their bits. B covers all columns of y. fine: a device that
+// rounds x does so to 16 bits for this product, not to 8; others ignore it.
+struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; bool fine = false; };
 struct Linear { BufferId x = kNone; std::vector<Product> products; };
 
 // y = x + weight, the same for each row.

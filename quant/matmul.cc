@@ -1,7 +1,5 @@
 #include "tessera/quant/matmul.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -28,8 +26,7 @@ absl::StatusOr<std::byte*> MatMulScratch::Reserve(int64_t bytes) {
 }
 
 absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
-                    const MatMulKernels& kernels, int terms) {
-  CHECK(terms == 1 || terms == 2) << "terms: found " << terms;
+                    const MatMulKernels& kernels, bool fine) {
   RETURN_IF_ERROR(CheckShapes(w, x, y));
   if (x.rows() == 0) return absl::OkStatus();  // Then x and y may be null, and nothing may be added to them.
   const bool rounds = !PanelFormatOf(w.format()).float_activations;
@@ -41,13 +38,16 @@ absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView
   pool.Run([&](int worker) {
     if (rounds) {
       const Share rows = ShareOf(x.rows(), worker, pool.threads());
-      for (int64_t r = rows.begin; r < rows.end; ++r) kernels.quantize_row(x.row(r), x.columns(), terms, rounded.Row(r));
+      for (int64_t r = rows.begin; r < rows.end; ++r) {
+        fine ? kernels.quantize_row_fine(x.row(r), x.columns(), rounded.FineRow(r))
+             : kernels.quantize_row(x.row(r), x.columns(), rounded.Row(r));
+      }
       pool.Barrier();
     }
     const Share panels = ShareOf(w.panels(), worker, pool.threads());
     PanelJob job = {.panels = w.data(), .panel_begin = panels.begin, .panel_end = panels.end, .in_features = w.in_features(),
-                    .out_features = w.out_features(), .rows = x.rows(), .terms = terms, .y = y.data(), .y_stride = y.row_stride()};
-    job.x = rounds ? storage : reinterpret_cast<const std::byte*>(x.data());
+                    .out_features = w.out_features(), .rows = x.rows(), .fine = fine, .y = y.data(), .y_stride = y.row_stride()};
+    job.x = rounds ? rounded.Rows(fine) : reinterpret_cast<const std::byte*>(x.data());
     job.x_stride = rounds ? rounded.stride() : x.row_stride() * static_cast<int64_t>(sizeof(float));
     kernels.panels[static_cast<int>(w.format())](job);
   });

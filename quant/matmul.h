@@ -5,8 +5,8 @@
 //   RETURN_IF_ERROR(MatMul(w, x, y, pool, scratch));          // x: [rows, in], y: [rows, out], FP32
 //
 // Promise: the bits of y[r] depend on W and x[r] alone, never on the number of rows, the other rows, the threads or the
-// instruction set. Rows are rounded to 8 bits in groups of 32 for block formats, and used as they are for F32, F16 and BF16.
-// With two terms a row keeps about 15 bits instead of 8, for twice the arithmetic and the same bytes of W (quant/activation.h).
+// instruction set. Rows are rounded to 8 bits in groups of 32 for block formats, or to 16 if they are `fine`, for about twice the
+// arithmetic and the same bytes of W (quant/activation.h). They are used as they are for F32, F16 and BF16.
 // Threads: calls may run at once if y, scratch and pool differ.
 #pragma once
 
@@ -29,10 +29,9 @@ class MatMulScratch {
   AlignedBuffer buffer_;
 };
 
-// InvalidArgument if shapes disagree (matrix, found, expected). No rows: does nothing. REQUIRES: y overlaps neither x nor W; terms is
-// 1 or 2.
+// InvalidArgument if shapes disagree (matrix, found, expected). No rows: does nothing. REQUIRES: y overlaps neither x nor W.
 // Cost: reads W once, whatever the number of rows.
 absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView<float> y, ThreadPool& pool, MatMulScratch& scratch,
-                    const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath()), int terms = 1);
+                    const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath()), bool fine = false);
 
 }  // namespace tessera

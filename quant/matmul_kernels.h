@@ -1,7 +1,7 @@
 // The inner loops of a quantized product, one set per instruction set, all with the same bits.
 //
 //   const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath());
-//   kernels.quantize_row(x, in_features, /*terms=*/1, rows.Row(0));
+//   kernels.quantize_row(x, in_features, rows.Row(0));
 //   kernels.panels[static_cast<int>(BlockFormat::kQ4_0)](job);
 //
 // Most callers want quant/matmul.h; the host device calls these itself to share one rounding of the rows among several matrices.
@@ -27,10 +27,10 @@ struct PanelJob {
   int64_t in_features = 0;
   int64_t out_features = 0;      // Outputs of the last panel beyond this are not stored.
   int64_t rows = 0;
-  // Rows of x: QuantizedRows' storage (stride in bytes), or FP32 for formats with float_activations.
+  // Rows of x: groups, those of fine rows for a fine product, or FP32 for formats with float_activations (and `fine` says nothing).
   const std::byte* x = nullptr;
   int64_t x_stride = 0;          // In bytes.
-  int terms = 1;                 // Of each rounded row: 1 or 2 (quant/activation.h).
+  bool fine = false;             // Rows rounded to 16 bits instead of 8 (quant/activation.h).
   float* y = nullptr;            // Row r at y + r * y_stride.
   int64_t y_stride = 0;          // In floats.
 };
@@ -40,9 +40,10 @@ struct MatMulKernels {
 
   KernelPath path;
   std::array<PanelsFunction, kBlockFormats> panels;  // Indexed by BlockFormat.
-  // Rounds one row of FP32 to groups of 8 bits, in one term or two (quant/activation.h). A tail of in_features % 32 values is
-  // filled with zeros. out: terms * QuantizedRows::Groups(in_features) groups.
-  void (*quantize_row)(const float* x, int64_t in_features, int terms, ActivationGroup* out);
+  // Round one row of FP32 to groups (quant/activation.h). A tail of in_features % 32 values is filled with zeros.
+  // out: QuantizedRows::Groups(in_features) groups, for kernels of this table alone.
+  void (*quantize_row)(const float* x, int64_t in_features, ActivationGroup* out);
+  void (*quantize_row_fine)(const float* x, int64_t in_features, FineActivationGroup* out);
   PeakLoops peaks;  // What this instruction set could do at best.
 };
 

@@ -65,9 +65,11 @@ class TimedMatrix {
     product.x_ = RandomNumbers(kMostRows * kInputs);
     product.y_.resize(kMostRows * kOutputs);
     const QuantizedRows rows(product.rounded_.data(), kInputs);
-    for (int r = 0; r < kMostRows; ++r) kernels.quantize_row(product.x_.data() + r * kInputs, kInputs, timed.fine ? 2 : 1, rows.Row(r));
+    for (int r = 0; r < kMostRows; ++r) {
+      const float* x = product.x_.data() + r * kInputs;
+      timed.fine ? kernels.quantize_row_fine(x, kInputs, rows.FineRow(r)) : kernels.quantize_row(x, kInputs, rows.Row(r));
+    }
     product.floats_ = PanelFormatOf(format).float_activations;
-    product.rounded_stride_ = rows.stride();
     return product;
   }
 
@@ -79,9 +81,10 @@ class TimedMatrix {
     job.in_features = kInputs;
     job.out_features = kOutputs;
     job.rows = rows;
-    job.terms = fine_ ? 2 : 1;
-    job.x = floats_ ? reinterpret_cast<const std::byte*>(x_.data()) : rounded_.data();
-    job.x_stride = floats_ ? kInputs * static_cast<int64_t>(sizeof(float)) : rounded_stride_;
+    job.fine = fine_;
+    const QuantizedRows rounded(rounded_.data(), kInputs);
+    job.x = floats_ ? reinterpret_cast<const std::byte*>(x_.data()) : rounded.Rows(fine_);
+    job.x_stride = floats_ ? kInputs * static_cast<int64_t>(sizeof(float)) : rounded.stride();
     job.y = y_.data();
     job.y_stride = kOutputs;
     const double begin = Seconds();
@@ -101,7 +104,6 @@ class TimedMatrix {
   MatMulKernels::PanelsFunction panels_;
   AlignedBuffer weights_, rounded_;
   std::vector<float> x_, y_;
-  int64_t rounded_stride_ = 0;
   bool floats_ = false;
   bool fine_;
 };

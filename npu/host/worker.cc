@@ -98,24 +98,21 @@ void Worker::Execute(const Embedding& op) {
   if (single_) run_.pool.Barrier();  // The others read what one of them wrote.
 }
 
-bool Worker::AnyRounded(const Linear& op) const {
+// Rounds the rows of x as the products want them: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
+// itself; several are shared out, and the workers meet.
+QuantizedRows Worker::RoundRows(const Linear& op) {
+  bool coarse = false, fine = false;
   for (const Product& product : op.products) {
-    if (!run_.graph.weights[product.weight].float_activations) return true;
+    if (!run_.graph.weights[product.weight].float_activations) (product.fine ? fine : coarse) = true;
   }
-  return false;
-}
-
-// Rounds the rows of x. A single row is rounded by every worker for itself; several are shared out, and the workers meet.
-Worker::RowSource Worker::RoundRows(const Linear& op) {
-  if (!AnyRounded(op)) return {nullptr, 0};
-  int terms = 1;
-  for (const Product& product : op.products) terms = std::max(terms, product.terms);
   const QuantizedRows rows(single_ ? OwnRounded() : run_.rounded, Columns(op.x));
+  if (!coarse && !fine) return rows;
   for (int64_t r = mine_.begin; r < mine_.end; ++r) {
-    run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), terms, rows.Row(r));
+    if (coarse) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
+    if (fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
   }
   if (!single_) run_.pool.Barrier();
-  return {reinterpret_cast<const std::byte*>(rows.Row(0)), rows.stride()};
+  return rows;
 }
 
 void Worker::Execute(const Linear& op) {
@@ -124,7 +121,7 @@ void Worker::Execute(const Linear& op) {
 }
 
 // The panels of all products in a row, cut into parts of equal bytes.
-void Worker::MultiplyShare(const Linear& op, RowSource rounded) {
+void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
   int64_t bytes = 0, panels = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
@@ -138,7 +135,7 @@ void Worker::MultiplyShare(const Linear& op, RowSource rounded) {
 }
 
 // The panels that start in bytes [begin, end).
-void Worker::MultiplyBytes(const Linear& op, RowSource rounded, int64_t begin, int64_t end) {
+void Worker::MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end) {
   int64_t start = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
@@ -154,7 +151,7 @@ void Worker::MultiplyBytes(const Linear& op, RowSource rounded, int64_t begin, i
   }
 }
 
-void Worker::MultiplyPanels(const Linear& op, const Product& product, RowSource rounded, Share panels) {
+void Worker::MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const bool floats = weight.float_activations;
   PanelJob job;
@@ -164,9 +161,9 @@ void Worker::MultiplyPanels(const Linear& op, const Product& product, RowSource 
   job.in_features = weight.in_features;
   job.out_features = weight.out_features;
   job.rows = run_.arguments.rows;
-  job.terms = product.terms;
-  job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, 0)) : rounded.data;
-  job.x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride;
+  job.fine = product.fine;
+  job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, 0)) : rounded.Rows(product.fine);
+  job.x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride();
   job.y = RowOf(product.y, 0) + product.first_column;
   job.y_stride = StrideOf(product.y);
   run_.matmul.panels[static_cast<int>(weight.format)](job);

@@ -218,7 +218,6 @@ absl::Status GraphChecker::CheckProduct(const Product& product, int64_t x_column
     return Invalid("weight \"", matrix.name, "\": in_features: found ", matrix.in_features, ", expected the ", x_columns,
                    " columns of x");
   }
-  RETURN_IF_ERROR(CheckRange("terms", product.terms, 1, 2));
   RETURN_IF_ERROR(Exists("y", product.y));
   if (writer_[product.y] != index_) RETURN_IF_ERROR(Writes("y", product.y));
   const int64_t room = columns(product.y) - matrix.out_features;  // Both are at least 1, so this cannot overflow.

@@ -16,7 +16,8 @@ constexpr MatMulKernels TableOf(KernelPath path) {
   static_assert(3 + sizeof...(Blocks) == kBlockFormats, "one kernel a format");
   return {path,
           {FloatPanels<L, panels::F32>, FloatPanels<L, panels::F16>, FloatPanels<L, panels::BF16>, Panels<L, Blocks>...},
-          QuantizeRow<L>,
+          QuantizeRow<L, ActivationGroup>,
+          QuantizeRow<L, FineActivationGroup>,
           PeakKernel<L>::kLoops};
 }
 

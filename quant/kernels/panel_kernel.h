@@ -3,20 +3,21 @@
 // Per group of 32 inputs and (row, tile of 16 outputs) these operations and no others, in this order (docs/numerics.md):
 //   I = start; for j in 0..7: I += w[j] . a[j]         exact in int32, so any order
 //   p = weight_scale * activation_scale                one rounding
-//   acc = fma(float(I), p, acc)                        |I| < 2^24: the conversion is exact
+//   acc = fma(float(I), p, acc)                        with rows of 8 bits |I| < 2^24: the conversion is exact; else it rounds
 //   acc = fma(weight_minimum, scaled_sum, acc)         formats with a minimum only
-// A format with two halves (Q2_K, Q3_K, Q6_K) does them once per half; a row of two terms does all of it for the first term, then for
-// the second. Groups ascend. R changes which registers are used, never an operation, so a row's bits are the same alone and among 64
-// others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
+// A format with two halves (Q2_K, Q3_K, Q6_K) does them once per half. Groups ascend. R changes which registers are used, never an
+// operation, so a row's bits are the same alone and among 64 others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
-// Why R <= 6 (L::kRowsAtOnce): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32 vector registers at R = 6. Where
-// there are 16, one tile at a time is multiplied (L::kTilesTogether), and the float sums wait in the first-level cache.
+// Why R <= 6 (kRowsAtOnce of L::Products8 and L::Products16): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32
+// vector registers at R = 6. Where there are 16, one tile at a time is multiplied (kTilesTogether), and the float sums wait in the
+// first-level cache.
 #pragma once
 
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 
+#include "tessera/quant/kernels/quantize_kernel.h"
 #include "tessera/quant/matmul_kernels.h"
 
 namespace tessera {
@@ -41,8 +42,7 @@ struct Prefetch {
 struct PassRows {
   const std::byte* x;
   int64_t x_stride;         // In bytes.
-  int64_t groups;           // Of one term.
-  int terms;
+  int64_t groups;
   float* y;
   int64_t y_stride;
   int64_t outputs;          // Of the panel that exist: 32, or fewer in the last.
@@ -61,11 +61,11 @@ inline __attribute__((always_inline)) void Unrolled(F f) {
   }(std::make_integer_sequence<int, kCount>());
 }
 
-// Where an integer sum starts: minus the code of zero, less what L::TakePlane takes off by itself, times the sum of the activations;
+// Where an integer sum starts: minus the code of zero, less what TakePlane takes off by itself, times the sum of the activations;
 // with halves, of the half's sixteen.
-template <typename L, typename Format>
-inline __attribute__((always_inline)) int32_t Start(const ActivationGroup& activations, int half) {
-  constexpr int kZero = Format::kZero - L::template kTakenOff<Format::kBits>;
+template <typename L, typename Format, typename Group>
+inline __attribute__((always_inline)) int32_t Start(const Group& activations, int half) {
+  constexpr int kZero = Format::kZero - ProductsOf<L, Group>::template kTakenOff<Format::kBits>;
   if constexpr (kZero == 0) {
     return 0;
   } else if constexpr (Format::kHalves == 2) {
@@ -78,60 +78,61 @@ inline __attribute__((always_inline)) int32_t Start(const ActivationGroup& activ
 }
 
 // What a minimum is multiplied by: scale times the sum of the activations that it holds for.
-template <typename Format>
-inline __attribute__((always_inline)) float ScaledSum(const ActivationGroup& activations, int half) {
+template <typename Format, typename Group>
+inline __attribute__((always_inline)) float ScaledSum(const Group& activations, int half) {
   if constexpr (Format::kHalves == 2) return activations.scale * static_cast<float>(activations.start32[half] / -32);
   return activations.scaled_sum;
 }
 
 // Tiles kTile and up, as many as L takes together: their integer sums over the group's half, exact.
-template <typename L, typename Format, int kRows, int kHalf, int kTile>
-inline __attribute__((always_inline)) void DotHalf(const std::byte* group, const ActivationGroup* const (&rows)[kRows],
-                                                   typename L::Int (&integer)[kRows][L::kTilesTogether]) {
+template <typename L, typename Format, typename Group, int kRows, int kHalf, int kTile, int kTogether>
+inline __attribute__((always_inline)) void DotHalf(const std::byte* group, const Group* const (&rows)[kRows],
+                                                   typename L::Int (&integer)[kRows][kTogether]) {
+  using Products = ProductsOf<L, Group>;
   constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
-  constexpr int kBatch = std::min(kQuads, L::template kQuadsOfPairs<Format::kBits>);
+  constexpr int kBatch = std::min(kQuads, Products::template kQuadsOfPairs<Format::kBits>);
   for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < L::kTilesTogether; ++t) integer[r][t] = L::SetInt(Start<L, Format>(*rows[r], kHalf));
+    for (int t = 0; t < kTogether; ++t) integer[r][t] = L::SetInt(Start<L, Format>(*rows[r], kHalf));
   }
-  Unrolled<L::template kPlanes<Format::kBits> * kQuads / kBatch>([&](auto batch) __attribute__((always_inline)) {
+  Unrolled<Products::template kPlanes<Format::kBits> * kQuads / kBatch>([&](auto batch) __attribute__((always_inline)) {
     constexpr int kPlane = batch.value * kBatch / kQuads, kFirst = kHalf * 4 + batch.value * kBatch % kQuads;
-    typename L::Pairs pairs[kRows][L::kTilesTogether];
+    typename Products::Pairs pairs[kRows][kTogether];
     for (int r = 0; r < kRows; ++r) {
-      for (int t = 0; t < L::kTilesTogether; ++t) pairs[r][t] = L::BeginPairs(integer[r][t]);
+      for (int t = 0; t < kTogether; ++t) pairs[r][t] = Products::BeginPairs(integer[r][t]);
     }
     Unrolled<kBatch>([&](auto quad) __attribute__((always_inline)) {
       constexpr int j = kFirst + quad.value;
-      typename L::Bytes weights[L::kTilesTogether];
-      for (int t = 0; t < L::kTilesTogether; ++t) {
+      typename Products::Weights weights[kTogether];
+      for (int t = 0; t < kTogether; ++t) {
         const typename L::Bytes codes = Format::template Quad<L, j>(group + (kTile + t) * Format::kTileBytes);
-        weights[t] = L::template TakePlane<Format::kBits, kPlane>(codes);
+        weights[t] = Products::template TakePlane<Format::kBits, kPlane>(codes);
       }
       for (int r = 0; r < kRows; ++r) {
-        for (int t = 0; t < L::kTilesTogether; ++t) {
-          pairs[r][t] = L::Dot(pairs[r][t], weights[t], rows[r]->values + 4 * j);
+        for (int t = 0; t < kTogether; ++t) {
+          pairs[r][t] = Products::Dot(pairs[r][t], weights[t], rows[r]->values + j * Group::kQuadBytes);
         }
       }
     });
     for (int r = 0; r < kRows; ++r) {
-      for (int t = 0; t < L::kTilesTogether; ++t) integer[r][t] = L::template EndPairs<kPlane>(integer[r][t], pairs[r][t]);
+      for (int t = 0; t < kTogether; ++t) integer[r][t] = Products::template EndPairs<kPlane>(integer[r][t], pairs[r][t]);
     }
   });
 }
 
-template <typename L, typename Format, int kRows, int kHalf>
+template <typename L, typename Format, typename Group, int kRows, int kHalf>
 inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header, const std::byte* group,
-                                                        const ActivationGroup* const* all_rows, int64_t g,
-                                                        PanelSums<L, kRows>& sums) {
-  Unrolled<kTiles / L::kTilesTogether>([&](auto step) __attribute__((always_inline)) {
-    constexpr int kTile = step.value * L::kTilesTogether;
-    const ActivationGroup* rows[kRows];
+                                                        const Group* const* all_rows, int64_t g, PanelSums<L, kRows>& sums) {
+  constexpr int kTogether = ProductsOf<L, Group>::kTilesTogether;
+  Unrolled<kTiles / kTogether>([&](auto step) __attribute__((always_inline)) {
+    constexpr int kTile = step.value * kTogether;
+    const Group* rows[kRows];
     for (int r = 0; r < kRows; ++r) {
       rows[r] = all_rows[r] + g;
       asm volatile("" : "+r"(rows[r]));  // Or GCC keeps what the first tile has loaded for the second, on the stack.
     }
-    typename L::Int integer[kRows][L::kTilesTogether];
-    DotHalf<L, Format, kRows, kHalf, kTile>(group, rows, integer);
-    for (int t = kTile; t < kTile + L::kTilesTogether; ++t) {
+    typename L::Int integer[kRows][kTogether];
+    DotHalf<L, Format, Group, kRows, kHalf, kTile>(group, rows, integer);
+    for (int t = kTile; t < kTile + kTogether; ++t) {
       const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
       for (int r = 0; r < kRows; ++r) {
         sums.lanes[r][t] = L::Fma(L::ToFloat(integer[r][t - kTile]), L::Mul(scale, L::Set(rows[r]->scale)), sums.lanes[r][t]);
@@ -146,15 +147,11 @@ inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header,
   });
 }
 
-template <typename L, typename Format, int kRows>
-inline __attribute__((always_inline)) void AddGroup(const std::byte* header, const std::byte* group,
-                                                    const ActivationGroup* const* rows, int64_t g, PanelSums<L, kRows>& sums) {
-  if constexpr (Format::kHalves == 2) {
-    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums);
-    AddGroupHalf<L, Format, kRows, 1>(header, group, rows, g, sums);
-  } else {
-    AddGroupHalf<L, Format, kRows, 0>(header, group, rows, g, sums);
-  }
+template <typename L, typename Format, typename Group, int kRows>
+inline __attribute__((always_inline)) void AddGroup(const std::byte* header, const std::byte* group, const Group* const* rows,
+                                                    int64_t g, PanelSums<L, kRows>& sums) {
+  AddGroupHalf<L, Format, Group, kRows, 0>(header, group, rows, g, sums);
+  if constexpr (Format::kHalves == 2) AddGroupHalf<L, Format, Group, kRows, 1>(header, group, rows, g, sums);
 }
 
 template <typename L, int kRows>
@@ -172,11 +169,10 @@ inline void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_strid
 }
 
 // y[r][0..outputs) for kRows rows times one panel.
-template <typename L, typename Format, int kRows>
+template <typename L, typename Format, typename Group, int kRows>
 void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
-  const ActivationGroup* rows[kRows];
-  for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const ActivationGroup*>(pass.x + r * pass.x_stride);
-  const int64_t all_groups = pass.terms * pass.groups;
+  const Group* rows[kRows];
+  for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const Group*>(pass.x + r * pass.x_stride);
   PanelSums<L, kRows> sums;
   for (auto& row : sums.lanes) {
     for (auto& lanes : row) lanes = L::Zero();
@@ -187,51 +183,48 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
       for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
       prefetch.next += prefetch.lines_per_group * kLine;
-      for (int64_t term = g; term < all_groups; term += pass.groups) {
-        const std::byte* weights = group;
-        asm volatile("" : "+r"(weights));  // Or GCC unpacks the group's weights before this loop, into more than all registers.
-        AddGroup<L, Format, kRows>(header, weights, rows, term, sums);
-      }
+      AddGroup<L, Format, Group, kRows>(header, group, rows, g, sums);
     }
   }
   StoreSums<L, kRows>(sums, pass.y, pass.y_stride, pass.outputs);
 }
 
-template <typename L>
-constexpr int kRowsOfPass = std::min(L::kRowsAtOnce, kMostRowsAtOnce);
+template <typename Products>
+constexpr int kRowsOfPass = std::min(Products::kRowsAtOnce, kMostRowsAtOnce);
 
-template <typename L, typename Format>
+template <typename L, typename Format, typename Group>
 void RunPass(int rows, const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
   [&]<int... kFewer>(std::integer_sequence<int, kFewer...>) {
-    static_cast<void>(((rows == kFewer + 1 && (PanelRows<L, Format, kFewer + 1>(panel, pass, prefetch), true)) || ...));
-  }(std::make_integer_sequence<int, kRowsOfPass<L>>());
+    static_cast<void>(((rows == kFewer + 1 && (PanelRows<L, Format, Group, kFewer + 1>(panel, pass, prefetch), true)) || ...));
+  }(std::make_integer_sequence<int, kRowsOfPass<ProductsOf<L, Group>>>());
 }
 
 // Rows of a pass when there are many: blocks of five reach the highest rate.
-template <typename L>
-constexpr int kRowsOfBlock = std::min(kRowsOfPass<L>, 5);
+template <typename Products>
+constexpr int kRowsOfBlock = std::min(kRowsOfPass<Products>, 5);
 
 // Rows of the next pass when `left` remain; no pass of one at the end of many.
-template <typename L>
+template <typename Products>
 static constexpr int RowsOfPass(int64_t left) {
-  if (left <= kRowsOfPass<L>) return static_cast<int>(left);
-  return left < 2 * kRowsOfBlock<L> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<L>;
+  if (left <= kRowsOfPass<Products>) return static_cast<int>(left);
+  return left < 2 * kRowsOfBlock<Products> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<Products>;
 }
 
 // All rows of the job times its panels: panel by panel, so that each weight is fetched from memory once.
-template <typename L, typename Format>
-void Panels(const PanelJob& job) {
-  const int64_t groups = job.in_features / ActivationGroup::kValues;
+template <typename L, typename Format, typename Group>
+void PanelsTimesGroups(const PanelJob& job) {
+  using Products = ProductsOf<L, Group>;
+  const int64_t groups = job.in_features / Group::kValues;
   const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
-  const int64_t passes = job.rows <= kRowsOfPass<L> ? 1 : (job.rows + kRowsOfBlock<L> - 1) / kRowsOfBlock<L>;
+  const int64_t passes = job.rows <= kRowsOfPass<Products> ? 1 : (job.rows + kRowsOfBlock<Products> - 1) / kRowsOfBlock<Products>;
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
     Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines};
-    PassRows pass = {job.x, job.x_stride, groups, job.terms, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
+    PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     for (int64_t row = 0; row < job.rows;) {
-      const int rows = RowsOfPass<L>(job.rows - row);
-      RunPass<L, Format>(rows, panel, pass, prefetch);
+      const int rows = RowsOfPass<Products>(job.rows - row);
+      RunPass<L, Format, Group>(rows, panel, pass, prefetch);
       pass.x += rows * job.x_stride;
       pass.y += rows * job.y_stride;
       row += rows;
@@ -239,6 +232,11 @@ void Panels(const PanelJob& job) {
       if (prefetch.next >= panel + 2 * panel_bytes) prefetch.lines_per_group = 0;
     }
   }
+}
+
+template <typename L, typename Format>
+void Panels(const PanelJob& job) {
+  job.fine ? PanelsTimesGroups<L, Format, FineActivationGroup>(job) : PanelsTimesGroups<L, Format, ActivationGroup>(job);
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@ namespace tessera {
 
 template <typename L>
 struct PeakKernel {
+  using Products = typename L::Products8;
   // Chains of sums: 12 of one register, or 5 of several, so that latency (4 or 5 cycles at two instructions a cycle) is hidden and all
   // stays in registers, of which AVX2 has 16. Its sums of bytes wait for an addition alone, and are there twice.
   static constexpr bool kOneRegister = !std::is_class_v<typename L::Int>;
@@ -31,11 +32,11 @@ struct PeakKernel {
     }
     const int8_t ones[4] = {1, 1, 1, 1};
     const typename L::Int zero = L::SetInt(0);
-    return (... + int64_t{L::SumInt(L::template EndPairs<0>(zero, L::Dot(L::BeginPairs(zero), seen[kVector], ones)))});
+    return (... + int64_t{L::SumInt(Products::template EndPairs<0>(zero, Products::Dot(Products::BeginPairs(zero), seen[kVector], ones)))});
   }
 
   // A round is as many quads as may be added up before sums are widened: what a kernel does with a group of 4-bit weights.
-  static constexpr int kQuads = L::template kQuadsOfPairs<4>;
+  static constexpr int kQuads = Products::template kQuadsOfPairs<4>;
 
   template <int... kChain, int... kQuad>
   static int64_t Int8By(int64_t rounds, std::integer_sequence<int, kChain...>, std::integer_sequence<int, kQuad...>) {
@@ -46,13 +47,13 @@ struct PeakKernel {
     typename L::Int sums[] = {L::SetInt(0 * kChain)...};
     for (; rounds > 0; --rounds) {
       asm volatile("" : "+m"(weights), "+m"(activations));
-      typename L::Pairs pairs[] = {L::BeginPairs(sums[kChain])...};
+      typename Products::Pairs pairs[] = {Products::BeginPairs(sums[kChain])...};
       const auto add_quad = [&]<int kQ>() __attribute__((always_inline)) {
-        ((pairs[kChain] = L::Dot(pairs[kChain], L::LoadBytes(weights + (kQ * kTiles + kChain % kTiles) * kLine),
+        ((pairs[kChain] = Products::Dot(pairs[kChain], L::LoadBytes(weights + (kQ * kTiles + kChain % kTiles) * kLine),
                                  activations + (kQ * kInt8Rows + kChain / kTiles) * 4)), ...);
       };
       (add_quad.template operator()<kQuad>(), ...);
-      ((sums[kChain] = L::template EndPairs<0>(sums[kChain], pairs[kChain])), ...);
+      ((sums[kChain] = Products::template EndPairs<0>(sums[kChain], pairs[kChain])), ...);
     }
     return (... + int64_t{L::SumInt(sums[kChain])});
   }

@@ -1,34 +1,40 @@
-// Rounding a row of FP32 to 8 bits in groups of 32 (quant/activation.h), the same on every instruction set.
+// Rounding a row of FP32 to 8 or 16 bits in groups of 32 (quant/activation.h), the same on every instruction set.
 #pragma once
 
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "tessera/quant/activation.h"
 
 namespace tessera {
 
-constexpr int32_t kInfinityBits = 0x7f800000;
-constexpr int32_t kSmallestBits = 0x0d800000;  // 2^-100: below it 127 / magnitude would leave FP32's range.
+// How lanes multiply weights with the values of a group.
+template <typename L, typename Group>
+using ProductsOf = std::conditional_t<Group::kBits == 8, typename L::Products8, typename L::Products16>;
 
-// How numbers of this largest magnitude become bytes: code = round(x * inverse), x is about code * scale.
-struct ByteScale { float inverse; float scale; };
-static inline ByteScale ByteScaleOf(int32_t magnitude_bits) {
+constexpr int32_t kInfinityBits = 0x7f800000;
+constexpr int32_t kSmallestBits = 0x0d800000;  // 2^-100: below it 32512 / magnitude would leave FP32's range.
+
+// How numbers of this largest magnitude become integers up to kLargest: code = round(x * inverse), x is about code * scale.
+struct CodeScale { float inverse; float scale; };
+template <int kLargest>
+static inline CodeScale CodeScaleOf(int32_t magnitude_bits) {
   if (magnitude_bits >= kInfinityBits) return {0.0f, std::numeric_limits<float>::quiet_NaN()};
   if (magnitude_bits < kSmallestBits) return {0.0f, 0.0f};
   float magnitude;
   std::memcpy(&magnitude, &magnitude_bits, sizeof magnitude);
-  return {127.0f / magnitude, magnitude / 127.0f};
+  return {kLargest / magnitude, magnitude / kLargest};
 }
 
 // `x` holds 32 values. Integer sums are exact, so their order is free.
-template <typename L>
-inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t magnitude_bits, ActivationGroup* out) {
-  const ByteScale scale = ByteScaleOf(magnitude_bits);
+template <typename L, typename Group>
+inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t magnitude_bits, Group* out) {
+  const CodeScale scale = CodeScaleOf<Group::kLargest>(magnitude_bits);
   const typename L::Int low = L::RoundToInt(L::Mul(L::Load(x), L::Set(scale.inverse)));
   const typename L::Int high = L::RoundToInt(L::Mul(L::Load(x + 16), L::Set(scale.inverse)));
-  L::StoreSigned8(out->values, low);
-  L::StoreSigned8(out->values + 16, high);
+  ProductsOf<L, Group>::StoreValues(out->values, low);
+  ProductsOf<L, Group>::StoreValues(out->values + sizeof out->values / 2, high);
   const int32_t sum_low = L::SumInt(low), sum_high = L::SumInt(high), sum = sum_low + sum_high;
   out->scale = scale.scale;
   out->scaled_sum = out->scale * static_cast<float>(sum);
@@ -39,26 +45,18 @@ inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t
   out->start32[1] = -32 * sum_high;
 }
 
-// What a group's rounding left over: one fused operation per value.
-template <typename L>
-inline __attribute__((always_inline)) void Residual(const float* x, const ActivationGroup& rounded, float* out) {
-  const typename L::Float scale = L::Set(-rounded.scale);
-  L::Store(out, L::Fma(L::LoadSigned8(rounded.values), scale, L::Load(x)));
-  L::Store(out + 16, L::Fma(L::LoadSigned8(rounded.values + 16), scale, L::Load(x + 16)));
-}
-
 // The largest magnitude of 32 values, as bits; infinities and NaN are larger than every number.
 template <typename L>
 inline __attribute__((always_inline)) int32_t MagnitudeBits(const float* x) {
   return L::LargestInt(L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), L::Load(x)), L::Load(x + 16)));
 }
 
-template <typename L>
-void QuantizeRow(const float* x, int64_t in_features, int terms, ActivationGroup* out) {
+template <typename L, typename Group>
+void QuantizeRow(const float* x, int64_t in_features, Group* out) {
   const int64_t groups = QuantizedRows::Groups(in_features);
   bool finite = true;
   for (int64_t g = 0; g < groups; ++g) {
-    float tail[32], residual[32];
+    float tail[32];
     const float* values = x + 32 * g;
     if (in_features - 32 * g < 32) {
       std::memset(tail, 0, sizeof tail);
@@ -69,13 +67,10 @@ void QuantizeRow(const float* x, int64_t in_features, int terms, ActivationGroup
     finite = finite && magnitude_bits < kInfinityBits;
     if (!finite) break;
     QuantizeGroup<L>(values, magnitude_bits, out + g);
-    if (terms == 1) continue;
-    Residual<L>(values, out[g], residual);
-    QuantizeGroup<L>(residual, MagnitudeBits<L>(residual), out + groups + g);
   }
   if (finite) return;
-  for (int64_t g = 0; g < terms * groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.
-    out[g] = ActivationGroup{};
+  for (int64_t g = 0; g < groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.
+    out[g] = Group{};
     out[g].scale = out[g].scaled_sum = std::numeric_limits<float>::quiet_NaN();
   }
 }

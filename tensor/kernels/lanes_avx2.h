@@ -15,8 +15,6 @@ struct LanesAvx2 {
   struct Float { __m256 low, high; };
   struct Int { __m256i low, high; };
   struct Bytes { __m256i low, high; };
-  // Rows of a product that share a load of weights (quant/kernels/panel_kernel.h).
-  static constexpr int kRowsAtOnce = 6;
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
   // queries of a full tile walk together.
   static constexpr int kSums = 4, kBlocksOfFullTile = 1;
@@ -132,39 +130,85 @@ struct LanesAvx2 {
   // vpmaddubsw adds two products in 16 bits, saturating: 2 x 127 x the largest code. That many quads of such pairs fit into 16 bits as
   // they are added up, whatever the weights; codes of 8 bits are taken as two of 4. Of the three instructions that a product of 8 bits
   // in 32 takes here, two are then left out for most.
-  template <int kBits>
-  static constexpr int kPlanes = kBits == 8 ? 2 : 1;
-  template <int kBits>
-  static constexpr int kTakenOff = 0;
-  template <int kBits>
-  static constexpr int kQuadsOfPairs = kBits == 8 ? 8 : 32767 / (2 * 127 * ((1 << kBits) - 1));
-  static constexpr int kTilesTogether = 1;
-  struct Pairs { __m256i low, high; };
+  struct Products8 {
+    static constexpr int kRowsAtOnce = 6, kTilesTogether = 1;
+    template <int kBits>
+    static constexpr int kPlanes = kBits == 8 ? 2 : 1;
+    template <int kBits>
+    static constexpr int kTakenOff = 0;
+    template <int kBits>
+    static constexpr int kQuadsOfPairs = kBits == 8 ? 8 : 32767 / (2 * 127 * ((1 << kBits) - 1));
+    using Weights = Bytes;
+    struct Pairs { __m256i low, high; };
 
-  template <int kBits, int kPlane>
-  TESSERA_INLINE Bytes TakePlane(Bytes w) {
-    if constexpr (kPlanes<kBits> == 1) return w;
-    return Field<4 * kPlane, 15, 0>(w);
-  }
-  TESSERA_INLINE Pairs BeginPairs(Int) { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
-  TESSERA_INLINE Pairs Dot(Pairs pairs, Bytes w, const int8_t* q) {
-    int32_t quad;
-    std::memcpy(&quad, q, sizeof quad);
-    const __m256i activation = _mm256_set1_epi32(quad);
-    pairs = {_mm256_add_epi16(pairs.low, _mm256_maddubs_epi16(w.low, activation)),
-             _mm256_add_epi16(pairs.high, _mm256_maddubs_epi16(w.high, activation))};
-    asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Or GCC adds up in a tree, whose leaves no registers can hold.
-    return pairs;
-  }
-  template <int kPlane>
-  TESSERA_INLINE Int EndPairs(Int sum, Pairs pairs) {
-    const __m256i scale = _mm256_set1_epi16(kPlane == 0 ? 1 : 16);
-    return {_mm256_add_epi32(sum.low, _mm256_madd_epi16(pairs.low, scale)),
-            _mm256_add_epi32(sum.high, _mm256_madd_epi16(pairs.high, scale))};
-  }
+    TESSERA_INLINE void StoreValues(int8_t* p, Int a) { StoreSigned8(p, a); }
+    template <int kBits, int kPlane>
+    TESSERA_INLINE Weights TakePlane(Bytes w) {
+      if constexpr (kPlanes<kBits> == 1) return w;
+      return Field<4 * kPlane, 15, 0>(w);
+    }
+    TESSERA_INLINE Pairs BeginPairs(Int) { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+    TESSERA_INLINE Pairs Dot(Pairs pairs, Weights w, const int8_t* q) {
+      const __m256i activation = Broadcast(q);
+      pairs = {_mm256_add_epi16(pairs.low, _mm256_maddubs_epi16(w.low, activation)),
+               _mm256_add_epi16(pairs.high, _mm256_maddubs_epi16(w.high, activation))};
+      asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Or GCC adds up in a tree, whose leaves no registers can hold.
+      return pairs;
+    }
+    template <int kPlane>
+    TESSERA_INLINE Int EndPairs(Int sum, Pairs pairs) {
+      const __m256i scale = _mm256_set1_epi16(kPlane == 0 ? 1 : 16);
+      return {_mm256_add_epi32(sum.low, _mm256_madd_epi16(pairs.low, scale)),
+              _mm256_add_epi32(sum.high, _mm256_madd_epi16(pairs.high, scale))};
+    }
+  };
+
+  // vpmaddwd adds two products of 16 bits in 32, where nothing saturates: one for inputs 0 and 2 of a quad, one for 1 and 3, since
+  // those are the words that weights widen to by a mask and by a shift.
+  struct Products16 {
+    static constexpr int kRowsAtOnce = 5, kTilesTogether = 1;
+    template <int kBits>
+    static constexpr int kPlanes = 1;
+    template <int kBits>
+    static constexpr int kTakenOff = 0;
+    template <int kBits>
+    static constexpr int kQuadsOfPairs = 8;
+    struct Weights { Bytes even, odd; };
+    using Pairs = Int;
+
+    TESSERA_INLINE void StoreValues(int8_t* p, Int a) {
+      const __m256i low = _mm256_shuffle_epi32(a.low, 0xd8), high = _mm256_shuffle_epi32(a.high, 0xd8);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8));
+    }
+    template <int kBits, int kPlane>
+    TESSERA_INLINE Weights TakePlane(Bytes w) {
+      const __m256i mask = _mm256_set1_epi16(0xff);
+      return {{_mm256_and_si256(w.low, mask), _mm256_and_si256(w.high, mask)},
+              {_mm256_srli_epi16(w.low, 8), _mm256_srli_epi16(w.high, 8)}};
+    }
+    TESSERA_INLINE Pairs BeginPairs(Int sum) { return sum; }
+    TESSERA_INLINE Pairs Dot(Pairs sum, Weights w, const int8_t* q) {
+      return AddProducts(AddProducts(sum, w.even, Broadcast(q)), w.odd, Broadcast(q + 4));
+    }
+    template <int kPlane>
+    TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
+
+   private:
+    TESSERA_INLINE Int AddProducts(Int sum, Bytes w, __m256i activation) {
+      sum = {_mm256_add_epi32(sum.low, _mm256_madd_epi16(w.low, activation)),
+             _mm256_add_epi32(sum.high, _mm256_madd_epi16(w.high, activation))};
+      asm("" : "+x"(sum.low), "+x"(sum.high));  // As above.
+      return sum;
+    }
+  };
 
  private:
   TESSERA_INLINE __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+  TESSERA_INLINE __m256i Broadcast(const int8_t* quad) {
+    int32_t bits;
+    std::memcpy(&bits, quad, sizeof bits);
+    return _mm256_set1_epi32(bits);
+  }
   TESSERA_INLINE __m256i Mask(int n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }

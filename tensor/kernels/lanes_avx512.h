@@ -15,8 +15,6 @@ struct LanesAvx512 {
   using Float = __m512;
   using Int = __m512i;
   using Bytes = __m512i;
-  // Rows of a product that share a load of weights (quant/kernels/panel_kernel.h).
-  static constexpr int kRowsAtOnce = 6;
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
   // queries of a full tile walk together.
   static constexpr int kSums = 24, kBlocksOfFullTile = 2;
@@ -98,27 +96,50 @@ struct LanesAvx512 {
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
 
-  template <int kBits>
-  static constexpr int kPlanes = 1;
-  template <int kBits>
-  static constexpr int kTakenOff = 0;
-  template <int kBits>
-  static constexpr int kQuadsOfPairs = 8;  // vpdpbusd adds up in 32 bits.
-  static constexpr int kTilesTogether = 2;
-  using Pairs = Int;
+  // vpdpbusd and vpdpwssd add up in 32 bits.
+  struct Products8 {
+    static constexpr int kRowsAtOnce = 6, kTilesTogether = 2;
+    template <int kBits>
+    static constexpr int kPlanes = 1;
+    template <int kBits>
+    static constexpr int kTakenOff = 0;
+    template <int kBits>
+    static constexpr int kQuadsOfPairs = 8;
+    using Weights = Bytes;
+    using Pairs = Int;
 
-  template <int kBits, int kPlane>
-  TESSERA_INLINE Bytes TakePlane(Bytes w) { return w; }
-  TESSERA_INLINE Pairs BeginPairs(Int sum) { return sum; }
-  TESSERA_INLINE Pairs Dot(Pairs sum, Bytes w, const int8_t* q) {
-    int32_t quad;
-    std::memcpy(&quad, q, sizeof quad);
-    return _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(quad));
-  }
-  template <int kPlane>
-  TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
+    TESSERA_INLINE void StoreValues(int8_t* p, Int a) { StoreSigned8(p, a); }
+    template <int kBits, int kPlane>
+    TESSERA_INLINE Weights TakePlane(Bytes w) { return w; }
+    TESSERA_INLINE Pairs BeginPairs(Int sum) { return sum; }
+    TESSERA_INLINE Pairs Dot(Pairs sum, Weights w, const int8_t* q) { return _mm512_dpbusd_epi32(sum, w, Broadcast(q)); }
+    template <int kPlane>
+    TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
+  };
+
+  // Words of inputs 0 and 2 of a quad, and of 1 and 3: weights widen to those by a mask and by a shift.
+  struct Products16 : Products8 {
+    struct Weights { __m512i even, odd; };
+
+    TESSERA_INLINE void StoreValues(int8_t* p, Int a) {
+      const __m256i words = _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(_mm512_cvtepi32_epi16(a), 0xd8), 0xd8);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), words);
+    }
+    template <int kBits, int kPlane>
+    TESSERA_INLINE Weights TakePlane(Bytes w) {
+      return {_mm512_and_si512(w, _mm512_set1_epi16(0xff)), _mm512_srli_epi16(w, 8)};
+    }
+    TESSERA_INLINE Pairs Dot(Pairs sum, Weights w, const int8_t* q) {
+      return _mm512_dpwssd_epi32(_mm512_dpwssd_epi32(sum, w.even, Broadcast(q)), w.odd, Broadcast(q + 4));
+    }
+  };
 
  private:
+  TESSERA_INLINE __m512i Broadcast(const int8_t* quad) {
+    int32_t bits;
+    std::memcpy(&bits, quad, sizeof bits);
+    return _mm512_set1_epi32(bits);
+  }
   TESSERA_INLINE __mmask16 Mask(int n) { return static_cast<__mmask16>((1u << n) - 1); }
 };
 

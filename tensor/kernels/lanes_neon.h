@@ -19,10 +19,6 @@ struct LanesNeon {
   struct Float { float32x4_t v[4]; };
   struct Int { int32x4_t v[4]; };
   struct Bytes { uint8x16_t v[4]; };
-  // Rows of a product that share a load of weights (quant/kernels/panel_kernel.h). One tile of four rows fills 16 registers with
-  // integer sums, and the other 16 hold weights and activations; float sums wait in memory. Counted for Q4_0 and Q4_K: 4.0 and 5.2
-  // instructions an SDOT with one row, 3.2 and 3.9 with two, 2.9 and 3.3 with four, 2.7 and 3.5 with six.
-  static constexpr int kRowsAtOnce = 4, kTilesTogether = 1;
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
   // queries of a full tile walk together. Six sums are 24 registers, and a load of keys or values four.
   static constexpr int kSums = 6, kBlocksOfFullTile = 1;
@@ -129,28 +125,58 @@ struct LanesNeon {
 
   // SDOT multiplies signed bytes by signed bytes and adds up in 32 bits. A weight of up to 7 bits is the same signed; one of 8 bits,
   // its top bit flipped, reads as the weight - 128.
-  template <int kBits>
-  static constexpr int kPlanes = 1;
-  template <int kBits>
-  static constexpr int kTakenOff = kBits == 8 ? 128 : 0;
-  template <int kBits>
-  static constexpr int kQuadsOfPairs = 8;
-  using Pairs = Int;
+  struct Products8 {
+    // One tile of four rows fills 16 registers with integer sums, and the other 16 hold weights and activations; float sums wait in
+    // memory. Counted for Q4_0 and Q4_K: 4.0 and 5.2 instructions an SDOT with one row, 3.2 and 3.9 with two, 2.9 and 3.3 with four,
+    // 2.7 and 3.5 with six.
+    static constexpr int kRowsAtOnce = 4, kTilesTogether = 1;
+    template <int kBits>
+    static constexpr int kPlanes = 1;
+    template <int kBits>
+    static constexpr int kTakenOff = kBits == 8 ? 128 : 0;
+    template <int kBits>
+    static constexpr int kQuadsOfPairs = 8;
+    using Weights = Bytes;
+    using Pairs = Int;
 
-  template <int kBits, int kPlane>
-  TESSERA_INLINE Bytes TakePlane(Bytes w) {
-    if constexpr (kTakenOff<kBits> == 0) return w;
-    return Each<Bytes>([&](int i) { return veorq_u8(w.v[i], vdupq_n_u8(0x80)); });
-  }
-  TESSERA_INLINE Pairs BeginPairs(Int sum) { return sum; }
-  TESSERA_INLINE Pairs Dot(Pairs sum, Bytes w, const int8_t* q) {
-    int32_t quad;
-    std::memcpy(&quad, q, sizeof quad);
-    const int8x16_t activation = vreinterpretq_s8_s32(vdupq_n_s32(quad));
-    return Each<Int>([&](int i) { return vdotq_s32(sum.v[i], vreinterpretq_s8_u8(w.v[i]), activation); });
-  }
-  template <int kPlane>
-  TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
+    TESSERA_INLINE void StoreValues(int8_t* p, Int a) { StoreSigned8(p, a); }
+    template <int kBits, int kPlane>
+    TESSERA_INLINE Weights TakePlane(Bytes w) {
+      if constexpr (kTakenOff<kBits> == 0) return w;
+      return Each<Bytes>([&](int i) { return veorq_u8(w.v[i], vdupq_n_u8(0x80)); });
+    }
+    TESSERA_INLINE Pairs BeginPairs(Int sum) { return sum; }
+    TESSERA_INLINE Pairs Dot(Pairs sum, Weights w, const int8_t* q) {
+      int32_t quad;
+      std::memcpy(&quad, q, sizeof quad);
+      const int8x16_t activation = vreinterpretq_s8_s32(vdupq_n_s32(quad));
+      return Each<Int>([&](int i) { return vdotq_s32(sum.v[i], vreinterpretq_s8_u8(w.v[i]), activation); });
+    }
+    template <int kPlane>
+    TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
+  };
+
+  // A value of 16 bits is 256 times a signed byte, and another. Each has its sums, so two rows fill 16 registers.
+  struct Products16 : Products8 {
+    static constexpr int kRowsAtOnce = 2;
+    struct Pairs { Int high, low; };
+
+    // Four high bytes and four low ones for each quad.
+    TESSERA_INLINE void StoreValues(int8_t* p, Int a) {
+      int8_t high[16], low[16];
+      StoreSigned8(high, Each<Int>([&](int i) { return vshrq_n_s32(vaddq_s32(a.v[i], vdupq_n_s32(128)), 8); }));
+      StoreSigned8(low, a);
+      vst2q_s32(reinterpret_cast<int32_t*>(p), {vreinterpretq_s32_s8(vld1q_s8(high)), vreinterpretq_s32_s8(vld1q_s8(low))});
+    }
+    TESSERA_INLINE Pairs BeginPairs(Int sum) { return {SetInt(0), sum}; }
+    TESSERA_INLINE Pairs Dot(Pairs sum, Weights w, const int8_t* q) {
+      return {Products8::Dot(sum.high, w, q), Products8::Dot(sum.low, w, q + 4)};
+    }
+    template <int kPlane>
+    TESSERA_INLINE Int EndPairs(Int, Pairs sum) {
+      return Each<Int>([&](int i) { return vaddq_s32(sum.low.v[i], vshlq_n_s32(sum.high.v[i], 8)); });
+    }
+  };
 
  private:
   template <typename Lanes, typename F>

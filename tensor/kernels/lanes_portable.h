@@ -21,8 +21,6 @@ struct LanesPortable {
   struct Float { float v[16]; };
   struct Int { int32_t v[16]; };
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
-  // Rows of a product that share a load of weights. Here no registers are filled: one shared load, and few copies to compile.
-  static constexpr int kRowsAtOnce = 2;
   // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
   // queries of a full tile walk together.
   static constexpr int kSums = 4, kBlocksOfFullTile = 1;
@@ -113,29 +111,44 @@ struct LanesPortable {
   static Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
   static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
 
-  // Sums of products, exact whatever the weights are. From BeginPairs to EndPairs each lane gains w[4 lane + i] * q[i], i = 0..3, from
-  // at most kQuadsOfPairs quads. A weight of kBits bits may be taken in kPlanes parts, one after the other, and with kTakenOff less
-  // than it is, where that multiplies best: a kernel begins its sums that much higher.
-  template <int kBits>
-  static constexpr int kPlanes = 1;
-  template <int kBits>
-  static constexpr int kTakenOff = 0;
-  template <int kBits>
-  static constexpr int kQuadsOfPairs = 8;
-  static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.
-  using Pairs = Int;
+  // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane
+  // gains w[4 lane + i] * q[i], i = 0..3, from at most kQuadsOfPairs quads. A weight of kBits bits may be taken in kPlanes parts, one
+  // after the other, and with kTakenOff less than it is, where that multiplies best: a kernel begins its sums that much higher.
+  template <typename Value>
+  struct Products {
+    static constexpr int kRowsAtOnce = 2;     // Rows that share a load of weights. Here no registers are filled: few copies to compile.
+    static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.
+    template <int kBits>
+    static constexpr int kPlanes = 1;
+    template <int kBits>
+    static constexpr int kTakenOff = 0;
+    template <int kBits>
+    static constexpr int kQuadsOfPairs = 8;
+    using Weights = Bytes;
+    using Pairs = Int;
 
-  template <int kBits, int kPlane>
-  static Bytes TakePlane(Bytes w) { return w; }
-  static Pairs BeginPairs(Int sum) { return sum; }
-  static Pairs Dot(Pairs sum, Bytes w, const int8_t* q) {
-    for (int lane = 0; lane < 16; ++lane) {
-      for (int i = 0; i < 4; ++i) sum.v[lane] += w.v[4 * lane + i] * q[i];
+    // Sixteen values, four quads, as Dot wants them.
+    static void StoreValues(int8_t* p, Int a) {
+      Value values[16];
+      for (int i = 0; i < 16; ++i) values[i] = static_cast<Value>(a.v[i]);
+      std::memcpy(p, values, sizeof values);
     }
-    return sum;
-  }
-  template <int kPlane>
-  static Int EndPairs(Int, Pairs sum) { return sum; }
+    template <int kBits, int kPlane>
+    static Weights TakePlane(Bytes w) { return w; }
+    static Pairs BeginPairs(Int sum) { return sum; }
+    static Pairs Dot(Pairs sum, Weights w, const int8_t* quad) {
+      Value q[4];
+      std::memcpy(q, quad, sizeof q);
+      for (int lane = 0; lane < 16; ++lane) {
+        for (int i = 0; i < 4; ++i) sum.v[lane] += w.v[4 * lane + i] * q[i];
+      }
+      return sum;
+    }
+    template <int kPlane>
+    static Int EndPairs(Int, Pairs sum) { return sum; }
+  };
+  using Products8 = Products<int8_t>;
+  using Products16 = Products<int16_t>;
 };
 
 }  // namespace tessera

@@ -25,7 +25,7 @@ struct VariedShape {
   bool post_norms = false;
   Activation activation = Activation::kSilu;
   bool adapters = false;                                   // A placeholder at each of the seven products.
-  bool fine_values = false;                                // Two terms for the value matrix.
+  bool fine_values = false;                                // Of the value matrix (Product::fine).
   std::vector<BlockFormat> formats = {BlockFormat::kF32};  // Taken in turn.
 };
 
@@ -43,10 +43,10 @@ class VariedBlockBuilder {
  private:
   int64_t Columns(BufferId id) const { return graph_.buffers[id].columns; }
 
-  Product Into(BufferId y, int64_t in, int terms = 1) {
+  Product Into(BufferId y, int64_t in, bool fine = false) {
     const BlockFormat format = shape_.formats[next_format_++ % shape_.formats.size()];
     const MatrixSpec spec = {"matrix " + std::to_string(next_format_), format, Columns(y), in};
-    return {.weight = graph_.AddMatrix(spec), .y = y, .adapter = shape_.adapters ? graph_.adapters++ : kNone, .terms = terms};
+    return {.weight = graph_.AddMatrix(spec), .y = y, .adapter = shape_.adapters ? graph_.adapters++ : kNone, .fine = fine};
   }
 
   BufferId Norm(BufferId x, int groups = 1) {
@@ -80,7 +80,7 @@ class VariedBlockBuilder {
     const int64_t queries = shape_.heads * shape_.head_size, keys = shape_.kv_heads * shape_.head_size;
     const BufferId q = graph_.AddScratch("q", queries), k = graph_.AddScratch("k", keys), v = graph_.AddScratch("v", keys);
     graph_.Add(
-        Linear{.x = x, .products = {Into(q, Columns(x)), Into(k, Columns(x)), Into(v, Columns(x), shape_.fine_values ? 2 : 1)}});
+        Linear{.x = x, .products = {Into(q, Columns(x)), Into(k, Columns(x)), Into(v, Columns(x), shape_.fine_values)}});
     const BufferId turned_query = Turned(Biased(q), shape_.heads), turned_key = Turned(Biased(k), shape_.kv_heads);
     graph_.Add(StoreKeyValue{.key = turned_key, .value = Biased(v), .layer = 0});
     const BufferId mixed = graph_.AddScratch("mixed", queries), y = graph_.AddScratch("projected", shape_.width);

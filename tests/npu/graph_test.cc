@@ -56,8 +56,8 @@ TEST(Graph, AccessNamesEveryBufferAndWeightOnce) {
 
 TEST(Graph, DetailsShowTheAttributes) {
   EXPECT_EQ(OperatorDetails(RmsNorm{.epsilon = 1e-5f, .groups = 9}), "epsilon=1e-05 groups=9");
-  EXPECT_EQ(OperatorDetails(Linear{.products = {{.adapter = 4}, {.first_column = 576, .terms = 2}}}),
-            "first_columns=0,576 adapters=4,none terms=1,2");
+  EXPECT_EQ(OperatorDetails(Linear{.products = {{.adapter = 4}, {.first_column = 576, .fine = true}}}),
+            "first_columns=0,576 adapters=4,none activation_bits=8,16");
   EXPECT_EQ(OperatorDetails(GatedActivation{.activation = Activation::kGeluTanh}), "activation=gelu_tanh");
   EXPECT_EQ(OperatorDetails(Rope{.heads = 9, .dimensions = 64, .table = 1, .pairs = RopePairs::kHalves}),
             "heads=9 dimensions=64 table=1 pairs=halves");

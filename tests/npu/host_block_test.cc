@@ -15,8 +15,8 @@ namespace {
 std::string Describe(const VariedShape& s) {
   return absl::StrCat("width ", s.width, " inner ", s.inner, " heads ", s.heads, "/", s.kv_heads, " x ", s.head_size, " rope ",
                       s.rope_dimensions, s.pairs == RopePairs::kAdjacent ? " adjacent" : " halves", " window ", s.window,
-                      " bias ", s.bias, " head norms ", s.head_norms, " post norms ", s.post_norms, " terms ",
-                      s.fine_values ? 2 : 1);
+                      " bias ", s.bias, " head norms ", s.head_norms, " post norms ", s.post_norms, " fine values ",
+                      s.fine_values);
 }
 
 // Everything but formats and widths.

@@ -126,9 +126,9 @@ TEST(HostOperators, RopeTurnsTheFirstDimensionsOfEachHead) {
   }
 }
 
-// Half a step of a group's rounding, amax / 254, for each weight it meets (with two terms: of the second, amax / 254^2), plus n
-// roundings of a sum of magnitudes on each side.
-double ProductBound(const std::vector<float>& x, const float* w, bool rounded, int terms) {
+// Half a step of a group's rounding, amax / 254 or for a fine row amax / 65024, for each weight it meets, plus n roundings of a sum of
+// magnitudes on each side.
+double ProductBound(const std::vector<float>& x, const float* w, bool rounded, bool fine) {
   double bound = 0;
   for (size_t first = 0; first < x.size(); first += 32) {
     double largest = 0, weights = 0, magnitude = 0;
@@ -137,32 +137,32 @@ double ProductBound(const std::vector<float>& x, const float* w, bool rounded, i
       weights += std::fabs(double{w[k]});
       magnitude += std::fabs(double{x[k]} * w[k]);
     }
-    if (rounded) bound += weights * largest / (terms == 1 ? 254.0 : 254.0 * 254.0);
+    if (rounded) bound += weights * largest / (fine ? 65024.0 : 254.0);
     bound += magnitude * 2 * static_cast<double>(x.size() + 4) * kUnit;
   }
   return bound;
 }
 
-TEST(HostOperators, LinearAgreesInEveryFormatAndWithTwoTerms) {
+TEST(HostOperators, LinearAgreesInEveryFormatFineOrNot) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     const bool rounded = info.values_per_block > 1;
     const int64_t in = rounded ? 256 : 77;
     for (int64_t out : {1, 31, 33, 70}) {
-      for (int terms : {1, 2}) {
-        SCOPED_TRACE(testing::Message() << info.name << " N = " << out << " terms = " << terms);
+      for (bool fine : {false, true}) {
+        SCOPED_TRACE(testing::Message() << info.name << " N = " << out << (fine ? " fine" : ""));
         Graph graph;
         const BufferId x = graph.AddInput("x", in), y = graph.AddOutput("y", out);
         const WeightId w = graph.AddMatrix({"w", info.format, out, in});
-        graph.Add(Linear{.x = x, .products = {{.weight = w, .y = y, .terms = terms}}});
+        graph.Add(Linear{.x = x, .products = {{.weight = w, .y = y, .fine = fine}}});
         PairedRun paired(graph, {});
         Compare(paired,
-                [&](int r, size_t c) { return ProductBound(paired.Input(0, r), paired.weight(w) + c * in, rounded, terms); });
+                [&](int r, size_t c) { return ProductBound(paired.Input(0, r), paired.weight(w) + c * in, rounded, fine); });
       }
     }
   }
 }
 
-// Products of one Linear: parts of one output in any order, float beside rounded, one term beside two.
+// Products of one Linear: parts of one output in any order, float beside rounded, 8 bits beside 16.
 TEST(HostOperators, ProductsOfOneLinearFillTheirColumns) {
   Graph graph;
   const BufferId x = graph.AddInput("x", 256), parts = graph.AddOutput("parts", 110), other = graph.AddOutput("other", 45);
@@ -171,25 +171,25 @@ TEST(HostOperators, ProductsOfOneLinearFillTheirColumns) {
   const WeightId alone = graph.AddMatrix({"alone", BlockFormat::kQ8_0, 45, 256});
   graph.Add(Linear{.x = x,
                    .products = {{.weight = right, .y = parts, .first_column = 64},
-                                {.weight = alone, .y = other, .terms = 2},
+                                {.weight = alone, .y = other, .fine = true},
                                 {.weight = left, .y = parts}}});
   PairedRun paired(graph, {});
   Compare(paired, [&](int r, size_t c) {
     const std::vector<float> row = paired.Input(0, r);
-    if (c < 64) return ProductBound(row, paired.weight(left) + c * 256, false, 1);
-    if (c < 110) return ProductBound(row, paired.weight(right) + (c - 64) * 256, true, 1);
-    return ProductBound(row, paired.weight(alone) + (c - 110) * 256, true, 2);
+    if (c < 64) return ProductBound(row, paired.weight(left) + c * 256, false, false);
+    if (c < 110) return ProductBound(row, paired.weight(right) + (c - 64) * 256, true, false);
+    return ProductBound(row, paired.weight(alone) + (c - 110) * 256, true, true);
   });
 }
 
-// One term beside another product's two has the bits it has alone.
-TEST(HostOperators, OneTermIsTheSameBesideAProductOfTwo) {
+// A product beside a fine one has the bits it has alone.
+TEST(HostOperators, AProductIsTheSameBesideAFineOne) {
   const auto first_product = [](bool with_other) {
     Graph graph;
     const BufferId x = graph.AddInput("x", 64), y = graph.AddOutput("y", 40), other = graph.AddOutput("other", 40);
     Linear linear{.x = x, .products = {{.weight = graph.AddMatrix({"w", BlockFormat::kQ4_0, 40, 64}), .y = y}}};
     const WeightId w = graph.AddMatrix({"v", BlockFormat::kQ4_0, 40, 64});
-    linear.products.push_back({.weight = w, .y = other, .terms = with_other ? 2 : 1});
+    linear.products.push_back({.weight = w, .y = other, .fine = with_other});
     graph.Add(linear);
     PairedRun paired(graph, {});
     ThreadPool pool(2);

@@ -20,13 +20,13 @@ struct Product {
   MatrixSpec spec;
   AlignedBuffer packed;
   std::vector<float> x;
-  int terms;
+  bool fine;
 
-  Product(BlockFormat format, int64_t out, int64_t in, int64_t rows, int terms = 1)
+  Product(BlockFormat format, int64_t out, int64_t in, int64_t rows, bool fine = false)
       : spec({"w", format, out, in}),
         packed(AlignedBuffer::Allocate(PackedMatrix::BytesFor(spec).value()).value()),
         x(rows * in),
-        terms(terms) {
+        fine(fine) {
     EXPECT_EQ(PackedMatrix::Pack(spec, RandomBlocks(format, out * in, 1), packed.bytes()), absl::OkStatus());
     SeededRandom random(2);
     for (float& value : x) value = random.Uniform(-1.0f, 1.0f);
@@ -38,14 +38,16 @@ struct Product {
     const AlignedBuffer storage = AlignedBuffer::Allocate(QuantizedRows::BytesFor(rows, spec.in_features)).value();
     const QuantizedRows rounded(storage.data(), spec.in_features);
     for (int64_t r = 0; r < rows && !floats; ++r) {
-      kernels.quantize_row(&x[(first + r) * spec.in_features], spec.in_features, terms, rounded.Row(r));
+      const float* row = &x[(first + r) * spec.in_features];
+      fine ? kernels.quantize_row_fine(row, spec.in_features, rounded.FineRow(r))
+           : kernels.quantize_row(row, spec.in_features, rounded.Row(r));
     }
     const int64_t stride = spec.out_features + 1;
     std::vector<float> y(rows * stride, 99.0f);
     PanelJob job = {.panels = packed.data(), .in_features = spec.in_features, .out_features = spec.out_features, .rows = rows};
-    job.x = floats ? reinterpret_cast<const std::byte*>(&x[first * spec.in_features]) : storage.data();
+    job.x = floats ? reinterpret_cast<const std::byte*>(&x[first * spec.in_features]) : rounded.Rows(fine);
     job.x_stride = floats ? spec.in_features * static_cast<int64_t>(sizeof(float)) : rounded.stride();
-    job.terms = terms;
+    job.fine = fine;
     job.y = y.data();
     job.y_stride = stride;
     const int64_t panels = (spec.out_features + 31) / 32;
@@ -91,7 +93,7 @@ TEST(MatMulKernels, HeaderExample) {
                   .y_stride = 32};
 
   const MatMulKernels& kernels = MatMulKernelsFor(BestKernelPath());
-  kernels.quantize_row(x, in_features, /*terms=*/1, rows.Row(0));
+  kernels.quantize_row(x, in_features, rows.Row(0));
   kernels.panels[static_cast<int>(BlockFormat::kQ4_0)](job);
   EXPECT_EQ(std::memcmp(y.data(), product.Run(kernels, 0, 1).data(), sizeof(float) * 32), 0);
   EXPECT_NE(y, std::vector<float>(32));
@@ -101,16 +103,16 @@ TEST(MatMulKernels, TheTableOfAPathBearsItsName) {
   for (KernelPath path : SupportedKernelPaths()) EXPECT_EQ(MatMulKernelsFor(path).path, path);
 }
 
-// Everything that may change how work is cut, in one test: format, path, rows, terms, outputs, panels per call.
+// Everything that may change how work is cut, in one test: format, path, rows, rounding, outputs, panels per call.
 TEST(MatMulKernels, BitsDoNotDependOnHowTheWorkIsCut) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     for (int64_t out : {1, 31, 33, 70}) {
-      for (int terms : {1, 2}) {
-        if (terms == 2 && info.values_per_block == 1) continue;
-        const Product product(info.format, out, 256, 17, terms);
+      for (bool fine : {false, true}) {
+        if (fine && info.values_per_block == 1) continue;
+        const Product product(info.format, out, 256, 17, fine);
         const std::vector<float> expected = product.Run(MatMulKernelsFor(KernelPath::kPortable), 0, 17);
         for (KernelPath path : SupportedKernelPaths()) {
-          SCOPED_TRACE(testing::Message() << info.name << " " << KernelPathName(path) << " N = " << out << " terms = " << terms);
+          SCOPED_TRACE(testing::Message() << info.name << " " << KernelPathName(path) << " N = " << out << (fine ? " fine" : ""));
           const MatMulKernels& kernels = MatMulKernelsFor(path);
           const std::vector<float> whole = product.Run(kernels, 0, 17), cut = product.Run(kernels, 0, 17, 1);
           EXPECT_EQ(std::memcmp(whole.data(), expected.data(), expected.size() * sizeof(float)), 0);

@@ -41,12 +41,14 @@ std::vector<float> RandomRows(int64_t rows, int64_t columns, uint64_t seed) {
   return x;
 }
 
-std::vector<float> Multiply(const Packed& w, const std::vector<float>& x, int threads, const MatMulKernels& kernels) {
+std::vector<float> Multiply(const Packed& w, const std::vector<float>& x, int threads, const MatMulKernels& kernels,
+                            bool fine = false) {
   const int64_t rows = static_cast<int64_t>(x.size()) / w.spec.in_features;
   std::vector<float> y(rows * w.spec.out_features, -1);
   ThreadPool pool(threads);
   MatMulScratch scratch;
-  EXPECT_TRUE(MatMul(w.Matrix(), {x.data(), rows, w.spec.in_features}, {y.data(), rows, w.spec.out_features}, pool, scratch, kernels).ok());
+  const int64_t in = w.spec.in_features, out = w.spec.out_features;
+  EXPECT_TRUE(MatMul(w.Matrix(), {x.data(), rows, in}, {y.data(), rows, out}, pool, scratch, kernels, fine).ok());
   return y;
 }
 
@@ -117,10 +119,12 @@ TEST(MatMul, AllInstructionSetsGiveTheSameBits) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     const Packed w = RandomMatrix(info.format, 45, 1024, 7);
     const std::vector<float> x = RandomRows(7, 1024, 8);
-    const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable));
-    for (KernelPath path : SupportedKernelPaths()) {
-      const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path));
-      EXPECT_TRUE(SameBits(y.data(), expected.data(), y.size())) << info.name << " " << KernelPathName(path);
+    for (bool fine : {false, true}) {
+      const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable), fine);
+      for (KernelPath path : SupportedKernelPaths()) {
+        const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path), fine);
+        EXPECT_TRUE(SameBits(y.data(), expected.data(), y.size())) << info.name << " " << KernelPathName(path) << (fine ? " fine" : "");
+      }
     }
   }
 }
@@ -141,10 +145,12 @@ TEST(MatMul, ExtremeWeightsAndActivationsDoNotSaturate) {
       for (float sign : {1.0f, -1.0f}) {
         for (KernelPath path : SupportedKernelPaths()) {
           const std::vector<float> y = Multiply(w, std::vector<float>(256, sign), 1, MatMulKernelsFor(path));
+          const std::vector<float> fine = Multiply(w, std::vector<float>(256, sign), 1, MatMulKernelsFor(path), /*fine=*/true);
           for (int o = 0; o < 32; ++o) {
             double exact = 0, magnitude = 0;
             for (int k = 0; k < 256; ++k) exact += sign * w.values[o * 256 + k], magnitude += std::fabs(w.values[o * 256 + k]);
             ASSERT_NEAR(y[o], exact, magnitude * 1e-5) << info.name << " " << pattern << " " << KernelPathName(path);
+            ASSERT_NEAR(fine[o], exact, magnitude * 1e-5) << info.name << " " << pattern << " " << KernelPathName(path);
           }
         }
       }
@@ -200,28 +206,25 @@ TEST(MatMul, NotANumberSpoilsItsOwnRowOnly) {
   }
 }
 
-// What two terms leave over is half a step of the second: its group's magnitude is at most half a step of the first, 1 / 254.
-TEST(MatMul, TwoTermsRoundActivationsToFifteenBits) {
-  for (BlockFormat format : {BlockFormat::kQ4_1, BlockFormat::kQ8_0, BlockFormat::kQ2_K, BlockFormat::kQ6_K}) {
-    const Packed w = RandomMatrix(format, 64, 512, 13);
+// Half a step of a fine group is its magnitude / 65024: fifteen bits and a sign.
+TEST(MatMul, FineRowsAreRoundedToSixteenBits) {
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    const Packed w = RandomMatrix(info.format, 64, 512, 13);
     const std::vector<float> x = RandomRows(7, 512, 14);
     for (KernelPath path : SupportedKernelPaths()) {
-      std::vector<float> y(7 * 64), alone(64);
-      ThreadPool pool(1);
-      MatMulScratch scratch;
-      ASSERT_TRUE(MatMul(w.Matrix(), {x.data(), 7, 512}, {y.data(), 7, 64}, pool, scratch, MatMulKernelsFor(path), 2).ok());
+      const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path), /*fine=*/true);
       for (int r = 0; r < 7; ++r) {
-        ASSERT_TRUE(MatMul(w.Matrix(), {&x[r * 512], 1, 512}, {alone.data(), 1, 64}, pool, scratch, MatMulKernelsFor(path), 2).ok());
-        EXPECT_TRUE(SameBits(alone.data(), &y[r * 64], 64)) << InfoOf(format).name << " " << KernelPathName(path);
+        const std::vector<float> alone = Multiply(w, {&x[r * 512], &x[r * 512] + 512}, 1, MatMulKernelsFor(path), /*fine=*/true);
+        EXPECT_TRUE(SameBits(alone.data(), &y[r * 64], 64)) << info.name << " " << KernelPathName(path);
         for (int o = 0; o < 64; ++o) {
           double exact = 0, magnitude = 0, rounding = 0;
           for (int k = 0; k < 512; ++k) {
             const double weight = w.values[o * 512 + k];
             exact += weight * x[r * 512 + k];
             magnitude += std::fabs(weight * x[r * 512 + k]);
-            rounding += std::fabs(weight) / (254.0 * 254.0);
+            rounding += std::fabs(weight) / 65024;
           }
-          ASSERT_NEAR(y[r * 64 + o], exact, rounding + magnitude * 512 * 6e-8) << InfoOf(format).name << " " << KernelPathName(path);
+          ASSERT_NEAR(y[r * 64 + o], exact, rounding + magnitude * 512 * 6e-8) << info.name << " " << KernelPathName(path);
         }
       }
     }

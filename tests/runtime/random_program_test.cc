@@ -116,10 +116,10 @@ TEST(RandomProgram, AllKernelPathsHaveTheSameBits) {
   }
 }
 
-// A right product, but for several rows its groups are added from the last to the first: as good as any other, and other bits.
+// A right product, but for several rows that are not fine its groups are added from the last to the first: as good as any other, and other bits.
 template <BlockFormat kFormat>
 void OtherOrderForSeveralRows(const PanelJob& job) {
-  if (job.rows == 1) return MatMulKernelsFor(BestKernelPath()).panels[static_cast<int>(kFormat)](job);
+  if (job.rows == 1 || job.fine) return MatMulKernelsFor(BestKernelPath()).panels[static_cast<int>(kFormat)](job);
   const MatrixSpec spec = {"planted", kFormat, job.out_features, job.in_features};
   const PackedMatrix matrix = Must(PackedMatrix::Open(spec, {job.panels, static_cast<size_t>(Must(PackedMatrix::BytesFor(spec)))}));
   std::vector<float> weights(job.in_features);
@@ -129,9 +129,9 @@ void OtherOrderForSeveralRows(const PanelJob& job) {
     for (int64_t row = 0; row < job.rows; ++row) {
       const ActivationGroup* x = reinterpret_cast<const ActivationGroup*>(job.x + row * job.x_stride);
       float sum = 0;
-      for (int64_t g = job.terms * groups - 1; g >= 0; --g) {
+      for (int64_t g = groups - 1; g >= 0; --g) {
         double of_group = 0;
-        for (int k = 0; k < 32; ++k) of_group += weights[g % groups * 32 + k] * x[g].values[k];
+        for (int k = 0; k < 32; ++k) of_group += weights[g * 32 + k] * x[g].values[k];
         sum += static_cast<float>(of_group * x[g].scale);
       }
       job.y[row * job.y_stride + out] = sum;

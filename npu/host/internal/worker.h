@@ -50,12 +50,10 @@ class Worker {
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
-  struct RowSource { const std::byte* data; int64_t stride; };
-  RowSource RoundRows(const Linear& op);
-  bool AnyRounded(const Linear& op) const;
-  void MultiplyShare(const Linear& op, RowSource rounded);
-  void MultiplyBytes(const Linear& op, RowSource rounded, int64_t begin, int64_t end);
-  void MultiplyPanels(const Linear& op, const Product& product, RowSource rounded, Share panels);
+  QuantizedRows RoundRows(const Linear& op);
+  void MultiplyShare(const Linear& op, const QuantizedRows& rounded);
+  void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end);
+  void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels);
   void AdaptShare(const Linear& op, const Product& product, Share panels);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);

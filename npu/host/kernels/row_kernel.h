@@ -127,7 +127,7 @@ float StoreBytes(const float* x, int64_t columns, int8_t* y, int64_t stride) {
   ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
     bits = L::MaxMagnitudeBits(bits, LoadStep<L>(rotated + i, lanes));
   });
-  const ByteScale scale = ByteScaleOf(L::LargestInt(bits));
+  const CodeScale scale = CodeScaleOf<127>(L::LargestInt(bits));
   ForEachStep(columns, [&](int64_t i, int lanes) __attribute__((always_inline)) {
     int8_t codes[16] = {};
     if (scale.inverse != 0) L::StoreSigned8(codes, L::RoundToInt(L::Mul(LoadStep<L>(rotated + i, lanes), L::Set(scale.inverse))));
