@@ -121,14 +121,22 @@ TEST(Lanes, SumIsOneFixedTree) {
   EXPECT_EQ(LanesPortable::Sum(LanesPortable::Load(values)), 1);  // Lanes i and i + 8 meet first.
 }
 
-TEST(Lanes, DotIsExactForTheWorstWeights) {
+template <typename Products>
+int32_t WorstDot(int32_t activation) {
   std::byte weights[64];
   std::memset(weights, 255, sizeof weights);
-  const int8_t activations[4] = {-128, -128, -128, -128};
+  int8_t stored[32];
+  Products::StoreValues(stored, LanesPortable::SetInt(activation));
   const LanesPortable::Int start = LanesPortable::SetInt(5);
-  const LanesPortable::Pairs pairs = LanesPortable::Dot(LanesPortable::BeginPairs(start), LanesPortable::LoadBytes(weights), activations);
-  const LanesPortable::Int sum = LanesPortable::EndPairs<0>(start, pairs);
-  for (const int32_t lane : sum.v) EXPECT_EQ(lane, 5 - 4 * 255 * 128);
+  const auto pairs = Products::Dot(Products::BeginPairs(start), LanesPortable::LoadBytes(weights), stored);
+  const LanesPortable::Int sum = Products::template EndPairs<0>(start, pairs);
+  for (const int32_t lane : sum.v) EXPECT_EQ(lane, sum.v[0]);
+  return sum.v[0];
+}
+
+TEST(Lanes, DotIsExactForTheWorstWeights) {
+  EXPECT_EQ(WorstDot<LanesPortable::Products8>(-128), 5 - 4 * 255 * 128);
+  EXPECT_EQ(WorstDot<LanesPortable::Products16>(-32512), 5 - 4 * 255 * 32512);
 }
 
 // One function of elementwise.h at one place, on the lanes that every other instruction set equals.

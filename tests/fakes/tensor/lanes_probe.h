@@ -34,7 +34,7 @@ struct LanesResult {
 };
 
 struct LanesResults {
-  static constexpr int kMost = 80;
+  static constexpr int kMost = 96;
   LanesResult results[kMost];
   int count;
 };
@@ -147,37 +147,54 @@ class LanesProbe {
     PutBytes("Field<6, 3, 4>", L::template Field<6, 3, 4>(w));
   }
 
-  // The weights a panel format passes in have kBits bits; from a few bits up to all eight, nothing may saturate.
+  // The weights a panel format passes in have kBits bits; from a few bits up to all eight, nothing may saturate. The quad of 16 bits is
+  // made of the quad of 8, so that both bytes of its values may be any.
   void Dots() {
-    PutDots(L::LoadBytes(input_.bytes), input_.quad);
     alignas(64) std::byte largest[64];
     std::memset(largest, 255, sizeof largest);
-    constexpr int8_t kLeast[4] = {-127, -127, -127, -127}, kMost[4] = {127, 127, 127, 127};
-    PutDots(L::LoadBytes(largest), kLeast);
-    PutDots(L::LoadBytes(largest), kMost);
+    int32_t quad[4], q[4];
+    for (int i = 0; i < 4; ++i) quad[i] = input_.quad[i], q[i] = std::max(quad[i], -127);
+    const int32_t least[4] = {-127, -127, -127, -127}, most[4] = {127, 127, 127, 127};
+    PutDots<typename L::Products8, 4>(L::LoadBytes(input_.bytes), quad);
+    PutDots<typename L::Products8, 4>(L::LoadBytes(largest), least);
+    PutDots<typename L::Products8, 4>(L::LoadBytes(largest), most);
+    const int32_t fine[4] = {256 * q[0] + q[1], 256 * q[1] - q[2], 256 * q[2] + q[3] / 2, 255 * q[3] + q[0] / 2};
+    const int32_t fine_least[4] = {-32512, -32512, -32512, -32512}, fine_most[4] = {32512, 32512, 32512, 32512};
+    PutDots<typename L::Products16, 8>(L::LoadBytes(input_.bytes), fine);
+    PutDots<typename L::Products16, 8>(L::LoadBytes(largest), fine_least);
+    PutDots<typename L::Products16, 8>(L::LoadBytes(largest), fine_most);
   }
-  void PutDots(Bytes w, const int8_t* quad) {
-    PutInts("Dot, 4 bits", EightQuads<4>(L::template Field<0, 15, 0>(w), quad));
-    PutInts("Dot, 5 bits", EightQuads<5>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<3, 1, 4>(w)), quad));
-    PutInts("Dot, 6 bits", EightQuads<6>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<2, 3, 4>(w)), quad));
-    PutInts("Dot, 8 bits", EightQuads<8>(w, quad));
+  template <typename Products, int kQuadBytes>
+  void PutDots(Bytes w, const int32_t* quad) {
+    PutInts("Dot, 4 bits", EightQuads<Products, kQuadBytes, 4>(L::template Field<0, 15, 0>(w), quad));
+    PutInts("Dot, 5 bits",
+            EightQuads<Products, kQuadBytes, 5>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<3, 1, 4>(w)), quad));
+    PutInts("Dot, 6 bits",
+            EightQuads<Products, kQuadBytes, 6>(L::Or(L::template Field<0, 15, 0>(w), L::template Field<2, 3, 4>(w)), quad));
+    PutInts("Dot, 8 bits", EightQuads<Products, kQuadBytes, 8>(w, quad));
   }
   // As a kernel sums a group up, with the same weights and activations eight times.
-  template <int kBits>
-  Int EightQuads(Bytes w, const int8_t* quad) {
-    const int taken_off = L::template kTakenOff<kBits> * 8 * (quad[0] + quad[1] + quad[2] + quad[3]);
+  template <typename Products, int kQuadBytes, int kBits>
+  Int EightQuads(Bytes w, const int32_t* quad) {
+    float values[16];
+    for (int i = 0; i < 16; ++i) values[i] = static_cast<float>(quad[i % 4]);
+    int8_t stored[4 * kQuadBytes];
+    Products::StoreValues(stored, L::RoundToInt(L::Load(values)));
+    const int taken_off = Products::template kTakenOff<kBits> * 8 * (quad[0] + quad[1] + quad[2] + quad[3]);
     Int sum = L::AddInt(L::RoundToInt(Clamp(L::Load(input_.a), -1e6f, 1e6f)), L::SetInt(taken_off));
-    sum = OfPlane<kBits, 0>(sum, w, quad);
-    if constexpr (L::template kPlanes<kBits> == 2) sum = OfPlane<kBits, 1>(sum, w, quad);
+    sum = OfPlane<Products, kQuadBytes, kBits, 0>(sum, w, stored);
+    if constexpr (Products::template kPlanes<kBits> == 2) sum = OfPlane<Products, kQuadBytes, kBits, 1>(sum, w, stored);
     return sum;
   }
-  template <int kBits, int kPlane>
-  Int OfPlane(Int sum, Bytes w, const int8_t* quad) {
-    constexpr int kAtOnce = std::min(8, L::template kQuadsOfPairs<kBits>);
+  template <typename Products, int kQuadBytes, int kBits, int kPlane>
+  Int OfPlane(Int sum, Bytes w, const int8_t* stored) {
+    constexpr int kAtOnce = std::min(8, Products::template kQuadsOfPairs<kBits>);
     for (int done = 0; done < 8; done += kAtOnce) {
-      typename L::Pairs pairs = L::BeginPairs(sum);
-      for (int i = 0; i < kAtOnce; ++i) pairs = L::Dot(pairs, L::template TakePlane<kBits, kPlane>(w), quad);
-      sum = L::template EndPairs<kPlane>(sum, pairs);
+      typename Products::Pairs pairs = Products::BeginPairs(sum);
+      for (int i = 0; i < kAtOnce; ++i) {
+        pairs = Products::Dot(pairs, Products::template TakePlane<kBits, kPlane>(w), stored + i % 4 * kQuadBytes);
+      }
+      sum = Products::template EndPairs<kPlane>(sum, pairs);
     }
     return sum;
   }
