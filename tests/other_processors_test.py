@@ -14,7 +14,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
 class CountInstructionsTest(unittest.TestCase):
     def test_counts_the_shortest_loop_around_the_dot_products(self):
-        name = "void tessera::PanelRows<tessera::LanesNeon, tessera::panels::Q4_0, 2>(std::byte const*)"
+        name = "void tessera::PanelRows<tessera::LanesNeon, tessera::panels::Q4_0, tessera::ActivationGroupOf<8>, 2>(std::byte const*)"
         lines = ["ldr\tq1, [x0]", "ldr\tq0, [sp, #16]", "sdot\tv0.4s, v1.16b, v2.16b", "sdot\tv3.4s, v1.16b, v2.16b",
                  f"b.ne\t4 <{name}+0x4>", f"cbnz\tx2, 0 <{name}>", "ret"]
         listing = f"0000000000000000 <{name}>:\n" + "".join(f"  {4 * i:x}:\t{line}\n" for i, line in enumerate(lines))
@@ -24,7 +24,7 @@ class CountInstructionsTest(unittest.TestCase):
             objdump.chmod(0o755)
             result = subprocess.run([sys.executable, SCRIPTS / "count_instructions.py", "kernel.o", "--objdump", objdump],
                                     capture_output=True, text=True)
-        self.assertEqual(result.stdout, "Q4_0     rows 2:     4 instructions, 2.00 a dot product, 1 on the stack\n")
+        self.assertEqual(result.stdout, "Q4_0      8 bits, rows 2:     4 instructions, 2.00 a dot product, 1 on the stack\n")
 
 
 class Arm64SysrootTest(unittest.TestCase):

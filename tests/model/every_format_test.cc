@@ -4,7 +4,7 @@
 //
 // 1. The fast path rounds where the reference path does not (docs/numerics.md): the input of a product with a block format to
 //    8 bits in groups of 32, and keys and values to FP16. All else is FP32 on both sides, a thousand times finer. Products with
-//    two terms (values, head) round their input 254 times finer than the others: left out.
+//    fine products (values, head) round their input 256 times finer than the others: left out.
 // 2. A rounding errs by up to half a step, evenly spread, so by step / sqrt(12) in root mean square. A step of 8 bits is a
 //    group's largest magnitude / 127. These errors do not depend on the weights, so a product's outputs err by the same part of
 //    their size as its inputs: sqrt(mean of largest^2 / mean of x^2 / 12) / 127. RoundingOfInputs computes that for Gaussian
