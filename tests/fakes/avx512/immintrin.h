@@ -60,6 +60,12 @@ static inline __m128i _mm512_cvtepi32_epi8(__m512i a) {
   for (int i = 0; i < 16; ++i) bytes.i8[i] = static_cast<int8_t>(lanes.i32[i]);
   return simde__m128i_from_private(bytes);
 }
+static inline __m256i _mm512_cvtepi32_epi16(__m512i a) {
+  const simde__m512i_private lanes = simde__m512i_to_private(a);
+  simde__m256i_private words;
+  for (int i = 0; i < 16; ++i) words.i16[i] = static_cast<int16_t>(lanes.i32[i]);
+  return simde__m256i_from_private(words);
+}
 
 static inline __m512 _mm512_maskz_loadu_ps(__mmask16 mask, const float* p) {
   simde__m512_private lanes;
