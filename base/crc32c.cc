@@ -6,8 +6,7 @@
 //     Computation for iSCSI Polynomial Using CRC32 Instruction, 2011).
 //   - A carry-less multiplication moves 32 bytes of the message onto 32 later ones, which adds them up without a remainder being taken
 //     until the end (Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction, 2009).
-// They need different parts of the CPU, so the fastest path does both at once. Lanes are short: memory is read at full speed only where
-// it is read forward, and lanes a few hundred bytes long or more look like several places to what reads ahead.
+// They need different parts of the CPU, so the fastest path does both at once.
 #include "tessera/base/crc32c.h"
 
 #include <array>
@@ -99,31 +98,32 @@ TESSERA_CRC_LANES inline uint64_t WordStep(uint64_t crc, uint64_t word) { return
 TESSERA_CRC_LANES inline uint64_t Product(uint64_t a, uint32_t b) { return static_cast<uint64_t>(vmull_p64(a, b)); }
 #endif
 
-constexpr size_t kLaneBytes = 128;
-
 struct Lanes { uint64_t first = 0, second = 0, third = 0; };
 
+template <size_t kLane>
 TESSERA_CRC_LANES inline void Step(Lanes& lanes, const std::byte* in_first) {
   lanes.first = WordStep(lanes.first, Load(in_first));
-  lanes.second = WordStep(lanes.second, Load(in_first + kLaneBytes));
-  lanes.third = WordStep(lanes.third, Load(in_first + 2 * kLaneBytes));
+  lanes.second = WordStep(lanes.second, Load(in_first + kLane));
+  lanes.third = WordStep(lanes.third, Load(in_first + 2 * kLane));
 }
 
 // Of what has the remainder `crc`, then as many bytes that are still zeros, then the lanes, all of it kBytes after `crc`.
-template <size_t kBytes>
+template <size_t kLane, size_t kBytes>
 TESSERA_CRC_LANES inline uint32_t Join(uint32_t crc, const Lanes& lanes) {
-  constexpr uint32_t kAll = Zeros(kBytes), kTwo = Zeros(2 * kLaneBytes), kOne = Zeros(kLaneBytes);
+  constexpr uint32_t kAll = Zeros(kBytes), kTwo = Zeros(2 * kLane), kOne = Zeros(kLane);
   const uint64_t before_third = Product(crc, kAll) ^ Product(lanes.first, kTwo) ^ Product(lanes.second, kOne);
   return static_cast<uint32_t>(WordStep(0, before_third) ^ lanes.third);
 }
 
-// All of `bytes`.
+// All of `bytes`. Lanes are short: memory is read at full speed only where it is read forward, and lanes a few hundred bytes long or
+// more look like several places to what reads ahead.
 TESSERA_CRC_LANES uint32_t LanesCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
+  constexpr size_t kLane = 128, kWindow = 3 * kLane;
   crc = ~crc;
-  for (; bytes.size() >= 3 * kLaneBytes; bytes.remove_prefix(3 * kLaneBytes)) {
+  for (; bytes.size() >= kWindow; bytes.remove_prefix(kWindow)) {
     Lanes lanes;
-    for (size_t i = 0; i < kLaneBytes; i += sizeof(uint64_t)) Step(lanes, bytes.data() + i);
-    crc = Join<3 * kLaneBytes>(crc, lanes);
+    for (size_t i = 0; i < kLane; i += sizeof(uint64_t)) Step<kLane>(lanes, bytes.data() + i);
+    crc = Join<kLane, kWindow>(crc, lanes);
   }
   for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
     crc = static_cast<uint32_t>(WordStep(crc, Load(bytes.data())));
@@ -144,34 +144,42 @@ TESSERA_CRC_FOLDING inline __m256i Ahead() {
 }
 
 TESSERA_CRC_FOLDING inline __m256i Fold(__m256i sum, __m256i ahead, const std::byte* bytes) {
-  const __m256i moved =
-      _mm256_xor_si256(_mm256_clmulepi64_epi128(sum, ahead, 0x00), _mm256_clmulepi64_epi128(sum, ahead, 0x11));
-  return _mm256_xor_si256(moved, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
+  const __m256i from_first = _mm256_clmulepi64_epi128(sum, ahead, 0x00), from_second = _mm256_clmulepi64_epi128(sum, ahead, 0x11);
+  const __m256i added = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+  return _mm256_xor_si256(_mm256_xor_si256(from_first, added), from_second);
 }
 
-// Windows of bytes that are folded, then three lanes. The sum goes from window to window; to the remainder its bytes are zeros.
+// Windows of bytes that are folded, into three sums by turns, then three lanes. The sums go from window to window; to the remainder
+// their bytes are zeros. Windows are long, since joining lanes takes time, so memory is asked for here, in order and well ahead.
 TESSERA_CRC_FOLDING uint32_t FoldingCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
-  constexpr size_t kFolded = 2 * kLaneBytes, kWindow = kFolded + 3 * kLaneBytes, kStep = sizeof(__m256i);
+  constexpr size_t kLane = 512, kLanes = 3 * kLane, kFolded = kLanes, kWindow = kFolded + kLanes;
+  constexpr size_t kSum = sizeof(__m256i), kSums = 3 * kSum, kCacheLine = 64, kAskedAhead = 8192;
   if (bytes.size() < kWindow) return LanesCrc32c(bytes, crc);
   crc = ~crc;
-  const __m256i step = Ahead<kStep>(), step_over_lanes = Ahead<kStep + 3 * kLaneBytes>();
-  __m256i sum = _mm256_setzero_si256();
+  const __m256i step = Ahead<kSums>(), step_over_lanes = Ahead<kSums + kLanes>();
+  __m256i first = _mm256_setzero_si256(), second = first, third = first;
   for (; bytes.size() >= kWindow; bytes.remove_prefix(kWindow)) {
-    const std::byte* const folded = bytes.data();
     Lanes lanes;
     __m256i ahead = step_over_lanes;
-    for (size_t i = 0; i < kLaneBytes; i += 2 * sizeof(uint64_t), ahead = step) {
-      sum = Fold(sum, ahead, folded + 2 * i);
-      Step(lanes, folded + kFolded + i);
-      Step(lanes, folded + kFolded + i + sizeof(uint64_t));
+    for (size_t of_lane = 0; of_lane < kLane; of_lane += kSum, ahead = step) {
+      const std::byte* const folded = bytes.data() + 3 * of_lane;
+      const std::byte* const in_first = bytes.data() + kFolded + of_lane;
+      const std::byte* const asked = bytes.data() + kAskedAhead + 6 * of_lane;
+      for (size_t i = 0; i < 2 * kSums; i += kCacheLine) __builtin_prefetch(asked + i);
+      for (size_t i = 0; i < kSum; i += sizeof(uint64_t)) Step<kLane>(lanes, in_first + i);
+      first = Fold(first, ahead, folded);
+      second = Fold(second, ahead, folded + kSum);
+      third = Fold(third, ahead, folded + 2 * kSum);
     }
-    crc = Join<kWindow>(crc, lanes);
+    crc = Join<kLane, kWindow>(crc, lanes);
   }
-  uint64_t words[4], of_sum = 0;
-  std::memcpy(words, &sum, sizeof sum);
-  for (const uint64_t word : words) of_sum = WordStep(of_sum, word);
-  constexpr uint32_t kLanes = Zeros(3 * kLaneBytes);
-  crc ^= static_cast<uint32_t>(WordStep(0, Product(of_sum, kLanes)));
+  uint64_t words[kSums / sizeof(uint64_t)], of_sums = 0;
+  std::memcpy(words, &first, kSum);
+  std::memcpy(words + kSum / sizeof(uint64_t), &second, kSum);
+  std::memcpy(words + 2 * kSum / sizeof(uint64_t), &third, kSum);
+  for (const uint64_t word : words) of_sums = WordStep(of_sums, word);
+  constexpr uint32_t kAfter = Zeros(kLanes);
+  crc ^= static_cast<uint32_t>(WordStep(0, Product(of_sums, kAfter)));
   return LanesCrc32c(bytes, ~crc);
 }
 
