@@ -67,7 +67,6 @@ absl::Status CheckMode() {
       RETURN_IF_ERROR(CheckNotBoth(other->first, other->second, mode.first, mode.second));
     }
   }
-  RETURN_IF_ERROR(CheckNotBoth("flash", !FLAGS_flash.empty(), "streaming", FLAGS_streaming));  // The probe would not see it.
   RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
   RETURN_IF_ERROR(Needs("mapped", FLAGS_mapped, "memory_budget", !FLAGS_memory_budget.empty()));
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));

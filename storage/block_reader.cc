@@ -17,6 +17,7 @@ constexpr int64_t kFirstPause = 10'000, kLongestPause = 10'000'000;  // Nanoseco
 constexpr int kMostErrors = 3;
 // Older kernels answer EAGAIN to larger direct reads, however often they are asked.
 constexpr int64_t kMostAfterEagain = int64_t{1} << 20;
+constexpr int kFirstBlocks = 2;  // In flight, where the device may turn out to be slow.
 
 int64_t Pause(int interruptions) {  // The n-th is twice as long as the one before.
   return std::min(kLongestPause, kFirstPause << std::min(interruptions - 1, 20));
@@ -31,6 +32,7 @@ BlockReader::BlockReader(BlockDevice& device, Options options)
   CHECK(options_.block_bytes > 0 && options_.block_bytes % BlockDevice::kAlignment == 0) << options_.block_bytes;
   CHECK(options_.check_bytes >= 0 && options_.check_bytes % BlockDevice::kAlignment == 0) << options_.check_bytes;
   if (options_.check_bytes == 0) options_.check_bytes = options_.block_bytes;
+  most_bytes_in_flight_ = options_.most_drain_nanos > 0 ? kFirstBlocks * options_.block_bytes : INT64_MAX;
   for (int tag = device.depth() - 1; tag >= 0; --tag) free_tags_.push_back(tag);
 }
 
@@ -93,6 +95,11 @@ void BlockReader::AwaitDelayed() {
   counters_.wait_nanos += options_.clock->NowNanos() - begin;
 }
 
+bool BlockReader::MayTake(const Block& block) const {
+  if (free_tags_.empty()) return false;
+  return bytes_in_flight_ == 0 || bytes_in_flight_ + static_cast<int64_t>(block.out.size()) <= most_bytes_in_flight_;
+}
+
 void BlockReader::Submit() {
   if (!delayed_.empty()) {
     const int64_t now = options_.clock->NowNanos();
@@ -101,14 +108,28 @@ void BlockReader::Submit() {
     waiting_.insert(waiting_.begin(), ready, delayed_.end());
     delayed_.erase(ready, delayed_.end());
   }
-  while (!free_tags_.empty() && !waiting_.empty()) {
+  while (!waiting_.empty() && MayTake(waiting_.front())) {
     const uint64_t tag = free_tags_.back();
-    const Block& block = in_flight_[tag] = waiting_.front();
+    Block& block = in_flight_[tag] = waiting_.front();
+    block.submitted = options_.clock->NowNanos();
+    block.in_flight = bytes_in_flight_ + static_cast<int64_t>(block.out.size());
     const absl::Status status = device_.Submit({block.offset + block.done, block.out.subspan(block.done, block.most), tag});
     if (!status.ok()) return FailAll(status);
+    bytes_in_flight_ = block.in_flight;
     waiting_.pop_front();
     free_tags_.pop_back();
     ++counters_.reads;
+  }
+}
+
+// A device serves blocks about in the order in which it was given them: one took as long as all that were in flight with it.
+void BlockReader::Learn(const Block& block) {
+  if (options_.most_drain_nanos == 0) return;
+  const double of_most = static_cast<double>(options_.clock->NowNanos() - block.submitted) / static_cast<double>(options_.most_drain_nanos);
+  if (of_most > 1) {
+    most_bytes_in_flight_ = std::min(most_bytes_in_flight_, static_cast<int64_t>(static_cast<double>(block.in_flight) / of_most));
+  } else if (of_most <= 0.5 && block.in_flight + options_.block_bytes > most_bytes_in_flight_) {
+    most_bytes_in_flight_ = std::min(most_bytes_in_flight_ + options_.block_bytes, device_.depth() * options_.block_bytes);
   }
 }
 
@@ -122,6 +143,8 @@ void BlockReader::Collect() {
   for (const BlockDevice::Completion& completion : done) {
     Block block = in_flight_[completion.tag];
     free_tags_.push_back(completion.tag);
+    bytes_in_flight_ -= static_cast<int64_t>(block.out.size());
+    Learn(block);
     const Outcome outcome = block.reading->status.ok() ? Judge(block, completion.result) : Outcome::kFailed;
     if (outcome == Outcome::kWhole) whole.push_back(block);
     if (outcome == Outcome::kAgain) delayed_.push_back(block);

@@ -47,6 +47,9 @@ class BlockReader {
     std::function<absl::Status(int64_t offset, absl::Span<const std::byte> bytes)> check;
     // For messages: what lies there, the file's path before it. Null: the path alone.
     std::function<std::string(int64_t offset)> describe;
+    // How long waiting for all that is in flight should take at most: a slow device is given fewer bytes at once, but one block
+    // always. How many is learnt from how long blocks take; two at first. 0: as many as the device takes.
+    int64_t most_drain_nanos = 0;
     const Clock* clock = &RealClock();
     std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
@@ -107,10 +110,14 @@ class BlockReader {
     int64_t most = INT64_MAX;  // Bytes to ask for at once.
     int interruptions = 0, errors = 0;  // Since a byte came.
     int64_t not_before = 0;    // On the clock.
+    int64_t submitted = 0;     // On the clock,
+    int64_t in_flight = 0;     // and so many bytes were in flight then, its own included.
   };
   enum class Outcome { kWhole, kAgain, kFailed };
 
+  bool MayTake(const Block& block) const;
   void Submit();
+  void Learn(const Block& block);
   void Drain();
   void Collect();
   void AwaitDelayed();
@@ -136,6 +143,7 @@ class BlockReader {
   std::vector<Block> delayed_;    // Go before those, each at its time.
   std::vector<Block> in_flight_;  // By tag; those in free_tags_ are none.
   std::vector<uint64_t> free_tags_;
+  int64_t bytes_in_flight_ = 0, most_bytes_in_flight_;
   std::deque<Finished> finished_;
   absl::Status device_status_;    // Not OK: the device reads no more.
   Counters counters_;

@@ -28,6 +28,7 @@ absl::StatusOr<std::unique_ptr<LayerStreamer>> OpenUnpinned(const TsrReader& fil
   streamer.io = options.io;
   streamer.verify = options.verify;
   streamer.cancel = options.cancel;
+  streamer.wrap_device = options.wrap_device;
   return LayerStreamer::Open(file, std::move(streamer));
 }
 

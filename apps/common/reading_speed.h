@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -26,7 +27,8 @@ struct ReadingOptions {
   VerifyPolicy verify = VerifyPolicy::kFirst;
   int64_t ring_bytes = 0;           // Made as large as the largest unit twice, if it is smaller.
   int64_t least_bytes = int64_t{1} << 30;  // To time: whole passes over the file.
-  const std::atomic<bool>* cancel = nullptr;  // As LayerStreamer has it.
+  const std::atomic<bool>* cancel = nullptr;  // These two as LayerStreamer has them.
+  std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
 };
 
 struct ReadingSpeed {

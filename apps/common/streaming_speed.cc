@@ -11,6 +11,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/flash_probe.h"
+#include "tessera/storage/throttled_device.h"
 
 namespace tessera {
 namespace {
@@ -52,6 +53,17 @@ struct PassSamples {
   Samples probe, pass, compute, read, stall, bytes, of_probe, over_least, beside, beside_speed;
 };
 
+absl::StatusOr<ReadingOptions> ReadingLike(const EngineOptions& options, VerifyPolicy verify, int64_t ring_bytes) {
+  ReadingOptions reading = {.io = options.io, .verify = verify, .ring_bytes = ring_bytes, .cancel = options.cancel};
+  if (!options.flash.empty()) {
+    ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.flash));
+    reading.wrap_device = [flash](std::unique_ptr<BlockDevice> device) {
+      return std::make_unique<ThrottledDevice>(std::move(device), flash);
+    };
+  }
+  return reading;
+}
+
 // One budget: the same model twice, streamed and in memory.
 class BudgetClock {
  public:
@@ -65,8 +77,7 @@ class BudgetClock {
     ASSIGN_OR_RETURN(PassClock of_resident, PassClock::Create(*clock->resident_));
     clock->pass_.emplace(std::move(of_streamed));
     clock->compute_.emplace(std::move(of_resident));
-    const ReadingOptions reading = {
-        .io = options.io, .verify = options.verify, .ring_bytes = clock->stats().ring_bytes, .cancel = options.cancel};
+    ASSIGN_OR_RETURN(ReadingOptions reading, ReadingLike(options, options.verify, clock->stats().ring_bytes));
     ASSIGN_OR_RETURN(clock->background_, BackgroundReader::Start(*clock->streamed_->model_file().packed(), reading));
     return clock;
   }
@@ -133,11 +144,19 @@ absl::StatusOr<int64_t> BudgetFor(EngineOptions options, double share, int64_t w
   return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(weight_bytes))) + kSlack;
 }
 
-// Into as much memory as the streamer reads into.
-absl::StatusOr<FlashMeasurement> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
-  return MeasureFlash(options.model_path, {.io = options.io,
-                                           .bytes_per_shape = std::clamp(kWalks * weight_bytes, kLeastProbe, kMostProbe),
-                                           .buffer_bytes = ring_bytes});
+struct ProbedSpeed { double best, sequential; };  // Bytes a second.
+
+// Into as much memory as the streamer reads into. Of slower flash no more counts than it has.
+absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
+  ASSIGN_OR_RETURN(const FlashMeasurement measured,
+                   MeasureFlash(options.model_path, {.io = options.io,
+                                                     .bytes_per_shape = std::clamp(kWalks * weight_bytes, kLeastProbe, kMostProbe),
+                                                     .buffer_bytes = ring_bytes}));
+  ProbedSpeed speed = {measured.profile.Best().bytes_per_second, measured.sequential_bytes_per_second};
+  if (options.flash.empty()) return speed;
+  ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.flash));
+  const double most = flash.Best().bytes_per_second;
+  return ProbedSpeed{std::min(speed.best, most), std::min(speed.sequential, most)};
 }
 
 StreamedPasses Summary(const LayerStreamer::Stats& stats, const PassSamples& samples) {
@@ -171,13 +190,12 @@ absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int r
   PassSamples warm_up, samples;
   RETURN_IF_ERROR(clock->Repeat(1, warm_up));
   for (int i = 0; i < repetitions; ++i) {
-    ASSIGN_OR_RETURN(const FlashMeasurement flash, Probe(options, speed.weight_bytes, clock->stats().ring_bytes));
-    const double best = flash.profile.Best().bytes_per_second;
-    shared.probe.push_back(best);
-    shared.sequential.push_back(flash.sequential_bytes_per_second);
-    shared.probe_of_sequential.push_back(best / flash.sequential_bytes_per_second);
+    ASSIGN_OR_RETURN(const ProbedSpeed flash, Probe(options, speed.weight_bytes, clock->stats().ring_bytes));
+    shared.probe.push_back(flash.best);
+    shared.sequential.push_back(flash.sequential);
+    shared.probe_of_sequential.push_back(flash.best / flash.sequential);
     shared.memory_read.push_back(machine.Read());
-    RETURN_IF_ERROR(clock->Repeat(best, samples));
+    RETURN_IF_ERROR(clock->Repeat(flash.best, samples));
     progress.Update(static_cast<int64_t>(shared.probe.size()));
   }
   return Summary(clock->stats(), samples);
@@ -188,13 +206,14 @@ absl::Status MeasureAlone(const TsrReader& file, const EngineOptions& options, i
   struct PolicySamples { Samples speed, core_share, of_probe; } samples[std::size(kPolicies)];
   const int64_t ring = speed.passes.front().ring_bytes;
   for (int i = 0; i < repetitions; ++i) {
-    ASSIGN_OR_RETURN(const FlashMeasurement flash, Probe(options, speed.weight_bytes, ring));
+    ASSIGN_OR_RETURN(const ProbedSpeed flash, Probe(options, speed.weight_bytes, ring));
     for (size_t p = 0; p < std::size(kPolicies); ++p) {
-      const int64_t least = std::clamp(speed.weight_bytes, kLeastProbe, int64_t{1} << 30);
-      ASSIGN_OR_RETURN(const ReadingSpeed read, TimeReading(file, {options.io, kPolicies[p], ring, least, options.cancel}));
+      ASSIGN_OR_RETURN(ReadingOptions reading, ReadingLike(options, kPolicies[p], ring));
+      reading.least_bytes = std::clamp(speed.weight_bytes, kLeastProbe, int64_t{1} << 30);
+      ASSIGN_OR_RETURN(const ReadingSpeed read, TimeReading(file, reading));
       samples[p].speed.push_back(read.bytes_per_second);
       samples[p].core_share.push_back(read.core_share);
-      samples[p].of_probe.push_back(read.bytes_per_second / flash.profile.Best().bytes_per_second);
+      samples[p].of_probe.push_back(read.bytes_per_second / flash.best);
     }
   }
   for (size_t p = 0; p < std::size(kPolicies); ++p) {

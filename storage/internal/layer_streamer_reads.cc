@@ -8,6 +8,7 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kMostDrain = 50'000'000;  // Nanoseconds. Whoever ends a streamer, or a request, waits so long.
 constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are those of parts; below, units.
 
 }  // namespace
@@ -17,7 +18,8 @@ void LayerStreamer::Impl::Read() {
   BlockReader::Options options = {.block_bytes = kReadBytes,
                                   .check_bytes = kTsrBlockBytes,
                                   .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
-                                  .describe = [this](int64_t offset) { return checker_.Describe(offset); }};
+                                  .describe = [this](int64_t offset) { return checker_.Describe(offset); },
+                                  .most_drain_nanos = kMostDrain};
   reader_.emplace(*device_, std::move(options));
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_) {

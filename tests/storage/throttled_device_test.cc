@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr double kMiBAMillisecond = static_cast<double>(kMiB) * 1e3;  // Bytes a second.
 constexpr uint64_t kSeed = 41;
 
 TEST(ThrottledDevice, HeaderExample) {
@@ -39,7 +40,8 @@ class Throttled : public testing::Test {
   void Make(FlashProfile profile, int depth) {
     profile.name = "test";
     sleep_ = [&](int64_t nanos) { clock_.Advance(nanos + oversleep_); };
-    device_ = std::make_unique<ThrottledDevice>(std::make_unique<MemoryDevice>(RandomBytes(16 * kMiB, kSeed), depth), profile,
+    static const std::string contents = RandomBytes(16 * kMiB, kSeed);
+    device_ = std::make_unique<ThrottledDevice>(std::make_unique<MemoryDevice>(contents, depth), profile,
                                                 ThrottledDevice::Options{&clock_, sleep_});
     clock_.Advance(1'000 * kMillisecond);
   }
@@ -54,14 +56,25 @@ class Throttled : public testing::Test {
     return clock_.NowNanos() - begin;
   }
 
+  // How long a reader waits for what is in flight that was destroyed after so many steps, on a card of depth 8.
+  int64_t MillisToDestroy(int block_millis, int most_millis, int steps) {
+    Make({.speeds = {{kMiB, 1, kMiBAMillisecond / block_millis}}}, /*depth=*/8);
+    std::optional<BlockReader> reader;
+    reader.emplace(*device_, BlockReader::Options{
+                                 .block_bytes = kMiB, .most_drain_nanos = most_millis * kMillisecond, .clock = &clock_, .sleep = sleep_});
+    for (uint64_t id = 0; id < 4; ++id) reader->Start({0, buffer_.bytes(), id});
+    for (int i = 0; i < steps; ++i) (void)reader->Step();
+    const int64_t begin = clock_.NowNanos();
+    reader.reset();
+    return (clock_.NowNanos() - begin + kMillisecond / 2) / kMillisecond;
+  }
+
   VirtualClock clock_;
   int64_t oversleep_ = 0;
   std::function<void(int64_t)> sleep_;
   std::unique_ptr<ThrottledDevice> device_;
   const AlignedBuffer buffer_ = *AlignedBuffer::Allocate(16 * kMiB);
 };
-
-constexpr double kMiBAMillisecond = static_cast<double>(kMiB) * 1e3;  // Bytes a second.
 
 TEST_F(Throttled, ReadsAtTheSpeedOfTheProfile) {
   Make({.speeds = {{kMiB, 1, kMiBAMillisecond}}}, /*depth=*/4);
@@ -92,6 +105,20 @@ TEST_F(Throttled, TimeInWhichNobodyReadsIsNotSavedUp) {
   Make({.speeds = {{kMiB, 1, kMiBAMillisecond}}}, /*depth=*/4);
   clock_.Advance(500 * kMillisecond);
   EXPECT_NEAR(ReadAll(), 16 * kMillisecond, 0.3 * kMillisecond);
+}
+
+TEST_F(Throttled, AReaderThatIsDestroyedWaitsNoLongerThanItMay) {
+  for (const int most : {5, 20, 40, 60}) {
+    EXPECT_EQ(MillisToDestroy(/*block_millis=*/10, most, /*steps=*/0), 0) << "nothing was read";
+    EXPECT_EQ(MillisToDestroy(10, most, 1), most == 5 ? 10 : 20) << "two blocks, before the speed is known";
+    for (const int steps : {2, 3, 4, 6, 9, 20, 45}) EXPECT_LE(MillisToDestroy(10, most, steps), std::max(most, 10)) << most << ", " << steps;
+  }
+}
+
+TEST_F(Throttled, ADeviceThatIsFastEnoughIsSoonGivenAllItTakes) {
+  EXPECT_EQ(MillisToDestroy(/*block_millis=*/1, /*most_millis=*/50, /*steps=*/45), 8);
+  EXPECT_EQ(MillisToDestroy(10, 60, 45), 40);
+  EXPECT_EQ(MillisToDestroy(10, /*most_millis=*/0, 1), 80) << "no bound";
 }
 
 TEST_F(Throttled, PlainReadsTakeTheirTimeToo) {
