@@ -115,6 +115,7 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   options.logit_rows = Session::kLogitRows + 1;
+  options.logits_of_each = true;
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
   if (!FLAGS_jsonl) {

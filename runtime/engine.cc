@@ -168,6 +168,7 @@ void Engine::BeginReading() {
 }
 
 absl::Status Engine::OpenSource() {
+  logits_at_once_ = Session::kLogitRows;
   if (options_.memory_budget == 0) {
     ASSIGN_OR_RETURN(source_, reading_.valid() ? reading_.get() : file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
@@ -177,6 +178,7 @@ absl::Status Engine::OpenSource() {
     ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
+  logits_at_once_ = plan.logits_at_once;
   if (options_.open_source) {
     ASSIGN_OR_RETURN(source_, options_.open_source(*file_->packed(), plan.weights));
     return absl::OkStatus();
@@ -204,7 +206,8 @@ absl::Status Engine::OpenSource() {
 
 absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   BudgetPlan plan = {
-      .budget = budget, .process = process_bytes_, .logits = PlanLogits(), .drafting = PlanDrafting(), .reserve = kReserve};
+      .budget = budget, .process = process_bytes_, .logits = PlanLogits(), .logits_at_once = Session::kLogitRows, .drafting = PlanDrafting(),
+      .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, PlanMemory());
   plan.memory.weights = 0;
   const WeightNeeds needs = WeightNeedsOf(config_, layout_);
@@ -223,7 +226,30 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   plan.memory.weights = 0;
   ASSIGN_OR_RETURN(plan.weights, PlanWeights(needs, budget - plan.Total(), options_.pin));
   plan.memory.weights = plan.weights.bytes;
+  if (options_.logits_of_each) RETURN_IF_ERROR(PlanLogitRows(needs, plan));
   return plan;
+}
+
+absl::Status Engine::PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const {
+  const auto bytes_of_pass = [&](const WeightPlan& weights, int at_once) {
+    return BytesOfPass(needs, weights, static_cast<int>(CeilDiv(rows_, at_once)));
+  };
+  const int64_t row_bytes = LogitRowBytes(), room = plan.budget - plan.Total() + plan.memory.weights;
+  int64_t least = bytes_of_pass(plan.weights, plan.logits_at_once);
+  for (int rows = 2 * Session::kLogitRows; rows < 2 * rows_; rows *= 2) {
+    const int at_once = std::min(rows, rows_);
+    const int64_t more = (at_once - Session::kLogitRows) * row_bytes;
+    if (room - more < LeastWeightBytes(needs)) break;
+    ASSIGN_OR_RETURN(WeightPlan weights, PlanWeights(needs, room - more, options_.pin));
+    const int64_t bytes = bytes_of_pass(weights, at_once);
+    if (bytes >= least) continue;
+    least = bytes;
+    plan.logits = PlanLogits() + more;
+    plan.logits_at_once = at_once;
+    plan.weights = std::move(weights);
+  }
+  plan.memory.weights = plan.weights.bytes;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
@@ -238,9 +264,9 @@ absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
   return memory;
 }
 
-int64_t Engine::PlanLogits() const {
-  return int64_t{options_.logit_rows} * config_.vocabulary * static_cast<int64_t>(sizeof(float));
-}
+int64_t Engine::LogitRowBytes() const { return int64_t{config_.vocabulary} * static_cast<int64_t>(sizeof(float)); }
+
+int64_t Engine::PlanLogits() const { return options_.logit_rows * LogitRowBytes(); }
 
 int64_t Engine::PlanDrafting() const {
   return options_.drafting_bytes == nullptr ? 0 : options_.drafting_bytes(context_, config_.vocabulary);

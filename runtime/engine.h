@@ -60,6 +60,9 @@ struct EngineOptions {
   int sessions = 1;
   bool compact_drafts = true;        // Accepted branches of drafts move to where the text's other slots are. No bit depends on it.
   int logit_rows = 1;                // Rows of logits that are held at once: kLogitRows more for AppendEach. For memory plans alone.
+  // AppendEach will be called. Under a budget it holds more rows of logits at once where that makes a pass read less: a head that is
+  // streamed is read once for all of them, but their memory is taken from what is pinned.
+  bool logits_of_each = false;
   // What drafting takes besides, for a context and a vocabulary: for memory plans alone. Null: nothing.
   std::function<int64_t(int context, int vocabulary)> drafting_bytes;
   // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
@@ -108,6 +111,7 @@ struct BudgetPlan {
   int64_t least = 0;          // A budget that works, in the next run too: whole MiB, one or two more than are needed now.
   int64_t process = 0;        // What the process had when this was planned: tokenizer, metadata, the program's own.
   int64_t logits = 0;
+  int logits_at_once = 0;     // Rows that AppendEach holds at a time; all of `logits` but those that there are anyway.
   int64_t drafting = 0;
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
   EngineMemory memory;        // With the weights' share.
@@ -130,6 +134,7 @@ class Engine {
   // Before LoadWeights: what it will take. Allocates none of it.
   absl::StatusOr<EngineMemory> PlanMemory() const;
   int64_t PlanLogits() const;     // EngineOptions::logit_rows of them, in bytes.
+  int logits_at_once() const { return logits_at_once_; }  // See BudgetPlan. REQUIRES: the weights are loaded.
   int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
@@ -172,6 +177,8 @@ class Engine {
   absl::Status ChooseRows();
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
+  int64_t LogitRowBytes() const;
+  absl::Status PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const;
   void BeginReading();
   absl::Status OpenSource();
 
@@ -179,6 +186,7 @@ class Engine {
   int context_ = 0;
   int threads_ = 0;                   // Asked of the pool, which may have fewer.
   int rows_ = 0;                      // Most of a pass.
+  int logits_at_once_ = 0;
   std::unique_ptr<ModelFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelConfig config_;
@@ -213,7 +221,7 @@ class Session {
 
   // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call. Its
   // error ends the call, and is treated like one of a pass. REQUIRES: it appends to no session of this engine.
-  static constexpr int kLogitRows = 32;  // Rows of logits it holds at a time: 32 MiB at a vocabulary of 262,144.
+  static constexpr int kLogitRows = 32;  // Rows of logits it holds at a time, at least: 32 MiB at a vocabulary of 262,144.
   using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
   absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
   // The same, giving the logits after some tokens only. REQUIRES: `indices` ascend, and are of `tokens`.

@@ -104,10 +104,10 @@ absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<co
 
 // The last token's logits are computed with the others', asked for or not.
 absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
-  constexpr size_t kAtOnce = kLogitRows;
+  const size_t at_once = engine_.logits_at_once();
   const size_t vocabulary = engine_.config().vocabulary, capacity = engine_.forward().row_capacity();
   const int last = static_cast<int>(tokens.size()) - 1;
-  std::vector<float> some(std::min(kAtOnce, indices.size() + 1) * vocabulary);
+  std::vector<float> some(std::min(at_once, indices.size() + 1) * vocabulary);
   std::vector<int> rows;                     // Of the pass, that get logits.
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
@@ -118,8 +118,8 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
     for (; asked < indices.size() && indices[asked] < end; ++asked) rows.push_back(indices[asked] - static_cast<int>(begin));
     indices.remove_prefix(asked);
     if (end > last && (rows.empty() || rows.back() != last - static_cast<int>(begin))) rows.push_back(last - static_cast<int>(begin));
-    for (size_t first = 0; first < rows.size(); first += kAtOnce) {
-      const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, kAtOnce);
+    for (size_t first = 0; first < rows.size(); first += at_once) {
+      const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, at_once);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));
       RETURN_IF_ERROR(engine_.forward().Logits(chosen, view));
       for (size_t i = 0; i < chosen.size() && first + i < asked; ++i) {

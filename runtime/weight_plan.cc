@@ -93,6 +93,14 @@ WeightNeeds WeightNeedsOf(const ModelConfig& config, const WeightLayout& layout)
   return needs;
 }
 
+int64_t BytesOfPass(const WeightNeeds& needs, const WeightPlan& plan, int head_readings) {
+  int64_t bytes = plan.streamed_bytes;
+  for (const int unit : needs.head) {
+    if (!plan.pins.pinned[unit] && !needs.parts_only[unit]) bytes += (head_readings - 1) * needs.unit_bytes[unit];
+  }
+  return bytes;
+}
+
 int64_t LeastWeightBytes(const WeightNeeds& needs) {
   const int64_t streamed = LeastRing(LargestStreamed(needs, NoPins(needs)));
   return std::min(streamed, needs.total_bytes) + LayerStreamer::kPartsBytes;

@@ -37,6 +37,9 @@ struct WeightPlan {
   int64_t bytes = 0;                       // In memory: pins, ring, and where parts of units are read.
 };
 
+// What a pass reads in which the head is read so many times.
+int64_t BytesOfPass(const WeightNeeds& needs, const WeightPlan& plan, int head_readings);
+
 // The least that PlanWeights can do with.
 int64_t LeastWeightBytes(const WeightNeeds& needs);
 

@@ -116,6 +116,48 @@ TEST_P(StreamedRealModel, WritesWhatTheResidentOneWrites) {
   }
 }
 
+// 128 rows are four times 32. Nothing is pinned, so a pass reads all, and what is left of the head's readings.
+TEST_P(StreamedRealModel, ReadsItsHeadOnceForAllRowsThatMemoryHolds) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows from engine to engine, and no budget fits the next";
+  const std::string gguf = RealModelPath(GetParam());
+  if (gguf.empty()) FAIL() << RealModelMissing(GetParam());
+  const PackedModel packed(gguf);
+  EngineOptions options = {.model_path = packed.path(), .threads = 2, .context = 128, .row_capacity = 128,
+                           .logit_rows = 1 + Session::kLogitRows, .pin = PinPolicy::kNone};
+  const std::vector<TokenId> tokens = RandomTokens(128, 3);
+  std::vector<uint32_t> expected;
+  int64_t last = 0;
+  for (const int at_once : {32, 64, 128}) {
+    options.logits_of_each = at_once > 32;
+    int64_t row_bytes = 0;
+    {
+      const auto engine = Must(Engine::Open(options));
+      row_bytes = engine->config().vocabulary * int64_t{sizeof(float)};
+      options.memory_budget = Must(engine->PlanBudget(int64_t{1} << 40)).least + 8 * kMiB + (at_once - 32) * row_bytes;
+    }
+    const auto engine = Must(Engine::Load(options));
+    ASSERT_EQ(engine->logits_at_once(), at_once);
+    std::vector<uint32_t> digests;
+    const auto session = Must(engine->NewSession());
+    const int64_t before = engine->streamer()->stats().bytes_read;
+    Must(session->AppendEach(tokens, [&](int, absl::Span<const float> logits) {
+      digests.push_back(Digest(logits));
+      return absl::OkStatus();
+    }));
+    const LayerStreamer::Stats stats = engine->streamer()->stats();
+    const int64_t bytes = stats.bytes_read - before;
+    if (at_once == 32) expected = digests;
+    EXPECT_EQ(digests, expected);
+    if (at_once == 128) {
+      EXPECT_LE(bytes, stats.streamed_bytes + stats.ring_bytes) << "once";
+    }
+    if (at_once > 32) {
+      EXPECT_LT(bytes, last - row_bytes) << at_once;
+    }
+    last = bytes;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, StreamedRealModel, testing::Values("smollm2", "gemma3"),
                          [](const auto& info) { return std::string(info.param); });
 
