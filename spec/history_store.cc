@@ -52,13 +52,18 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::stri
   return store;
 }
 
-void HistoryStore::Load() {
+// Of no file: none.
+absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
   const absl::StatusOr<std::string> bytes = ReadFileToString(path_, options_.max_bytes);
-  if (absl::IsNotFound(bytes.status())) return;
-  const absl::StatusOr<std::vector<TokenId>> tokens = bytes.ok() ? DecodeHistory(*bytes, path_, vocabulary_) : bytes.status();
+  if (absl::IsNotFound(bytes.status())) return std::vector<TokenId>();
+  if (!bytes.ok()) return bytes.status();
+  return DecodeHistory(*bytes, path_, vocabulary_);
+}
+
+void HistoryStore::Load() {
+  const absl::StatusOr<std::vector<TokenId>> tokens = ReadFile();
   if (!tokens.ok()) {
     LOG(WARNING) << "this history is ignored: " << tokens.status().message();
-    if (absl::IsInvalidArgument(tokens.status())) not_ours_ = tokens.status();
     return;
   }
   for (const TokenId token : WholeTexts(*tokens, MaxTokens(options_.max_bytes))) texts_.Extend(token);
@@ -70,6 +75,7 @@ void HistoryStore::KeepNewest(int64_t tokens) {
   texts_.Clear();
   ++generation_;
   for (const TokenId token : kept) texts_.Extend(token);
+  unsaved_ = std::min(unsaved_, static_cast<int64_t>(kept.size()));
 }
 
 void HistoryStore::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer) {
@@ -84,20 +90,38 @@ void HistoryStore::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenI
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   if (static_cast<int64_t>(texts_.tokens().size() + text.size()) > 2 * half) KeepNewest(half);
   for (const TokenId token : text) CHECK(texts_.Extend(token));
+  unsaved_ += static_cast<int64_t>(text.size());
 }
 
-absl::Status HistoryStore::Save() const {
+absl::Status HistoryStore::Save() {
   const std::lock_guard<std::mutex> file_lock(file_mutex_);
-  if (!not_ours_.ok()) return absl::FailedPreconditionError(absl::StrCat("history not saved: ", not_ours_.message()));
-  std::string bytes;
-  Read([&](const SuffixAutomaton& texts, int64_t) { bytes = EncodeHistory(vocabulary_, texts.tokens()); });
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   std::error_code error;
   if (std::filesystem::create_directories(folder, error)) {
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   }
   if (error) return absl::UnavailableError(absl::StrCat(folder.string(), ": ", error.message()));
-  return WriteFileAtomically(path_, bytes);
+  return WithFolderLocked(folder.string(), [this] { return SaveLocked(); });
+}
+
+// Of a damaged file nothing is kept, so all that is here goes into the new one.
+absl::Status HistoryStore::SaveLocked() {
+  absl::StatusOr<std::vector<TokenId>> all = ReadFile();
+  if (absl::IsInvalidArgument(all.status())) {
+    return absl::FailedPreconditionError(absl::StrCat("history not saved: ", all.status().message()));
+  }
+  const bool damaged = !all.ok();
+  if (damaged) all.emplace();
+  int64_t added = 0;
+  Read([&](const SuffixAutomaton& texts, int64_t) {
+    added = unsaved_;
+    const absl::Span<const TokenId> kept = texts.tokens(), last = kept.last(damaged ? kept.size() : added);
+    all->insert(all->end(), last.begin(), last.end());
+  });
+  RETURN_IF_ERROR(WriteFileAtomically(path_, EncodeHistory(vocabulary_, WholeTexts(*all, MaxTokens(options_.max_bytes)))));
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  unsaved_ = std::max<int64_t>(unsaved_ - added, 0);  // Fewer, if texts have left since.
+  return absl::OkStatus();
 }
 
 absl::Status HistoryStore::Clear() {
@@ -110,7 +134,6 @@ absl::Status HistoryStore::Clear() {
   std::error_code error;
   std::filesystem::remove(path_, error);
   if (error) return absl::UnavailableError(absl::StrCat(path_, ": not removed: ", error.message()));
-  not_ours_ = absl::OkStatus();
   return absl::OkStatus();
 }
 

@@ -10,7 +10,8 @@
 // part of the file's name. What lies there but cannot be read is ignored, with a warning that names file, field, what was found and
 // what expected; the store is then empty. A damaged file is replaced by the next Save; one that another program, vocabulary or newer
 // version wrote stays until Clear.
-// Files are written whole or not at all (docs: history_format.h). Of two processes with the same store the one that saves last wins.
+// Files are written whole or not at all (docs: history_format.h). Processes with the same store lose nothing of each other's: Save puts
+// what is new behind what the file has by then, and brings nothing back that another has cleared.
 // Thread-safe.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -45,7 +47,7 @@ class HistoryStore {
   // vocabulary, as models with a padded head may choose, is not kept.
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
   // FailedPrecondition if the file there is not this store's; otherwise what the system says.
-  absl::Status Save() const;
+  absl::Status Save();
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one
@@ -57,16 +59,17 @@ class HistoryStore {
  private:
   HistoryStore(std::string path, const VocabularyId& vocabulary, const Options& options);
   void Load();
-  void Append(absl::Span<const TokenId> text);   // REQUIRES: mutex_ is held.
+  absl::StatusOr<std::vector<TokenId>> ReadFile() const;
+  absl::Status SaveLocked();
   void KeepNewest(int64_t tokens);
 
   const std::string path_;
   const VocabularyId vocabulary_;
   const Options options_;
-  mutable std::mutex file_mutex_;          // Saves and clears, one at a time: none may bring back what another has removed.
-  absl::Status not_ours_;                  // Guarded by file_mutex_: why the file is not to be replaced.
+  std::mutex file_mutex_;                  // Saves and clears, one at a time: none may bring back what another has removed.
   mutable std::shared_mutex mutex_;        // Guards the rest. Taken after file_mutex_.
   SuffixAutomaton texts_;
+  int64_t unsaved_ = 0;                    // Tokens of texts_, the last ones, that no file has.
   int64_t generation_ = 0;
 };
 

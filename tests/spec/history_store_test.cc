@@ -116,6 +116,38 @@ TEST_F(HistoryStoreTest, IsThereAgainAfterSave) {
   EXPECT_EQ(TokensOf(*Open()), TokensOf(*store));
 }
 
+TEST_F(HistoryStoreTest, TwoAtOnceKeepTheTextsOfBoth) {
+  const auto one = Open(), two = Open();
+  one->Add({}, {{3, 4}});
+  two->Add({}, {{5, 6}});
+  ASSERT_TRUE(one->Save().ok() && two->Save().ok() && one->Save().ok());
+  EXPECT_EQ(TokensOf(*Open()), (Tokens{3, 4, kSeparator, 5, 6, kSeparator}));
+  two->Add({}, Tokens{7});
+  ASSERT_TRUE(one->Clear().ok() && two->Save().ok());
+  EXPECT_EQ(TokensOf(*Open()), (Tokens{7, kSeparator})) << "what one has cleared, another does not bring back";
+  std::string damaged = ReadFile(two->path());
+  damaged.back() ^= 1;
+  WriteFile(two->path(), damaged);
+  ASSERT_TRUE(two->Save().ok());
+  EXPECT_EQ(TokensOf(*Open()), TokensOf(*two)) << "of a damaged file nothing is kept";
+}
+
+// Each saves after each text, and none waits for the others to be done.
+TEST_F(HistoryStoreTest, ManyProcessesLoseNoText) {
+  std::vector<std::thread> processes;  // A store each, as of processes: what they share is the file.
+  for (TokenId process = 0; process < 4; ++process) {
+    processes.emplace_back([&, process] {
+      const auto store = Open();
+      for (int i = 0; i < 20; ++i) {
+        store->Add({}, {{process, i % 10}});
+        EXPECT_TRUE(store->Save().ok());
+      }
+    });
+  }
+  for (std::thread& process : processes) process.join();
+  EXPECT_EQ(Open()->tokens(), 4 * 20 * 3);
+}
+
 TEST_F(HistoryStoreTest, MakesItsFolderForItsOwnerAlone) {
   const std::string folder = folder_.Path("a/b");
   const auto store = HistoryStore::Open(folder, "mail", kHistoryVocabulary, {});
