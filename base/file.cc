@@ -369,13 +369,6 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   return writer.Commit();
 }
 
-absl::Status WithFolderLocked(const std::string& folder, absl::FunctionRef<absl::Status()> work) {
-  const Descriptor descriptor(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.get() < 0) return SystemError(folder, "open");
-  while (flock(descriptor.get(), LOCK_EX) != 0 && errno == EINTR) {}
-  return work();
-}
-
 void RemoveTemporaryFiles() {
   process_ends = true;
   for (const Temporary& temporary : temporaries) Unlink(temporary);

@@ -116,10 +116,6 @@ class AtomicFileWriter {
 // The same with contents that are all there: what a reader finds is the old file or the whole new one. Thread-safe.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view contents);
 
-// Runs `work`, which reads a file of this folder and writes it again, while nobody else does who asks in the same way: neither a
-// thread nor another process. Its error, or that of opening the folder. On a file system without locks all run at once.
-absl::Status WithFolderLocked(const std::string& folder, absl::FunctionRef<absl::Status()> work);
-
 // Removes what writers of files in the folder of `path` left there when they were killed. Those of living writers, which hold a
 // lock (flock) on theirs, stay. Best effort: what cannot be removed stays.
 void RemoveStaleTemporaryFiles(const std::string& path);

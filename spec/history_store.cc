@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/file.h"
+#include "tessera/base/folder_lock.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
