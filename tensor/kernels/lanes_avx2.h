@@ -15,9 +15,8 @@ struct LanesAvx2 {
   struct Float { __m256 low, high; };
   struct Int { __m256i low, high; };
   struct Bytes { __m256i low, high; };
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
-  // queries of a full tile walk together.
-  static constexpr int kSums = 4, kBlocksOfFullTile = 1;
+  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
+  static constexpr int kSums = 6;
 
   TESSERA_INLINE Float Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   TESSERA_INLINE Float Set(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
@@ -36,8 +35,7 @@ struct LanesAvx2 {
     return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
   }
   TESSERA_INLINE Float LoadSigned8(const int8_t* p) {
-    const __m128i bytes = Load128(p);
-    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadu_si64(p))), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadu_si64(p + 8)))};
   }
   TESSERA_INLINE void Store(float* p, Float x) { _mm256_storeu_ps(p, x.low); _mm256_storeu_ps(p + 8, x.high); }
   TESSERA_INLINE void StorePartial(float* p, Float x, int n) {

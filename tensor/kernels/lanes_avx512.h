@@ -15,9 +15,8 @@ struct LanesAvx512 {
   using Float = __m512;
   using Int = __m512i;
   using Bytes = __m512i;
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
-  // queries of a full tile walk together.
-  static constexpr int kSums = 24, kBlocksOfFullTile = 2;
+  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
+  static constexpr int kSums = 24;
 
   TESSERA_INLINE Float Zero() { return _mm512_setzero_ps(); }
   TESSERA_INLINE Float Set(float x) { return _mm512_set1_ps(x); }

@@ -19,9 +19,9 @@ struct LanesNeon {
   struct Float { float32x4_t v[4]; };
   struct Int { int32x4_t v[4]; };
   struct Bytes { uint8x16_t v[4]; };
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
-  // queries of a full tile walk together. Six sums are 24 registers, and a load of keys or values four.
-  static constexpr int kSums = 6, kBlocksOfFullTile = 1;
+  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers. Six sums are 24 registers, and a
+  // load of keys or values four.
+  static constexpr int kSums = 6;
 
   TESSERA_INLINE Float Zero() { return Set(0.0f); }
   TESSERA_INLINE Float Set(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x), vdupq_n_f32(x), vdupq_n_f32(x)}; }

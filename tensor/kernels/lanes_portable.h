@@ -21,9 +21,8 @@ struct LanesPortable {
   struct Float { float v[16]; };
   struct Int { int32_t v[16]; };
   struct Bytes { uint8_t v[64]; };  // Sixteen quads of unsigned bytes.
-  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers, and blocks of keys that all
-  // queries of a full tile walk together.
-  static constexpr int kSums = 4, kBlocksOfFullTile = 1;
+  // Attention (npu/host/kernels/attention_kernel.h): sums of sixteen lanes that stay in registers.
+  static constexpr int kSums = 4;
 
   template <typename F>
   static Float Each(F f) { Float r; for (int i = 0; i < 16; ++i) r.v[i] = f(i); return r; }

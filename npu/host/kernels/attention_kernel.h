@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "tessera/npu/host/kernels/row_kernel.h"
@@ -59,6 +60,23 @@ inline void ForEachRun(SlotPath path, int begin, int end, F f) {
   }
 }
 
+// An index that the compiler takes for another. Or GCC would keep what it loads there for the next vector, with three queries in more
+// registers than there are; to load it again is cheaper than the stack.
+template <int kQueries>
+inline __attribute__((always_inline)) int64_t LoadedAgain(int64_t i) {
+  if constexpr (kQueries > 2) asm volatile("" : "+r"(i));
+  return i;
+}
+
+// Fetches as many bytes as a step of a walk reads, whole lines in the order in which they lie: memory gives them fastest so.
+constexpr int kBytesAhead = 4096;
+template <int kBytes>
+inline __attribute__((always_inline)) void PrefetchStep(const std::byte* next) {
+  static_assert(kBytes <= 128);
+  __builtin_prefetch(next, 0, 3);
+  if constexpr (kBytes > 64) __builtin_prefetch(next + 64, 0, 3);
+}
+
 // Scores of all slots of kBlocks blocks from `block` for kQueries queries: sums[b][q].
 template <typename L, int kQueries, int kBlocks>
 inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile, int first_query, int block,
@@ -68,20 +86,21 @@ inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile
   for (auto& of_block : sums) {
     for (auto& sum : of_block) sum = L::Zero();
   }
-  for (int d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock) {
+  constexpr int kStep = kBlocks * KvView::kSlotsPerBlock * sizeof(*keys);
+  const auto* ahead = reinterpret_cast<const std::byte*>(keys) + kBytesAhead;
+  for (int64_t d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock, ahead += kStep) {
+    PrefetchStep<kStep>(ahead);
     for (int b = 0; b < kBlocks; ++b) {
       const typename L::Float key = L::LoadNumbers(keys + b * block_keys);
-      // 4 KiB ahead: the best of 0, 2 and 4 in a walk of a long cache.
-      __builtin_prefetch(keys + b * block_keys + kBlocks * 4096 / sizeof(*keys), 0, 3);
-      for (int q = 0; q < kQueries; ++q) sums[b][q] = L::Fma(key, L::Set(tile.query[first_query + q][d]), sums[b][q]);
+      const int64_t again = LoadedAgain<kQueries>(d);
+      for (int q = 0; q < kQueries; ++q) sums[b][q] = L::Fma(key, L::Set(tile.query[first_query + q][again]), sums[b][q]);
     }
   }
 }
 
-// Enough chains of FMAs to hide their latency: few queries walk several blocks at once, and a full tile, which computes more than it
-// reads, as many as the registers hold.
+// As many blocks as the registers hold sums for, or as hide the latency of a chain.
 template <typename L, int kQueries>
-constexpr int kBlocksTogether = kQueries == AttentionTile::kMost ? L::kBlocksOfFullTile : std::max(4 / kQueries, 1);
+constexpr int kBlocksTogether = std::bit_floor(static_cast<unsigned>(std::clamp(std::min(L::kSums, 12) / kQueries, 1, 4)));
 
 // Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
 template <typename L, int kQueries>
@@ -112,22 +131,40 @@ void ScoreRun(const AttentionTile& tile, int first_query, int slot, int count, f
 
 // Vectors of dimensions whose sums stay in registers while positions are walked.
 template <typename L, int kQueries>
-constexpr int kVectorsOfValues = std::clamp(L::kSums / kQueries, 1, 4);
+constexpr int kVectorsOfValues = std::bit_floor(static_cast<unsigned>(std::clamp(L::kSums / kQueries, 1, 4)));
+
+// The bytes of columns [begin, end) of one row after the other, in steps, for PrefetchStep.
+struct RowsAhead {
+  const std::byte* next;
+  const std::byte* row_end;
+  int64_t stride, width;
+
+  template <int kBytes>
+  inline __attribute__((always_inline)) void Prefetch() {
+    PrefetchStep<kBytes>(next);
+    next += kBytes;
+    if (next < row_end) return;
+    next += stride - width;
+    row_end += stride;
+  }
+};
 
 // sums[q][d] += weight[q][i] * value[slot + i][d] for i ascending, over kVectors vectors of dimensions from `d`.
 template <typename L, int kQueries, int kVectors>
 inline void ValueColumns(const typename L::Number* values, int64_t stride, int count, const float* const* weights, float* const* sums,
-                         int64_t d) {
+                         int64_t d, RowsAhead& ahead) {
   typename L::Float lanes[kQueries][kVectors];
   for (int q = 0; q < kQueries; ++q) {
     for (int v = 0; v < kVectors; ++v) lanes[q][v] = L::Load(sums[q] + d + 16 * v);
   }
   for (int i = 0; i < count; ++i) {
-    const auto* row = values + i * stride + d;
-    __builtin_prefetch(row + 8 * stride, 0, 3);
+    const auto* row = values + int64_t{i} * stride + d;
+    ahead.template Prefetch<16 * kVectors * sizeof(*row)>();
+#pragma GCC unroll 4  // Or it keeps the sums of one query in memory.
     for (int v = 0; v < kVectors; ++v) {
       const typename L::Float value = L::LoadNumbers(row + 16 * v);
-      for (int q = 0; q < kQueries; ++q) lanes[q][v] = L::Fma(value, L::Set(weights[q][i]), lanes[q][v]);
+      const int64_t again = LoadedAgain<kQueries>(i);
+      for (int q = 0; q < kQueries; ++q) lanes[q][v] = L::Fma(value, L::Set(weights[q][again]), lanes[q][v]);
     }
   }
   for (int q = 0; q < kQueries; ++q) {
@@ -139,17 +176,19 @@ inline void ValueColumns(const typename L::Number* values, int64_t stride, int c
 template <typename L, int kQueries>
 void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums, int64_t begin, int64_t end) {
   const int64_t stride = KvView::ValueStride(tile.head_size);
-  constexpr int kVectors = kVectorsOfValues<L, kQueries>, kAtOnce = 32;
+  constexpr int kVectors = kVectorsOfValues<L, kQueries>, kAtOnce = 32, kBytes = sizeof(typename L::Number);
   const float* some[kQueries];
   for (int first = 0; first < count; first += kAtOnce) {
     const auto* values = reinterpret_cast<const typename L::Number*>(tile.values) + (slot + first) * stride;
     const int positions = std::min(count - first, kAtOnce);
     for (int q = 0; q < kQueries; ++q) some[q] = weights[q] + first;
+    const auto* next = reinterpret_cast<const std::byte*>(values + kAtOnce * stride + begin);
+    RowsAhead ahead = {next, next + (end - begin) * kBytes, stride * kBytes, (end - begin) * kBytes};
     int64_t d = begin;
     for (; d + 16 * kVectors <= end; d += 16 * kVectors) {
-      ValueColumns<L, kQueries, kVectors>(values, stride, positions, some, sums, d);
+      ValueColumns<L, kQueries, kVectors>(values, stride, positions, some, sums, d, ahead);
     }
-    for (; d < end; d += 16) ValueColumns<L, kQueries, 1>(values, stride, positions, some, sums, d);
+    for (; d < end; d += 16) ValueColumns<L, kQueries, 1>(values, stride, positions, some, sums, d, ahead);
   }
 }
 
