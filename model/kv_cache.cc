@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/large_pages.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/slot_tree.h"
 
@@ -91,7 +92,8 @@ absl::StatusOr<std::vector<GroupShape>> ShapesOf(const KvCache::Options& options
 
 absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes, const KvCache::Options& options,
                                           const GroupShape& shape) {
-  // Small pages: each layer and head fills its own part from the start, and large pages would back all of them at the first token.
+  // Small pages, until Extend moves them: each layer and head fills its own part from the start, and large pages would back all of
+  // them at the first token.
   absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kSmall);
   if (buffer.ok()) return buffer;
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -227,7 +229,13 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
     const int free = group.tree->free_slots();
     if (count > free) return Exhausted(*group.tree, count, free);
   }
-  for (Group& group : groups_) group.tree->Extend(sequence, count);
+  for (Group& group : groups_) {
+    group.tree->Extend(sequence, count);
+    if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) continue;
+    group.on_large_pages = true;  // No more than twice what is in use.
+    MoveToLargePages(group.keys.bytes());
+    MoveToLargePages(group.values.bytes());
+  }
   return absl::OkStatus();
 }
 

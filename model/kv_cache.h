@@ -53,7 +53,8 @@ class KvCache {
     uint64_t scatter_seed = 0;  // Other than 0: slots come in a random order, to test that nobody relies on neighbours.
   };
 
-  // Memory is zeroed, and physically backed only once written. InvalidArgument names the option that is out of range, found and
+  // Memory is zeroed, and physically backed only once written; all of a group's once it is half full, since large pages are read
+  // faster. InvalidArgument names the option that is out of range, found and
   // expected; OutOfRange if the bytes do not fit in 63 bits; ResourceExhausted, with the bytes, if the system has none to give.
   static absl::StatusOr<std::unique_ptr<KvCache>> Create(const Options& options);
   // bytes() of such a cache, or the error of making it.
@@ -122,6 +123,7 @@ class KvCache {
     int layers = 0;
     AlignedBuffer keys, values;
     std::unique_ptr<SlotTree> tree;
+    bool on_large_pages = false;
   };
   struct Place { int group; int layer; };  // Of a layer: its group, and its number there.
 
