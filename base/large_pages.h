@@ -12,8 +12,9 @@
 
 namespace tessera {
 
-// Every whole large page of `memory` of which anything was touched is backed by one from now on, all of it; what it holds stays. Takes
-// about 20 ms for 100 MB. Where the system has no large pages to give, nothing changes.
+// Every whole large page of `memory` of which anything was touched is backed by one from now on, all of it; what it holds stays.
+// Takes some 20 ms for 100 MB, many times that where the system must first make room. Where it has no large pages to give, nothing
+// changes.
 // Threads: others may read and write the memory meanwhile.
 void MoveToLargePages(absl::Span<std::byte> memory);
 
