@@ -29,9 +29,8 @@ SuffixDrafter::Options SuffixOptions(const DraftingSize& size) {
 }
 
 TokenRecycling::Options RecyclingOptions(const DraftingSize& size) {
-  constexpr int kTokens = 1 << 14;  // A text has fewer kinds of tokens; each takes room in every memory plan.
   TokenRecycling::Options options;
-  options.max_tokens = std::min(kTokens, size.vocabulary);
+  options.max_contexts = std::min(options.max_contexts, 2 * size.vocabulary);
   return options;
 }
 

@@ -1,16 +1,19 @@
-// Drafts what the model thought likely after the same token the last time it stood in a pass (token recycling: Luo et al. 2024).
+// Drafts what the model thought likely after the same tokens when they stood in a pass before (after token recycling: Luo et al.
+// 2024), and what it nearly said instead of the last ones.
 //
 //   TokenRecycling recycling({});
 //   recycling.Begin(text);
 //   recycling.Propose({.max_nodes = 15}, tree);          // a tree: likely tokens after the root, likely ones after these, ...
 //   recycling.Commit(tree, verdict);                     // verdict.top: every row of the pass teaches, the rejected ones, too
 //
-// It needs no match in the text, so it has nearly always something to say. The published tree is fixed, 61 nodes; ours grows best first:
-// the probability of a node is the product of how often the model's text took the first, the second, ... of the tokens on file, as
-// counted. What is on file is the model's, not a text's: it stays from text to text.
+// It needs no match in the text, so it has nearly always something to say. On file are, after a token and after a token with the
+// one before it, the likeliest tokens, with the mean of what the model gave them, in which later rows weigh more. The published
+// table has the last row's tokens after one token, and a fixed tree of 61 nodes; ours grows best first. A token that was likely
+// but did not come may come a little later ("fast, cheap": cheap was likely before fast came), so such tokens follow the root,
+// too. What is on file is the model's, not a text's: it stays from text to text.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -20,10 +23,10 @@ namespace tessera {
 
 class TokenRecycling : public Drafter {
  public:
-  static constexpr int kRanks = 8;    // Tokens on file after a token.
+  static constexpr int kRanks = 8;      // Tokens on file after a context.
 
   struct Options {
-    int max_tokens = 1 << 16;         // That have tokens on file: 4 MB in all. Where there is no room, the first filed goes.
+    int max_contexts = 1 << 14;         // That have tokens on file: 2 MB in all. Where there is no room, the first filed goes.
   };
   explicit TokenRecycling(const Options& options);
 
@@ -39,24 +42,29 @@ class TokenRecycling : public Drafter {
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:
+  // A token with the one before it, or with whichever stood there.
+  using Context = uint64_t;
   struct Filed {
-    TokenId token;
-    std::array<TokenId, kRanks> next;  // Likeliest first; kNoToken behind the last.
+    Context context;
+    TopTokens next;                     // Likeliest first.
   };
-  static constexpr TokenId kNoToken = -1;
+  static constexpr TokenId kAny = -1;
+  static Context ContextOf(TokenId before, TokenId token) {
+    return static_cast<uint64_t>(before) << 32 | static_cast<uint32_t>(token);
+  }
 
-  const Filed* Find(TokenId token) const;
-  void File(TokenId token, const TopTokens& top);
-  void Count(TokenId token, TokenId next);
-  float Rate(int rank) const;
+  void File(TokenId before, TokenId token, const TopTokens& top);
+  void FileUnder(Context context, const TopTokens& top);
+  const TopTokens* Find(Context context) const;
+  TopTokens After(TokenId before, TokenId token) const;
 
   const Options options_;
-  std::vector<TokenId> text_;                   // Until the first Commit: for LearnPrompt.
-  absl::flat_hash_map<TokenId, int> places_;    // Of a token in filed_.
-  std::vector<Filed> filed_;                    // A ring once it is full.
+  std::vector<TokenId> text_;                       // Until the first Commit: for LearnPrompt.
+  TokenId before_root_ = kAny;                      // The last but one token of the text.
+  TopTokens nearly_;                                // Said instead of the last tokens, likeliest first.
+  absl::flat_hash_map<Context, int> places_;        // In filed_.
+  std::vector<Filed> filed_;                        // A ring once it is full.
   size_t oldest_ = 0;
-  std::array<double, kRanks> taken_;            // How often the text took the token of this rank,
-  double asked_;                                // of so many times; both fade, and begin with a guess.
 };
 
 }  // namespace tessera

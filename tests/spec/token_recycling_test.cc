@@ -31,39 +31,63 @@ TEST(TokenRecycling, HeaderExample) {
   recycling.Commit(tree, verdict);
 }
 
-TEST(TokenRecycling, TheLatestRowOfATokenCounts) {
-  TokenRecycling recycling({});
-  recycling.Begin({{1}});
-  TokenTree tree(1);
-  const int two = tree.Add(TokenTree::kRoot, 2, 0.5f);
-  tree.Add(two, 1, 0.5f);
-  // The root's row says 8, the row of the rejected 1 says 9: what is text counts.
-  recycling.Commit(tree, {.path = {0}, .emitted = {5}, .top = {Top({8}), Top({1}), Top({9})}});
-  TokenTree draft(1);
-  ASSERT_TRUE(recycling.Propose({.max_nodes = 1}, draft).ok());
-  ASSERT_EQ(draft.size(), 2);
-  EXPECT_EQ(draft[1].token, 8);
-  // A rejected row teaches, too, and a shorter row leaves the older tokens behind its own.
-  TokenTree after_two(2);
-  ASSERT_TRUE(recycling.Propose({.max_nodes = 1}, after_two).ok());
-  EXPECT_EQ(after_two[1].token, 1);
-  recycling.Commit(TokenTree(2), {.path = {0}, .emitted = {5}, .top = {Top({6})}});
-  TokenTree later(2);
-  ASSERT_TRUE(recycling.Propose({.max_nodes = 9, .max_depth = 1}, later).ok());
-  ASSERT_EQ(later.size(), 3);
-  EXPECT_EQ(later[1].token, 6);
-  EXPECT_EQ(later[2].token, 1);
+// The tokens that it drafts after a text's last one, likeliest first.
+std::vector<TokenId> DraftedAfter(TokenRecycling& recycling, const std::vector<TokenId>& text) {
+  recycling.Begin(text);
+  TokenTree tree(text.back());
+  EXPECT_TRUE(recycling.Propose({.max_nodes = 99, .max_depth = 1}, tree).ok());
+  std::vector<TokenId> tokens;
+  for (int node = 1; node < tree.size(); ++node) tokens.push_back(tree[node].token);
+  return tokens;
 }
 
-TEST(TokenRecycling, RanksThatAreTakenMoreOftenAreLikelier) {
+TEST(TokenRecycling, WhatFollowedATokenWithTheOneBeforeItComesFirst) {
+  TokenRecycling recycling({});
+  const std::vector<TokenId> text = {1, 2, 5, 2};
+  recycling.Begin(text);
+  recycling.LearnPrompt(0, {{{}, Top({30}), {}, Top({40})}});
+  EXPECT_EQ(DraftedAfter(recycling, {1, 2}), (std::vector<TokenId>{30, 40}));
+  EXPECT_EQ(DraftedAfter(recycling, {5, 2}), (std::vector<TokenId>{40, 30}));
+  EXPECT_EQ(DraftedAfter(recycling, {9, 2}), (std::vector<TokenId>{30, 40}));   // With neither: the mean of both.
+}
+
+TEST(TokenRecycling, WhatManyRowsSaidOutweighsTheLast) {
+  TokenRecycling recycling({});
+  for (const TokenId said : {8, 8, 8, 7}) {
+    recycling.Begin({{1}});
+    recycling.Commit(TokenTree(1), {.path = {0}, .emitted = {5}, .top = {Top({said})}});
+  }
+  EXPECT_EQ(DraftedAfter(recycling, {1}), (std::vector<TokenId>{8, 7}));
+  for (int row = 0; row < 3; ++row) {
+    recycling.Begin({{1}});
+    recycling.Commit(TokenTree(1), {.path = {0}, .emitted = {5}, .top = {Top({7})}});
+  }
+  EXPECT_EQ(DraftedAfter(recycling, {1}), (std::vector<TokenId>{7, 8}));
+}
+
+TEST(TokenRecycling, RejectedRowsTeach) {
   TokenRecycling recycling({});
   recycling.Begin({{1}});
-  const Verdict second_taken = {.path = {0}, .emitted = {20}, .top = {Top({10, 20, 30})}};
-  for (int step = 0; step < 50; ++step) recycling.Commit(TokenTree(1), second_taken);
   TokenTree tree(1);
-  ASSERT_TRUE(recycling.Propose({.max_nodes = 1}, tree).ok());
-  EXPECT_EQ(tree[1].token, 20);
-  EXPECT_GT(tree[1].probability, 0.6f);
+  tree.Add(TokenTree::kRoot, 2, 0.5f);
+  recycling.Commit(tree, {.path = {0}, .emitted = {5}, .top = {Top({5}), Top({6})}});
+  EXPECT_EQ(DraftedAfter(recycling, {1, 2}), std::vector<TokenId>{6});
+}
+
+TEST(TokenRecycling, WhatNearlyCameMayComeLater) {
+  TokenRecycling recycling({});
+  recycling.Begin({{1}});
+  const auto likeliest = [&](TokenId root) {
+    TokenTree tree(root);
+    EXPECT_TRUE(recycling.Propose({.max_nodes = 1}, tree).ok());
+    return tree.size() == 1 ? 0 : tree[1].token;
+  };
+  recycling.Commit(TokenTree(1), {.path = {0}, .emitted = {5}, .top = {Top({5, 6})}});
+  EXPECT_EQ(likeliest(5), 6);
+  recycling.Commit(TokenTree(5), {.path = {0}, .emitted = {3}, .top = {Top({3, 4})}});
+  EXPECT_EQ(likeliest(3), 4);        // 6 is older,
+  recycling.Commit(TokenTree(3), {.path = {0}, .emitted = {4}, .top = {Top({4})}});
+  EXPECT_EQ(likeliest(4), 6);        // and likelier than 4, which has come.
 }
 
 TEST(TokenRecycling, WhatItLearntStaysFromTextToText) {
@@ -77,19 +101,19 @@ TEST(TokenRecycling, WhatItLearntStaysFromTextToText) {
 }
 
 TEST(TokenRecycling, TheFirstFiledGoesFirstWhereThereIsNoRoom) {
-  TokenRecycling recycling({.max_tokens = 2});
-  recycling.Begin({{1}});
-  for (const TokenId token : {1, 2, 3}) recycling.Commit(TokenTree(token), {.path = {0}, .emitted = {9}, .top = {Top({token + 10})}});
+  TokenRecycling recycling({.max_contexts = 2});
   for (const TokenId token : {1, 2, 3}) {
-    TokenTree tree(token);
-    ASSERT_TRUE(recycling.Propose({.max_nodes = 1}, tree).ok());
-    EXPECT_EQ(tree.size(), token == 1 ? 1 : 2) << token;
+    recycling.Begin({{token}});
+    recycling.Commit(TokenTree(token), {.path = {0}, .emitted = {9}, .top = {Top({token + 10})}});
   }
+  EXPECT_EQ(DraftedAfter(recycling, {1}), std::vector<TokenId>());
+  EXPECT_EQ(DraftedAfter(recycling, {2}), std::vector<TokenId>{12});
+  EXPECT_EQ(DraftedAfter(recycling, {3}), std::vector<TokenId>{13});
 }
 
 TEST(TokenRecycling, AnyStepsLeaveItSoundAndReproducible) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
-    TokenRecycling one({.max_tokens = 8}), other({.max_tokens = 8});
+    TokenRecycling one({.max_contexts = 8}), other({.max_contexts = 8});
     const RandomSteps::Options options = {.seed = seed, .most_bytes = 2000};
     ExpectSameProposals(RandomSteps(options).Run(one), RandomSteps(options).Run(other));
   }
