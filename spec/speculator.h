@@ -83,7 +83,7 @@ struct SpeculationReport {
 class Speculator {
  public:
   struct Options {
-    int max_rows = 16;               // Of a pass, the root included.
+    int max_rows = 32;               // Of a pass, the root included.
     bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
     CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
   };
