@@ -157,6 +157,7 @@ class Dialogue {
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteOutput("\n"));
     conversation_.AddAnswer(result->text);
+    answerer_.Save().IgnoreError();  // Whatever ends the program next, a history has this answer. In the end an error is told.
     if (result->reason == FinishReason::kContextFull) {
       WriteError(absl::StrCat("The context of ", engine_.context(), " tokens is full; /reset begins a new dialogue.\n"));
     }
@@ -177,7 +178,8 @@ absl::Status Chat(Engine& engine, Conversation& conversation, const std::string&
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(engine, conversation, answerer).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.totals());
-  return status.ok() ? answerer.Save() : status;
+  const absl::Status saved = answerer.Save();
+  return status.ok() ? saved : status;
 }
 
 absl::Status AnswerRequests(Engine& engine) {

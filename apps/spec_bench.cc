@@ -76,7 +76,7 @@ class DraftingTools {
         return ForFlag("cost_profile", costs.status());
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-    RETURN_IF_ERROR(MeasureCosts(engine, *session, {}, tools.costs_));
+    RETURN_IF_ERROR(MeasureCosts(*session, {}, tools.costs_));
     return tools;
   }
 

@@ -1,10 +1,12 @@
 #include "tessera/runtime/decode_loop.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text_stream.h"
+#include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
@@ -126,6 +128,10 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
   ASSIGN_OR_RETURN(Choice last, text.Next(session.logits()));
   Speculator* const speculator = options.speculator;
   if (speculator != nullptr && !last.last) {
+    if (CostProfile* const costs = speculator->CostsToMeasure(); costs != nullptr) {
+      const absl::Status measured = MeasureCosts(session, {options.measure_seconds, speculator->max_rows()}, *costs);
+      if (!absl::IsCancelled(measured)) RETURN_IF_ERROR(measured);  // Then the next pass is, too.
+    }
     std::vector<TokenId> so_far(session.tokens().begin(), session.tokens().end());
     so_far.push_back(last.token);
     speculator->Begin(so_far);
@@ -137,7 +143,8 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
       result.reason = FinishReason::kContextFull;
       break;
     }
-    const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose({.rows = room, .depth = room - 1});
+    const int rows = std::min(room, engine.logits_at_once());
+    const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose({.rows = rows, .depth = room - 1});
     const absl::StatusOr<Choice> next = Step(session, tree, speculator, logits, text);
     if (absl::IsCancelled(next.status())) {
       result.reason = FinishReason::kCancelled;

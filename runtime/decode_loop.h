@@ -34,6 +34,7 @@ struct GenerateOptions {
   // Each token as it is chosen, with the logits that it was chosen from: [vocabulary], valid during the call.
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token;
   Speculator* speculator = nullptr;                      // Of this stream; null: a token a pass.
+  double measure_seconds = 0;                            // For MeasureCosts after the first token, if the speculator wants costs.
 };
 
 struct Generation {

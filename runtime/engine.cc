@@ -174,11 +174,11 @@ absl::Status Engine::OpenSource() {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(BudgetPlan plan, PlanBudget(options_.memory_budget));
+  logits_at_once_ = std::max(plan.logit_rows - 1, 1);
   if (file_->packed() == nullptr) {
     ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
-  logits_at_once_ = plan.logits_at_once;
   if (options_.open_source) {
     ASSIGN_OR_RETURN(source_, options_.open_source(*file_->packed(), plan.weights));
     return absl::OkStatus();
@@ -205,9 +205,10 @@ absl::Status Engine::OpenSource() {
 }
 
 absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
-  BudgetPlan plan = {
-      .budget = budget, .process = process_bytes_, .logits = PlanLogits(), .logits_at_once = Session::kLogitRows, .drafting = PlanDrafting(),
-      .reserve = kReserve};
+  const int most_logits = options_.logit_rows;
+  const int least_logits = options_.least_logit_rows > 0 ? std::min(options_.least_logit_rows, most_logits) : most_logits;
+  BudgetPlan plan = {.budget = budget, .process = process_bytes_, .logit_rows = least_logits, .logits = least_logits * LogitRowBytes(),
+                     .drafting = PlanDrafting(), .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, PlanMemory());
   plan.memory.weights = 0;
   const WeightNeeds needs = WeightNeedsOf(config_, layout_);
@@ -221,6 +222,8 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
     if (packed) return absl::ResourceExhaustedError(found);
     return absl::ResourceExhaustedError(absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
   }
+  plan.logit_rows += static_cast<int>(std::min<int64_t>(most_logits - least_logits, (budget - needed) / LogitRowBytes()));
+  plan.logits = plan.logit_rows * LogitRowBytes();
   plan.memory.weights = needs.total_bytes;
   if (!packed) return plan;
   plan.memory.weights = 0;
@@ -234,18 +237,19 @@ absl::Status Engine::PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) c
   const auto bytes_of_pass = [&](const WeightPlan& weights, int at_once) {
     return BytesOfPass(needs, weights, static_cast<int>(CeilDiv(rows_, at_once)));
   };
-  const int64_t row_bytes = LogitRowBytes(), room = plan.budget - plan.Total() + plan.memory.weights;
-  int64_t least = bytes_of_pass(plan.weights, plan.logits_at_once);
-  for (int rows = 2 * Session::kLogitRows; rows < 2 * rows_; rows *= 2) {
+  const int fewest = std::max(plan.logit_rows - 1, 1);
+  const int64_t row_bytes = LogitRowBytes(), fewest_bytes = plan.logits, room = plan.budget - plan.Total() + plan.memory.weights;
+  int64_t least = bytes_of_pass(plan.weights, fewest);
+  for (int rows = 2 * fewest; rows < 2 * rows_; rows *= 2) {
     const int at_once = std::min(rows, rows_);
-    const int64_t more = (at_once - Session::kLogitRows) * row_bytes;
+    const int64_t more = (at_once - fewest) * row_bytes;
     if (room - more < LeastWeightBytes(needs)) break;
     ASSIGN_OR_RETURN(WeightPlan weights, PlanWeights(needs, room - more, options_.pin));
     const int64_t bytes = bytes_of_pass(weights, at_once);
     if (bytes >= least) continue;
     least = bytes;
-    plan.logits = PlanLogits() + more;
-    plan.logits_at_once = at_once;
+    plan.logit_rows = at_once + 1;
+    plan.logits = fewest_bytes + more;
     plan.weights = std::move(weights);
   }
   plan.memory.weights = plan.weights.bytes;
@@ -263,10 +267,6 @@ absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
   memory.hidden_states = forward->scratch_bytes();
   return memory;
 }
-
-int64_t Engine::LogitRowBytes() const { return int64_t{config_.vocabulary} * static_cast<int64_t>(sizeof(float)); }
-
-int64_t Engine::PlanLogits() const { return options_.logit_rows * LogitRowBytes(); }
 
 int64_t Engine::PlanDrafting() const {
   return options_.drafting_bytes == nullptr ? 0 : options_.drafting_bytes(context_, config_.vocabulary);

@@ -59,7 +59,10 @@ struct EngineOptions {
   // All sessions share it, so many short ones take no more than few long ones; an Append that finds no room there is ResourceExhausted.
   int sessions = 1;
   bool compact_drafts = true;        // Accepted branches of drafts move to where the text's other slots are. No bit depends on it.
-  int logit_rows = 1;                // Rows of logits that are held at once: kLogitRows more for AppendEach. For memory plans alone.
+  // Rows of logits that are held at once, a session's own included: kLogitRows more for AppendEach, as many more as a draft has rows. For
+  // memory plans alone. Under a budget that has no room for them they are fewer, but no fewer than least_logit_rows (0: not fewer).
+  int logit_rows = 1;
+  int least_logit_rows = 0;
   // AppendEach will be called. Under a budget it holds more rows of logits at once where that makes a pass read less: a head that is
   // streamed is read once for all of them, but their memory is taken from what is pinned.
   bool logits_of_each = false;
@@ -110,8 +113,8 @@ struct BudgetPlan {
   int64_t budget = 0;
   int64_t least = 0;          // A budget that works, in the next run too: whole MiB, one or two more than are needed now.
   int64_t process = 0;        // What the process had when this was planned: tokenizer, metadata, the program's own.
-  int64_t logits = 0;
-  int logits_at_once = 0;     // Rows that AppendEach holds at a time; all of `logits` but those that there are anyway.
+  int logit_rows = 0;         // EngineOptions::logit_rows, or as many as there is room for, or more for logits_of_each,
+  int64_t logits = 0;         // and their bytes.
   int64_t drafting = 0;
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
   EngineMemory memory;        // With the weights' share.
@@ -133,14 +136,15 @@ class Engine {
 
   // Before LoadWeights: what it will take. Allocates none of it.
   absl::StatusOr<EngineMemory> PlanMemory() const;
-  int64_t PlanLogits() const;     // EngineOptions::logit_rows of them, in bytes.
-  int logits_at_once() const { return logits_at_once_; }  // See BudgetPlan. REQUIRES: the weights are loaded.
+  int64_t PlanLogits() const { return options_.logit_rows * LogitRowBytes(); }
   int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
   // How `budget` bytes would be spent, with --pin as it is. Of a model that cannot be streamed, the least budget has room for all its
   // weights. ResourceExhausted (found, expected) if the budget is too small.
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
+  // Rows of logits that may be computed at once beside a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
+  int logits_at_once() const { return logits_at_once_; }
   // Null if all weights are in memory without a budget.
   const LayerStreamer* streamer() const { return streamer_; }
 
@@ -175,9 +179,9 @@ class Engine {
   // Before a pass: CPUs may have been given and taken (an app goes to the background, a container is resized).
   void FollowCpus();
   absl::Status ChooseRows();
+  int64_t LogitRowBytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
-  int64_t LogitRowBytes() const;
   absl::Status PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const;
   void BeginReading();
   absl::Status OpenSource();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "glog/logging.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/tree_logits.h"
@@ -18,7 +17,7 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
   const double begin = Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
   const double seconds = Seconds() - begin;
-  logits.Begin(rows, {.first_rows = rows == 4 ? 4 : 1});
+  logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, session.engine().logits_at_once()) : 1});
   const absl::Status status = logits.Of(TokenTree::kRoot).status();
   session.Keep({}, {});
   RETURN_IF_ERROR(status);
@@ -29,20 +28,24 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
 
 }  // namespace
 
-absl::Status MeasureCosts(const Engine& engine, Session& session, const MeasureOptions& options, CostProfile& costs) {
-  CHECK_EQ(session.length(), 0);
+absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostProfile& costs) {
+  const Engine& engine = session.engine();
   if (costs.frozen()) return absl::OkStatus();
   if (engine.streamer() != nullptr) {
     costs.ExpectFreeRows();
     return absl::OkStatus();
   }
+  if (options.seconds <= 0) return absl::OkStatus();
   TreeLogits logits(session, engine.config().vocabulary);
-  CostProfile warm_up;   // The first pass finds caches cold and threads asleep.
-  RETURN_IF_ERROR(MeasureOne(session, 1, logits, warm_up));
-  const double begin = Seconds();
-  for (const int rows : {1, 4, 8, 2, 1, 4, 2, 8, 1, 4, 2, 16, 8, 6, 3, 12}) {
-    if (Seconds() - begin > options.seconds) break;
-    if (rows <= std::min(options.most_rows, session.TreeRoom())) RETURN_IF_ERROR(MeasureOne(session, rows, logits, costs));
+  const int most_rows = std::min(options.most_rows, session.TreeRoom());
+  if (session.length() == 0 && most_rows > 0) {  // An engine's first pass finds caches cold and threads asleep.
+    CostProfile warm_up;
+    RETURN_IF_ERROR(MeasureOne(session, 1, logits, warm_up));
+  }
+  const double end = Seconds() + options.seconds;
+  for (const int rows : {1, 4, 8, 2, 1, 4, 8, 2, 1, 4, 8, 2, 16, 16, 16, 6, 3, 12}) {
+    if (Seconds() + costs.PassSeconds({.rows = rows}) > end) break;
+    if (rows <= most_rows) RETURN_IF_ERROR(MeasureOne(session, rows, logits, costs));
   }
   return absl::OkStatus();
 }

@@ -1,10 +1,11 @@
-// Measures what passes of several rows and their logits cost, before there is a text: a draft's worth is then known from its first step.
+// Measures what passes of several rows and their logits cost, where a session stands: a draft's worth is then known from its first step.
 //
 //   CostProfile costs;
-//   RETURN_IF_ERROR(MeasureCosts(*engine, *session, {.seconds = 0.15}, costs));   // the session is empty before and after
+//   RETURN_IF_ERROR(MeasureCosts(*session, {.seconds = 0.15}, costs));   // the session is as before, its logits included
 //
-// Row counts come in the order of what they tell; when the time is over, what is not measured is learnt from real steps. So it is for
-// all counts of a model whose first pass takes longer, and of a streamed one, which is not read for this: its rows are taken to be free at first.
+// Row counts come in the order of what they tell, one row first; no other pass begins that would end too late, by what is known then.
+// What is not measured is learnt from real steps. So it is for all of a streamed model, which is not read for this: its rows are taken
+// to be free at first. Generate does it once its first token is shown.
 #pragma once
 
 #include "absl/status/status.h"
@@ -14,11 +15,11 @@
 namespace tessera {
 
 struct MeasureOptions {
-  double seconds = 0.15;   // No pass begins after so long.
+  double seconds = 0.15;   // 0: no pass at all.
   int most_rows = 16;
 };
 
-// The first error of a pass. REQUIRES: the session is empty.
-absl::Status MeasureCosts(const Engine& engine, Session& session, const MeasureOptions& options, CostProfile& costs);
+// Nothing happens if the costs are frozen. The first error of a pass. REQUIRES: no tree of the session waits for Keep.
+absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostProfile& costs);
 
 }  // namespace tessera

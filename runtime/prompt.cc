@@ -45,7 +45,7 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
   int begin = 0, count = RowsToLearn(engine.config(), size);
   if (engine.streamer() != nullptr && engine.streamer()->stats().streamed_bytes > 0) {
     begin = std::max(0, size - 1) / capacity * capacity;
-    count = std::min(count, Session::kLogitRows - 1);
+    count = std::min(count, engine.logits_at_once() - 1);
   }
   const int first = session.length();
   std::vector<TopTokens> top(tokens.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,18 @@ void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
   seconds += (value < seconds ? std::min(1.0, kLessWeighs * new_weight) : new_weight) * (value - seconds);
 }
 
+// What a row more takes beside the first row count, as long as that alone is known: the least that two others or more say, for one
+// may be unlucky; else a guess.
+double CostProfile::Curve::UnknownRow() const {
+  const auto& [first_rows, first] = *means_.begin();
+  if (means_.size() < 3) return unknown_row_ * first.seconds;
+  double least = std::numeric_limits<double>::infinity();
+  for (auto other = std::next(means_.begin()); other != means_.end(); ++other) {
+    least = std::min(least, (other->second.seconds - first.seconds) / (other->first - first_rows));
+  }
+  return least;
+}
+
 // Straight between what was measured; beyond it the mean slope goes on.
 double CostProfile::Curve::Between(const std::map<int, Mean>& means, int rows) const {
   const auto above = means.lower_bound(rows);
@@ -45,7 +58,7 @@ double CostProfile::Curve::Between(const std::map<int, Mean>& means, int rows) c
     return below.seconds + (above->second.seconds - below.seconds) * (rows - rows_below) / (above->first - rows_below);
   }
   const auto& [first_rows, first] = *means.begin();
-  const double slope = rows_below > first_rows ? (below.seconds - first.seconds) / (rows_below - first_rows) : unknown_row_ * first.seconds;
+  const double slope = rows_below > first_rows ? (below.seconds - first.seconds) / (rows_below - first_rows) : UnknownRow();
   return below.seconds + std::max(slope, 0.0) * (rows - rows_below);
 }
 

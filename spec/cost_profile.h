@@ -68,6 +68,7 @@ class CostProfile {
 
  private:
   static constexpr double kUnknownRow = 0.15, kFreeRow = 0.01;   // Little, so that more rows are tried.
+  static constexpr double kUnknownHeadRow = 0.5;                // Its products are large, and never wait for reading what is next.
   static constexpr int kFewRows = 8;
   static constexpr double kStillFree = 1.4;
   struct Mean {
@@ -78,6 +79,7 @@ class CostProfile {
   // Seconds by rows, at level 1.
   class Curve {
    public:
+    explicit Curve(double unknown_row) : unknown_row_(unknown_row) {}
     void Add(int rows, double seconds);
     // At row counts that were measured, only if they were often enough to know the level by them.
     bool Knows(int rows) const;
@@ -90,15 +92,16 @@ class CostProfile {
 
    private:
     double Between(const std::map<int, Mean>& means, int rows) const;
+    double UnknownRow() const;
     void Draw();
-    double unknown_row_ = kUnknownRow;
+    double unknown_row_;
     std::map<int, Mean> means_;
     std::array<double, kMostRows + 1> at_ = {};   // [rows], drawn through the means.
   };
 
   double LeafSeconds() const { return leaf_ > 0 ? leaf_ : 0; }
 
-  Curve pass_, head_;
+  Curve pass_{kUnknownRow}, head_{kUnknownHeadRow};
   double leaf_ = 0;             // Of each beyond the first; noise may make it negative.
   Mean top_;                    // Of each row.
   std::map<std::string, Mean, std::less<>> drafts_;

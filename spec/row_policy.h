@@ -20,7 +20,7 @@ namespace tessera {
 struct RowLimits {
   int most_rows = 16;          // The root included.
   double draft_seconds = 0;    // Spent already, whatever is chosen.
-  double least_gain = 1.01;    // Over the root alone: less is not worth an estimate's error.
+  double least_gain = 1.03;    // Over the root alone: less is not worth an estimate's error.
 };
 
 struct RowChoice {

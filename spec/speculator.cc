@@ -91,11 +91,13 @@ TokenTree Speculator::Propose(const TreeRoom& room) {
 
 TokenTree Speculator::ProposeRows(const TreeRoom& room) {
   TokenTree tree(root_);
+  proposal_ = tree;
   const int rows = std::min(room.rows, options_.max_rows);
   if (rows <= 1 || room.depth <= 0 || !AnyActive()) return tree;
   const double begin = Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = rows - 1, .max_depth = room.depth}, tree).ok()) << "a composite does not fail";
-  tree = Cut(tree, rows);
+  proposal_ = tree;
+  tree = Cut(options_.weigh_costs ? chances_.Of(tree) : tree, rows);
   double merging = Seconds() - begin;
   for (int source = 0; source < composite_.size(); ++source) merging -= composite_.propose_seconds(source);
   costs_.AddDraft(kMerging, merging);
@@ -119,14 +121,22 @@ void Speculator::PlanLogits(const TokenTree& tree) {
   const int most = std::min(tree.size(), LogitsPlan::kMostFirst);
   const HeadChoice head = ChooseHeadRows(tree, costs_, most);
   plan_.first_rows = head.first_rows;
-  if (plan_.top == 0) return;
-  const double teaching = costs_.HeadSeconds(most) - head.seconds + costs_.TopSeconds(most - 1);
-  if (!options_.weigh_costs || teaching <= kTeachingShare * choice_.seconds) plan_.first_rows = most;
+  double seconds = head.seconds;
+  if (plan_.top > 0) {
+    const double teaching = costs_.HeadSeconds(most) - head.seconds + costs_.TopSeconds(most - 1);
+    if (!options_.weigh_costs || teaching <= kTeachingShare * choice_.seconds) {
+      plan_.first_rows = most;
+      seconds += teaching;
+    }
+    seconds += costs_.TopSeconds(1);
+  }
+  choice_.seconds = DraftSeconds() + costs_.PassSeconds(ShapeOf(tree)) + seconds;  // By the logits that will be computed.
 }
 
 void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (verdict.emitted.empty()) return;
   const double begin = Seconds();
+  chances_.Learn(proposal_, verdict.emitted);
   composite_.Commit(tree, verdict);
   root_ = verdict.emitted.back();
   report_.draft_seconds += Seconds() - begin;

@@ -24,6 +24,7 @@
 #include "tessera/spec/pause_rule.h"
 #include "tessera/spec/row_policy.h"
 #include "tessera/spec/token_tree.h"
+#include "tessera/spec/tree_chances.h"
 #include "tessera/spec/verify.h"
 
 namespace tessera {
@@ -91,6 +92,9 @@ class Speculator {
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
 
   DrafterNeeds needs() const { return composite_.needs(); }
+  // Null if they are known, or do not count.
+  CostProfile* CostsToMeasure() { return options_.weigh_costs && !costs_.frozen() && !costs_.KnowsPlain() ? &costs_ : nullptr; }
+  int max_rows() const { return options_.max_rows; }
   void Begin(absl::Span<const TokenId> text);
 
   // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The
@@ -119,6 +123,8 @@ class Speculator {
   double DraftSeconds() const;     // Of those that are active, as modeled.
 
   CompositeDrafter composite_;
+  TreeChances chances_;
+  TokenTree proposal_ = TokenTree(0);    // The last of all drafters, before it was cut.
   const Options options_;
   CostProfile own_costs_;
   CostProfile& costs_;

@@ -26,7 +26,7 @@ absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
   ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine, *session));
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine));
   return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation), FlashSpeed(engine));
 }
 
@@ -87,6 +87,7 @@ absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) 
   };
   generate.on_token = options.on_token;
   generate.speculator = speculator();
+  if (speculation_ != nullptr) generate.measure_seconds = speculation_->measure_seconds();
   return Generate(*engine_, *session_, sampler_, generate);
 }
 

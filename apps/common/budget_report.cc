@@ -42,6 +42,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   BudgetReport report;
   ASSIGN_OR_RETURN(const BudgetPlan plan, engine.PlanBudget(engine.options().memory_budget));
   report.units_ = engine.layout().units();
+  report.wanted_logit_rows_ = engine.options().logit_rows;
   report.weight_bytes_ = engine.layout().TotalBytes();
   ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine));
   std::vector<int64_t> budgets = {plan.budget};
@@ -71,11 +72,12 @@ double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
 
 std::string BudgetReport::Line() const {
   const auto& [plan, speed] = forecasts_[0];
-  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, keys and values %s; "
+  const std::string drafts = plan.logit_rows < wanted_logit_rows_ ? absl::StrFormat(", drafts of %d rows at most", plan.logit_rows - 1) : "";
+  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, keys and values %s%s; "
                          "%s\n",
                          FormatByteSize(plan.budget), PinnedUnits(plan), units_, FormatByteSize(plan.weights.pins.bytes),
                          FormatByteSize(plan.weights.streamed_bytes), FormatByteSize(plan.weights.ring_bytes),
-                         FormatByteSize(plan.memory.cache), speed > 0 ? absl::StrFormat("about %.3g tokens/s", speed) : "speed unknown");
+                         FormatByteSize(plan.memory.cache), drafts, speed > 0 ? absl::StrFormat("about %.3g tokens/s", speed) : "speed unknown");
 }
 
 std::string BudgetReport::Table() const {
@@ -91,7 +93,7 @@ std::string BudgetReport::Table() const {
 void BudgetReport::Write(JsonWriter& json) const {
   const BudgetPlan& plan = forecasts_[0].plan;
   json.BeginObject().Key("budget").Int(plan.budget).Key("least").Int(plan.least).Key("total").Int(plan.Total());
-  json.Key("pinned_units").Int(PinnedUnits(plan)).Key("units").Int(units_);
+  json.Key("pinned_units").Int(PinnedUnits(plan)).Key("units").Int(units_).Key("logit_rows").Int(plan.logit_rows);
   json.Key("memory_bytes_per_second").Double(memory_bytes_per_second_, 4);
   WriteKnown(json.Key("flash_bytes_per_second"), flash_bytes_per_second_);
   json.Key("forecasts").BeginArray();

@@ -35,6 +35,7 @@ class BudgetReport {
   double TokensPerSecond(const BudgetPlan& plan) const;
 
   int units_ = 0;
+  int wanted_logit_rows_ = 0;
   int64_t weight_bytes_ = 0;
   double memory_bytes_per_second_ = 0, flash_bytes_per_second_ = 0;
   std::vector<Forecast> forecasts_;    // This budget's first.

@@ -134,6 +134,9 @@ void WriteDrafting(JsonWriter& json, const SpeculationReport& report) {
   json.Key("draft_seconds").Double(report.draft_seconds, 6).Key("pass_seconds").Double(report.pass_seconds, 6);
   json.Key("head_seconds").Double(report.head_seconds, 6).Key("top_seconds").Double(report.top_seconds, 6);
   json.Key("gain").Double(report.Gain(), 6).Key("expected_gain").Double(report.PredictedGain(), 6);
+  json.Key("expected_tokens").Double(report.predicted_tokens, 6).Key("tokens").Int(report.tokens);
+  json.Key("expected_seconds").Double(report.predicted_seconds, 6).Key("seconds").Double(report.Seconds(), 6);
+  json.Key("expected_plain_seconds").Double(report.predicted_plain_seconds, 6).Key("plain_seconds").Double(report.plain_seconds, 6);
   json.Key("drafters").BeginArray();
   for (const SpeculationReport::Source& source : report.sources) {
     json.BeginObject().Key("drafter").String(source.name).Key("proposed").Int(source.account.proposed);

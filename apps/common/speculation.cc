@@ -14,13 +14,13 @@
 #include "tessera/apps/common/flags.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/measure_costs.h"
 #include "tessera/spec/drafter_registry.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kHistoryBytes = int64_t{16} << 20;
+constexpr double kMeasureSeconds = 0.3;   // For a profile that is kept.
 
 bool Exists(const std::string& path) {
   struct stat status;
@@ -33,7 +33,7 @@ double RowsPerPass(const SpeculationReport& report) {
 
 // Of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt). REQUIRES: --speculate is right.
 int LogitRows() {
-  const int of_tree = 1 + std::min(Speculator::Options().max_rows, LogitsPlan::kMostFirst);
+  const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
   const std::vector<std::unique_ptr<Drafter>> drafters = MakeDrafters(FLAGS_speculate, {.context = 1, .vocabulary = 1}).value();
   const bool learns = std::any_of(drafters.begin(), drafters.end(), [](const auto& drafter) { return drafter->needs().top_of_prompt > 0; });
   return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
@@ -49,6 +49,7 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
                                                                        : CheckWritable(FLAGS_cost_profile)));
   }
   if (drafters->empty()) return absl::OkStatus();
+  options.least_logit_rows = options.logit_rows + 1;  // Then a token a pass.
   options.logit_rows += LogitRows();
   const int64_t history_bytes = FLAGS_history.empty() ? 0 : kHistoryBytes;
   options.drafting_bytes = [list = FLAGS_speculate, history_bytes](int context, int vocabulary) {
@@ -66,23 +67,26 @@ absl::Status Speculation::OpenHistory(const Engine& engine) {
   return absl::OkStatus();
 }
 
-absl::Status Speculation::PrepareCosts(const Engine& engine, Session& session) {
-  if (!FLAGS_cost_profile.empty() && Exists(FLAGS_cost_profile)) {
-    ASSIGN_OR_RETURN(costs_, CostProfile::Load(FLAGS_cost_profile));
+// Measuring never pays in the text that waits for it: what it takes is more than what is lost until real steps have told the same
+// (docs/speculation.md). A profile that is kept is for many texts.
+double Speculation::measure_seconds() const { return costs_path_.empty() ? 0 : kMeasureSeconds; }
+
+absl::Status Speculation::ReadCosts() {
+  if (FLAGS_cost_profile.empty()) return absl::OkStatus();
+  if (!Exists(FLAGS_cost_profile)) {
+    costs_path_ = FLAGS_cost_profile;
     return absl::OkStatus();
   }
-  costs_path_ = FLAGS_cost_profile;
-  // Somebody waits for the first token, and measuring takes a fifth of its time on a small model: steps tell as much, a little later.
-  if (costs_path_.empty() && engine.streamer() == nullptr) return absl::OkStatus();
-  return MeasureCosts(engine, session, {.most_rows = Speculator::Options().max_rows}, costs_);
+  ASSIGN_OR_RETURN(costs_, CostProfile::Load(FLAGS_cost_profile));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine, Session& session) {
+absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine) {
   auto speculation = std::unique_ptr<Speculation>(new Speculation());
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(FLAGS_speculate));
   if (names.empty()) return nullptr;
   RETURN_IF_ERROR(speculation->OpenHistory(engine));
-  RETURN_IF_ERROR(speculation->PrepareCosts(engine, session));
+  RETURN_IF_ERROR(speculation->ReadCosts());
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters(FLAGS_speculate, size, {.history = speculation->history_}));
   Speculator::Options options;
@@ -116,6 +120,8 @@ void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
   json.BeginObject().Key("passes").Int(report.steps).Key("tokens").Int(report.tokens).Key("rows").Int(report.rows);
   json.Key("tokens_per_pass").Double(report.TokensPerStep(), 6);
   json.Key("gain").Double(report.Gain(), 6).Key("predicted_gain").Double(report.PredictedGain(), 6);
+  json.Key("predicted_tokens").Double(report.predicted_tokens, 6);
+  json.Key("seconds").Double(report.Seconds(), 6).Key("predicted_seconds").Double(report.predicted_seconds, 6);
   json.Key("paused_passes").Int(report.paused_steps).Key("pauses").String(report.Pauses());
   json.Key("drafters").BeginArray();
   for (const SpeculationReport::Source& source : report.sources) {

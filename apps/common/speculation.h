@@ -1,8 +1,8 @@
 // From --speculate, --history and --cost_profile to what drafts a text, and what came of it.
 //
 //   RETURN_IF_ERROR(ReadSpeculationFlags(options));                  // before the engine is opened: memory plans count it
-//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine, *session));   // null: none
-//   GenerateOptions generate = {.speculator = &speculation->speculator()};
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine));   // null: none
+//   GenerateOptions generate = {.speculator = &speculation->speculator(), .measure_seconds = speculation->measure_seconds()};
 //   speculation->Finish(prompt, generation);                         // a history remembers it
 //   RETURN_IF_ERROR(speculation->Save());
 //   line += SpeculationLine(speculation->report());                  // "2.41 tokens a pass of 5.2 rows, ..."
@@ -30,11 +30,11 @@ absl::Status ReadSpeculationFlags(EngineOptions& options);
 // Of one stream of texts, each of which begins anew.
 class Speculation {
  public:
-  // Costs that --cost_profile is to keep are measured in `session`, which is empty before and after; others are learnt from steps. REQUIRES: ReadSpeculationFlags was OK. Errors
-  // are those of the files of --history and --cost_profile, and of a pass.
-  static absl::StatusOr<std::unique_ptr<Speculation>> FromFlags(const Engine& engine, Session& session);
+  // REQUIRES: ReadSpeculationFlags was OK. Errors are those of the files of --history and --cost_profile.
+  static absl::StatusOr<std::unique_ptr<Speculation>> FromFlags(const Engine& engine);
 
   Speculator& speculator() { return *speculator_; }
+  double measure_seconds() const;   // See GenerateOptions.
   SpeculationReport report() const { return speculator_->report(); }
 
   // What was answered, if it came to its end: for the history.
@@ -45,7 +45,7 @@ class Speculation {
  private:
   Speculation() = default;
   absl::Status OpenHistory(const Engine& engine);
-  absl::Status PrepareCosts(const Engine& engine, Session& session);
+  absl::Status ReadCosts();
 
   std::shared_ptr<HistoryStore> history_;          // Null: none.
   std::string costs_path_;                         // To be written in the end; empty: no.
@@ -56,7 +56,8 @@ class Speculation {
 // "2.41 tokens a pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); lookup: paused ..."
 std::string SpeculationLine(const SpeculationReport& report);
 
-// {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "paused_passes", "pauses", "drafters": [{"name", ...}]}
+// {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
+// "paused_passes", "pauses", "drafters": [{"name", ...}]}
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
 
 }  // namespace tessera

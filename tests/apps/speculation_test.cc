@@ -1,6 +1,7 @@
 // --speculate changes how many passes a text takes, and not one byte of it.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -122,6 +123,53 @@ TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {
   const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history=a/b"});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--history: "), std::string::npos) << bad.errors;
+  unsetenv("TESSERA_CACHE");
+}
+
+// The history's only file, whole; empty while there is none.
+std::string HistoryFile(const TemporaryFolder& cache) {
+  std::error_code none;
+  for (const auto& file : std::filesystem::directory_iterator(cache.Path("history"), none)) {
+    if (file.path().extension() == ".history") return file.path().string();
+  }
+  return "";
+}
+
+TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
+  constexpr int kCtrlD = 101, kExit = 102, kCtrlCTwice = 103;   // Beside signals.
+  for (const int end : {kCtrlD, kExit, kCtrlCTwice, SIGTERM, SIGHUP, SIGKILL}) {
+    const TemporaryFolder folder;
+    setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+    const std::vector<std::string> flags = {"--model=" + TinyModel("llama"), "--threads=1", "--chat", "--chat_template=chatml", "--n_predict=30",
+                                            "--temperature=0", "--history=test"};
+    Program program("tessera_generate", flags);
+    program.Write("the in re\n");
+    for (int wait = 0; wait < 5000 && HistoryFile(folder).empty(); ++wait) usleep(2000);
+    ASSERT_FALSE(HistoryFile(folder).empty()) << "no answer was kept";
+    if (end < kCtrlD) program.Signal(end);
+    if (end == kCtrlCTwice) {
+      program.Signal(SIGINT);
+      usleep(100'000);
+      program.Signal(SIGINT);
+    }
+    const int code = program.Finish(end == kExit ? "/exit\n" : "").code;
+    EXPECT_EQ(code, end == kCtrlD || end == kExit ? 0 : 128 + (end == kCtrlCTwice ? SIGINT : end));
+    EXPECT_GT(std::filesystem::file_size(HistoryFile(folder)), 60u) << "30 tokens are more, however they are written";
+    unsetenv("TESSERA_CACHE");
+  }
+}
+
+TEST(Speculate, AHistoryWhoseFileIsDeletedIsForgotten) {
+  const TemporaryFolder folder;
+  setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+  const std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json", "--history=test",
+                                          "--cost_profile=" + FreeRows(folder)};
+  const auto passes = [&] { return *Json(Generate("llama", "suffix", flags).output).Object("timings")->Object("speculation")->Int("passes"); };
+  const int64_t first = passes();
+  EXPECT_LT(passes(), first);
+  ASSERT_TRUE(std::filesystem::remove(HistoryFile(folder)));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.Path("history"))) << "that file was all";
+  EXPECT_EQ(passes(), first);
   unsetenv("TESSERA_CACHE");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -11,7 +13,7 @@ TEST(MeasureCosts, HeaderExample) {
   const auto engine = TinyEngine({}, {.threads = 1});
   const auto session = Must(engine->NewSession());
   CostProfile costs;
-  Must(MeasureCosts(*engine, *session, {.seconds = 0.15}, costs));
+  Must(MeasureCosts(*session, {.seconds = 0.15}, costs));
   EXPECT_TRUE(costs.KnowsPlain());
   EXPECT_EQ(session->length(), 0);
 }
@@ -23,10 +25,48 @@ TEST(MeasureCosts, LeavesTheSessionAsItWas) {
   Must(plain->Append(text));
   const auto measured = Must(engine->NewSession());
   CostProfile costs;
-  Must(MeasureCosts(*engine, *measured, {}, costs));
+  Must(MeasureCosts(*measured, {}, costs));
   EXPECT_TRUE(measured->logits().empty());
   Must(measured->Append(text));
   for (size_t i = 0; i < plain->logits().size(); ++i) ASSERT_EQ(plain->logits()[i], measured->logits()[i]);
+}
+
+TEST(MeasureCosts, LeavesALiveSessionAsItWas) {
+  const auto engine = TinyEngine({.seed = 2}, {.threads = 1, .context = 40});
+  const std::vector<TokenId> text = RandomTokens(20, 3), more = RandomTokens(20, 4);
+  for (const int room : {20, 3, 1, 0}) {   // Fewer rows than would be measured; none.
+    const auto plain = Must(engine->NewSession());
+    Must(plain->Append(text));
+    Must(plain->Append({more.data(), static_cast<size_t>(20 - room)}));
+    const std::vector<float> logits(plain->logits().begin(), plain->logits().end());
+    CostProfile costs;
+    Must(MeasureCosts(*plain, {.seconds = 0.05}, costs));
+    EXPECT_EQ(costs.KnowsPlain(), room > 0);
+    EXPECT_EQ(plain->length(), 40 - room);
+    ASSERT_EQ(plain->logits().size(), logits.size());
+    for (size_t i = 0; i < logits.size(); ++i) ASSERT_EQ(plain->logits()[i], logits[i]) << i;
+  }
+}
+
+TEST(MeasureCosts, ACancelEndsItAndLeavesTheSession) {
+  std::atomic<bool> cancel = false;
+  const auto engine = TinyEngine({.seed = 2}, {.threads = 1, .cancel = &cancel});
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(RandomTokens(20, 3)));
+  cancel = true;
+  CostProfile costs;
+  EXPECT_TRUE(absl::IsCancelled(MeasureCosts(*session, {}, costs)));
+  EXPECT_EQ(session->length(), 20);
+  cancel = false;
+  Must(session->Append({{1}}));
+}
+
+TEST(MeasureCosts, WithoutTimeNothingIsMeasured) {
+  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto session = Must(engine->NewSession());
+  CostProfile costs;
+  Must(MeasureCosts(*session, {.seconds = 0}, costs));
+  EXPECT_FALSE(costs.KnowsPlain());
 }
 
 TEST(MeasureCosts, MeasuresNothingForFrozenCosts) {
@@ -34,7 +74,7 @@ TEST(MeasureCosts, MeasuresNothingForFrozenCosts) {
   const auto session = Must(engine->NewSession());
   CostProfile costs;
   costs.Freeze();
-  Must(MeasureCosts(*engine, *session, {}, costs));
+  Must(MeasureCosts(*session, {}, costs));
   EXPECT_FALSE(costs.KnowsPlain());
 }
 

@@ -1,6 +1,7 @@
 // Speculation changes the number of passes, and nothing else.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -134,6 +135,40 @@ TEST_F(Speculation, NoCostChangesTheText) {
       if (costs == &frozen) EXPECT_EQ(passes, std::vector<int64_t>(3, passes[0]));
     }
   }
+}
+
+// Right after the first token has been shown, in the session that goes on.
+TEST_F(Speculation, MeasuringCostsChangesNoText) {
+  for (const uint64_t scatter : {0, 7}) {
+    const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2, .scatter_seed = scatter});
+    const Sampler sampler = Must(Sampler::Create({.temperature = 0.8f, .seed = 6}));
+    GenerateOptions options = {.max_tokens = 60, .ignore_end = true};
+    const Outcome plain = Run(*engine, sampler, options, nullptr);
+    CostProfile costs;
+    Speculator speculator(std::make_unique<RandomDrafter>(engine->config().vocabulary, 3, plain.generation.tokens), {.costs = &costs});
+    EXPECT_EQ(speculator.CostsToMeasure(), &costs);
+    options.measure_seconds = 0.05;
+    bool known_at_first = true;
+    options.on_token = [&](TokenId, absl::Span<const float>) { known_at_first = known_at_first && costs.KnowsPlain(); };
+    ExpectSame(plain, RunWith(*engine, sampler, options, &speculator));
+    EXPECT_FALSE(known_at_first) << "it was measured before the first token";
+    EXPECT_EQ(speculator.CostsToMeasure(), nullptr) << "they are known";
+    ExpectSame(plain, RunWith(*engine, sampler, options, &speculator));
+  }
+}
+
+TEST_F(Speculation, ACancelWhileCostsAreMeasuredEndsTheText) {
+  std::atomic<bool> cancel = false;
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .cancel = &cancel});
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(RandomTokens(30, 12)));
+  Speculator speculator(std::make_unique<ScriptedDrafter>(std::vector<TokenId>(60, 1)), {});
+  GenerateOptions options = {.max_tokens = 60, .ignore_end = true, .speculator = &speculator, .measure_seconds = 10};
+  options.on_text = [&](absl::string_view) { cancel = true; };
+  const Generation generation = Must(Generate(*engine, *session, Must(Sampler::Create({.temperature = 0})), options));
+  EXPECT_EQ(generation.reason, FinishReason::kCancelled);
+  EXPECT_EQ(generation.tokens.size(), 1u);
+  EXPECT_EQ(session->length(), 30);
 }
 
 TEST_F(Speculation, OneThatAnswersLateChangesNoTextAndIsPaused) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,8 +57,8 @@ TEST(Speculator, KeepsToTheRoomThereIs) {
 // A profile as SmolLM2's on two threads, frozen: passes of n rows, logits of one, and what "fake" takes.
 CostProfile Frozen(double draft_seconds = 1e-5) {
   CostProfile costs;
-  for (const int rows : {1, 16}) costs.AddPass({.rows = rows}, 0.0044 + 0.0013 * rows);
-  for (const int rows : {1, 16}) costs.AddHead(rows, 0.0001 + 0.001 * rows);
+  for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddPass({.rows = rows}, 0.0044 + 0.0013 * rows);
+  for (const int rows : {1, 16, 1, 16, 1, 16}) costs.AddHead(rows, 0.0001 + 0.001 * rows);
   costs.AddDraft("fake", draft_seconds);
   costs.AddTop(1, 1e-4);
   costs.Freeze();
@@ -91,11 +92,12 @@ Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std:
       if (next != TokenTree::kNone && place < text.size()) verdict.path.push_back(next);
     }
     verdict.top.resize(tree.size());
-    const int tops = speculator.logits_plan().top > 0 ? 1 : 0;
-    speculator.Commit(tree, verdict, {.pass_seconds = real_seconds, .first_rows = 1, .first_seconds = real_seconds,
-                                      .later_rows = static_cast<int>(verdict.path.size()) - 1, .later_seconds = real_seconds, .top_rows = tops});
-    const double seconds = costs.PassSeconds({tree.size(), tree.Leaves()}) + static_cast<double>(verdict.emitted.size()) * costs.HeadSeconds(1) +
+    const LogitsPlan& plan = speculator.logits_plan();
+    const int later = std::max(0, static_cast<int>(verdict.path.size()) - plan.first_rows), tops = plan.top > 0 ? plan.first_rows + later : 0;
+    const double seconds = costs.PassSeconds({tree.size(), tree.Leaves()}) + costs.HeadSeconds(plan.first_rows) + later * costs.HeadSeconds(1) +
                            (asked ? costs.DraftSeconds(name) : 0) + costs.TopSeconds(tops);
+    speculator.Commit(tree, verdict, {.pass_seconds = real_seconds, .first_rows = plan.first_rows, .first_seconds = real_seconds,
+                                      .later_rows = later, .later_seconds = real_seconds, .top_rows = tops});
     result.modeled_seconds += seconds;
     if (result.trees.size() >= 16) {
       result.last_modeled_seconds += seconds;
@@ -147,6 +149,7 @@ TEST(Speculator, RightIsFasterByWhatRowsCost) {
   EXPECT_GT(plain / right.modeled_seconds, 0.9 * plain / bound);
   EXPECT_EQ(right.report.sources[0].pauses, 0);
   EXPECT_NEAR(right.report.PredictedGain(), plain / right.modeled_seconds, 0.1 * plain / right.modeled_seconds);
+  EXPECT_NEAR(right.report.predicted_seconds, right.modeled_seconds, 0.02 * right.modeled_seconds);
   EXPECT_GT(right.report.TokensPerStep(), 10);
 }
 
