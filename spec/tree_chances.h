@@ -5,8 +5,8 @@
 //   chances.Learn(proposal, verdict.emitted);         // once the text is known
 //
 // Each drafter's estimates are measured already (composite_drafter.h). But of several estimates for a node the largest stays, and the
-// largest of several uncertain numbers is too large: what is expected of a tree was a quarter more than came true. So the estimates that
-// stayed are measured once more, all drafters together. They are only ever lowered. Depends on what was learnt alone. Thread-compatible.
+// largest of several uncertain numbers is too large. So the estimates that stayed are measured once more, all drafters together. They are
+// only ever lowered. Depends on what was learnt alone. Thread-compatible.
 #pragma once
 
 #include "absl/types/span.h"

@@ -146,6 +146,7 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
     program.Write("the in re\n");
     for (int wait = 0; wait < 5000 && HistoryFile(folder).empty(); ++wait) usleep(2000);
     ASSERT_FALSE(HistoryFile(folder).empty()) << "no answer was kept";
+    usleep(100'000);   // It waits for the next message.
     if (end < kCtrlD) program.Signal(end);
     if (end == kCtrlCTwice) {
       program.Signal(SIGINT);

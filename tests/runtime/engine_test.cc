@@ -11,6 +11,7 @@
 
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -142,6 +143,34 @@ TEST(Engine, ComputePathsHaveNames) {
   const absl::Status status = ComputePathFromName("Fast").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(), "--path: found \"Fast\", expected fast or reference");
+}
+
+// The least budget that is not refused, to the byte.
+int64_t LeastAccepted(const Engine& engine) {
+  int64_t refused = 0, accepted = int64_t{1} << 40;
+  while (accepted - refused > 1) {
+    const int64_t middle = refused + (accepted - refused) / 2;
+    (engine.PlanBudget(middle).ok() ? accepted : refused) = middle;
+  }
+  return accepted;
+}
+
+TEST(Engine, ABudgetHasFewerRowsOfLogitsBeforeItIsRefused) {
+  const PackedModel packed(TinyModelBuilder({}));
+  const auto engine = Must(Engine::Open({.model_path = packed.path(), .threads = 1, .logit_rows = 33, .least_logit_rows = 2}));
+  const int64_t row = engine->config().vocabulary * int64_t{sizeof(float)}, least = LeastAccepted(*engine);
+  for (const int more : {0, 1, 7, 31, 1000}) {
+    const BudgetPlan plan = Must(engine->PlanBudget(least + more * row));
+    EXPECT_EQ(plan.logit_rows, std::min(2 + more, 33));
+    EXPECT_EQ(plan.logits, plan.logit_rows * row);
+    EXPECT_LE(plan.Total(), plan.budget);
+  }
+}
+
+TEST(Engine, AllRowsOfLogitsAreLeastUnlessFewerAreAllowed) {
+  const PackedModel packed(TinyModelBuilder({}));
+  const auto engine = Must(Engine::Open({.model_path = packed.path(), .threads = 1, .logit_rows = 33}));
+  EXPECT_EQ(Must(engine->PlanBudget(LeastAccepted(*engine))).logit_rows, 33);
 }
 
 }  // namespace

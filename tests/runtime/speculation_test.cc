@@ -8,6 +8,8 @@
 
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -169,6 +171,33 @@ TEST_F(Speculation, ACancelWhileCostsAreMeasuredEndsTheText) {
   EXPECT_EQ(generation.reason, FinishReason::kCancelled);
   EXPECT_EQ(generation.tokens.size(), 1u);
   EXPECT_EQ(session->length(), 30);
+}
+
+// Logits of two rows at once: drafts have two rows, and the text is the same.
+TEST_F(Speculation, FewRowsOfLogitsMakeSmallDrafts) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows, and no budget fits";
+  const PackedModel packed(TinyModelBuilder({.writes_letters = true, .seed = 9}));
+  EngineOptions options = {.model_path = packed.path(), .threads = 1, .context = 256, .logit_rows = 3};
+  options.memory_budget = Must(Must(Engine::Open(options))->PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
+  const auto engine = Must(Engine::Load(options));
+  EXPECT_EQ(engine->logits_at_once(), 2);
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const Outcome plain = Run(*engine, greedy, {.max_tokens = 61, .ignore_end = true}, nullptr);
+  const Outcome right = Run(*engine, greedy, {.max_tokens = 61, .ignore_end = true}, std::make_unique<ScriptedDrafter>(plain.generation.tokens));
+  ExpectSame(plain, right);
+  EXPECT_EQ(right.generation.passes, 30);
+  const auto each = Must(engine->NewSession()), whole = Must(engine->NewSession());
+  const std::vector<TokenId> text = RandomTokens(9, 5);
+  Must(whole->Append(text));
+  int seen = 0;
+  std::vector<float> last;
+  Must(each->AppendEach(text, [&](int index, absl::Span<const float> logits) {
+    EXPECT_EQ(index, seen++);
+    last.assign(logits.begin(), logits.end());
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(seen, 9);
+  for (size_t i = 0; i < last.size(); ++i) ASSERT_EQ(last[i], whole->logits()[i]);
 }
 
 TEST_F(Speculation, OneThatAnswersLateChangesNoTextAndIsPaused) {
