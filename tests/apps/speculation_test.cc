@@ -153,6 +153,7 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
       usleep(100'000);
       program.Signal(SIGINT);
     }
+    if (end != kCtrlD && end != kExit) program.MillisToEnd();   // Before the end of its input comes, too.
     const int code = program.Finish(end == kExit ? "/exit\n" : "").code;
     EXPECT_EQ(code, end == kCtrlD || end == kExit ? 0 : 128 + (end == kCtrlCTwice ? SIGINT : end));
     EXPECT_GT(std::filesystem::file_size(HistoryFile(folder)), 60u) << "30 tokens are more, however they are written";
