@@ -68,7 +68,7 @@ class CostProfile {
 
  private:
   static constexpr double kUnknownRow = 0.15, kFreeRow = 0.01;   // Little, so that more rows are tried.
-  static constexpr double kUnknownHeadRow = 0.5;                // Its products are large, and never wait for reading what is next.
+  static constexpr double kUnknownHeadRow = 0.5;                // Logits of a row more are never cheap.
   static constexpr int kFewRows = 8;
   static constexpr double kStillFree = 1.4;
   struct Mean {
