@@ -124,7 +124,8 @@ TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenI
   for (TokenId token = 0; token < 20 && status.ok(); ++token) {
     status = session->Append({token});
     Must(expected->Append({token}));
-    if (status.ok()) ASSERT_EQ(session->logits(), expected->logits());
+    if (!status.ok()) continue;
+    ASSERT_EQ(session->logits(), expected->logits());
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_NE(status.message().find(packed.path()), std::string::npos) << status;
@@ -170,7 +171,9 @@ TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
       const int at = machine.cache().Length(sequence);
       const absl::StatusOr<std::vector<float>> logits = machine.TryExtend(sequence, tokens[at]);
       ++outcomes[logits.status().code()];
-      if (logits.ok()) ASSERT_EQ(*logits, expected[at]) << "seed " << seed;
+      if (logits.ok()) {
+        ASSERT_EQ(*logits, expected[at]) << "seed " << seed;
+      }
       if (at + 1 == kSequence) machine.cache().Truncate(sequence, 0);
     }
     retries += (*source)->stats().retries;
