@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <mutex>
 #include <thread>
 
 #include <fcntl.h>
@@ -16,15 +17,13 @@
 namespace tessera {
 namespace {
 
-// Lock-free atomics, and descriptors that are set before the handler can want them: all that a signal handler may touch.
 std::atomic<bool> caught{false};
 std::atomic<bool> cancel{false};
 std::atomic<int> pending_signal{0};   // Since ForgetInterrupt; 0: none.
 std::atomic<int> ending_signal{0};    // That has asked for the program's end; 0: none.
 std::atomic<bool> ctrl_c_ends_program{true};
 int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not told of.
-timer_t grace_timer;
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+std::mutex mutex;                     // A signal is told of as a whole, and forgotten as a whole.
 
 // By the signal's default action, so that a shell's loop around the program sees a Ctrl-C and ends, too.
 void EndProcess(int signal) {
@@ -38,28 +37,25 @@ void EndProcess(int signal) {
   raise(signal);
 }
 
-extern "C" void OnSignal(int signal) {
-  const int error = errno;  // Of the call that was interrupted.
+void Tell(int signal) {
+  const std::lock_guard<std::mutex> lock(mutex);
   const bool first = pending_signal.exchange(signal) == 0;
-  if (!caught || !first || signal == SIGPIPE) EndProcess(signal);
-  if (signal != SIGINT || ctrl_c_ends_program) {
-    ending_signal = signal;
-    const itimerspec grace = {.it_value = {.tv_nsec = kGraceMillis * 1'000'000L}};
-    timer_settime(grace_timer, 0, &grace, nullptr);
-  }
-  cancel = true;
+  if (!caught || !first) EndProcess(signal);
+  if (signal != SIGINT || ctrl_c_ends_program) ending_signal = signal;
   [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
-  errno = error;
+  cancel = true;  // Last: who sees it sees the rest.
 }
 
-extern "C" void OnGraceOver(int) { EndProcess(ending_signal); }
-
-void Handle(int signal, void (*handler)(int)) {
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;  // Who must not wait on has WaitForInput.
-  sigemptyset(&action.sa_mask);
-  CHECK_EQ(sigaction(signal, &action, nullptr), 0);
+// Waits for signals, without end. They are not handled on the threads that work: one that is in a system call, of memory that is being
+// backed or of a file on a busy disk, would hear of it only when that returns, which takes seconds at times. The end of the process cuts
+// such calls short.
+void Hear(const sigset_t& signals) {
+  constexpr timespec kGrace = {.tv_nsec = kGraceMillis * 1'000'000L};
+  while (true) {
+    const int signal = TerminationRequested() ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
+    if (signal > 0) Tell(signal);
+    else if (errno == EAGAIN) EndProcess(ending_signal);
+  }
 }
 
 bool IsIgnored(int signal) {
@@ -87,21 +83,20 @@ void WatchReaderOfOutput() {
 }  // namespace
 
 void EndOnSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (!IsIgnored(signal)) Handle(signal, OnSignal);
+    if (!IsIgnored(signal)) sigaddset(&signals, signal);
   }
-  Handle(SIGPIPE, OnSignal);  // Even if ignored: many a parent passes that on unawares.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, for each begins with the mask of the one that starts it.
+  std::thread(Hear, signals).detach();
+  std::signal(SIGPIPE, EndProcess);  // Even if ignored: many a parent passes that on unawares.
   std::signal(SIGXFSZ, SIG_IGN);  // A file that a limit does not allow is an error like any other.
   WatchReaderOfOutput();
 }
 
 void CatchSignals(CtrlC meaning) {
   CHECK_EQ(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK), 0);
-  sigevent event = {};
-  event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = SIGRTMIN;  // Nobody else's, unlike SIGALRM.
-  CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &grace_timer), 0);
-  Handle(SIGRTMIN, OnGraceOver);
   ctrl_c_ends_program = meaning == CtrlC::kEndsProgram;
   caught = true;
 }
@@ -111,9 +106,10 @@ void RequestCancel() { cancel = true; }
 bool TerminationRequested() { return ending_signal != 0; }
 
 void ForgetInterrupt() {
+  const std::lock_guard<std::mutex> lock(mutex);
   if (TerminationRequested()) return;
   DrainWakePipe();
-  cancel = false;  // A signal since the line above is not lost: WaitForInput still tells of it.
+  cancel = false;
   pending_signal = 0;
 }
 

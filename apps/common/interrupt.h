@@ -12,7 +12,8 @@
 // A reader of standard output that goes away ends the process at once and quietly, with exit code 0, even while nothing is written.
 // A file beyond the limit on sizes (SIGXFSZ) ends nothing: it is an error to who writes it.
 // A signal that is ignored when the program starts (nohup) stays so.
-// Threads: signals come on any; the rest is the main thread's.
+// A forked child hears none of these: who forks it ends it.
+// Threads: signals are heard by one of their own; the rest is the main thread's.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ namespace tessera {
 
 constexpr int kGraceMillis = 100;
 
-void EndOnSignals();
+void EndOnSignals();  // REQUIRES: called once, before any other thread begins.
 
 enum class CtrlC { kEndsProgram, kEndsAnswer };
 void CatchSignals(CtrlC meaning);  // REQUIRES: called once, after EndOnSignals.

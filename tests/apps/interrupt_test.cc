@@ -23,6 +23,19 @@ int CodeOf(const std::function<int()>& body) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// Sends this process a signal, and waits until it has been heard.
+void Send(int signal) {
+  kill(getpid(), signal);
+  while (!CancelRequested()) usleep(100);
+}
+
+// Sends one that must end this process, for which the alarm leaves it time enough.
+int SendLast(int signal) {
+  kill(getpid(), signal);
+  pause();
+  return -1;
+}
+
 // Standard input that never says anything.
 int SilentInput() {
   int ends[2];
@@ -31,20 +44,19 @@ int SilentInput() {
 
 TEST(Interrupt, EndsTheProcessUntilCaught) {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    EXPECT_EQ(CodeOf([&] { return raise(signal); }), 128 + signal);
+    EXPECT_EQ(CodeOf([&] { return SendLast(signal); }), 128 + signal);
   }
 }
 
 TEST(Interrupt, TheFirstAsksAndTheSecondEnds) {
   EXPECT_EQ(CodeOf([] {
     CatchSignals(CtrlC::kEndsAnswer);
-    raise(SIGINT);
+    Send(SIGINT);
     if (!CancelRequested() || TerminationRequested()) return 1;
     ForgetInterrupt();
     if (CancelRequested()) return 2;
-    raise(SIGINT);
-    raise(SIGINT);
-    return 3;
+    Send(SIGINT);
+    return SendLast(SIGINT);
   }), 128 + SIGINT);
 }
 
@@ -53,7 +65,7 @@ TEST(Interrupt, OneBeforeTheWaitIsNotLost) {
   EXPECT_EQ(CodeOf([] {
     CatchSignals(CtrlC::kEndsAnswer);
     ForgetInterrupt();
-    raise(SIGINT);
+    Send(SIGINT);
     return WaitForInput(SilentInput()) ? 1 : 0;
   }), 0);
 }
@@ -63,7 +75,7 @@ TEST(Interrupt, TheWaitTellsOfASignalOnce) {
     CatchSignals(CtrlC::kEndsAnswer);
     int ends[2];
     if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1) return 1;
-    raise(SIGINT);
+    Send(SIGINT);
     if (WaitForInput(ends[0])) return 2;
     return WaitForInput(ends[0]) ? 0 : 3;
   }), 0);
@@ -73,17 +85,35 @@ TEST(Interrupt, WhoDoesNotEndInOrderIsEnded) {
   for (int signal : {SIGINT, SIGTERM}) {
     EXPECT_EQ(CodeOf([&] {
       CatchSignals(signal == SIGINT ? CtrlC::kEndsProgram : CtrlC::kEndsAnswer);
-      raise(signal);
+      Send(signal);
       if (!CancelRequested() || !TerminationRequested()) return 1;
       while (true) pause();
     }), 128 + signal);
   }
 }
 
+// vfork stands for a long system call that no handler of a signal interrupts: it returns when the child ends.
+TEST(Interrupt, IsHeardWhileTheThreadThatWorksIsInASystemCall) {
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  EXPECT_EQ(CodeOf([&] {
+    const pid_t parent = getpid();
+    if (vfork() == 0) {
+      kill(parent, SIGTERM);
+      for (int i = 0; i < 5000 && getppid() == parent; ++i) usleep(1000);
+      _exit(write(told[1], getppid() == parent ? "late" : "soon", 4) == 4 ? 0 : 1);
+    }
+    return pause();
+  }), 128 + SIGTERM);
+  char when[5] = {};
+  ASSERT_EQ(read(told[0], when, 4), 4);
+  EXPECT_STREQ(when, "soon");
+}
+
 TEST(Interrupt, TheEndIsThatOfTheSignalThatAskedForIt) {
   EXPECT_EQ(CodeOf([] {
     CatchSignals(CtrlC::kEndsProgram);
-    raise(SIGTERM);
+    Send(SIGTERM);
     EndAsSignalled();
     return 1;
   }), 128 + SIGTERM);
