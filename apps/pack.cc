@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/describe_file.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/byte_size.h"
@@ -95,13 +96,6 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
   return WriteOutput(table.ToString());
 }
 
-void WarnOfPieces(const TsrSummary& summary) {
-  const int64_t expected = 1 + summary.file_bytes / kTsrBytesPerExtent;
-  if (summary.extents <= expected) return;
-  WriteError(absl::StrCat("tessera_pack: ", FLAGS_out, ": found ", summary.extents, " pieces on the disk, expected at most ",
-                          expected, ": streaming from it may be slow; free some room there and pack again\n"));
-}
-
 absl::Status Run() {
   EngineOptions engine;
   engine.threads = FLAGS_threads;
@@ -115,7 +109,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));
   if (FLAGS_dry_run) return Show(plan, nullptr);
   ASSIGN_OR_RETURN(const TsrSummary summary, Pack(model->gguf(), plan, threads));
-  WarnOfPieces(summary);
+  if (const std::string pieces = PiecesText(FLAGS_out, summary); !pieces.empty()) WriteError(absl::StrCat("tessera_pack: ", pieces));
   return Show(plan, &summary);
 }
 

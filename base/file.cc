@@ -63,7 +63,7 @@ absl::Status CheckRegular(const std::string& path, mode_t mode) {
 
 struct OpenFile {
   Descriptor descriptor;
-  int64_t size;
+  struct stat opened;
   bool direct;
 };
 
@@ -79,7 +79,7 @@ absl::StatusOr<OpenFile> OpenRegular(const std::string& path, bool direct = fals
   if (descriptor.get() < 0) return SystemError(path, "open");
   if (fstat(descriptor.get(), &found) != 0) return SystemError(path, "examine");
   RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
-  return OpenFile{std::move(descriptor), static_cast<int64_t>(found.st_size), direct};
+  return OpenFile{std::move(descriptor), found, direct};
 }
 
 // What an atomic write needs to know of its target.
@@ -178,7 +178,7 @@ absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descripto
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path, Caching caching) {
   ASSIGN_OR_RETURN(OpenFile opened, OpenRegular(path, caching == Caching::kDirect));
   auto file = std::unique_ptr<RandomAccessFile>(
-      new RandomAccessFile(path, opened.descriptor.Release(), opened.size, opened.direct));
+      new RandomAccessFile(path, opened.descriptor.Release(), opened.opened, opened.direct));
   // No more than what is asked for: what the system reads ahead would look like what was there before.
   posix_fadvise(file->descriptor_, 0, 0, POSIX_FADV_RANDOM);
   void* const mapped = mmap(nullptr, std::max<int64_t>(file->size_, 1), PROT_NONE, MAP_SHARED, file->descriptor_, 0);
@@ -189,12 +189,6 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const s
 RandomAccessFile::~RandomAccessFile() {
   if (mapped_ != nullptr) munmap(mapped_, std::max<int64_t>(size_, 1));
   close(descriptor_);
-}
-
-absl::StatusOr<FileIdentity> RandomAccessFile::Identity() const {
-  struct stat found;
-  if (fstat(descriptor_, &found) != 0) return SystemError(path_, "examine");
-  return FileIdentity{found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec * 1'000'000'000L + found.st_mtim.tv_nsec};
 }
 
 absl::Status RandomAccessFile::Read(int64_t offset, absl::Span<std::byte> out) const {
@@ -245,9 +239,10 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
   const auto too_large = [&](absl::string_view found) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": file size: found ", found, ", expected at most ", max_bytes, " bytes"));
   };
-  if (file.size > max_bytes) return too_large(absl::StrCat(file.size, " bytes"));
+  const int64_t size = file.opened.st_size;
+  if (size > max_bytes) return too_large(absl::StrCat(size, " bytes"));
   // Read to the end, wherever the size said it was: the file may grow, and files in /proc say 0.
-  std::string contents(file.size + 1, '\0');
+  std::string contents(size + 1, '\0');
   int64_t filled = 0;
   while (true) {
     const ssize_t got = read(file.descriptor.get(), contents.data() + filled, contents.size() - filled);

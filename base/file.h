@@ -20,6 +20,8 @@
 // given back.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,13 +35,6 @@
 
 namespace tessera {
 
-// Which file it is and in which state: changed if it was written to or replaced, not if it was renamed or deleted.
-struct FileIdentity {
-  uint64_t device = 0, inode = 0;
-  int64_t size = 0, modified_ns = 0;
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
-
 class RandomAccessFile {
  public:
   // kDirect: reads pass by the system's cache (O_DIRECT) where the file system has that; see direct().
@@ -51,7 +46,9 @@ class RandomAccessFile {
 
   int64_t size() const { return size_; }  // When it was opened.
   bool direct() const { return direct_; }
-  absl::StatusOr<FileIdentity> Identity() const;  // Now.
+  // FailedPrecondition (path, what changed, from what to what) if the file was written to since it was opened, or was renamed or got
+  // other permissions, which its times do not tell from that. Deleting it, or another of its names, is no change. Not thread-safe.
+  absl::Status CheckUnchanged();
 
   // Fills `out` with the bytes from `offset` on. DataLoss (byte, bytes needed and left) if the file ends before; what the system
   // says if it cannot read. REQUIRES: offset >= 0. If direct(): offset, size and address are multiples of 4096.
@@ -62,8 +59,8 @@ class RandomAccessFile {
   int64_t CachedBytes() const;
 
  private:
-  RandomAccessFile(std::string path, int descriptor, int64_t size, bool direct)
-      : path_(std::move(path)), descriptor_(descriptor), size_(size), direct_(direct) {}
+  RandomAccessFile(std::string path, int descriptor, const struct stat& opened, bool direct)
+      : path_(std::move(path)), descriptor_(descriptor), size_(opened.st_size), direct_(direct), opened_(opened) {}
 
   absl::Status ReadAll(int64_t offset, absl::Span<std::byte> out) const;
   // Of the pages from `begin` on that the file has before `end`; empty if there is no saying.
@@ -73,6 +70,7 @@ class RandomAccessFile {
   const int descriptor_;
   const int64_t size_;
   const bool direct_;
+  struct stat opened_;
   std::byte* mapped_ = nullptr;  // The whole file, to ask what is in memory; never touched. Null: there is no asking.
 };
 

@@ -71,6 +71,7 @@ struct EngineOptions {
   // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
   // is larger is streamed from its file, in every pass as far as it is not pinned.
   int64_t memory_budget = 0;
+  // These four count under a budget alone, and for packed models.
   PinPolicy pin = PinPolicy::kAuto;
   IoKind io = IoKind::kAuto;
   VerifyPolicy verify = VerifyPolicy::kFirst;

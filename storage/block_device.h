@@ -12,6 +12,7 @@
 // what is in flight: until then the system may write into the buffers.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,8 +26,8 @@ namespace tessera {
 
 class BlockDevice {
  public:
-  // Every offset, size and address is a multiple of this. Some systems would do with 512; none that we read past the page cache
-  // on needs more.
+  // Every offset, size and address is a multiple of this. Some file systems would do with 512; one that asks for more is read through
+  // the page cache.
   static constexpr int64_t kAlignment = 4096;
 
   struct Read {
@@ -63,5 +64,8 @@ class BlockDevice {
   // microsecond.
   virtual absl::Status CheckUnchanged() = 0;
 };
+
+// Whether the system would not read now, and may when it is asked again.
+inline bool IsInterruption(int error) { return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM; }
 
 }  // namespace tessera

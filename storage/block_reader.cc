@@ -23,8 +23,6 @@ int64_t Pause(int interruptions) {  // The n-th is twice as long as the one befo
   return std::min(kLongestPause, kFirstPause << std::min(interruptions - 1, 20));
 }
 
-bool IsInterruption(int error) { return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM; }
-
 }  // namespace
 
 BlockReader::BlockReader(BlockDevice& device, Options options)

@@ -3,12 +3,12 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "tessera/base/cache_folder.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/flash_probe.h"
@@ -35,13 +35,8 @@ absl::StatusOr<Key> KeyOf(const std::string& path, const FlashProbeOptions& opti
   return Key{found.st_dev, system.release, std::string(IoKindName(options.io)), options.buffer_bytes};
 }
 
-// Empty if there is no place for it.
 std::string CachePath(const Key& key) {
-  const char* folder = std::getenv("TESSERA_CACHE");
-  const char* home = std::getenv("HOME");
-  if (folder == nullptr && home == nullptr) return "";
-  return absl::StrCat(folder != nullptr ? folder : absl::StrCat(home, "/.cache/tessera"), "/flash_", major(key.device), "_",
-                      minor(key.device), "_", key.io, ".textproto");
+  return absl::StrCat(CacheFolder(), "/flash_", major(key.device), "_", minor(key.device), "_", key.io, ".textproto");
 }
 
 absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& key) {
@@ -89,7 +84,6 @@ absl::Status WriteCache(const std::string& path, const Key& key, const FlashMeas
 absl::StatusOr<FlashMeasurement> CachedFlash(const std::string& path, const FlashProbeOptions& options) {
   ASSIGN_OR_RETURN(const Key key, KeyOf(path, options));
   const std::string cache = CachePath(key);
-  if (cache.empty()) return MeasureFlash(path, options);
   absl::StatusOr<FlashMeasurement> flash = ReadCache(cache, key);
   if (flash.ok()) return flash;
   LOG_IF(WARNING, !absl::IsNotFound(flash.status())) << "measured again: " << flash.status();

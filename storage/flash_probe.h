@@ -7,8 +7,8 @@
 // What is read is what a streamer would read: the file itself, from its beginning on and again if it is smaller, into memory on
 // large pages, through the same BlockReader, on a thread as a streamer has. All of that memory is read into by turns: what is read over
 // and over into the same few megabytes stays in the processor's cache, where virtual disks write faster than a streamer ever sees.
-// Shapes take turns, so that a disk whose speed changes favors none. The cache is a text file a disk in $TESSERA_CACHE, by default
-// ~/.cache/tessera; one that is damaged, of another kernel or measured otherwise is measured anew. Thread-safe; two at a time measure
+// Shapes take turns, so that a disk whose speed changes favors none. The cache is a text file a disk in CacheFolder()
+// (base/cache_folder.h); one that is damaged, of another kernel or measured otherwise is measured anew. Thread-safe; two at a time measure
 // each other.
 #pragma once
 

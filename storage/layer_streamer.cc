@@ -215,15 +215,6 @@ LayerStreamer::Stats LayerStreamer::Impl::stats() const {
 
 // ------------------------------------------------------------------------------------------------------------------------------------
 
-absl::StatusOr<VerifyPolicy> ParseVerifyPolicy(absl::string_view name) {
-  if (name == "first") return VerifyPolicy::kFirst;
-  if (name == "always") return VerifyPolicy::kAlways;
-  if (name == "never") return VerifyPolicy::kNever;
-  return absl::InvalidArgumentError(absl::StrCat("--verify: found \"", name, "\", expected first, always or never"));
-}
-
-int64_t LayerStreamer::RingBytesFor(int64_t together, int64_t largest) { return UnitRing::CapacityFor(together, largest); }
-
 LayerStreamer::LayerStreamer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LayerStreamer::~LayerStreamer() = default;
 

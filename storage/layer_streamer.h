@@ -32,14 +32,10 @@
 #include "tessera/storage/open_block_device.h"
 #include "tessera/storage/pin_plan.h"
 #include "tessera/storage/tsr_reader.h"
+#include "tessera/storage/verify_policy.h"
 #include "tessera/storage/weight_source.h"
 
 namespace tessera {
-
-// Which blocks are compared with their checksums: each when it is read for the first time, each time, or none.
-enum class VerifyPolicy { kFirst, kAlways, kNever };
-// "first", "always" or "never"; else InvalidArgument with these names.
-absl::StatusOr<VerifyPolicy> ParseVerifyPolicy(absl::string_view name);
 
 class LayerStreamer : public WeightSource {
  public:
@@ -60,7 +56,7 @@ class LayerStreamer : public WeightSource {
 
   // What the ring needs at least: `together` are the bytes of the units that are leased at once, `largest` those of the largest unit
   // that is streamed, each rounded up to whole pages. From twice `together` on, reading need not pause while a block computes.
-  static int64_t RingBytesFor(int64_t together, int64_t largest);
+  static int64_t RingBytesFor(int64_t together, int64_t largest) { return together + largest; }
   // The most that is read at once: several blocks with a checksum each, since what one read costs does not depend on its size.
   static constexpr int64_t kReadBytes = int64_t{4} << 20;
   // Memory of a streamer besides pins and ring: where parts of units lie.

@@ -14,6 +14,15 @@
 #include "tessera/storage/internal/tsr_index.h"
 
 namespace tessera {
+namespace {
+
+// The last unit that begins at `place` or before, by what `begin` is of each.
+int LastUpTo(int64_t place, const std::vector<TsrExtent>& units, int64_t TsrExtent::*begin) {
+  const auto after = std::upper_bound(units.begin(), units.end(), place, [&](int64_t at, const TsrExtent& unit) { return at < unit.*begin; });
+  return static_cast<int>(after - units.begin()) - 1;
+}
+
+}  // namespace
 
 TsrReader::TsrReader() : superblock_(std::make_unique<Superblock>()) {}
 TsrReader::~TsrReader() = default;
@@ -22,7 +31,6 @@ absl::StatusOr<std::unique_ptr<TsrReader>> TsrReader::Open(const std::string& pa
   std::unique_ptr<TsrReader> reader(new TsrReader);
   reader->path_ = path;
   ASSIGN_OR_RETURN(reader->file_, RandomAccessFile::Open(path, caching));
-  ASSIGN_OR_RETURN(reader->identity_, reader->file_->Identity());
   RETURN_IF_ERROR(reader->ReadSuperblock());
   RETURN_IF_ERROR(reader->ReadManifest());
   return reader;
@@ -83,14 +91,6 @@ const std::string& TsrReader::layout() const { return index_->layout; }
 int64_t TsrReader::file_bytes() const { return superblock_->file_bytes; }
 int64_t TsrReader::manifest_bytes() const { return superblock_->manifest_bytes; }
 
-absl::Status TsrReader::CheckUnchanged() const {
-  ASSIGN_OR_RETURN(const FileIdentity now, file_->Identity());
-  if (now == identity_) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(path_, ": found ", now.size, " bytes, changed at ", now.modified_ns,
-                                                    " ns, expected ", identity_.size, " bytes, changed at ",
-                                                    identity_.modified_ns, " ns, as when it was opened"));
-}
-
 int TsrReader::units() const { return static_cast<int>(index_->units.size()); }
 int64_t TsrReader::UnitOffset(int unit) const { return index_->units[unit].offset; }
 int64_t TsrReader::UnitBytes(int unit) const { return index_->units[unit].bytes; }
@@ -103,10 +103,10 @@ int64_t TsrReader::blocks() const {
 }
 
 int TsrReader::UnitOfBlock(int64_t block) const {
-  const auto after = std::upper_bound(index_->units.begin(), index_->units.end(), block,
-                                      [](int64_t block, const TsrExtent& unit) { return block < unit.first_block; });
-  return static_cast<int>(after - index_->units.begin()) - 1;
+  return LastUpTo(block, index_->units, &TsrExtent::first_block);
 }
+
+int TsrReader::UnitAt(int64_t offset) const { return LastUpTo(offset, index_->units, &TsrExtent::offset); }
 
 std::string TsrReader::Describe(int unit, int64_t offset) const {
   std::string text = absl::StrCat(path_, ": unit ", unit);

@@ -45,9 +45,7 @@ class TsrReader {
   const std::string& layout() const;      // As TsrContents has it.
   int64_t file_bytes() const;
   int64_t manifest_bytes() const;
-  const FileIdentity& identity() const { return identity_; }  // When it was opened.
-  // FailedPrecondition if the file was written to since, by whomever.
-  absl::Status CheckUnchanged() const;
+  absl::Status CheckUnchanged() const { return file_->CheckUnchanged(); }  // As RandomAccessFile has it.
 
   // In order of execution, and of their places in the file. REQUIRES everywhere: 0 <= unit < units().
   int units() const;
@@ -62,6 +60,7 @@ class TsrReader {
   int64_t blocks() const;
   int64_t FirstBlock(int unit) const;
   int UnitOfBlock(int64_t block) const;
+  int UnitAt(int64_t offset) const;       // In the file. REQUIRES: it lies in a unit.
   // OK if `bytes` are those of the block. DataLoss (place in file, unit, entry, checksum found and expected) if not.
   // REQUIRES: all stored bytes of the block, or those before the unit's end.
   absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
@@ -92,7 +91,6 @@ class TsrReader {
 
   std::string path_;
   std::unique_ptr<RandomAccessFile> file_;
-  FileIdentity identity_;
   std::unique_ptr<Superblock> superblock_;
   std::unique_ptr<TsrIndex> index_;
 };

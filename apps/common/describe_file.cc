@@ -188,4 +188,11 @@ std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
   return std::move(json).Take() + "\n";
 }
 
+std::string PiecesText(absl::string_view path, const TsrSummary& summary) {
+  const int64_t expected = 1 + summary.file_bytes / kTsrBytesPerExtent;
+  if (summary.extents <= expected) return "";
+  return absl::StrCat(path, ": found ", summary.extents, " pieces on the disk, expected at most ", expected,
+                      ": streaming from it may be slow; free some room there and pack again\n");
+}
+
 }  // namespace tessera

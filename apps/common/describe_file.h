@@ -12,6 +12,7 @@
 
 #include "tessera/model/gguf.h"
 #include "tessera/storage/tsr_reader.h"
+#include "tessera/storage/tsr_writer.h"
 
 namespace tessera {
 
@@ -21,5 +22,8 @@ std::string FileJson(const GgufFile& file);
 // Offsets are of the file; formats are those that the tensors had in GGUF.
 std::string PackedText(const TsrReader& reader, const GgufFile& file);
 std::string PackedJson(const TsrReader& reader, const GgufFile& file);
+
+// A line that warns of a file in more pieces on its disk than it should be; empty if it is not.
+std::string PiecesText(absl::string_view path, const TsrSummary& summary);
 
 }  // namespace tessera

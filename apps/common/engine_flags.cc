@@ -14,6 +14,7 @@
 #include "tessera/apps/common/interrupt.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/byte_size.h"
+#include "tessera/base/cache_folder.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
@@ -45,13 +46,6 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
 }
 
 }  // namespace
-
-std::string CacheFolder() {
-  const char* cache = std::getenv("TESSERA_CACHE");
-  if (cache != nullptr && *cache != '\0') return cache;
-  const char* home = std::getenv("HOME");
-  return absl::StrCat(home == nullptr ? "" : home, "/.cache/tessera");
-}
 
 absl::StatusOr<std::string> ModelPath() {
   if (!FLAGS_model.empty()) return FLAGS_model;

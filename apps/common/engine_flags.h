@@ -22,9 +22,6 @@ namespace tessera {
 // --model, or the default model in the cache. An error says how to fetch that.
 absl::StatusOr<std::string> ModelPath();
 
-// $TESSERA_CACHE or, without it, ~/.cache/tessera.
-std::string CacheFolder();
-
 // All flags of ModelFlags(), checked before anything is read. What cancels is CancelRequested().
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
 

@@ -12,6 +12,7 @@
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/flags.h"
+#include "tessera/base/cache_folder.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/drafter_registry.h"

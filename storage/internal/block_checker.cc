@@ -6,17 +6,8 @@
 
 namespace tessera {
 
-int BlockChecker::UnitAt(int64_t offset) const {
-  int begin = 0, end = file_.units();  // The last unit that begins at `offset` or before.
-  while (end - begin > 1) {
-    const int middle = begin + (end - begin) / 2;
-    (file_.UnitOffset(middle) <= offset ? begin : end) = middle;
-  }
-  return begin;
-}
-
 absl::Status BlockChecker::Check(int64_t offset, absl::Span<const std::byte> bytes) {
-  const int unit = UnitAt(offset);
+  const int unit = file_.UnitAt(offset);
   const int64_t begin = offset - file_.UnitOffset(unit), block = file_.FirstBlock(unit) + begin / kTsrBlockBytes;
   const bool whole = begin % kTsrBlockBytes == 0 &&
                      static_cast<int64_t>(bytes.size()) == std::min(kTsrBlockBytes, file_.StoredBytes(unit) - begin);
@@ -27,7 +18,7 @@ absl::Status BlockChecker::Check(int64_t offset, absl::Span<const std::byte> byt
 }
 
 std::string BlockChecker::Describe(int64_t offset) const {
-  const int unit = UnitAt(offset);
+  const int unit = file_.UnitAt(offset);
   return file_.Describe(unit, offset - file_.UnitOffset(unit));
 }
 

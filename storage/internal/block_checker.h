@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "tessera/storage/layer_streamer.h"
 #include "tessera/storage/tsr_reader.h"
+#include "tessera/storage/verify_policy.h"
 
 namespace tessera {
 
@@ -31,8 +31,6 @@ class BlockChecker {
   bool Trusts(int unit, int64_t block_of_unit) const;
 
  private:
-  int UnitAt(int64_t offset) const;
-
   const TsrReader& file_;
   const VerifyPolicy policy_;
   std::vector<bool> verified_;

@@ -39,9 +39,7 @@ int OpenPastPageCache(const char* path) {
   return descriptor < 0 && errno == EPERM ? open(path, kFlags) : descriptor;
 }
 
-bool SameTime(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
-std::string Shown(const timespec& time) { return absl::StrCat(time.tv_sec, " s ", time.tv_nsec, " ns"); }
 
 }  // namespace
 
@@ -53,7 +51,6 @@ int64_t PreadOnce(int descriptor, int64_t offset, absl::Span<std::byte> out) {
 absl::StatusOr<DeviceFile> DeviceFile::Open(const std::string& path) {
   ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> plain, RandomAccessFile::Open(path));
   DeviceFile file(path, std::move(plain));
-  if (fstat(file.plain(), &file.opened_) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine"));
   // Readahead would bring in more than was asked for, and leave it there: what is in the page cache counts as memory.
   posix_fadvise(file.plain(), 0, 0, POSIX_FADV_RANDOM);
   file.not_direct_ = std::string(file.OpenDirect().message());
@@ -64,9 +61,9 @@ absl::Status DeviceFile::OpenDirect() {
   const int descriptor = OpenPastPageCache(path_.c_str());
   if (descriptor < 0) return NoDirect(std::strerror(errno));
   const auto check = [&]() -> absl::Status {
-    struct stat found;
-    if (fstat(descriptor, &found) != 0) return NoDirect(std::strerror(errno));
-    if (!SameFile(found, opened_)) return NoDirect("the file was replaced while it was being opened");
+    struct stat found, expected;
+    if (fstat(descriptor, &found) != 0 || fstat(plain(), &expected) != 0) return NoDirect(std::strerror(errno));
+    if (!SameFile(found, expected)) return NoDirect("the file was replaced while it was being opened");
     RETURN_IF_ERROR(CheckDirectAlignment(descriptor));
     const absl::Status verified = VerifyDirect(
         size(), [&](int64_t offset, absl::Span<std::byte> out) { return PreadOnce(descriptor, offset, out); },
@@ -86,8 +83,7 @@ DeviceFile::DeviceFile(DeviceFile&& other) noexcept
     : path_(std::move(other.path_)),
       plain_(std::move(other.plain_)),
       direct_(std::exchange(other.direct_, -1)),
-      not_direct_(std::move(other.not_direct_)),
-      opened_(other.opened_) {}
+      not_direct_(std::move(other.not_direct_)) {}
 
 DeviceFile::~DeviceFile() {
   if (direct_ >= 0) close(direct_);
@@ -97,24 +93,6 @@ int64_t DeviceFile::ReadPlain(int64_t offset, absl::Span<std::byte> out) const {
   const int64_t got = PreadOnce(plain(), offset, out);
   posix_fadvise(plain(), offset, static_cast<off_t>(out.size()), POSIX_FADV_DONTNEED);
   return got;
-}
-
-absl::Status DeviceFile::CheckUnchanged() {
-  struct stat found;
-  if (fstat(plain(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path_, ": cannot examine"));
-  const auto changed = [&](absl::string_view what, const auto& expected, const auto& is) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path_, ": the file changed while it was read: ", what, ": found ", is, ", expected ", expected));
-  };
-  if (found.st_size != opened_.st_size) return changed("size", opened_.st_size, found.st_size);
-  if (!SameTime(found.st_mtim, opened_.st_mtim)) return changed("time of writing", Shown(opened_.st_mtim), Shown(found.st_mtim));
-  // A writer may set the time of writing back, but not that of the last change. Deleting the file or one of its other names
-  // counts as a change, too, and is none to us.
-  if (!SameTime(found.st_ctim, opened_.st_ctim)) {
-    if (found.st_nlink == opened_.st_nlink) return changed("time of change", Shown(opened_.st_ctim), Shown(found.st_ctim));
-    opened_ = found;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace tessera

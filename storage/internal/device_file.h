@@ -7,8 +7,6 @@
 // Move-only; closes both. Thread-safe, but for CheckUnchanged.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,7 +32,7 @@ class DeviceFile {
 
   // These two are BlockDevice's.
   int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) const;
-  absl::Status CheckUnchanged();
+  absl::Status CheckUnchanged() { return plain_->CheckUnchanged(); }
 
  private:
   DeviceFile(std::string path, std::unique_ptr<RandomAccessFile> plain) : path_(std::move(path)), plain_(std::move(plain)) {}
@@ -44,7 +42,6 @@ class DeviceFile {
   std::unique_ptr<RandomAccessFile> plain_;
   int direct_ = -1;
   std::string not_direct_;
-  struct stat opened_ = {};
 };
 
 // pread(2), with -errno in place of -1.

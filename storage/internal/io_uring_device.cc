@@ -30,7 +30,6 @@ constexpr RingFlags kRingFlags[] = {
 // For two seconds, before the ring is given up.
 constexpr int kMostRefusals = 2000;
 constexpr int64_t kRefusalPause = 1'000'000;  // Nanoseconds.
-bool IsForNow(int error) { return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM; }
 
 }  // namespace
 
@@ -123,7 +122,7 @@ absl::Status IoUringDevice::Submit(const Read& read) {
   io_uring_sqe_set_data64(entry, read.tag);
   const int result = io_uring_submit(&ring_);
   // If it is refused for now, the entry stays in the ring, and Wait submits it again.
-  return result >= 0 || IsForNow(-result) ? absl::OkStatus() : Error(-result, "submit a read");
+  return result >= 0 || IsInterruption(-result) ? absl::OkStatus() : Error(-result, "submit a read");
 }
 
 absl::Status IoUringDevice::Wait(std::vector<Completion>& done) {
@@ -140,7 +139,7 @@ absl::Status IoUringDevice::Wait(std::vector<Completion>& done) {
     if (count > 0) return absl::OkStatus();
     const int result = io_uring_submit_and_wait(&ring_, 1);
     if (result >= 0 || result == -EINTR) continue;
-    if (!IsForNow(-result) || ++refused == kMostRefusals) return Error(-result, "wait");
+    if (!IsInterruption(-result) || ++refused == kMostRefusals) return Error(-result, "wait");
     SleepNanos(kRefusalPause);
   }
 }

@@ -1,8 +1,8 @@
 // Reads with pread on a few threads, past the page cache or through it.
 //
-//   auto device = std::make_unique<PreadDevice>(std::move(file), /*depth=*/8);
+//   auto device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/true, /*depth=*/8);
 //
-// Past it if the file was opened so: kind "pread". Else "buffered": what was read is dropped from the page cache at once.
+// Past it: kind "pread". Through it: "buffered"; what was read is dropped from the page cache at once.
 #pragma once
 
 #include <condition_variable>

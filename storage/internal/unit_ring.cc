@@ -32,10 +32,7 @@ std::optional<int64_t> UnitRing::Place(int unit, int64_t bytes) {
 
 UnitRing::Entry* UnitRing::Find(int unit) {
   for (Entry& entry : entries_) {
-    if (entry.unit == unit && entry.state != State::kFailed) return &entry;
-  }
-  for (Entry& entry : entries_) {
-    if (entry.unit == unit && !entry.done) return &entry;
+    if (entry.unit == unit && !(entry.state == State::kFailed && entry.done)) return &entry;
   }
   return nullptr;
 }

@@ -34,14 +34,10 @@ class UnitRing {
 
   explicit UnitRing(int64_t capacity) : capacity_(capacity) {}
 
-  // The smallest capacity in which `together` bytes can be held while one unit more of `largest` is placed, wherever the next place is.
-  static int64_t CapacityFor(int64_t together, int64_t largest) { return together + largest; }
-
-  // Takes a place for a unit, if there is room. Never more than one unheld or unfinished entry of a unit.
-  // REQUIRES: bytes > 0, Find(unit) is null.
+  // Takes a place for a unit, if there is room. REQUIRES: bytes > 0, Find(unit) is null.
   std::optional<int64_t> Place(int unit, int64_t bytes);
 
-  // The entry of a unit that is not done, or done and not gone; null if there is none. Valid until Place.
+  // The entry of a unit, of which there is one at most: those that failed and are done are forgotten. Null: none. Valid until Place.
   Entry* Find(int unit);
   // Those that came before `entry` and were not leased will not be; all of them, if it is null.
   void SkipBefore(const Entry* entry);

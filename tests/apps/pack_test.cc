@@ -10,6 +10,7 @@
 #include "tessera/base/random.h"
 #include "tessera/storage/tsr_check.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -47,6 +48,15 @@ TEST_F(Pack, SaysWhatItWrote) {
   EXPECT_GT(*json.Double("seconds"), 0);
   ExpectSound(out_);
   EXPECT_EQ(folder_.Files(), 1);
+}
+
+TEST_F(Pack, HoldsSomeUnitsAndNotTheModel) {
+  const std::string model = RealModelPath("gemma3");
+  if (model.empty()) FAIL() << RealModelMissing("gemma3");
+  const Ended ended = RunProgram("tessera_pack", {"--json", "--threads=2", "--model=" + model, "--out=" + out_});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue json = Json(ended.output);
+  EXPECT_LT(*json.Int("peak_memory_bytes"), *json.Int("bytes") / 2);
 }
 
 TEST_F(Pack, ADryRunForetellsTheSizeAndWritesNothing) {

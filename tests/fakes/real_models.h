@@ -3,7 +3,7 @@
 //   const std::string path = RealModelPath("smollm2");     // or "gemma3"
 //   if (path.empty()) FAIL() << RealModelMissing("smollm2");
 //
-// The folder is $TESSERA_CACHE, by default ~/.cache/tessera.
+// The folder is CacheFolder().
 #pragma once
 
 #include <sys/stat.h>
@@ -11,14 +11,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "tessera/base/cache_folder.h"
+
 namespace tessera {
 
 // Empty if the file is not there.
 inline std::string RealModelPath(const std::string& name) {
-  const char* cache = std::getenv("TESSERA_CACHE");
-  const char* home = std::getenv("HOME");
-  std::string folder = cache != nullptr && *cache != '\0' ? cache : std::string(home != nullptr ? home : "") + "/.cache/tessera";
-  const std::string path = folder + (name == "smollm2" ? "/SmolLM2-135M-Instruct.Q4_1.gguf" : "/gemma-3-270m-q4_k_m.gguf");
+  const std::string path = CacheFolder() + (name == "smollm2" ? "/SmolLM2-135M-Instruct.Q4_1.gguf" : "/gemma-3-270m-q4_k_m.gguf");
   struct stat status;
   return stat(path.c_str(), &status) == 0 ? path : "";
 }

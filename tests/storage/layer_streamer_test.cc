@@ -383,10 +383,5 @@ TEST_F(LayerStreamerTest, OptionsThatDoNotFitTheFileAreRefused) {
   EXPECT_NE(LayerStreamer::Open(*file_, options).status().message().find("pin plan: found 7 units, expected 8"), std::string::npos);
 }
 
-TEST(VerifyPolicy, HasNames) {
-  EXPECT_EQ(Must(ParseVerifyPolicy("always")), VerifyPolicy::kAlways);
-  EXPECT_EQ(ParseVerifyPolicy("often").status().message(), "--verify: found \"often\", expected first, always or never");
-}
-
 }  // namespace
 }  // namespace tessera

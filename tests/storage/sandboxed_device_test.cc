@@ -54,8 +54,8 @@ class SandboxedDevice : public testing::Test {
   }
 
   // Opens the file, prints how, reads all of it and ends the process: 0 if that worked.
-  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto) {
-    AlignedBuffer buffer = *AlignedBuffer::Allocate(kFile);
+  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto, int64_t buffer_bytes = kFile) {
+    AlignedBuffer buffer = *AlignedBuffer::Allocate(buffer_bytes);
     CHECK_EQ(buffer.PrepareForDevices(), absl::OkStatus());
     const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .buffers = buffer.bytes()});
     if (!opened.ok()) {
@@ -64,10 +64,10 @@ class SandboxedDevice : public testing::Test {
     }
     std::cerr << opened->reason << "; on large pages: " << buffer.LargePageBytes() << "\n";
     BlockReader reader(*opened->device);
-    reader.Start({0, buffer.bytes(), 0});
+    reader.Start({0, buffer.bytes().first(kFile), 0});
     const absl::Status status = reader.Next().status;
     if (!status.ok()) std::cerr << status << "\n";
-    _exit(status.ok() && HoldsRandomBytes(buffer.bytes(), 0, kSeed) ? 0 : 1);
+    _exit(status.ok() && HoldsRandomBytes(buffer.bytes().first(kFile), 0, kSeed) ? 0 : 1);
   }
 
   const TemporaryFolder folder_;
@@ -100,6 +100,11 @@ TEST_F(SandboxedDeviceDeathTest, WhereIoUringIsNotPermittedThreadsRead) {
 TEST_F(SandboxedDeviceDeathTest, WhereIoUringDoesNotExistThreadsRead) {
   EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(ENOSYS)); ReadAndExit(), kRead,
               "pread: io_uring: Function not implemented");
+}
+
+TEST_F(SandboxedDeviceDeathTest, WhereThereIsNoMemoryForARingThreadsRead) {
+  EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(ENOMEM)); ReadAndExit(), kRead,
+              "pread: io_uring: Cannot allocate memory");
 }
 
 TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsThreadsRead) {
@@ -209,6 +214,16 @@ TEST_F(SandboxedIoUringDeathTest, OlderKernelsGetARingWithTheFlagsTheyKnow) {
               "pread: io_uring: Invalid argument");
 }
 
+// The child that tried io_uring got a ring; then memory ran out.
+TEST_F(SandboxedIoUringDeathTest, WhereMemoryEndsBeforeTheRingThreadsRead) {
+  const auto none_for_us = [](pid_t pid, const __u64*) -> std::optional<int64_t> {
+    const std::string thread = "/proc/self/task/" + std::to_string(pid);
+    return access(thread.c_str(), F_OK) == 0 ? std::optional<int64_t>(-ENOMEM) : std::nullopt;
+  };
+  EXPECT_EXIT(WithAnswers(SCMP_SYS(io_uring_setup), none_for_us, [&] { ReadAndExit(); }), kRead,
+              "pread: io_uring: cannot make a ring: Cannot allocate memory");
+}
+
 void DropCapabilities() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2] = {};
@@ -216,13 +231,15 @@ void DropCapabilities() {
 }
 
 TEST_F(SandboxedIoUringDeathTest, WhereNoMemoryMayBeLockedIoUringReadsUnregisteredBuffers) {
-  const auto limit = [&] {
-    const rlimit few = {64 << 10, 64 << 10};
+  const auto limit = [&](rlim_t bytes) {
+    const rlimit few = {bytes, bytes};
     PCHECK(setrlimit(RLIMIT_MEMLOCK, &few) == 0);
     DropCapabilities();
-    ReadAndExit();
+    ReadAndExit(IoKind::kAuto, 2 * kFile);
   };
-  EXPECT_EXIT(limit(), kRead, "io_uring: .*, buffers not registered: Cannot allocate memory");
+  for (const rlim_t bytes : {64 << 10, 8 << 20}) {  // The latter is what systems allow by default.
+    EXPECT_EXIT(limit(bytes), kRead, "io_uring: .*, buffers not registered: Cannot allocate memory");
+  }
 }
 
 TEST_F(SandboxedDeviceDeathTest, WithoutLargePagesItReadsIntoSmallOnes) {

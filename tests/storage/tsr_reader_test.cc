@@ -163,6 +163,23 @@ TEST_F(TsrReaderTest, AFileThatIsOverwrittenIsNoticed) {
   EXPECT_TRUE(absl::IsFailedPrecondition(reader->CheckUnchanged()));
 }
 
+TEST_F(TsrReaderTest, OneThatIsOverwrittenAndMadeToLookOldIsNoticed) {
+  const std::unique_ptr<TsrReader> reader = Open();
+  const auto written = std::filesystem::last_write_time(path_);
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(reader->UnitOffset(0)).write("other", 5);
+  std::filesystem::last_write_time(path_, written);
+  EXPECT_TRUE(absl::IsFailedPrecondition(reader->CheckUnchanged()));
+}
+
+TEST_F(TsrReaderTest, FindsTheUnitOfEveryByteAndBlock) {
+  const std::unique_ptr<TsrReader> reader = Open();
+  for (int unit = 0; unit < reader->units(); ++unit) {
+    EXPECT_EQ(reader->UnitAt(reader->UnitOffset(unit)), unit);
+    EXPECT_EQ(reader->UnitAt(reader->UnitOffset(unit) + reader->StoredBytes(unit) - 1), unit);
+    EXPECT_EQ(reader->UnitOfBlock(reader->FirstBlock(unit)), unit);
+  }
+}
+
 TEST_F(TsrReaderTest, AFileThatIsReplacedIsReadToItsEnd) {
   const std::unique_ptr<TsrReader> reader = Open();
   ASSERT_EQ(WriteTsrSample(path_, MakeTsrSample({64})), absl::OkStatus());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
+#include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
 namespace {
@@ -168,7 +169,7 @@ TEST(UnitRing, CapacityForABlockIsEnoughWhereverItBegins) {
       }
       together = std::max(together, sum);
     }
-    UnitRing ring(UnitRing::CapacityFor(together, largest));
+    UnitRing ring(LayerStreamer::RingBytesFor(together, largest));
     std::vector<int64_t> order;
     for (int pass = 0; pass < 40; ++pass) {
       for (const std::vector<int64_t>& block : blocks) order.insert(order.end(), block.begin(), block.end());

@@ -1,0 +1,33 @@
+// Whether an open file was written to.
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/file.h"
+
+namespace tessera {
+namespace {
+
+bool SameTime(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+std::string Shown(const timespec& time) { return absl::StrCat(time.tv_sec, " s ", time.tv_nsec, " ns"); }
+
+}  // namespace
+
+absl::Status RandomAccessFile::CheckUnchanged() {
+  struct stat found;
+  if (fstat(descriptor_, &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path_, ": cannot examine"));
+  const auto changed = [&](absl::string_view what, const auto& expected, const auto& is) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_, ": the file changed while it was read: ", what, ": found ", is, ", expected ", expected));
+  };
+  if (found.st_size != opened_.st_size) return changed("size", opened_.st_size, found.st_size);
+  if (!SameTime(found.st_mtim, opened_.st_mtim)) return changed("time of writing", Shown(opened_.st_mtim), Shown(found.st_mtim));
+  // A writer may set the time of writing back, but not that of the last change. Deleting the file or one of its other names
+  // counts as a change, too, and is none to us.
+  if (!SameTime(found.st_ctim, opened_.st_ctim)) {
+    if (found.st_nlink == opened_.st_nlink) return changed("time of change", Shown(opened_.st_ctim), Shown(found.st_ctim));
+    opened_ = found;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

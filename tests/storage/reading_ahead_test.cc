@@ -1,0 +1,58 @@
+// Reading goes on while nobody waits for it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+
+#include "tessera/storage/layer_streamer.h"
+#include "tessera/tests/fakes/faulty_device.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tsr_sample.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+const std::vector<int64_t> kUnitBytes = {3 * kMiB, 700000, 2 * kMiB, 900000};
+
+// Calls `on_read` with each read that begins.
+class WatchedDevice : public FaultyDevice {
+ public:
+  WatchedDevice(std::unique_ptr<BlockDevice> below, std::function<void(const Read& read)> on_read)
+      : FaultyDevice(*below, {}), below_(std::move(below)), on_read_(std::move(on_read)) {}
+  absl::Status Submit(const Read& read) override {
+    on_read_(read);
+    return FaultyDevice::Submit(read);
+  }
+
+ private:
+  const std::unique_ptr<BlockDevice> below_;
+  const std::function<void(const Read& read)> on_read_;
+};
+
+// The ring has no room for the first unit beside the last: its next read begins after the last lease of a pass, and nobody asks for it.
+TEST(ReadingAhead, BetweenPassesTheBeginningOfTheNextIsRead) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(WriteTsrSample(folder.Path("sample.tsr"), MakeTsrSample(kUnitBytes)), absl::OkStatus());
+  const std::unique_ptr<TsrReader> file = *TsrReader::Open(folder.Path("sample.tsr"));
+  std::atomic<int> reads_of_first = 0;
+  std::promise<void> read_again;
+  LayerStreamer::Options options = {.pins = PlanPins(kUnitBytes, 0, PinPolicy::kNone), .ring_bytes = 3 * kMiB + kMiB / 2};
+  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) {
+    return std::make_unique<WatchedDevice>(std::move(device), [&](const BlockDevice::Read& read) {
+      if (read.offset == file->UnitOffset(0) && ++reads_of_first == 2) read_again.set_value();
+    });
+  };
+  const std::unique_ptr<LayerStreamer> source = *LayerStreamer::Open(*file, options);
+  for (int unit = 0; unit + 1 < source->units(); ++unit) ASSERT_TRUE(source->Acquire(unit).ok()) << unit;
+  {
+    const absl::StatusOr<WeightLease> last = source->Acquire(source->units() - 1);
+    ASSERT_TRUE(last.ok()) << last.status();
+    EXPECT_EQ(reads_of_first, 1);
+  }
+  EXPECT_EQ(read_again.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+}  // namespace
+}  // namespace tessera
