@@ -105,7 +105,7 @@ absl::Status Run() {
   if (model->packed() != nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
   }
-  if (!FLAGS_dry_run) RETURN_IF_ERROR(CheckOut(FLAGS_out));
+  if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));
   if (FLAGS_dry_run) return Show(plan, nullptr);
   ASSIGN_OR_RETURN(const TsrSummary summary, Pack(model->gguf(), plan, threads));

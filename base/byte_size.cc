@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -51,7 +52,10 @@ absl::StatusOr<int64_t> ParseByteSize(absl::string_view text) {
   for (const Unit& unit : kUnits) {
     if (absl::EqualsIgnoreCase(rest, unit.name) || (rest.empty() && unit.bytes == 1)) unit_bytes = unit.bytes;
   }
-  if (unit_bytes == 0) return NotASize(text, "no such unit");
+  if (unit_bytes == 0) {
+    const bool letters = absl::c_all_of(rest, absl::ascii_isalpha);
+    return NotASize(text, letters ? "no such unit" : "not a plain number and a unit");  // 1e9GiB, 1,5GiB.
+  }
   if (point && unit_bytes == 1) return NotASize(text, "part of a byte");
   for (int i = 0; i < fraction_digits; ++i) scale *= 10;
   // Below 2^63 * 2^30 + 2^60: no overflow in 128 bits, and exact.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/status_macros.h"
@@ -42,7 +43,11 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
     ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(path));
     ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_));
   } else {
-    ASSIGN_OR_RETURN(file->gguf_, GgufFile::Open(path));
+    absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(path);
+    if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut short, to less than tells what it was.
+      return absl::Status(gguf.status().code(), absl::StrCat(gguf.status().message(), "; nor does it begin as a .tsr file does"));
+    }
+    ASSIGN_OR_RETURN(file->gguf_, std::move(gguf));
   }
   return file;
 }

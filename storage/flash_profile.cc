@@ -114,7 +114,7 @@ absl::StatusOr<FlashProfile> LoadFlashProfile(const std::string& name_or_path) {
   }
   const absl::StatusOr<std::string> text = ReadFileToString(name_or_path, kMostFileBytes);
   if (absl::IsNotFound(text.status())) {
-    return absl::NotFoundError(absl::StrCat("flash profile: found ", name_or_path, ", expected a file or one of ",
+    return absl::NotFoundError(absl::StrCat("flash profile: found \"", name_or_path, "\", expected a file or one of ",
                                             absl::StrJoin(FlashProfileNames(), ", ")));
   }
   RETURN_IF_ERROR(text.status());

@@ -55,7 +55,7 @@ std::vector<IoKind> Candidates(IoKind asked) {
 absl::StatusOr<IoKind> ParseIoKind(absl::string_view name) {
   const auto* const found = absl::c_find(kNames, name);
   if (found == std::end(kNames)) {
-    return absl::InvalidArgumentError(absl::StrCat("--io: found ", name, ", expected one of ", absl::StrJoin(kNames, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("--io: found \"", name, "\", expected one of ", absl::StrJoin(kNames, ", ")));
   }
   return static_cast<IoKind>(found - std::begin(kNames));
 }

@@ -67,6 +67,27 @@ TEST_F(Pack, ADryRunForetellsTheSizeAndWritesNothing) {
   EXPECT_EQ(*JsonValue::Parse(dry.output)->Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
 }
 
+TEST_F(Pack, ADryRunRefusesWhatARunWould) {
+  for (const std::string& out : std::vector<std::string>{"/nonexistent/x.tsr", TinyModel("gemma3")}) {
+    const Ended dry = RunProgram("tessera_pack", {"--dry_run", TinyModel("gemma3"), out}), run = RunProgram("tessera_pack", {TinyModel("gemma3"), out});
+    EXPECT_EQ(run.code, 2) << run.errors;
+    EXPECT_EQ(dry.code, 2) << out;
+    EXPECT_EQ(dry.errors, run.errors);
+  }
+  EXPECT_EQ(RunProgram("tessera_pack", {"--dry_run", TinyModel("gemma3"), out_}).code, 0);
+  EXPECT_EQ(folder_.Files(), 0);
+}
+
+TEST_F(Pack, AFileCutBeforeItCanBeToldIsSaidToBeNoPackedModel) {
+  PackTiny("llama");
+  for (const int bytes : {7, 4, 1, 0}) {
+    std::filesystem::resize_file(out_, bytes);
+    const Ended ended = RunProgram("tessera_inspect", {"--model=" + out_});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_TRUE(absl::StrContains(ended.errors, "nor does it begin as a .tsr file does")) << ended.errors;
+  }
+}
+
 TEST_F(Pack, EveryProgramAnswersAsOnTheGgufFile) {
   PackTiny("llama");
   const std::pair<std::string, std::vector<std::string>> runs[] = {

@@ -103,7 +103,7 @@ TEST(FlashProfile, IsReadFromAFile) {
   EXPECT_EQ(profile->latency_nanos, 1500);
   const absl::Status missing = LoadFlashProfile("ufs9").status();
   EXPECT_TRUE(absl::IsNotFound(missing));
-  EXPECT_TRUE(absl::StartsWith(missing.message(), "flash profile: found ufs9, expected a file or one of ufs3.1, ufs4.0, ufs4.1"))
+  EXPECT_TRUE(absl::StartsWith(missing.message(), "flash profile: found \"ufs9\", expected a file or one of ufs3.1, ufs4.0, ufs4.1"))
       << missing;
 }
 
