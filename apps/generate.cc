@@ -76,12 +76,13 @@ absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-absl::Status AnswerOnce(Engine& engine, Conversation& conversation, const std::string& prompt) {
+absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+  Engine& engine = *opened.engine;
   conversation.AddUser(prompt);
   const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
   if (FLAGS_json) options.on_text = nullptr;
@@ -172,9 +173,10 @@ class Dialogue {
   LineReader reader_;
 };
 
-absl::Status Chat(Engine& engine, Conversation& conversation, const std::string& first) {
+absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first) {
+  Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(engine, conversation, answerer).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.totals());
@@ -182,9 +184,10 @@ absl::Status Chat(Engine& engine, Conversation& conversation, const std::string&
   return status.ok() ? saved : status;
 }
 
-absl::Status AnswerRequests(Engine& engine) {
+absl::Status AnswerRequests(const OpenedEngine& opened) {
+  Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine));
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
   RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine));
     ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
@@ -199,11 +202,12 @@ absl::Status AnswerRequests(Engine& engine) {
   return answerer.Save();
 }
 
-absl::Status RunWith(Engine& engine, const std::string& prompt) {
-  if (FLAGS_jsonl) return AnswerRequests(engine);  // A signal ends it at once: lines are written whole, and there is no summary.
+absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {
+  if (FLAGS_jsonl) return AnswerRequests(opened);  // A signal ends it at once: lines are written whole, and there is no summary.
+  const Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
-  return FLAGS_chat ? Chat(engine, conversation, prompt) : AnswerOnce(engine, conversation, prompt);
+  return FLAGS_chat ? Chat(opened, conversation, prompt) : AnswerOnce(opened, conversation, prompt);
 }
 
 absl::Status Run() {
@@ -216,8 +220,8 @@ absl::Status Run() {
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, OpenEngine(options));
-  return trace.Finish(RunWith(*engine, prompt));
+  ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
+  return trace.Finish(RunWith(opened, prompt));
 }
 
 }  // namespace

@@ -60,10 +60,11 @@ absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& to
   return absl::OkStatus();
 }
 
-absl::Status AnswerRequests(Engine& engine) {
+absl::Status AnswerRequests(const OpenedEngine& opened) {
+  Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  const StreamedRun run(engine);
+  const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine));
     JsonWriter answer = BeginAnswer(request);
@@ -90,13 +91,14 @@ absl::Status ShowTable(const Reader& reader, const std::vector<TokenId>& tokens)
   return WriteOutput(table.ToString());
 }
 
-absl::Status ShowText(Engine& engine, const std::string& text) {
+absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
+  Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
   const std::vector<TokenId> tokens = engine.tokenizer().Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  const StreamedRun run(engine);
+  const StreamedRun run(engine, opened.flash_bytes_per_second);
   const Reader reader = {engine, *session, run};
   if (!FLAGS_json) return ShowTable(reader, tokens);
   JsonWriter json;
@@ -121,8 +123,8 @@ absl::Status Run() {
   if (!FLAGS_jsonl) {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, OpenEngine(options));
-  return trace.Finish(FLAGS_jsonl ? AnswerRequests(*engine) : ShowText(*engine, text));
+  ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened) : ShowText(opened, text));
 }
 
 }  // namespace

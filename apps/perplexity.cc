@@ -77,10 +77,11 @@ void WriteScore(JsonWriter& json, const Score& score) {
   json.Key("perplexity").Double(score.Perplexity(), 15);
 }
 
-absl::Status AnswerRequests(Engine& engine) {
+absl::Status AnswerRequests(const OpenedEngine& opened) {
+  Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  const StreamedRun run(engine);
+  const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string text, request.String("text"));
     JsonWriter answer = BeginAnswer(request);
@@ -91,11 +92,12 @@ absl::Status AnswerRequests(Engine& engine) {
   });
 }
 
-absl::Status ShowText(Engine& engine, const std::string& text) {
+absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
+  Engine& engine = *opened.engine;
   ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
-  const StreamedRun run(engine);
+  const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
   run.WriteError();
   if (!FLAGS_json) {
@@ -129,8 +131,8 @@ absl::Status Run() {
   if (!FLAGS_jsonl) {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, OpenEngine(options));
-  return trace.Finish(FLAGS_jsonl ? AnswerRequests(*engine) : ShowText(*engine, text));
+  ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened) : ShowText(opened, text));
 }
 
 }  // namespace

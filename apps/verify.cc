@@ -39,7 +39,7 @@ absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender&
   ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine));
+  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine, /*flash_bytes_per_second=*/0));
   for (size_t i = 0; i < tokens.size(); ++i) {
     absl::Status sent;
     answerer.Reset();

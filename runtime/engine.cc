@@ -216,7 +216,7 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   const int64_t needed = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
   plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
   if (budget < needed) {
-    const std::string found = absl::StrCat("--memory_budget: found ", FormatByteSize(plan.budget), ", expected at least ",
+    const std::string found = absl::StrCat("--memory_budget: ", file_->path(), ": found ", FormatByteSize(plan.budget), ", expected at least ",
                                            plan.least / kMiB, " MiB, of which keys and values for ", context_,
                                            " tokens (--context) take ", FormatByteSize(plan.memory.cache));
     if (packed) return absl::ResourceExhaustedError(found);

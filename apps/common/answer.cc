@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/flash_speed.h"
 #include "tessera/apps/common/prompt_size.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
@@ -22,12 +21,12 @@ double PerSecond(int64_t tokens, double seconds) { return seconds > 0 ? static_c
 
 }  // namespace
 
-absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine) {
+absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine, double flash_bytes_per_second) {
   ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
   ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::FromFlags(engine));
-  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation), FlashSpeed(engine));
+  return Answerer(engine, sampler, std::move(stop), std::move(session), std::move(speculation), flash_bytes_per_second);
 }
 
 std::unique_ptr<PassProgress> Answerer::ShowProgress(const char* label, int64_t total) const {

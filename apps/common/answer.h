@@ -1,6 +1,6 @@
 // One answer to a prompt, timed: keeps what of the prompt the session holds already, computes the rest, generates.
 //
-//   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine));
+//   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine, /*flash_bytes_per_second=*/0));
 //   ASSIGN_OR_RETURN(Answer answer, answerer.Run(tokens, {.on_text = [](absl::string_view text) { ... }}));
 //   WriteError(SummaryLine(answerer.totals()));
 //
@@ -44,8 +44,8 @@ struct AnswerOptions {
 
 class Answerer {
  public:
-  // Sampling, stop strings and speculation as the flags say.
-  static absl::StatusOr<Answerer> FromFlags(Engine& engine);
+  // Sampling, stop strings and speculation as the flags say. flash_bytes_per_second: see OpenedEngine; 0 if shares of it are not wanted.
+  static absl::StatusOr<Answerer> FromFlags(Engine& engine, double flash_bytes_per_second);
 
   // ResourceExhausted (found, expected, --context) if the prompt leaves no room, InvalidArgument if it has no tokens.
   absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);

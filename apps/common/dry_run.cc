@@ -24,11 +24,11 @@ struct LoadPlan {
   std::string path;                // "fast" or "reference".
   std::string kernels;             // "none" on the reference path.
   EngineMemory memory;
-  int64_t program_bytes = 0;       // Code, libraries, stacks.
+  int64_t logits = 0, drafting = 0;
+  int64_t reserve = 0;             // Under a budget: what it leaves for what is not counted.
+  int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget, as that has it, without code shared with others.
   int64_t tokenizer_bytes = 0;     // And metadata.
-  int64_t Total() const {
-    return memory.Total() + program_bytes + tokenizer_bytes + engine.PlanLogits() + engine.PlanDrafting();
-  }
+  int64_t Total() const { return memory.Total() + logits + drafting + reserve + program_bytes + tokenizer_bytes; }
 };
 
 struct FormatUse {
@@ -73,10 +73,11 @@ std::string PlanText(const LoadPlan& plan) {
   add("keys and values", plan.memory.cache);
   add("scratch of graphs", plan.memory.graphs);
   add("hidden states", plan.memory.hidden_states);
-  add("logits", engine.PlanLogits());
-  add("drafting", engine.PlanDrafting());
+  add("logits", plan.logits);
+  add("drafting", plan.drafting);
   add("tokenizer, metadata", plan.tokenizer_bytes);
   add("program", plan.program_bytes);
+  if (plan.reserve > 0) add("reserve", plan.reserve);
   add("total", plan.Total());
   return absl::StrCat(what.ToString(), "\n", formats.ToString(), "\n", memory.ToString());
 }
@@ -96,10 +97,11 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.Key("cache").Int(plan.memory.cache);
   json.Key("graphs").Int(plan.memory.graphs);
   json.Key("hidden_states").Int(plan.memory.hidden_states);
-  json.Key("logits").Int(plan.engine.PlanLogits());
-  json.Key("drafting").Int(plan.engine.PlanDrafting());
+  json.Key("logits").Int(plan.logits);
+  json.Key("drafting").Int(plan.drafting);
   json.Key("tokenizer").Int(plan.tokenizer_bytes);
   json.Key("program").Int(plan.program_bytes);
+  json.Key("reserve").Int(plan.reserve);
   json.Key("total").Int(plan.Total());
   json.EndObject();
 }
@@ -129,13 +131,18 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
 }  // namespace
 
 absl::Status ShowLoadPlan(const EngineOptions& options) {
-  const int64_t before = PeakMemoryBytes();
+  const int64_t peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-  LoadPlan plan = {.engine = *engine, .program_bytes = before, .tokenizer_bytes = PeakMemoryBytes() - before};
+  LoadPlan plan = {.engine = *engine, .logits = engine->PlanLogits(), .drafting = engine->PlanDrafting(), .program_bytes = peak_before,
+                   .tokenizer_bytes = PeakMemoryBytes() - peak_before};
   ASSIGN_OR_RETURN(plan.memory, engine->PlanMemory());
   if (options.memory_budget > 0) {
     ASSIGN_OR_RETURN(const BudgetPlan budget, engine->PlanBudget(options.memory_budget));
-    plan.memory.weights = budget.memory.weights;
+    plan.memory = budget.memory;
+    plan.logits = budget.logits;
+    plan.reserve = budget.reserve;
+    plan.program_bytes = own_before;
+    plan.tokenizer_bytes = budget.process - own_before;
   }
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
   const bool reference = options.path == ComputePath::kReference;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include <gflags/gflags.h>
 #include <sys/stat.h>
 
 #include "absl/strings/ascii.h"
@@ -21,6 +22,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/trace_writer.h"
 #include "tessera/storage/flash_profile.h"
+#include "tessera/storage/tsr.h"
 
 namespace tessera {
 namespace {
@@ -29,6 +31,22 @@ constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 // A generation of 1000 tokens by 30 layers has some 65,000 events of 32 bytes each.
 constexpr int64_t kTraceEvents = 1 << 20;
+
+// A flag that could change nothing is an error: who measures with one believes that it counts.
+absl::Status CheckStreams(const EngineOptions& options) {
+  for (const char* flag : {"flash", "io", "pin", "verify"}) {
+    if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    if (options.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found without --memory_budget, expected both: only a model with a ",
+                                                     "budget is streamed"));
+    }
+    const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
+    if (!packed.ok() || *packed) continue;  // What cannot be read is told of by who opens it.
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found with ", options.model_path, ", expected a model packed with ",
+                                                   "tessera_pack: no other is streamed"));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status ReadStreamingFlags(EngineOptions& options) {
   if (!FLAGS_memory_budget.empty()) {
@@ -42,7 +60,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
   ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
   if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFlag("flash", LoadFlashProfile(FLAGS_flash).status()));
   options.flash = FLAGS_flash;
-  return absl::OkStatus();
+  return CheckStreams(options);
 }
 
 }  // namespace

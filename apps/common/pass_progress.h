@@ -1,7 +1,7 @@
 // Tells slow from hung while a model computes: what is done and, of a streamed model, how its reading goes on inside a pass.
 //
 //   {
-//     PassProgress progress(engine, "prompt", /*total=*/tokens.size(), FlashSpeed(engine));
+//     PassProgress progress(engine, "prompt", /*total=*/tokens.size(), /*flash_bytes_per_second=*/0);
 //     RETURN_IF_ERROR(session->Append(tokens));
 //   }                                                // the line is gone again
 //

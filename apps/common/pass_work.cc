@@ -53,7 +53,7 @@ double PassWork::ProductSeconds(double int8, double fp32, bool reachable) const 
   return seconds;
 }
 
-PassWork PassWorkOf(Engine& engine, int rows, int depth) {
+PassWork WeightWorkOf(const Engine& engine, int rows) {
   PassWork work;
   const bool tied = engine.config().tied_head;
   for (int unit = 0; unit < engine.layout().units(); ++unit) {
@@ -68,6 +68,11 @@ PassWork PassWorkOf(Engine& engine, int rows, int depth) {
           2 * times * static_cast<double>(weight.spec.out_features) * static_cast<double>(weight.spec.in_features);
     }
   }
+  return work;
+}
+
+PassWork PassWorkOf(Engine& engine, int rows, int depth) {
+  PassWork work = WeightWorkOf(engine, rows);
   AddAttention(engine, rows, depth, work);
   return work;
 }

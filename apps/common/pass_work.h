@@ -29,6 +29,8 @@ struct PassWork {
 };
 
 PassWork PassWorkOf(Engine& engine, int rows, int depth);
+// The weights' part of it, which can be known before they are loaded.
+PassWork WeightWorkOf(const Engine& engine, int rows);
 
 // The share of the INT8 peak that kernels of a format reach at most: besides the products, each group of 32 has its scales (and
 // minima) to apply on the same units. docs/benchmarks.md says where the numbers come from.

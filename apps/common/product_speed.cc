@@ -146,6 +146,12 @@ absl::StatusOr<std::vector<ProductSpeed>> MeasureProducts(KernelPath path, int r
   return speeds;
 }
 
+absl::StatusOr<double> MeasureRowProduct(BlockFormat format, KernelPath path) {
+  ASSIGN_OR_RETURN(TimedMatrix product, TimedMatrix::Create({format}, MatMulKernelsFor(path)));
+  product.Time(1);  // The first comes to weights that are not in cache.
+  return product.Time(1);
+}
+
 std::string ProductSpeedsText(const std::vector<ProductSpeed>& speeds) {
   std::vector<Table::Column> columns = {{"GOP/s, rows:"}};
   for (const int rows : kRows) columns.push_back({absl::StrCat(rows), Table::Align::kRight});

@@ -28,6 +28,9 @@ struct ProductSpeed {
 // REQUIRES: this CPU supports `path`; repetitions >= 1.
 absl::StatusOr<std::vector<ProductSpeed>> MeasureProducts(KernelPath path, int repetitions);
 
+// Of a row of one format alone, in some milliseconds. REQUIRES: this CPU supports `path`.
+absl::StatusOr<double> MeasureRowProduct(BlockFormat format, KernelPath path);
+
 std::string ProductSpeedsText(const std::vector<ProductSpeed>& speeds);
 void WriteProductSpeeds(JsonWriter& json, const std::vector<ProductSpeed>& speeds);
 

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/flash_speed.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
@@ -106,7 +105,7 @@ void WriteStreaming(JsonWriter& json, const StreamingFigures& figures) {
   json.EndObject();
 }
 
-StreamedRun::StreamedRun(Engine& engine) : engine_(engine), flash_(FlashSpeed(engine)) {
+StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine_(engine), flash_(flash_bytes_per_second) {
   if (engine.streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
 }
 

@@ -1,6 +1,6 @@
 // What streaming weights took of a run: bytes, the device's speed, and how long passes waited for it.
 //
-//   const StreamedRun run(engine);
+//   const StreamedRun run(engine, opened.flash_bytes_per_second);         // see OpenEngine
 //   ... a run ...
 //   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory 312 MiB"; nothing if not streamed
 //
@@ -41,7 +41,7 @@ void WriteStreaming(JsonWriter& json, const StreamingFigures& figures);
 // From when it was made: what a program says of streaming beside its result. Nothing if nothing is streamed.
 class StreamedRun {
  public:
-  explicit StreamedRun(Engine& engine);          // Which has loaded its weights.
+  StreamedRun(Engine& engine, double flash_bytes_per_second);   // An engine that has loaded its weights.
   double flash_bytes_per_second() const { return flash_; }
   void WriteMembers(JsonWriter& json) const;     // "streaming" and "peak_memory_bytes", of the object at hand.
   void WriteError() const;                       // A line.

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -66,6 +68,28 @@ TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {
   const JsonValue with = *RunJson("tessera_generate", flags).Object("memory_bytes"), without = *RunJson("tessera_generate", plain).Object("memory_bytes");
   EXPECT_EQ(*without.Int("drafting"), 0);
   EXPECT_EQ(*with.Int("logits"), 33 * *without.Int("logits"));
+}
+
+TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
+  const PackedModel packed(TinyModel("llama"));
+  for (const std::string program : {"tessera_generate", "tessera_perplexity", "tessera_bench"}) {
+    SCOPED_TRACE(program);
+    const auto plan = [&](const std::string& budget) {
+      return RunJson(program, {"--model=" + packed.path(), "--dry_run", "--json", "--context=512", "--flash=ufs4.0", "--memory_budget=" + budget});
+    };
+    const int64_t least = *plan("1GiB").Object("memory_budget")->Int("least");
+    for (const int64_t budget : {least, least + 12345, int64_t{1} << 30}) {
+      const JsonValue of_budget = plan(absl::StrCat(budget)), bytes = *of_budget.Object("memory_bytes");
+      int64_t sum = 0;
+      for (const std::string& part : bytes.Keys()) sum += part == "total" ? 0 : *bytes.Int(part);
+      EXPECT_EQ(*bytes.Int("total"), sum);
+      EXPECT_LE(*bytes.Int("total"), budget);
+      EXPECT_EQ(*bytes.Int("total"), *of_budget.Object("memory_budget")->Int("total"));
+      const JsonValue forecasts = *of_budget.Object("memory_budget")->Array("forecasts");
+      ASSERT_EQ(forecasts.size(), 4) << "this budget and three others";
+      EXPECT_EQ(*forecasts[0].Int("budget"), budget);
+    }
+  }
 }
 
 TEST(DryRun, EveryProgramThatLoadsWeightsHasIt) {

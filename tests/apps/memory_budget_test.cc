@@ -95,27 +95,39 @@ struct Measured {
 
 class MemoryBudget : public testing::Test {
  protected:
-  std::vector<std::string> Flags(const std::string& model, int64_t budget) const {
-    return {"--model=" + model, "--context=512", "--threads=2", "--raw", "--prompt=" + prompt_, "--n_predict=20", "--temperature=0",
-            absl::StrCat("--memory_budget=", budget)};
+  // A program, what it is to do, and with which model.
+  struct Work {
+    std::string program, model;
+    std::vector<std::string> flags;
+
+    std::vector<std::string> Within(int64_t budget) const {
+      std::vector<std::string> all = {"--model=" + model, "--threads=2", absl::StrCat("--memory_budget=", budget)};
+      all.insert(all.end(), flags.begin(), flags.end());
+      return all;
+    }
+  };
+  Work Generating(const std::string& model, const std::vector<std::string>& more = {}) const {
+    Work work = {"tessera_generate", model, {"--context=512", "--raw", "--prompt=" + prompt_, "--n_predict=20", "--temperature=0"}};
+    work.flags.insert(work.flags.end(), more.begin(), more.end());
+    return work;
   }
   // What the refusal of too small a budget names.
-  int64_t LeastBudget(const std::string& model) const {
-    const Ended refused = RunProgram("tessera_generate", Flags(model, 1));
+  static int64_t LeastBudget(const Work& work) {
+    const Ended refused = RunProgram(work.program, work.Within(1));
     EXPECT_EQ(refused.code, 2);
     const std::string before = "expected at least ";
     const size_t begin = refused.errors.find(before);
     CHECK_NE(begin, std::string::npos) << refused.errors;
-    EXPECT_NE(refused.errors.find("--memory_budget: found 1 B, "), std::string::npos) << refused.errors;
+    EXPECT_NE(refused.errors.find(absl::StrCat("--memory_budget: ", work.model, ": found 1 B, ")), std::string::npos) << refused.errors;
     EXPECT_NE(refused.errors.find("keys and values for 512 tokens (--context)"), std::string::npos) << refused.errors;
     const size_t number = begin + before.size();
     return ParseByteSize(refused.errors.substr(number, refused.errors.find(',', number) - number)).value();
   }
-  Measured Run(const std::string& model, int64_t budget) const {
-    std::string command = "exec " + std::string(TESSERA_BINARY_DIR) + "/bin/tessera_generate";
-    for (const std::string& flag : Flags(model, budget)) command += " '" + flag + "'";
+  static Measured Run(const Work& work, int64_t budget) {
+    std::string command = "exec " + std::string(TESSERA_BINARY_DIR) + "/bin/" + work.program;
+    for (const std::string& flag : work.Within(budget)) command += " '" + flag + "'";
     command += " > /dev/null";
-    DropFromCache(model);
+    DropFromCache(work.model);
     const std::unique_ptr<MemoryGroup> group = MemoryGroup::Make();
     if (group != nullptr) command = "echo $$ > " + group->folder() + "/cgroup.procs && " + command;
     const pid_t child = fork();
@@ -130,19 +142,27 @@ class MemoryBudget : public testing::Test {
       usleep(2000);
     }
     measured.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    measured.peak = group != nullptr ? group->PeakBytes() : measured.peak + CachedBytes(model);
+    measured.peak = group != nullptr ? group->PeakBytes() : measured.peak + CachedBytes(work.model);
     measured.by = group != nullptr ? "control group" : "anonymous pages and page cache";
     return measured;
   }
-  void ExpectWithin(const std::string& model, int64_t budget) const {
-    const Measured measured = Run(model, budget);
+  static void ExpectWithin(const Work& work, int64_t budget) {
+    const Measured measured = Run(work, budget);
     EXPECT_EQ(measured.code, 0);
     EXPECT_LE(measured.peak, budget + kMore);
     EXPECT_GE(measured.peak, budget / 4) << "nothing was measured";
-    std::cout << "budget " << FormatByteSize(budget) << ", peak " << FormatByteSize(measured.peak) << " by " << measured.by << "\n";
+    std::cout << work.program << ", budget " << FormatByteSize(budget) << ", peak " << FormatByteSize(measured.peak) << " by "
+              << measured.by << "\n";
   }
 
   std::string prompt_ = "The war began when";
+};
+
+// Where measurements are kept: a folder of its own for each, or none that can be written to.
+class CacheFolderFor {
+ public:
+  explicit CacheFolderFor(const std::string& path) { setenv("TESSERA_CACHE", path.c_str(), 1); }
+  ~CacheFolderFor() { unsetenv("TESSERA_CACHE"); }
 };
 
 TEST_F(MemoryBudget, TheLeastThatIsNamedWorksAndAllBudgetsAreKept) {
@@ -152,9 +172,9 @@ TEST_F(MemoryBudget, TheLeastThatIsNamedWorksAndAllBudgetsAreKept) {
     const std::string gguf = RealModelPath(name);
     if (gguf.empty()) FAIL() << RealModelMissing(name);
     const PackedModel packed(gguf);
-    const int64_t least = LeastBudget(packed.path());
-    EXPECT_EQ(RunProgram("tessera_generate", Flags(packed.path(), least - 4 * kMiB)).code, 2) << "less would have done";
-    for (const int64_t more : {int64_t{0}, int64_t{0}, 50 * kMiB}) ExpectWithin(packed.path(), least + more);
+    const int64_t least = LeastBudget(Generating(packed.path()));
+    EXPECT_EQ(RunProgram("tessera_generate", Generating(packed.path()).Within(least - 4 * kMiB)).code, 2) << "less would have done";
+    for (const int64_t more : {int64_t{0}, int64_t{0}, 50 * kMiB}) ExpectWithin(Generating(packed.path()), least + more);
     EXPECT_LE(CachedBytes(packed.path()), 32 * kMiB) << "weights are in the page cache";
   }
 }
@@ -167,23 +187,96 @@ TEST_F(MemoryBudget, Gemma3DoesWith128MiBAndItsKeysAndValues) {
   const Ended plan = RunProgram("tessera_generate", {"--model=" + packed.path(), "--context=512", "--threads=2", "--dry_run", "--json"});
   const int64_t cache = *JsonValue::Parse(plan.output)->Object("memory_bytes")->Int("cache");
   for (int i = 0; i < 100; ++i) prompt_ += " the war began";  // A pass of so many rows touches all its scratch.
-  ExpectWithin(packed.path(), 128 * kMiB + cache);
+  ExpectWithin(Generating(packed.path()), 128 * kMiB + cache);
+}
+
+// Whatever is measured before a run fits, too: here there is little room for it.
+TEST_F(MemoryBudget, OfATinyModelIsKept) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  const PackedModel packed(TinyModel("llama"));
+  const Work work = Generating(packed.path());
+  const int64_t least = LeastBudget(work);
+  ASSERT_LE(least, 32 * kMiB);
+  for (const int64_t more : {int64_t{0}, 8 * kMiB, 20 * kMiB}) {
+    SCOPED_TRACE(more);
+    const Measured measured = Run(work, least + more);
+    EXPECT_EQ(measured.code, 0);
+    EXPECT_LE(measured.peak, least + more + kMore);
+    EXPECT_GT(measured.peak, 4 * kMiB) << "nothing was measured";
+  }
+}
+
+TEST_F(MemoryBudget, IsKeptByEachWayOfReadingDraftingAndScoring) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  const std::string gguf = RealModelPath("smollm2");
+  if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
+  const PackedModel packed(gguf);
+  const TemporaryFolder folder;
+  const CacheFolderFor cache(folder.Path("cache"));
+  const Work scoring = {"tessera_perplexity", packed.path(), {"--window=512", "--max_windows=1", "--prompt_file=" + folder.Path("text")}};
+  std::ofstream text(folder.Path("text"));
+  for (int i = 0; i < 600; ++i) text << "the war began when ";
+  text.close();
+  for (const Work& work : {Generating(packed.path(), {"--io=pread"}), Generating(packed.path(), {"--io=buffered"}),
+                           Generating(packed.path(), {"--speculate=auto", "--history=kept"}),
+                           Generating(packed.path(), {"--speculate=auto", "--history=kept"}), scoring}) {
+    SCOPED_TRACE(absl::StrCat(work.program, " ", work.flags.back()));
+    ExpectWithin(work, LeastBudget(work));
+  }
+}
+
+// What the flash can do is measured once, before weights take the memory that measuring needs.
+TEST_F(MemoryBudget, IsKeptWhereMeasurementsCannotBe) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  const std::string gguf = RealModelPath("smollm2");
+  if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
+  const PackedModel packed(gguf);
+  const CacheFolderFor nowhere("/proc/none");
+  const Work work = Generating(packed.path());
+  const int64_t least = LeastBudget(work);
+  ExpectWithin(work, least);
+  const std::string errors = RunProgram(work.program, work.Within(least)).errors;
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(errors, "the measurement is not kept")).size(), 2) << "measured once: " << errors;
 }
 
 TEST_F(MemoryBudget, AModelThatIsNotPackedIsSaidToNeedPacking) {
   const Ended refused = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--memory_budget=1MiB", "--prompt=a"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.errors.find("--memory_budget: found 1.00 MiB, expected at least "), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("--memory_budget: " + TinyModel("llama") + ": found 1.00 MiB, expected at least "), std::string::npos) << refused.errors;
   EXPECT_NE(refused.errors.find("tessera_pack"), std::string::npos) << refused.errors;
+}
+
+TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {
+  const PackedModel packed(TinyModel("llama"));
+  const auto errors = [](const std::string& program, const std::vector<std::string>& flags) {
+    const Ended ended = RunProgram(program, flags);
+    EXPECT_EQ(ended.code, 2) << ended.errors;
+    EXPECT_TRUE(ended.output.empty()) << ended.output;
+    return ended.errors;
+  };
+  for (const std::string flag : {"--flash=ufs4.0", "--io=pread", "--pin=none", "--verify=always", "--io=auto"}) {
+    const std::string name = flag.substr(0, flag.find('='));
+    for (const char* program : {"tessera_generate", "tessera_perplexity", "tessera_logits", "tessera_bench"}) {
+      SCOPED_TRACE(absl::StrCat(program, " ", flag));
+      const std::string without = errors(program, {"--model=" + packed.path(), flag});
+      EXPECT_NE(without.find(name + ": found without --memory_budget, expected both"), std::string::npos) << without;
+      const std::string unpacked = errors(program, {"--model=" + packed.gguf(), "--memory_budget=1GiB", flag});
+      EXPECT_NE(unpacked.find(name + ": found with " + packed.gguf() + ", expected a model packed with tessera_pack"), std::string::npos) << unpacked;
+    }
+  }
+  const Ended given = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--flash=ufs4.0", "--io=pread",
+                                                      "--pin=none", "--verify=always", "--raw", "--prompt=a", "--n_predict=1"});
+  EXPECT_EQ(given.code, 0) << given.errors;
 }
 
 TEST_F(MemoryBudget, BadValuesOfTheFlagsOfStreamingAreUsageErrors) {
   const PackedModel packed(TinyModel("llama"));
   struct Case { const char* flag; const char* said; };
   for (const Case& c : {Case{"--memory_budget=much", "--memory_budget: size: found \"much\""}, Case{"--memory_budget=0", "--memory_budget: found 0"},
-                        Case{"--memory_budget=-1", "--memory_budget"}, Case{"--memory_budget=99999999999GiB", "too large"},
+                        Case{"--memory_budget=-1", "--memory_budget"}, Case{"--memory_budget=1e9GiB", "found \"1e9GiB\" (not a plain number and a unit)"},
+                        Case{"--memory_budget=99999999999GiB", "too large"},
                         Case{"--pin=most", "--pin: found \"most\", expected auto, spread, prefix or none"},
-                        Case{"--io=dma", "--io: found dma, expected one of auto, io_uring, pread, buffered"},
+                        Case{"--io=dma", "--io: found \"dma\", expected one of auto, io_uring, pread, buffered"},
                         Case{"--verify=twice", "--verify: found \"twice\", expected first, always or never"},
                         Case{"--flash=no_such_flash", "no_such_flash"}}) {
     const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--prompt=a", "--memory_budget=1GiB", c.flag});

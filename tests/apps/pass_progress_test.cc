@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/common/flash_speed.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -34,7 +33,7 @@ TEST(PassProgress, HeaderExample) {
   testing::internal::CaptureStderr();
   const auto run = [&]() -> absl::Status {
     {
-      PassProgress progress(engine, "prompt", /*total=*/tokens.size(), FlashSpeed(engine));
+      PassProgress progress(engine, "prompt", /*total=*/tokens.size(), /*flash_bytes_per_second=*/0);
       RETURN_IF_ERROR(session->Append(tokens));
     }
     return absl::OkStatus();

@@ -77,6 +77,53 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
   }
 }
 
+// Flash so slow that reading is all that counts, on whatever machine.
+TEST(StreamingPrograms, AreAboutAsFastAsForeseen) {
+  const std::string gguf = RealModelPath("smollm2");
+  if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
+  const PackedModel packed(gguf);
+  const TemporaryFolder folder;
+  std::ofstream(folder.Path("flash")) << "name: \"slow\" speed { block_bytes: 1048576 depth: 1 megabytes_per_second: 300 source: \"-\" }";
+  std::vector<std::string> flags = {"--model=" + packed.path(), "--memory_budget=120MiB", "--context=512", "--threads=2", "--json",
+                                    "--speculate=none", "--flash=" + folder.Path("flash")};
+  std::vector<std::string> dry = flags;
+  dry.push_back("--dry_run");
+  const JsonValue plan = *Json(RunProgram("tessera_generate", dry).output).Object("memory_budget");
+  const JsonValue forecasts = *plan.Array("forecasts");
+  const double foreseen = *forecasts[0].Double("tokens_per_second");
+  EXPECT_NEAR(foreseen, 300e6 / static_cast<double>(*forecasts[0].Int("streamed_bytes_per_pass")), 0.01 * foreseen);
+  flags.insert(flags.end(), {"--raw", "--prompt=The war began when", "--n_predict=12", "--temperature=0"});
+  const double measured = *Json(RunProgram("tessera_generate", flags).output).Object("timings")->Double("generation_tokens_per_second");
+  EXPECT_LT(measured, 1.25 * foreseen);  // The first pass finds a ring that was filled before.
+  EXPECT_GT(measured, 0.67 * foreseen);
+}
+
+TEST(StreamingPrograms, AreForeseenToBeNoFasterThanTheirProductsAndMemory) {
+  const PackedModel packed(TinyModel("llama"));
+  for (const std::string kernels : {"auto", "portable"}) {
+    const JsonValue plan = *Json(RunProgram("tessera_generate", {"--model=" + packed.path(), "--dry_run", "--json", "--threads=1", "--flash=ufs4.0",
+                                                                 "--memory_budget=1GiB", "--kernels=" + kernels}).output).Object("memory_budget");
+    const double products = *plan.Double("product_seconds"), memory = *plan.Double("memory_bytes_per_second");
+    EXPECT_GT(products, 0);
+    const JsonValue forecasts = *plan.Array("forecasts");
+    for (int64_t i = 0; i < forecasts.size(); ++i) {
+      const double seconds = 1 / *forecasts[i].Double("tokens_per_second");
+      EXPECT_GE(seconds, 0.99 * products) << kernels;
+      EXPECT_GE(seconds, 0.99 * static_cast<double>(*forecasts[i].Int("streamed_bytes_per_pass")) / memory) << kernels;
+    }
+  }
+}
+
+TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
+  const std::vector<std::string> flags = {"--model=" + TinyModel("llama"), "--memory_budget=1GiB", "--threads=1"};
+  std::vector<std::string> run = flags, dry = flags;
+  run.insert(run.end(), {"--raw", "--prompt=a", "--n_predict=1"});
+  dry.push_back("--dry_run");
+  const Ended ended = RunProgram("tessera_generate", run);
+  EXPECT_NE(ended.errors.find("memory budget 1.00 GiB: all weights in memory ("), std::string::npos) << ended.errors;
+  EXPECT_NE(RunProgram("tessera_generate", dry).output.find("All weights stay in memory, whatever the budget"), std::string::npos);
+}
+
 // Too small a file to probe the flash with: that is no reason not to run.
 TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   const TemporaryFolder folder;
