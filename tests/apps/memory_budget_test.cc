@@ -158,7 +158,7 @@ class MemoryBudget : public testing::Test {
   std::string prompt_ = "The war began when";
 };
 
-// Where measurements are kept: a folder of its own for each, or none that can be written to.
+// Programs keep their measurements there, as long as it lives.
 class CacheFolderFor {
  public:
   explicit CacheFolderFor(const std::string& path) { setenv("TESSERA_CACHE", path.c_str(), 1); }
