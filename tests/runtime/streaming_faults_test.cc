@@ -143,6 +143,15 @@ LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
   return options;
 }
 
+// The logits after each token.
+std::vector<std::vector<float>> InMemory(const LoadedModel& model, const std::vector<TokenId>& tokens) {
+  std::vector<std::vector<float>> logits;
+  Machine machine(model, {});
+  const KvCache::SequenceId sequence = machine.cache().NewSequence();
+  for (const TokenId& token : tokens) logits.push_back(machine.Extend(sequence, {&token, 1})[0]);
+  return logits;
+}
+
 // Passes over a small file by a device that does all that devices do. TESSERA_SOAK_PASSES makes it longer.
 TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
   constexpr int kSequence = 24;
@@ -152,10 +161,7 @@ TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
   const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(Packed().path()));
   const std::vector<TokenId> tokens = RandomTokens(kSequence, 5);
-  std::vector<std::vector<float>> expected;
-  Machine resident(model, {});
-  const KvCache::SequenceId whole = resident.cache().NewSequence();
-  for (const TokenId& token : tokens) expected.push_back(resident.Extend(whole, {&token, 1})[0]);
+  const std::vector<std::vector<float>> expected = InMemory(model, tokens);
   std::map<absl::StatusCode, int64_t> outcomes;
   int64_t retries = 0;
   for (uint64_t seed = 1; passes > 0; ++seed) {
