@@ -20,13 +20,18 @@ namespace tessera {
 namespace {
 
 AppInfo Info() {
-  return {.name = "tessera_perplexity",
-          .summary = "Measures how well a model predicts a text: exp of the mean of minus the log-probability of each token, given those "
-                     "before it in its window. Windows are whole, begin with BOS where the model asks for it, and are each computed "
-                     "from an empty cache; a window's first token is not scored.",
-          .examples = {"tessera_perplexity --prompt_file article.txt", "tessera_perplexity --window 512 --max_windows 0 < book.txt",
-                       "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows"}}, ModelFlags(), StreamingFlags(), {"Output", {"json", "jsonl"}}}};
+  return {
+      .name = "tessera_perplexity",
+      .summary =
+          "Measures how well a model predicts a text: exp of the mean of minus the log-probability of each token, given those "
+          "before it in its window. Windows are whole, begin with BOS where the model asks for it, and are each computed "
+          "from an empty cache; a window's first token is not scored.",
+      .examples = {"tessera_perplexity --prompt_file article.txt", "tessera_perplexity --window 512 --max_windows 0 < book.txt",
+                   "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}"},
+      .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows"}},
+                 ModelFlags(),
+                 StreamingFlags(),
+                 {"Output", {"json", "jsonl"}}}};
 }
 
 struct Score {

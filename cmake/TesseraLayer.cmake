@@ -59,7 +59,8 @@ function(tessera_create layer)
 endfunction()
 
 # No path of this machine gets into what is installed by way of __FILE__.
-set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/= -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
+set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
+  -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
 
 # Sets `generated` to the sources that protoc makes of a layer's .proto files. Their headers are the layer's own: none is installed.
 function(tessera_generate_protos layer)

@@ -11,7 +11,8 @@ if(CMAKE_BUILD_TYPE MATCHES Sanitizer)
 endif()
 
 # The warnings left out are about g++'s headers and flags.
-set(TESSERA_FAULT_FLAGS "-Wno-unknown-warning-option -Wno-deprecated-declarations -O1 -gline-tables-only -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -DTESSERA_SANITIZED")
+string(CONCAT TESSERA_FAULT_FLAGS "-Wno-unknown-warning-option -Wno-deprecated-declarations -O1 -gline-tables-only "
+  "-fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -DTESSERA_SANITIZED")
 set(CMAKE_CXX_FLAGS_ADDRESSSANITIZER
     "${TESSERA_FAULT_FLAGS} -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all")
 set(CMAKE_CXX_FLAGS_THREADSANITIZER "${TESSERA_FAULT_FLAGS} -fsanitize=thread")

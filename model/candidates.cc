@@ -34,7 +34,9 @@ float LargestOf(absl::Span<const float> values) {
   return result;
 }
 
-TopCandidates::TopCandidates(size_t count) : count_(count), bar_(count == 0 ? -kMinusInfinity : kMinusInfinity) { heap_.reserve(count + 1); }
+TopCandidates::TopCandidates(size_t count) : count_(count), bar_(count == 0 ? -kMinusInfinity : kMinusInfinity) {
+  heap_.reserve(count + 1);
+}
 
 void TopCandidates::AddLarger(TokenId first, absl::Span<const float> chunk) {
   for (size_t i = 0; i < chunk.size(); ++i) {

@@ -150,7 +150,8 @@ void Forward::FillRowData(absl::Span<const ForwardRow> rows, int groups) {
   for (size_t t = 0; t < ropes_.size(); ++t) {
     const int dimensions = ropes_[t].dimensions();
     for (size_t r = 0; r < rows.size(); ++r) {
-      ropes_[t].Fill(static_cast<int32_t>(PathLength(rows[r].paths[0])) - 1, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
+      ropes_[t].Fill(static_cast<int32_t>(PathLength(rows[r].paths[0])) - 1,
+                     absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
     }
   }
 }

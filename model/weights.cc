@@ -107,7 +107,8 @@ absl::Span<const TensorPart> WeightLayout::Parts(absl::string_view tensor) const
 
 TensorPart WeightLayout::PanelOf(absl::string_view tensor, int64_t row) const {
   const absl::Span<const TensorPart> parts = Parts(tensor);
-  const auto after = std::upper_bound(parts.begin(), parts.end(), row, [](int64_t r, const TensorPart& part) { return r < part.first_row; });
+  const auto after =
+      std::upper_bound(parts.begin(), parts.end(), row, [](int64_t r, const TensorPart& part) { return r < part.first_row; });
   CHECK(after != parts.begin()) << "tensor " << tensor << ": row " << row;
   TensorPart panel = *std::prev(after);
   const int64_t before = (row - panel.first_row) / kRowsPerPanel * kRowsPerPanel, rows = panel.weight.spec.out_features - before;

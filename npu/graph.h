@@ -49,7 +49,14 @@ struct GatedActivation { BufferId gate = kNone; BufferId up = kNone; BufferId y 
 // Rotates `dimensions` leading numbers of each head by the angles of rope table `table` (RunArguments). Pairs are (2i, 2i+1) or
 // (i, i + dimensions / 2).
 enum class RopePairs : uint8_t { kAdjacent, kHalves };
-struct Rope { BufferId x = kNone; BufferId y = kNone; int heads = 0; int dimensions = 0; int table = 0; RopePairs pairs = RopePairs::kAdjacent; };
+struct Rope {
+  BufferId x = kNone;
+  BufferId y = kNone;
+  int heads = 0;
+  int dimensions = 0;
+  int table = 0;
+  RopePairs pairs = RopePairs::kAdjacent;
+};
 
 // Writes the row's key and value to its slot, rounded to the cache's format. layer: relative to the KvView given to Run.
 struct StoreKeyValue { BufferId key = kNone; BufferId value = kNone; int layer = 0; };

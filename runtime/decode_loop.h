@@ -4,7 +4,8 @@
 //   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, options));
 //
 // The prompt is in the session already. The same session, sampler and stream give the same tokens on every machine, and a speculator
-// changes none of them: with one, a pass may give several. Threads: as Session. EngineOptions::cancel ends it with kCancelled, which is no error.
+// changes none of them: with one, a pass may give several. Threads: as Session. EngineOptions::cancel ends it with kCancelled,
+// which is no error.
 #pragma once
 
 #include <functional>

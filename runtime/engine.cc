@@ -146,7 +146,8 @@ absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& sourc
       config_, layout_, source, device, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
   if (forward.ok()) return forward;
   const absl::string_view message = forward.status().message();
-  if (!absl::IsResourceExhausted(forward.status())) return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
+  if (!absl::IsResourceExhausted(forward.status()))
+    return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
   return absl::ResourceExhaustedError(
       absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", message));
 }
@@ -216,11 +217,12 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   const int64_t needed = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
   plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
   if (budget < needed) {
-    const std::string found = absl::StrCat("--memory_budget: ", file_->path(), ": found ", FormatByteSize(plan.budget), ", expected at least ",
-                                           plan.least / kMiB, " MiB, of which keys and values for ", context_,
-                                           " tokens (--context) take ", FormatByteSize(plan.memory.cache));
+    const std::string found = absl::StrCat("--memory_budget: ", file_->path(), ": found ", FormatByteSize(plan.budget),
+                                           ", expected at least ", plan.least / kMiB, " MiB, of which keys and values for ",
+                                           context_, " tokens (--context) take ", FormatByteSize(plan.memory.cache));
     if (packed) return absl::ResourceExhaustedError(found);
-    return absl::ResourceExhaustedError(absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
   }
   plan.logit_rows += static_cast<int>(std::min<int64_t>(most_logits - least_logits, (budget - needed) / LogitRowBytes()));
   plan.logits = plan.logit_rows * LogitRowBytes();

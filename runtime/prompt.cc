@@ -29,7 +29,8 @@ std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int 
   for (const auto& [token, one] : seen) {
     if (one.last >= begin) order.push_back(one);
   }
-  std::sort(order.begin(), order.end(), [](const Seen& a, const Seen& b) { return a.times != b.times ? a.times > b.times : a.last > b.last; });
+  std::sort(order.begin(), order.end(),
+            [](const Seen& a, const Seen& b) { return a.times != b.times ? a.times > b.times : a.last > b.last; });
   order.resize(std::min<size_t>(order.size(), std::max(count, 0)));
   std::vector<int> places;
   for (const Seen& one : order) places.push_back(one.last);

@@ -20,11 +20,13 @@
 
 namespace tessera {
 
-// Of the multiplications of a prompt. Those of the head take up to three times as long (few rows at a time, a large result), so this is less
+// Of the multiplications of a prompt. Those of the head take up to three times as long (few rows at a time, a large result), so
+// this is less
 // than 5 % of the time.
 constexpr double kLearningShare = 0.015;
 
-// Appends tokens as Session::Append does: the same logits, the same errors, after which nothing is learnt. A null speculator learns nothing.
+// Appends tokens as Session::Append does: the same logits, the same errors, after which nothing is learnt. A null speculator
+// learns nothing.
 absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens);
 
 // Of `count` tokens, after how many logits may be computed within the share.

@@ -52,7 +52,8 @@ absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
   const int64_t rows = static_cast<int64_t>(nodes.size());
   const size_t needed = static_cast<size_t>(place + rows) * vocabulary_;
   if (buffer_.size() < needed) buffer_.resize(needed);
-  RETURN_IF_ERROR(session_.TreeLogits(nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
+  RETURN_IF_ERROR(session_.TreeLogits(
+      nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
   if (plan_.top == 0) return absl::OkStatus();
   const double begin = Seconds();
   for (int i = 0; i < rows; ++i) top_[nodes[i]] = TopTokensOf(Row(place + i), plan_.top);

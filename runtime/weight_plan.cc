@@ -108,7 +108,8 @@ int64_t LeastWeightBytes(const WeightNeeds& needs) {
 
 absl::StatusOr<WeightPlan> PlanWeights(const WeightNeeds& needs, int64_t bytes, PinPolicy policy) {
   const int64_t least = LeastWeightBytes(needs), room = bytes - LayerStreamer::kPartsBytes;
-  if (bytes < least) return absl::ResourceExhaustedError(absl::StrCat("memory for weights: found ", bytes, " bytes, expected at least ", least));
+  if (bytes < least)
+    return absl::ResourceExhaustedError(absl::StrCat("memory for weights: found ", bytes, " bytes, expected at least ", least));
   if (policy != PinPolicy::kNone && room >= needs.total_bytes) return PlanOf(needs, Pins(needs, room, policy), 0);
   const Largest all = LargestStreamed(needs, NoPins(needs));
   const int64_t ring = room >= GoodRing(all) ? GoodRing(all) : LeastRing(all);

@@ -25,7 +25,8 @@ def plain_peaks(program, threads):
 def our_peaks(bench, threads):
     """Any model will do: the probes have nothing to do with it."""
     roofline = json.loads(run([bench, "--roofline", "--json", "--model", str(ROOT / "tests/golden/tiny/llama.gguf"), "--depth", "1",
-                               "--prompt_tokens", "1", "--generate_tokens", "1", "--repetitions", "1", "--threads", str(threads)]))["roofline"]
+                               "--prompt_tokens", "1", "--generate_tokens", "1", "--repetitions", "1",
+                               "--threads", str(threads)]))["roofline"]
     return {peak: roofline[key]["median"] for peak, key in PEAKS.items()}
 
 

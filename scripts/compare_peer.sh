@@ -52,4 +52,5 @@ for name in ${models//,/ }; do
     flags+=(--quantized "$name=$quantized")
   fi
 done
-exec python3 "$root/scripts/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" --figures "$figures" "${flags[@]}" "${pairs[@]}"
+exec python3 "$root/scripts/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" --figures "$figures" \
+  "${flags[@]}" "${pairs[@]}"

@@ -31,4 +31,5 @@ packed=${path%.gguf}.tsr
 if [[ ! -e $packed || $path -nt $packed ]]; then
   run_logged "packing $model" "$cache/$model.pack.log" "$root/build/bin/tessera_pack" "$path" "$packed" || die "$path could not be packed"
 fi
-exec python3 "$root/scripts/compare_peer_memory.py" --peer "$peer/build/bin" --ours "$root/build/bin" --gguf "$path" --tsr "$packed" "${flags[@]}"
+exec python3 "$root/scripts/compare_peer_memory.py" --peer "$peer/build/bin" --ours "$root/build/bin" --gguf "$path" \
+  --tsr "$packed" "${flags[@]}"

@@ -28,7 +28,8 @@ SETTINGS = {
     "ngram-map-k": ["--spec-type", "ngram-map-k"],
     "ngram-map-k 3,8": ["--spec-type", "ngram-map-k", "--spec-ngram-map-k-size-n", "3", "--spec-ngram-map-k-size-m", "8"],
     "ngram-mod": ["--spec-type", "ngram-mod"],
-    "ngram-mod 3,8": ["--spec-type", "ngram-mod", "--spec-ngram-mod-n-match", "3", "--spec-ngram-mod-n-min", "1", "--spec-ngram-mod-n-max", "8"],
+    "ngram-mod 3,8": ["--spec-type", "ngram-mod", "--spec-ngram-mod-n-match", "3", "--spec-ngram-mod-n-min", "1",
+                      "--spec-ngram-mod-n-max", "8"],
     "ngram-cache": ["--spec-type", "ngram-cache"],
 }
 CONTEXT = 4096
@@ -58,7 +59,8 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.command = [*pinned(flags), f"{flags.peer}/llama-server", "-m", flags.model, "-t", str(flags.threads), "-c", str(CONTEXT), "-np", "1",
+        self.command = [*pinned(flags), f"{flags.peer}/llama-server", "-m", flags.model, "-t", str(flags.threads), "-c", str(CONTEXT),
+                        "-np", "1",
                         "--cache-ram", "0", "--host", "127.0.0.1", "--port", str(self.port), *SETTINGS[setting]]
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -78,7 +80,8 @@ class Server:
         sys.exit(f"failed: {' '.join(self.command)}: not ready after {SECONDS_TO_START} s")
 
     def write(self, prompt, most):
-        answer = self.ask("/completion", {"prompt": prompt, "n_predict": most, "temperature": 0, "cache_prompt": False, "return_tokens": True})
+        answer = self.ask("/completion", {"prompt": prompt, "n_predict": most, "temperature": 0, "cache_prompt": False,
+                                          "return_tokens": True})
         return Text(answer["tokens"], answer["timings"]["predicted_ms"] / 1000)
 
     def close(self):
@@ -92,8 +95,8 @@ def pinned(flags):
 
 def ours(flags, category):
     """Our texts of one category, both ways, and the prompts' tokens."""
-    report = json.loads(run([*pinned(flags), f"{flags.ours}/tessera_spec_bench", "--json", "--model", flags.model, "--threads", str(flags.threads),
-                             "--data", flags.data, "--categories", category, "--texts", str(flags.texts),
+    report = json.loads(run([*pinned(flags), f"{flags.ours}/tessera_spec_bench", "--json", "--model", flags.model,
+                             "--threads", str(flags.threads), "--data", flags.data, "--categories", category, "--texts", str(flags.texts),
                              "--generate_tokens", str(flags.tokens), "--speculate", flags.speculate, "--context", str(CONTEXT)]))
     return report["texts"]
 
@@ -145,13 +148,14 @@ def measure(flags):
 def print_table(results, flags):
     print(f"at most {flags.texts} texts of {flags.tokens} tokens, {flags.threads} threads; tokens/s from the first token to the last")
     print(f"{'':<15} {'-' * 16} llama.cpp {'-' * 17}  {'-' * 9} tessera {'-' * 9}")
-    print(f"{'category':<15} {'plain':>7} {'best':>7} {'gain':>5} {'changed':>9} {'its setting':<16} {'plain':>8} {'drafts':>7} {'gain':>5} "
-          f"{'changed':>8} {'ratio':>6}")
+    print(f"{'category':<15} {'plain':>7} {'best':>7} {'gain':>5} {'changed':>9} {'its setting':<16} {'plain':>8} "
+          f"{'drafts':>7} {'gain':>5} {'changed':>8} {'ratio':>6}")
     for category, result in results.items():
         best, mine = result["peer"][result["peer_best"]], result["ours"]
         print(f"{category:<15} {result['peer'][PLAIN]['tokens_per_second']:>7.1f} {best['tokens_per_second']:>7.1f} {best['gain']:>5.2f} "
-              f"{best['changed']:>3} of {result['texts']:<3}{'':>1}{result['peer_best']:<16} {result['ours_plain']['tokens_per_second']:>8.1f} "
-              f"{mine['tokens_per_second']:>7.1f} {mine['gain']:>5.2f} {mine['changed']:>8} {result['ratio']:>6.2f}")
+              f"{best['changed']:>3} of {result['texts']:<3}{'':>1}{result['peer_best']:<16} "
+              f"{result['ours_plain']['tokens_per_second']:>8.1f} {mine['tokens_per_second']:>7.1f} {mine['gain']:>5.2f} "
+              f"{mine['changed']:>8} {result['ratio']:>6.2f}")
     print("\nllama.cpp, all settings: median gain, texts changed")
     print(f"{'category':<15} " + " ".join(f"{setting:>17}" for setting in SETTINGS if setting != PLAIN))
     for category, result in results.items():

@@ -18,7 +18,7 @@ while (($# > 0)); do
       (($# >= 2)) || die "$1 needs a value"
       flags+=("$1" "$2")
       shift 2 ;;
-    *) die "unknown argument $1; usage: scripts/compare_peer_speculation.sh [--json] [--data FOLDER] [--categories A,B] [--texts N] [...]" ;;
+    *) die "unknown argument $1; usage: scripts/compare_peer_speculation.sh [--json] [--data FOLDER] [--texts N] [...]" ;;
   esac
 done
 

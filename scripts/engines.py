@@ -107,7 +107,8 @@ class Ours(Engine):
 
     def seconds_at(self, model, depths):
         speeds = {depth: self.speeds(model, depth) for depth in depths}
-        return {depth: {"prompt": PROMPT_TOKENS / speed["prompt"], "generation": 1 / speed["generation"]} for depth, speed in speeds.items()}
+        return {depth: {"prompt": PROMPT_TOKENS / speed["prompt"], "generation": 1 / speed["generation"]}
+                for depth, speed in speeds.items()}
 
     def rows_seconds(self, model, counts):
         report = self.bench(model, "--rows", ",".join(map(str, counts)))

@@ -4,8 +4,8 @@
 #   scripts/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
 #   scripts/fuzz.sh --total                                           the sum of all runs so far
 #
-# Targets: gguf, split, tokenizer, loader, tsr, history. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as scripts/count_tests.py reads
-# them.
+# Targets: gguf, split, tokenizer, loader, tsr, history. --results appends a line "pass|fail <tab> fuzz_TARGET" each, as
+# scripts/count_tests.py reads them.
 #
 # A target begins with its seeds, tests/fuzz/corpus/TARGET and what earlier runs found worth keeping, and works in
 # build-asan/fuzz/TARGET. An input that breaks a promise is kept there, and the exit code is 1. docs/fuzzing.md has more.

@@ -97,7 +97,8 @@ sanitizer_tests() {
   local layers=(base tensor quant npu storage model spec runtime) status=0
   layers=("${layers[@]/#/tessera_}")
   "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
-    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_{base,storage,spec,runtime}_tests || { record fail sanitizers; return 1; }
+    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_{base,storage,spec,runtime}_tests ||
+    { record fail sanitizers; return 1; }
   run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || status=1
   run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
   GTEST_FILTER='Engine.*:PackedModel.*:StreamedTinyModel.*:StreamingFaults.*' \

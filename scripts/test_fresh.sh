@@ -62,7 +62,8 @@ inside() {
 check_words() { [[ $(wc -w <"$1") -ge 3 ]] || die "quickstart printed no words: $(head -c 200 "$1")"; }
 
 first_run() {
-  inside scripts/quickstart.sh "Why is the sky blue?" >"$logs/quickstart.txt" 2> >(tee "$logs/quickstart.log" >&2) || die "quickstart failed"
+  inside scripts/quickstart.sh "Why is the sky blue?" >"$logs/quickstart.txt" 2> >(tee "$logs/quickstart.log" >&2) ||
+    die "quickstart failed"
   check_words "$logs/quickstart.txt"
 }
 

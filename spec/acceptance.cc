@@ -35,7 +35,9 @@ void Acceptance::Counts::Add(bool was_accepted) {
   accepted = accepted * kFading + (was_accepted ? 1 : 0);
 }
 
-float Acceptance::Counts::Share(float prior, float prior_weight) const { return (accepted + prior * prior_weight) / (reached + prior_weight); }
+float Acceptance::Counts::Share(float prior, float prior_weight) const {
+  return (accepted + prior * prior_weight) / (reached + prior_weight);
+}
 
 float Acceptance::Probability(const Guess& guess) const {
   const int estimate_class = EstimateClass(guess.estimate);

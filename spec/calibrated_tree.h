@@ -1,4 +1,5 @@
-// Drafts what the model expected where the prompt has the same tokens: the text is the model's, so its words follow the model's expectations
+// Drafts what the model expected where the prompt has the same tokens: the text is the model's, so its words follow the model's
+// expectations
 // more than the prompt's own (in-context distribution calibration of sd.npu).
 //
 //   CalibratedTree calibrated;
@@ -7,7 +8,8 @@
 //   calibrated.Propose({.max_nodes = 15}, tree);       // has, arrived, 's, and below "arrived": at, in, .
 //
 // Sample: the four likeliest tokens after each token of the prompt, from logits that reading it gives. Search: each of these is looked
-// for in the prompt, and what is likely after it is the second level. A token is found by itself and the one before it, else by itself alone, where
+// for in the prompt, and what is likely after it is the second level. A token is found by itself and the one before it, else by
+// itself alone, where
 // it stands last. A node's probability is the model's own.
 //
 // 24 bytes a token of the prompt. Of a text that begins as the one before (the next turn of a conversation) what was learnt stays.

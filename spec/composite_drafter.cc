@@ -55,7 +55,8 @@ DrafterNeeds CompositeDrafter::needs() const {
   for (const Member& member : members_) {
     if (!member.on) continue;
     const DrafterNeeds needs = member.drafter->needs();
-    most = {.top_of_rows = std::max(most.top_of_rows, needs.top_of_rows), .top_of_prompt = std::max(most.top_of_prompt, needs.top_of_prompt)};
+    most = {.top_of_rows = std::max(most.top_of_rows, needs.top_of_rows),
+            .top_of_prompt = std::max(most.top_of_prompt, needs.top_of_prompt)};
   }
   return most;
 }

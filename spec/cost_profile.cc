@@ -133,7 +133,8 @@ std::string CostProfile::ToJson() const {
   JsonWriter json(/*indent=*/1);
   const auto write = [&json](absl::string_view name, const Curve& curve, double level) {
     json.Key(name).BeginArray();
-    for (const auto& [rows, mean] : curve.means()) json.BeginObject().Key("rows").Int(rows).Key("seconds").Double(mean.seconds * level, 6).EndObject();
+    for (const auto& [rows, mean] : curve.means())
+      json.BeginObject().Key("rows").Int(rows).Key("seconds").Double(mean.seconds * level, 6).EndObject();
     json.EndArray();
   };
   json.BeginObject().Key("version").Int(kVersion);
@@ -153,7 +154,8 @@ absl::StatusOr<double> TimeOf(const JsonValue& value, absl::string_view key, boo
   ASSIGN_OR_RETURN(const JsonValue field, value.Value(key));
   ASSIGN_OR_RETURN(const double seconds, field.AsDouble());
   if (IsTime(seconds) || (may_be_zero && seconds == 0)) return seconds;
-  return field.Error(absl::StrCat(seconds), absl::StrCat("seconds, ", may_be_zero ? "at least 0" : "more than 0", " and at most ", kMostSeconds));
+  return field.Error(absl::StrCat(seconds),
+                     absl::StrCat("seconds, ", may_be_zero ? "at least 0" : "more than 0", " and at most ", kMostSeconds));
 }
 
 }  // namespace

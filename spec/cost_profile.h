@@ -1,4 +1,5 @@
-// What a step costs on this machine, with this model: a pass of so many rows and leaves, the head over so many rows, and what drafters take.
+// What a step costs on this machine, with this model: a pass of so many rows and leaves, the head over so many rows, and what
+// drafters take.
 //
 //   CostProfile costs;
 //   costs.AddPass({.rows = 1, .leaves = 1}, 0.0070);          // as measured; any number of times, whenever there is a pass

@@ -149,7 +149,9 @@ void DraftReuse::Keep(const TokenTree& tree, const Verdict& verdict) {
 void DraftReuse::DropTakenUp(TokenId root, absl::Span<const TokenId> emitted) {
   std::vector<TokenId> text(emitted.begin(), emitted.end());
   text.insert(text.begin(), root);
-  std::erase_if(runs_, [&](const Run& run) { return Contains(text, absl::MakeConstSpan(run.tokens).first(std::min<size_t>(2, run.tokens.size()))); });
+  std::erase_if(runs_, [&](const Run& run) {
+    return Contains(text, absl::MakeConstSpan(run.tokens).first(std::min<size_t>(2, run.tokens.size())));
+  });
 }
 
 void DraftReuse::DropOld() {

@@ -56,7 +56,9 @@ const DrafterKind kKinds[] = {
      [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> { return std::make_unique<CalibratedTree>(); },
      [](const DraftingSize& size) { return CalibratedTree::MostBytes(size.context); }},
     {"reuse",
-     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> { return std::make_unique<DraftReuse>(DraftReuse::Options()); },
+     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> {
+       return std::make_unique<DraftReuse>(DraftReuse::Options());
+     },
      [](const DraftingSize&) { return DraftReuse::MostBytes(DraftReuse::Options()); }},
 };
 

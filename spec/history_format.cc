@@ -28,7 +28,9 @@ constexpr char kMagic[8] = "tsrhist";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kChecked = 16;   // The first byte under the checksum.
 
-uint32_t ChecksumOf(absl::string_view bytes) { return Crc32c({reinterpret_cast<const std::byte*>(bytes.data()) + kChecked, bytes.size() - kChecked}); }
+uint32_t ChecksumOf(absl::string_view bytes) {
+  return Crc32c({reinterpret_cast<const std::byte*>(bytes.data()) + kChecked, bytes.size() - kChecked});
+}
 
 std::string Message(const std::string& path, absl::string_view field, absl::string_view found, absl::string_view expected) {
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
@@ -57,9 +59,11 @@ absl::Status CheckWhole(absl::string_view bytes, const std::string& path, const 
 }
 
 absl::Status CheckVocabulary(const std::string& path, const Header& header, const VocabularyId& vocabulary) {
-  if (header.vocabulary_hash == vocabulary.hash && header.vocabulary_size == static_cast<uint32_t>(vocabulary.size)) return absl::OkStatus();
-  return absl::InvalidArgumentError(Message(path, "vocabulary", absl::StrCat(absl::Hex(header.vocabulary_hash), " of ", header.vocabulary_size, " tokens"),
-                                            absl::StrCat(absl::Hex(vocabulary.hash), " of ", vocabulary.size)));
+  if (header.vocabulary_hash == vocabulary.hash && header.vocabulary_size == static_cast<uint32_t>(vocabulary.size))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      Message(path, "vocabulary", absl::StrCat(absl::Hex(header.vocabulary_hash), " of ", header.vocabulary_size, " tokens"),
+              absl::StrCat(absl::Hex(vocabulary.hash), " of ", vocabulary.size)));
 }
 
 // The checksum is right, so these say that whoever wrote it was wrong.
@@ -71,7 +75,8 @@ absl::Status CheckTokens(absl::Span<const TokenId> tokens, const std::string& pa
   for (size_t i = 0; i < tokens.size(); ++i) {
     const bool begins = i == 0 || tokens[i - 1] == kSeparator;
     if (tokens[i] == kSeparator && begins) return error(i, "an empty text", known);
-    if (tokens[i] < kSeparator || tokens[i] >= vocabulary.size) return error(i, absl::StrCat(tokens[i]), absl::StrCat(known, ", or ", kSeparator));
+    if (tokens[i] < kSeparator || tokens[i] >= vocabulary.size)
+      return error(i, absl::StrCat(tokens[i]), absl::StrCat(known, ", or ", kSeparator));
   }
   if (tokens.empty() || tokens.back() == kSeparator) return absl::OkStatus();
   return error(tokens.size() - 1, absl::StrCat(tokens.back(), " as the last"), absl::StrCat(kSeparator));

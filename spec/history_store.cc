@@ -39,13 +39,14 @@ absl::Span<const TokenId> WholeTexts(absl::Span<const TokenId> tokens, size_t mo
 HistoryStore::HistoryStore(std::string path, const VocabularyId& vocabulary, const Options& options)
     : path_(std::move(path)), vocabulary_(vocabulary), options_(options), texts_({.max_tokens = MaxTokens(options.max_bytes)}) {}
 
-absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::string& folder, const std::string& name, const VocabularyId& vocabulary,
-                                                                 const Options& options) {
+absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::string& folder, const std::string& name,
+                                                                 const VocabularyId& vocabulary, const Options& options) {
   if (!IsName(name)) {
     return absl::InvalidArgumentError(absl::StrCat("history: found the name \"", name, "\", expected 1 to 64 letters, digits, '-' or '_'"));
   }
   if (options.max_bytes < kLeastBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("history: found ", options.max_bytes, " bytes of memory, expected at least ", kLeastBytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("history: found ", options.max_bytes, " bytes of memory, expected at least ", kLeastBytes));
   }
   const std::string file = absl::StrCat(name, "-", absl::Hex(vocabulary.hash, absl::kZeroPad16), ".history");
   auto store = std::unique_ptr<HistoryStore>(new HistoryStore((std::filesystem::path(folder) / file).string(), vocabulary, options));

@@ -39,8 +39,8 @@ class HistoryStore {
 
   // `folder` is made by the first Save, for its owner alone. InvalidArgument if the name is not 1 to 64 letters, digits, '-' or '_',
   // or if max_bytes is too small.
-  static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(const std::string& folder, const std::string& name, const VocabularyId& vocabulary,
-                                                            const Options& options);
+  static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(const std::string& folder, const std::string& name,
+                                                            const VocabularyId& vocabulary, const Options& options);
 
   const std::string& path() const { return path_; }
   // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. One with a token outside of the

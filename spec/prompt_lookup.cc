@@ -30,7 +30,8 @@ absl::Status PromptLookup::Propose(const DraftBudget& budget, TokenTree& tree) {
   for (int length = most; length >= 1; --length) {
     const auto found = places_[length - 1].find(KeyEndingAt(text_.size(), length));
     if (found == places_[length - 1].end()) continue;
-    const size_t begin = found->second, end = std::min<size_t>(text_.size(), begin + std::min({options_.length, budget.max_nodes, budget.max_depth}));
+    const size_t begin = found->second,
+                 end = std::min<size_t>(text_.size(), begin + std::min({options_.length, budget.max_nodes, budget.max_depth}));
     int node = TokenTree::kRoot;
     for (size_t i = begin; i < end; ++i) node = tree.Add(node, text_[i], length > 1 ? 0.8f : 0.5f);
     return absl::OkStatus();

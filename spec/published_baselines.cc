@@ -8,7 +8,8 @@ namespace tessera {
 namespace {
 
 void AddPath(absl::Span<const TokenId> tokens, const DraftBudget& budget, TokenTree& tree) {
-  const size_t most = std::min({tokens.size(), static_cast<size_t>(std::max(budget.max_nodes, 0)), static_cast<size_t>(std::max(budget.max_depth, 0))});
+  const size_t most = std::min(
+      {tokens.size(), static_cast<size_t>(std::max(budget.max_nodes, 0)), static_cast<size_t>(std::max(budget.max_depth, 0))});
   int node = TokenTree::kRoot;
   for (const TokenId token : tokens.first(most)) {
     if (token == kSeparator) return;

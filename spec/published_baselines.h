@@ -4,7 +4,8 @@
 //   PublishedSuffixAutomaton sam({.threshold = 0}, corpus);      // Hu et al. 2024, SAM decoding: 40 tokens
 //
 // They are as their authors have them, also where that is slower (prompt lookup reads the whole text each step) or worse (it drafts all
-// tokens or none; both copy from where something stood first). Not for use: PromptLookup and SuffixDrafter are. A tree gets one path, cut by
+// tokens or none; both copy from where something stood first). Not for use: PromptLookup and SuffixDrafter are. A tree gets one
+// path, cut by
 // the budget. Threads: as a Drafter.
 #pragma once
 
@@ -26,7 +27,9 @@ class PublishedPromptLookup : public Drafter {
   absl::string_view name() const override { return "published-lookup"; }
   void Begin(absl::Span<const TokenId> text) override { text_.assign(text.begin(), text.end()); }
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
-  void Commit(const TokenTree& tree, const Verdict& verdict) override { text_.insert(text_.end(), verdict.emitted.begin(), verdict.emitted.end()); }
+  void Commit(const TokenTree& tree, const Verdict& verdict) override {
+    text_.insert(text_.end(), verdict.emitted.begin(), verdict.emitted.end());
+  }
   int64_t bytes() const override { return static_cast<int64_t>(text_.capacity() * sizeof(TokenId)); }
 
  private:

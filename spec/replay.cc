@@ -14,7 +14,8 @@ Replayed& Replayed::operator+=(const Replayed& other) {
   return *this;
 }
 
-absl::StatusOr<Replayed> Replay(Drafter& drafter, absl::Span<const TokenId> prompt, absl::Span<const TokenId> output, const DraftBudget& budget) {
+absl::StatusOr<Replayed> Replay(Drafter& drafter, absl::Span<const TokenId> prompt, absl::Span<const TokenId> output,
+                                const DraftBudget& budget) {
   Replayed replayed;
   if (output.empty()) return replayed;
   std::vector<TokenId> text(prompt.begin(), prompt.end());

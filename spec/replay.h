@@ -27,6 +27,7 @@ struct Replayed {
 };
 
 // The drafter's first error ends it.
-absl::StatusOr<Replayed> Replay(Drafter& drafter, absl::Span<const TokenId> prompt, absl::Span<const TokenId> output, const DraftBudget& budget);
+absl::StatusOr<Replayed> Replay(Drafter& drafter, absl::Span<const TokenId> prompt, absl::Span<const TokenId> output,
+                                const DraftBudget& budget);
 
 }  // namespace tessera

@@ -55,7 +55,8 @@ bool SuffixAutomaton::Extend(TokenId token) {
   CHECK_NE(token, kNoToken);
   if (full()) return false;
   const int before = static_cast<int>(tokens_.size());
-  for (int state = last_, i = 0; state != kRoot && i < options_.most_links; state = states_[state].link, ++i) states_[state].latest = before;
+  for (int state = last_, i = 0; state != kRoot && i < options_.most_links; state = states_[state].link, ++i)
+    states_[state].latest = before;
   tokens_.push_back(token);
   const int whole = static_cast<int>(states_.size());
   states_.push_back({.length = before + 1, .earliest = before + 1});

@@ -148,7 +148,8 @@ void SuffixDrafter::FollowHistory(const SuffixAutomaton& history, int64_t genera
     in_history_ = {};
     followed_ = 0;
   }
-  for (followed_ = std::max<int>(followed_, static_cast<int>(text.size()) - kLongestMatch); followed_ < static_cast<int>(text.size()); ++followed_) {
+  for (followed_ = std::max<int>(followed_, static_cast<int>(text.size()) - kLongestMatch);
+       followed_ < static_cast<int>(text.size()); ++followed_) {
     in_history_ = history.Move(in_history_, text[followed_]);
   }
 }

@@ -51,7 +51,8 @@ class TokenTree {
   std::vector<TokenId> PathTo(int node) const;
 
   // The tree of the root and these nodes, in the order that keeps slots together: depth first, the likeliest child first, so the
-  // likeliest path comes first. Equal ones stay in their order. REQUIRES: the nodes differ, and the parent of each is the root or one of them.
+  // likeliest path comes first. Equal ones stay in their order. REQUIRES: the nodes differ, and the parent of each is the root or
+  // one of them.
   TokenTree Pick(absl::Span<const int> kept) const;
 
  private:

@@ -19,7 +19,8 @@ constexpr size_t kBlock = 16;    // A cache line.
 constexpr size_t kPart = 4;      // One block in so many stands for the others.
 constexpr size_t kExact = 8;    // Candidates, at least, that are summed one by one: what is left is many small parts.
 
-// exp(x) within 4 %, and 3e-4 on average over a stretch of x; 0 below -87 and for NaN. A number's bits are nearly its logarithm (Schraudolph 1999).
+// exp(x) within 4 %, and 3e-4 on average over a stretch of x; 0 below -87 and for NaN. A number's bits are nearly its logarithm
+// (Schraudolph 1999).
 Floats RoughExp(Floats x) {
   constexpr float kPerUnit = 0x1p23f * 1.44269504f, kOne = 127 * 0x1p23f, kBalance = 486411;
   const Floats bits = x * kPerUnit + (kOne - kBalance);

@@ -5,7 +5,8 @@
 //   top[0].probability;                               // at temperature 1, among all of the vocabulary: an estimate
 //
 // Tokens are exact. The sum that probabilities are parts of is exact for the likeliest tokens and taken from a part of the others, which
-// is enough for drafting and costs little: 14 us for 49,152 logits, where all of them would take 30 times as long. Text never depends on it. Thread-safe.
+// is enough for drafting and costs little: 14 us for 49,152 logits, where all of them would take 30 times as long. Text never
+// depends on it. Thread-safe.
 #pragma once
 
 #include "absl/container/inlined_vector.h"

@@ -120,7 +120,8 @@ absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashPro
   std::vector<Cost> costs(speeds.size());
   Cost sequential;
   Walk walk{.file = Places(file_bytes), .buffer = buffer.bytes()};
-  const int64_t rounds = std::max<int64_t>(1, options.bytes_per_shape / kRound), bytes = std::max(options.bytes_per_shape / rounds, kMostInFlight);
+  const int64_t rounds = std::max<int64_t>(1, options.bytes_per_shape / kRound),
+                bytes = std::max(options.bytes_per_shape / rounds, kMostInFlight);
   for (int64_t round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < speeds.size(); ++i) RETURN_IF_ERROR(AddShape(*opened.device, walk, speeds[i], bytes, costs[i]));
     RETURN_IF_ERROR(AddSequential(file, walk, bytes, sequential));

@@ -30,10 +30,12 @@ LayerStreamer::Impl::~Impl() {
 absl::Status LayerStreamer::Impl::CheckOptions() const {
   const auto count = static_cast<size_t>(units());
   if (options_.pins.pinned.size() != count) {
-    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": pin plan: found ", options_.pins.pinned.size(), " units, expected ", count));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_.path(), ": pin plan: found ", options_.pins.pinned.size(), " units, expected ", count));
   }
   if (!options_.parts_only.empty() && options_.parts_only.size() != count) {
-    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": parts_only: found ", options_.parts_only.size(), " units, expected ", count));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_.path(), ": parts_only: found ", options_.parts_only.size(), " units, expected ", count));
   }
   int64_t largest = 0, pinned = 0;
   for (int unit = 0; unit < units(); ++unit) {
@@ -41,8 +43,8 @@ absl::Status LayerStreamer::Impl::CheckOptions() const {
     else if (options_.parts_only.empty() || !options_.parts_only[unit]) largest = std::max(largest, file_.StoredBytes(unit));
   }
   if (options_.ring_bytes < largest) {
-    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": ring: found ", options_.ring_bytes, " bytes, expected at least ", largest,
-                                                   ", the largest unit that is streamed"));
+    return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": ring: found ", options_.ring_bytes,
+                                                   " bytes, expected at least ", largest, ", the largest unit that is streamed"));
   }
   if (pinned != options_.pins.bytes) {
     return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": pin plan: found ", options_.pins.bytes, " bytes, expected ", pinned));
@@ -76,7 +78,8 @@ absl::Status LayerStreamer::Impl::Start() {
   RETURN_IF_ERROR(buffer_.PrepareForDevices());
   PlacePins();
   parts_.emplace(file_, checker_, buffer_.bytes().last(PartsReader::kBufferBytes));
-  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = buffer_.bytes()}));
+  ASSIGN_OR_RETURN(OpenedDevice opened,
+                   OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = buffer_.bytes()}));
   reason_ = std::move(opened.reason);
   device_ = options_.wrap_device == nullptr ? std::move(opened.device) : options_.wrap_device(std::move(opened.device));
   stats_.pinned_bytes = options_.pins.bytes;

@@ -18,7 +18,8 @@ namespace {
 
 // The last unit that begins at `place` or before, by what `begin` is of each.
 int LastUpTo(int64_t place, const std::vector<TsrExtent>& units, int64_t TsrExtent::*begin) {
-  const auto after = std::upper_bound(units.begin(), units.end(), place, [&](int64_t at, const TsrExtent& unit) { return at < unit.*begin; });
+  const auto after =
+      std::upper_bound(units.begin(), units.end(), place, [&](int64_t at, const TsrExtent& unit) { return at < unit.*begin; });
   return static_cast<int>(after - units.begin()) - 1;
 }
 

@@ -15,7 +15,8 @@ from compare_peer_speculation import PLAIN, SETTINGS, Text, Way, compare, parse_
 
 
 def our_text(tokens, plain_seconds, drafted_seconds, drafted=None):
-    return {"output_tokens": tokens, "drafted_tokens": drafted or tokens, "plain_seconds": plain_seconds, "drafted_seconds": drafted_seconds}
+    return {"output_tokens": tokens, "drafted_tokens": drafted or tokens, "plain_seconds": plain_seconds,
+            "drafted_seconds": drafted_seconds}
 
 
 class Ways(unittest.TestCase):

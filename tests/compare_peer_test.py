@@ -94,7 +94,8 @@ class ComparePeer(unittest.TestCase):
 
     def test_limits_stand_beside_the_figures_that_have_one(self):
         result, peer, _ = compare(["prompt", "generation", "first_byte", "limit"])
-        self.assertEqual({figure: row.get("limit") for figure, row in result.items()}, {"prompt": 300, "generation": 20, "first_byte": None})
+        self.assertEqual({figure: row.get("limit") for figure, row in result.items()},
+                         {"prompt": 300, "generation": 20, "first_byte": None})
         self.assertNotIn("beside_limits", [call[0] for call in peer.calls])
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -143,7 +144,8 @@ class Engines(unittest.TestCase):
             self.assertEqual(peer.rows_seconds("model", (512,))[512], 2.0)
 
     def test_our_limits_are_those_without_tokens_before(self):
-        lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2}, {"figure": "prompt", "depth": 0, "measured": 3, "limit": 4},
+        lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2},
+                 {"figure": "prompt", "depth": 0, "measured": 3, "limit": 4},
                  {"figure": "generation", "depth": 0, "measured": 5, "limit": 6}]
         with tempfile.TemporaryDirectory() as folder:
             for name in Ours.PROGRAMS:

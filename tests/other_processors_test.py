@@ -35,7 +35,8 @@ class Arm64SysrootTest(unittest.TestCase):
             sysroot = Path(folder, "arm64", "sysroot")
             sysroot.mkdir(parents=True)
             (sysroot / "packages").write_text(" ".join([*libraries, "libc6-dev", "libstdc++6"]) + "\n")
-            result = subprocess.run([SCRIPTS / "arm64_sysroot.sh"], capture_output=True, text=True, env={**os.environ, "TESSERA_CACHE": folder})
+            result = subprocess.run([SCRIPTS / "arm64_sysroot.sh"], capture_output=True, text=True,
+                                env={**os.environ, "TESSERA_CACHE": folder})
             self.assertEqual((result.stdout, result.stderr), (f"{sysroot}\n", ""))
 
 

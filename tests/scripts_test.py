@@ -118,9 +118,15 @@ class CheckTest(unittest.TestCase):
     def test_sizes_catches_long_file(self):
         self.planted("check_sizes", "base/half.cc", "\n" * 401, "base/half.cc:400: the file has 401 lines")
 
+    def test_sizes_measures_lines_in_columns(self):
+        self.plant("base/half.cc", "// " + "\u00e4" * 137 + "\n")
+        self.passes("check_sizes")
+        self.planted("check_sizes", "base/half.cc", "\n// " + "a" * 138 + "\n", "base/half.cc:2: the line has 141 columns")
+
     def test_sizes_measures_functions_to_the_line(self):
         self.plant("base/half.cc", "int F(int a) {\n" + "  // {\n" * 38 + "}\n")
-        self.planted("check_sizes", "base/half.cc", "\n\nint A::F(int a) const {\n" + "  // {\n" * 39 + "}\n", "base/half.cc:3: A::F has 41")
+        self.planted("check_sizes", "base/half.cc", "\n\nint A::F(int a) const {\n" + "  // {\n" * 39 + "}\n",
+                     "base/half.cc:3: A::F has 41")
 
     def test_sizes_sees_through_scopes_and_templates(self):
         body = "{\n" + "    Call('{', \"}\");\n" * 40 + "  }\n"
@@ -179,7 +185,8 @@ class CheckTest(unittest.TestCase):
         self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")
 
     def test_clean_catches_leftovers(self):
-        for line, message in (("// in /" "root/x", "path of one machine"), ("// TO" "DO: x", "note to self"), ("int a; ", "ends in blanks")):
+        for line, message in (("// in /" "root/x", "path of one machine"), ("// TO" "DO: x", "note to self"),
+                              ("int a; ", "ends in blanks")):
             self.plant("base/half.cc", "\n")
             self.planted("check_clean", "base/half.cc", "\n" + line + "\n", "base/half.cc:2: ")
             self.fails("check_clean", message)
@@ -219,7 +226,8 @@ class LayerBuildTest(unittest.TestCase):
         self.assertEqual(self.compiled("check-storage"), {"base", "storage", "tests", "tests/storage"})
 
     def test_a_layer_names_what_it_misses(self):
-        self.assertIn("the CMake package Eigen3 with the target Eigen3::Eigen is not found", " ".join(self.configure("quant").stderr.split()))
+        self.assertIn("the CMake package Eigen3 with the target Eigen3::Eigen is not found",
+                      " ".join(self.configure("quant").stderr.split()))
 
     def test_an_unknown_layer_is_named(self):
         self.assertIn("found nonsense, expected some of: base;tensor;quant", " ".join(self.configure("nonsense").stderr.split()))

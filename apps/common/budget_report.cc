@@ -99,7 +99,8 @@ double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
 std::string BudgetReport::Line() const {
   const auto& [plan, speed] = forecasts_[0];
   const std::string about = speed > 0 ? absl::StrFormat("about %.3g tokens/s", speed) : "speed unknown";
-  const std::string drafts = plan.logit_rows < wanted_logit_rows_ ? absl::StrFormat(", drafts of %d rows at most", plan.logit_rows - 1) : "";
+  const std::string drafts =
+      plan.logit_rows < wanted_logit_rows_ ? absl::StrFormat(", drafts of %d rows at most", plan.logit_rows - 1) : "";
   const std::string held = absl::StrCat("keys and values ", FormatByteSize(plan.memory.cache), drafts, "; ", about, "\n");
   if (!packed_) {
     return absl::StrFormat("memory budget %s: all weights in memory (%s), %s", FormatByteSize(plan.budget),

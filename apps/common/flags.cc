@@ -14,8 +14,12 @@ DEFINE_string(io, "auto", "NAME|How it is read: io_uring, pread, buffered; auto:
 DEFINE_string(verify, "first", "WHEN?always|Check what is read: first, always, never; inspect: the whole file.");
 DEFINE_string(flash, "", "NAME|Read no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run there, for a trace viewer such as Perfetto.");
-DEFINE_string(speculate, "auto", "LIST|Draft tokens for passes to check, the text is the same: none, auto (all), or some of lookup,suffix,recycling,calibrated,reuse.");
-DEFINE_string(history, "", "NAME|Draft from answers kept under this name, too, and keep those of this run: in $TESSERA_CACHE/history/NAME-*, to be deleted at will.");
+DEFINE_string(speculate, "auto",
+              "LIST|Draft tokens for passes to check, the text is the same: none, auto (all), or some of "
+              "lookup,suffix,recycling,calibrated,reuse.");
+DEFINE_string(history, "",
+              "NAME|Draft from answers kept under this name, too, and keep those of this run: in $TESSERA_CACHE/history/NAME-*, "
+              "to be deleted at will.");
 DEFINE_string(cost_profile, "", "FILE|Costs by which drafts are chosen, always the same; written if not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 

@@ -31,7 +31,8 @@ absl::StatusOr<bool> ReadSome(std::string* text) {
 
 absl::Status CheckSize(size_t bytes) {
   if (bytes <= static_cast<size_t>(kLargestPrompt)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", kLargestPrompt));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", kLargestPrompt));
 }
 
 absl::StatusOr<std::string> ReadStandardInput() {

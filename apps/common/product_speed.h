@@ -4,7 +4,8 @@
 //   RETURN_IF_ERROR(WriteOutput(ProductSpeedsText(speeds)));
 //
 // The kernel alone: rows are rounded before, and no model is loaded. Beside each stands the INT8 peak, probed between the repetitions
-// (FP32's for formats of plain floats). Fine products are timed in the formats that heads are of most: Q8_0 and Q6_K. An operation is a multiplication or an addition. Threads: the caller's only.
+// (FP32's for formats of plain floats). Fine products are timed in the formats that heads are of most: Q8_0 and Q6_K. An
+// operation is a multiplication or an addition. Threads: the caller's only.
 #pragma once
 
 #include <string>

@@ -56,7 +56,8 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
     line = absl::StripTrailingAsciiWhitespace(line);
     if (!line.empty()) list.lines_.push_back({number, std::string(line)});
   }
-  if (list.lines_.empty()) return absl::InvalidArgumentError(absl::StrCat("--prompts: ", list.source_, ": found no prompt, expected one a line"));
+  if (list.lines_.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--prompts: ", list.source_, ": found no prompt, expected one a line"));
   return list;
 }
 
@@ -64,7 +65,8 @@ absl::StatusOr<std::vector<std::vector<TokenId>>> PromptList::Tokens(const Engin
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
   std::vector<std::vector<TokenId>> tokens;
   for (const Line& line : lines_) {
-    ASSIGN_OR_RETURN(std::vector<TokenId> of_line, TokensOf(line.text, absl::StrCat(source_, ", line ", line.number), conversation, engine));
+    ASSIGN_OR_RETURN(std::vector<TokenId> of_line,
+                     TokensOf(line.text, absl::StrCat(source_, ", line ", line.number), conversation, engine));
     tokens.push_back(std::move(of_line));
   }
   return tokens;

@@ -61,8 +61,8 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
 
 absl::Status Speculation::OpenHistory(const Engine& engine) {
   if (FLAGS_history.empty()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<HistoryStore>> history =
-      HistoryStore::Open(absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()), {.max_bytes = kHistoryBytes});
+  absl::StatusOr<std::unique_ptr<HistoryStore>> history = HistoryStore::Open(
+      absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()), {.max_bytes = kHistoryBytes});
   RETURN_IF_ERROR(ForFlag("history", history.status()));
   history_ = *std::move(history);
   return absl::OkStatus();
@@ -110,8 +110,8 @@ absl::Status Speculation::Save() const {
 }
 
 std::string SpeculationLine(const SpeculationReport& report) {
-  std::string line = absl::StrFormat("%.2f tokens a pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)", report.TokensPerStep(),
-                                     RowsPerPass(report), report.Gain(), report.PredictedGain());
+  std::string line = absl::StrFormat("%.2f tokens a pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)",
+                                     report.TokensPerStep(), RowsPerPass(report), report.Gain(), report.PredictedGain());
   const std::string pauses = absl::StrReplaceAll(report.Pauses(), {{"\n", "; "}});
   if (!pauses.empty()) absl::StrAppend(&line, "; ", pauses);
   return line;

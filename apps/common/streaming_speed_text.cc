@@ -47,7 +47,12 @@ std::string AloneText(const StreamingSpeed& speed) {
 }
 
 std::string PlanText(const StreamingSpeed& speed) {
-  Table table({{"in memory"}, {"pinned MB", kRight}, {"ring MB", kRight}, {"a pass reads MB", kRight}, {"GB/s", kRight}, {"of probe", kRight},
+  Table table({{"in memory"},
+               {"pinned MB", kRight},
+               {"ring MB", kRight},
+               {"a pass reads MB", kRight},
+               {"GB/s", kRight},
+               {"of probe", kRight},
                {"asked", kRight}});
   for (const StreamedPasses& passes : speed.passes) {
     table.AddRow({Budget(passes), Megabytes(passes.pinned_bytes), Megabytes(passes.ring_bytes), Megabytes(passes.bytes_read),

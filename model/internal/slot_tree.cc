@@ -110,7 +110,8 @@ std::vector<SlotTree::Move> SlotTree::Compact(SequenceId sequence, int length) {
   Divide(own.ranges, length - own.held_from(), kept, moved);
   const int32_t last = LastSlotBefore(node, kept);
   const bool follows = moved.size() == 1 && moved.front().begin == last + 1;
-  const bool can = std::any_of(moved.begin(), moved.end(), [&](SlotRange range) { return range.begin <= last + 1 && last + 1 < range.begin + range.count; });
+  const bool can = std::any_of(moved.begin(), moved.end(),
+                               [&](SlotRange range) { return range.begin <= last + 1 && last + 1 < range.begin + range.count; });
   if (last < 0 || follows || !(can || free_.Has(last + 1) || free_.scatters())) return {};
   for (const SlotRange& range : moved) free_.Give(range);
   own.ranges = kept;

@@ -1,4 +1,5 @@
-// The panel formats, one object each, defined in the file of their family (blocks of 32, of 256, floats). Only for panel_format.cc, which chooses among them:
+// The panel formats, one object each, defined in the file of their family (blocks of 32, of 256, floats). Only for
+// panel_format.cc, which chooses among them:
 // a new format is a line here and a line there.
 #pragma once
 

@@ -15,11 +15,12 @@ constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are thos
 
 void LayerStreamer::Impl::Read() {
   RunBeforeOthers();
-  BlockReader::Options options = {.block_bytes = kReadBytes,
-                                  .check_bytes = kTsrBlockBytes,
-                                  .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
-                                  .describe = [this](int64_t offset) { return checker_.Describe(offset); },
-                                  .most_drain_nanos = kMostDrain};
+  BlockReader::Options options = {
+      .block_bytes = kReadBytes,
+      .check_bytes = kTsrBlockBytes,
+      .check = [this](int64_t offset, absl::Span<const std::byte> block) { return checker_.Check(offset, block); },
+      .describe = [this](int64_t offset) { return checker_.Describe(offset); },
+      .most_drain_nanos = kMostDrain};
   reader_.emplace(*device_, std::move(options));
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_) {

@@ -83,7 +83,8 @@ TEST_F(FlagFile, ErrorsNameFileAndLine) {
       {"--top_k\n5\n", ", line 1: --top_k: found no value, expected one"},
       {"words", ", line 1: unexpected argument \"words\", expected a flag (put text in quotes: --prompt=\"two words\")"},
       {nul, ", line 1: --prompt: found a NUL byte, expected text"},
-      {std::string(5000, 'x'), ", line 1: unexpected argument \"" + std::string(100, 'x') + "...\", expected a flag (put text in quotes: --prompt=\"two words\")"},
+      {std::string(5000, 'x'), ", line 1: unexpected argument \"" + std::string(100, 'x') +
+                                   "...\", expected a flag (put text in quotes: --prompt=\"two words\")"},
   };
   for (const auto& [text, error] : cases) {
     Write(text);
@@ -172,8 +173,8 @@ TEST(CommandLine, VersionNamesCommitAndKernels) {
     EXPECT_TRUE(std::regex_match(commit, std::regex("unknown|[0-9a-f]{7,}(-dirty)?"))) << commit;
     EXPECT_EQ(kernels[0], "portable");
     EXPECT_EQ(*json->String("used_kernels"), kernels.back()) << "the fastest";
-    EXPECT_EQ(RunProgram(program, {"--version"}).output,
-              program + " " + version + " (commit " + commit + ")\nkernels: " + absl::StrJoin(kernels, " ") + "; used: " + kernels.back() + "\n");
+    EXPECT_EQ(RunProgram(program, {"--version"}).output, program + " " + version + " (commit " + commit + ")\nkernels: " +
+                                                             absl::StrJoin(kernels, " ") + "; used: " + kernels.back() + "\n");
   }
   const Ended portable = RunProgram("tessera_bench", {"--version", "--kernels=portable"});
   EXPECT_NE(portable.output.find("; used: portable\n"), std::string::npos);

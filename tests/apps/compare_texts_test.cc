@@ -138,8 +138,9 @@ class VerifyProgram : public testing::Test {
 TEST_F(VerifyProgram, WaysToWriteAreEqual) {
   const PackedModel packed(TinyModel("llama"));
   const std::string model = "--model=" + packed.gguf();
-  for (const std::string& b : {std::string("speculate=auto"), std::string("speculate=lookup threads=2 rows=5"), std::string("kernels=portable"),
-                               "model=" + packed.path() + " memory_budget=1GiB pin=none io=pread verify=always speculate=auto"}) {
+  for (const std::string& b :
+       {std::string("speculate=auto"), std::string("speculate=lookup threads=2 rows=5"), std::string("kernels=portable"),
+        "model=" + packed.path() + " memory_budget=1GiB pin=none io=pread verify=always speculate=auto"}) {
     const Ended ended = Verify({model, "--b=" + b});
     EXPECT_EQ(ended.code, 0) << ended.errors;
     EXPECT_EQ(ended.output.rfind("equal: 3 prompts, ", 0), 0u) << b << ": " << ended.output;
@@ -179,10 +180,15 @@ TEST_F(VerifyProgram, OtherNumbersAreOtherTexts) {
 
 TEST_F(VerifyProgram, WrongSettingsAreWrongUsage) {
   const std::pair<const char*, const char*> cases[] = {
-      {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, history, cost_profile, model, threads"}, {"thread=1", "did you mean threads?"},
-      {"threads=x", "--b: the setting threads: found \"x\""}, {"threads", "--b: the setting threads: found \"\", expected NAME=VALUE"},
-      {"rows=0", "--b: the setting rows: found \"0\""}, {"threads=1 threads=2", "--b: found the setting \"threads\" twice"},
-      {"speculate=lokup", "--b: --speculate: "}, {"kernels=best", "--b: --kernels: "}, {"dry_run=true", "found the setting \"dry_run\""},
+      {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, history, cost_profile, model, threads"},
+      {"thread=1", "did you mean threads?"},
+      {"threads=x", "--b: the setting threads: found \"x\""},
+      {"threads", "--b: the setting threads: found \"\", expected NAME=VALUE"},
+      {"rows=0", "--b: the setting rows: found \"0\""},
+      {"threads=1 threads=2", "--b: found the setting \"threads\" twice"},
+      {"speculate=lokup", "--b: --speculate: "},
+      {"kernels=best", "--b: --kernels: "},
+      {"dry_run=true", "found the setting \"dry_run\""},
   };
   for (const auto& [settings, said] : cases) {
     const Ended ended = Verify({"--model=" + TinyModel("llama"), std::string("--b=") + settings});

@@ -52,7 +52,9 @@ TEST_F(DescribeFile, OneLongKeyCostsNoMoreThanALine) {
 TEST(PiecesText, WarnsOfMoreThanOneForEach64MiBAndOne) {
   const auto text = [](int64_t mib, int64_t pieces) { return PiecesText("m.tsr", {.file_bytes = mib << 20, .extents = pieces}); };
   EXPECT_EQ(text(256, 5), "");
-  EXPECT_EQ(text(256, 6), "m.tsr: found 6 pieces on the disk, expected at most 5: streaming from it may be slow; free some room there and pack again\n");
+  EXPECT_EQ(text(256, 6),
+            "m.tsr: found 6 pieces on the disk, expected at most 5: streaming from it may be slow; free some room there and pack "
+            "again\n");
   EXPECT_EQ(text(1, 1), "");
   EXPECT_NE(text(1, 2), "");
   EXPECT_EQ(text(256, -1), "") << "a disk that does not tell";

@@ -24,9 +24,13 @@ JsonValue RunJson(const std::string& program, const std::vector<std::string>& ar
 TEST(DryRun, PartsAreThoseOfALoadedEngine) {
   for (const std::string path : {"fast", "reference"}) {
     for (const std::string model : {"llama", "gemma3"}) {
-      const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel(model), "--dry_run", "--json", "--context=128", "--threads=2", "--path=" + path});
-      const absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Load(
-          {.model_path = TinyModel(model), .threads = 2, .context = 128, .path = path == "fast" ? ComputePath::kFast : ComputePath::kReference});
+      const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel(model), "--dry_run", "--json", "--context=128",
+                                                          "--threads=2", "--path=" + path});
+      const absl::StatusOr<std::unique_ptr<Engine>> engine =
+          Engine::Load({.model_path = TinyModel(model),
+                        .threads = 2,
+                        .context = 128,
+                        .path = path == "fast" ? ComputePath::kFast : ComputePath::kReference});
       ASSERT_TRUE(engine.ok()) << engine.status();
       const EngineMemory memory = (*engine)->memory();
       const JsonValue bytes = *plan.Object("memory_bytes");
@@ -47,8 +51,10 @@ TEST(DryRun, SizesAreThoseWorkedOutByHand) {
   const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128"});
   EXPECT_EQ(*plan.Int("layers"), 2);
   EXPECT_EQ(*plan.Int("context"), 128);
-  EXPECT_EQ(*plan.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 16 * 128 * 2) << "layers, keys and values, heads, head size, slots, FP16";
-  const JsonValue bytes8 = RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128", "--kv_format=q8"});
+  EXPECT_EQ(*plan.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 16 * 128 * 2)
+      << "layers, keys and values, heads, head size, slots, FP16";
+  const JsonValue bytes8 =
+      RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128", "--kv_format=q8"});
   EXPECT_EQ(*bytes8.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 128 * (16 + 4)) << "a byte a number, and a scale for each head";
   EXPECT_EQ(*bytes8.String("kv_format"), "8-bit");
   int64_t tensors = 0, bytes = 0;
@@ -65,7 +71,8 @@ TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {
   const std::vector<std::string> flags = {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128"};
   std::vector<std::string> plain = flags;
   plain.push_back("--speculate=none");
-  const JsonValue with = *RunJson("tessera_generate", flags).Object("memory_bytes"), without = *RunJson("tessera_generate", plain).Object("memory_bytes");
+  const JsonValue with = *RunJson("tessera_generate", flags).Object("memory_bytes"),
+                  without = *RunJson("tessera_generate", plain).Object("memory_bytes");
   EXPECT_EQ(*without.Int("drafting"), 0);
   EXPECT_EQ(*with.Int("logits"), 33 * *without.Int("logits"));
 }
@@ -75,7 +82,8 @@ TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
   for (const std::string program : {"tessera_generate", "tessera_perplexity", "tessera_bench"}) {
     SCOPED_TRACE(program);
     const auto plan = [&](const std::string& budget) {
-      return RunJson(program, {"--model=" + packed.path(), "--dry_run", "--json", "--context=512", "--flash=ufs4.0", "--memory_budget=" + budget});
+      return RunJson(program, {"--model=" + packed.path(), "--dry_run", "--json", "--context=512", "--flash=ufs4.0",
+                               "--memory_budget=" + budget});
     };
     const int64_t least = *plan("1GiB").Object("memory_budget")->Int("least");
     for (const int64_t budget : {least, least + 12345, int64_t{1} << 30}) {
@@ -123,7 +131,8 @@ TEST(DryRun, TotalAgreesWithTheMeasuredPeakOfARealModel) {
   run.insert(run.end(), {"--raw", "--prompt_file=" + prompt, "--n_predict=0", "--temperature=0"});
   const int64_t planned = *RunJson("tessera_generate", plan).Object("memory_bytes")->Int("total");
   const int64_t measured = *RunJson("tessera_generate", run).Object("timings")->Int("peak_memory_bytes");
-  EXPECT_NEAR(static_cast<double>(measured) / static_cast<double>(planned), 1.0, 0.06) << planned << " planned, " << measured << " measured";
+  EXPECT_NEAR(static_cast<double>(measured) / static_cast<double>(planned), 1.0, 0.06)
+      << planned << " planned, " << measured << " measured";
 }
 
 }  // namespace

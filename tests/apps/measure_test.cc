@@ -182,7 +182,8 @@ TEST(Inspect, GraphShowsEachDistinctBlockOnce) {
 }
 
 TEST(Bench, ReportsSpreadAsJson) {
-  const Ended ended = RunTiny("tessera_bench", {"--json", "--prompt_tokens=16", "--generate_tokens=8", "--repetitions=3", "--depth=4", "--threads=2"});
+  const Ended ended = RunTiny(
+      "tessera_bench", {"--json", "--prompt_tokens=16", "--generate_tokens=8", "--repetitions=3", "--depth=4", "--threads=2"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);
   EXPECT_EQ(*report.Int("threads"), std::min(2, AvailableCpus()));
@@ -192,7 +193,8 @@ TEST(Bench, ReportsSpreadAsJson) {
     EXPECT_LE(*spread.Double("min"), *spread.Double("median"));
     EXPECT_LE(*spread.Double("median"), *spread.Double("max"));
   }
-  EXPECT_FALSE(Json(RunTiny("tessera_bench", {"--json", "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1"}).output).Has("prompt"));
+  EXPECT_FALSE(Json(RunTiny("tessera_bench", {"--json", "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1"}).output)
+                   .Has("prompt"));
 }
 
 TEST(Bench, OverheadAddsUp) {

@@ -242,7 +242,9 @@ TEST_F(MemoryBudget, IsKeptWhereMeasurementsCannotBe) {
 TEST_F(MemoryBudget, AModelThatIsNotPackedIsSaidToNeedPacking) {
   const Ended refused = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--memory_budget=1MiB", "--prompt=a"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.errors.find("--memory_budget: " + TinyModel("llama") + ": found 1.00 MiB, expected at least "), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("--memory_budget: " + TinyModel("llama") + ": found 1.00 MiB, expected at least "),
+            std::string::npos)
+      << refused.errors;
   EXPECT_NE(refused.errors.find("tessera_pack"), std::string::npos) << refused.errors;
 }
 
@@ -261,7 +263,9 @@ TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {
       const std::string without = errors(program, {"--model=" + packed.path(), flag});
       EXPECT_NE(without.find(name + ": found without --memory_budget, expected both"), std::string::npos) << without;
       const std::string unpacked = errors(program, {"--model=" + packed.gguf(), "--memory_budget=1GiB", flag});
-      EXPECT_NE(unpacked.find(name + ": found with " + packed.gguf() + ", expected a model packed with tessera_pack"), std::string::npos) << unpacked;
+      EXPECT_NE(unpacked.find(name + ": found with " + packed.gguf() + ", expected a model packed with tessera_pack"),
+                std::string::npos)
+          << unpacked;
     }
   }
   const Ended given = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--flash=ufs4.0", "--io=pread",
@@ -272,8 +276,9 @@ TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {
 TEST_F(MemoryBudget, BadValuesOfTheFlagsOfStreamingAreUsageErrors) {
   const PackedModel packed(TinyModel("llama"));
   struct Case { const char* flag; const char* said; };
-  for (const Case& c : {Case{"--memory_budget=much", "--memory_budget: size: found \"much\""}, Case{"--memory_budget=0", "--memory_budget: found 0"},
-                        Case{"--memory_budget=-1", "--memory_budget"}, Case{"--memory_budget=1e9GiB", "found \"1e9GiB\" (not a plain number and a unit)"},
+  for (const Case& c : {Case{"--memory_budget=much", "--memory_budget: size: found \"much\""},
+                        Case{"--memory_budget=0", "--memory_budget: found 0"}, Case{"--memory_budget=-1", "--memory_budget"},
+                        Case{"--memory_budget=1e9GiB", "found \"1e9GiB\" (not a plain number and a unit)"},
                         Case{"--memory_budget=99999999999GiB", "too large"},
                         Case{"--pin=most", "--pin: found \"most\", expected auto, spread, prefix or none"},
                         Case{"--io=dma", "--io: found \"dma\", expected one of auto, io_uring, pread, buffered"},

@@ -159,7 +159,8 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
       for (const std::string flags : {"", " --json", " --help", " --version"}) {
         const std::string input = program == "tessera_verify" ? "/CMakeLists.txt" : "/README.md";  // README.md has a line of JSON.
         const std::string command = CommandOf(program) + flags + " < " + std::string(TESSERA_SOURCE_DIR) + input + " 2> " + message;
-        const std::string shortened = program == "tessera_generate" || program == "tessera_logits" ? command + " --prompt=the < /dev/null" : command;
+        const std::string shortened =
+            program == "tessera_generate" || program == "tessera_logits" ? command + " --prompt=the < /dev/null" : command;
         EXPECT_EQ(ShellCode(shortened + " " + where), 1) << program << flags << " " << where;
         std::ifstream file(message);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -175,7 +176,8 @@ TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
                        program != "tessera_random_model" && program != "tessera_spec_bench";
     EXPECT_EQ(ShellCode(CommandOf(program) + " <&- > /dev/null 2> /dev/null"), reads ? 1 : 0) << program;
   }
-  EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0) << "nothing is read, and nobody hears the summary";
+  EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0)
+      << "nothing is read, and nobody hears the summary";
 }
 
 TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
@@ -185,8 +187,9 @@ TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
   for (const std::string program : {"tessera_generate", "tessera_logits"}) {
     ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--prompt_file=" + path}), 1, program,
                 "prompt: found 16777216 bytes, expected at most ");
-    ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--jsonl"}, "{\"id\": 1, \"text\": \"" + text + "\"}"), 1,
-                program, "standard input, line 1: prompt: found 16777216 bytes, expected at most ");
+    ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--jsonl"},
+                           "{\"id\": 1, \"text\": \"" + text + "\"}"),
+                1, program, "standard input, line 1: prompt: found 16777216 bytes, expected at most ");
   }
 }
 

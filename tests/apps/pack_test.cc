@@ -69,7 +69,8 @@ TEST_F(Pack, ADryRunForetellsTheSizeAndWritesNothing) {
 
 TEST_F(Pack, ADryRunRefusesWhatARunWould) {
   for (const std::string& out : std::vector<std::string>{"/nonexistent/x.tsr", TinyModel("gemma3")}) {
-    const Ended dry = RunProgram("tessera_pack", {"--dry_run", TinyModel("gemma3"), out}), run = RunProgram("tessera_pack", {TinyModel("gemma3"), out});
+    const Ended dry = RunProgram("tessera_pack", {"--dry_run", TinyModel("gemma3"), out}),
+                run = RunProgram("tessera_pack", {TinyModel("gemma3"), out});
     EXPECT_EQ(run.code, 2) << run.errors;
     EXPECT_EQ(dry.code, 2) << out;
     EXPECT_EQ(dry.errors, run.errors);

@@ -132,8 +132,8 @@ TEST(SvgPlots, HaveACurveALegendAndPointsInsideThePicture) {
 }
 
 TEST(BenchModes, RooflineHasALineForEachDepth) {
-  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--roofline", "--json", "--repetitions=1", "--threads=2",
-                                                   "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});
+  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--roofline", "--json", "--repetitions=1",
+                                                   "--threads=2", "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue roofline = *Json(ended.output).Object("roofline");
   const JsonValue lines = *roofline.Array("lines");
@@ -169,9 +169,14 @@ TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
 }
 
 TEST(BenchModes, ExcludeEachOther) {
-  for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
-           {"--roofline", "--overhead"}, {"--roofline", "--rows=1"}, {"--rows=1", "--trace=x"}, {"--plot=x"}, {"--rows=1", "--peer_curve=x"},
-           {"--rows=1", "--path=reference"}, {"--roofline", "--prompt_tokens=0"}, {"--rows=2"}}) {
+  for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{{"--roofline", "--overhead"},
+                                                                                     {"--roofline", "--rows=1"},
+                                                                                     {"--rows=1", "--trace=x"},
+                                                                                     {"--plot=x"},
+                                                                                     {"--rows=1", "--peer_curve=x"},
+                                                                                     {"--rows=1", "--path=reference"},
+                                                                                     {"--roofline", "--prompt_tokens=0"},
+                                                                                     {"--rows=2"}}) {
     std::vector<std::string> arguments = flags;
     arguments.push_back("--model=" + TinyModel("llama"));
     EXPECT_EQ(RunProgram("tessera_bench", arguments).code, 2) << flags[0];

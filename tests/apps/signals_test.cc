@@ -47,7 +47,9 @@ std::vector<Phase> Signals::Phases() const {
       {"waiting for requests", "tessera_generate", {tiny, "--jsonl"}},
       {"computing a prompt", "tessera_generate", {tiny, "--prompt_file=" + text, "--context=1000000"}},
       {"generating", "tessera_generate", {tiny, "--prompt=the", "--temperature=0", "--n_predict=0", "--context=1000000"}},
-      {"generating for JSON", "tessera_generate", {tiny, "--prompt=the", "--temperature=0", "--n_predict=0", "--context=1000000", "--json"}},
+      {"generating for JSON",
+       "tessera_generate",
+       {tiny, "--prompt=the", "--temperature=0", "--n_predict=0", "--context=1000000", "--json"}},
       {"scoring a text", "tessera_perplexity", {tiny, "--prompt_file=" + text, "--max_windows=0", "--path=reference"}},
       {"computing logits", "tessera_logits", {tiny, "--prompt_file=" + text, "--context=1000000"}},
       {"encoding a text, then blocked by who reads", "tessera_tokenize", {tiny, "--prompt_file=" + book}},
@@ -148,7 +150,9 @@ TEST_F(Signals, EndAnAnswerThatNobodyReads) {
 
 TEST_F(Signals, OneThatIsIgnoredStaysIgnored) {
   const std::string binary = std::string(TESSERA_BINARY_DIR) + "/bin/tessera_generate --jsonl --model=" + TinyModel("llama");
-  const std::string command = "trap '' HUP; (sleep 0.5; kill -HUP $$; sleep 0.2; echo '{\"id\": 1, \"text\": \"the\", \"n\": 1}') | exec " + binary + " > /dev/null";
+  const std::string command =
+      "trap '' HUP; (sleep 0.5; kill -HUP $$; sleep 0.2; echo '{\"id\": 1, \"text\": \"the\", \"n\": 1}') | exec " + binary +
+      " > /dev/null";
   EXPECT_EQ(WEXITSTATUS(system(command.c_str())), 0);
 }
 

@@ -37,7 +37,8 @@ TEST(Speculate, TextIsTheSameWithoutDrafts) {
   for (const std::string model : kModels) {
     for (const std::string prompt : {"the in re", "a a a a a a", "If you can keep your head when all about you"}) {
       ExpectSame(model, {"--prompt=" + prompt, "--n_predict=40", "--temperature=0"});
-      ExpectSame(model, {"--prompt=" + prompt, "--n_predict=40", "--temperature=0.3", "--seed=7", "--repetition_penalty=1.1", "--min_p=0.1"});
+      ExpectSame(model, {"--prompt=" + prompt, "--n_predict=40", "--temperature=0.3", "--seed=7", "--repetition_penalty=1.1",
+                         "--min_p=0.1"});
     }
   }
 }
@@ -55,7 +56,8 @@ TEST(Speculate, StopStringsAndTheContextEndItWhereTheyEndThePlainText) {
 TEST(Speculate, RequestsAndDialoguesAreAnsweredTheSame) {
   ExpectSame("llama", {"--jsonl", "--temperature=0"},
              "{\"id\": 1, \"text\": \"the in re the in\", \"n\": 30}\n{\"id\": 2, \"tokens\": [70, 71, 70, 71], \"n\": 30}\n");
-  ExpectSame("llama", {"--jsonl", "--temperature=1", "--seed=3"}, "{\"id\": 1, \"text\": \"the\", \"n\": 30}\n{\"id\": 2, \"text\": \"the\", \"n\": 30}\n");
+  ExpectSame("llama", {"--jsonl", "--temperature=1", "--seed=3"},
+             "{\"id\": 1, \"text\": \"the\", \"n\": 30}\n{\"id\": 2, \"text\": \"the\", \"n\": 30}\n");
   for (const char* dialogue : {"the\nin\nthe\n", "the in re\n/reset\nin\nthe in re\n"}) {
     ExpectSame("llama", {"--chat", "--chat_template=chatml", "--n_predict=20", "--temperature=0"}, dialogue);
     ExpectSame("llama", {"--chat", "--chat_template=chatml", "--n_predict=20", "--temperature=0.5"}, dialogue);
@@ -75,7 +77,8 @@ std::string FreeRows(const TemporaryFolder& folder) {
 
 TEST(Speculate, TheSummaryTellsWhatDraftsGave) {
   const TemporaryFolder folder;
-  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json", "--cost_profile=" + FreeRows(folder)};
+  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json",
+                                          "--cost_profile=" + FreeRows(folder)};
   const Ended with = Generate("llama", "suffix", flags), without = Generate("llama", "none", flags);
   const JsonValue figures = *Json(with.output).Object("timings")->Object("speculation");
   const int64_t tokens = *Json(with.output).Object("timings")->Int("output_tokens") - 1, passes = *figures.Int("passes");
@@ -105,7 +108,8 @@ TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
   EXPECT_TRUE(std::filesystem::exists(measured)) << "the first run writes it";
   for (const std::string& profile : {measured, FreeRows(folder)}) EXPECT_EQ(drafts(profile), drafts(profile));
   std::ofstream(folder.Path("bad.json")) << "{";
-  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--cost_profile=" + folder.Path("bad.json")});
+  const Ended bad = RunProgram("tessera_generate",
+                               {"--model=" + TinyModel("llama"), "--prompt=a", "--cost_profile=" + folder.Path("bad.json")});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--cost_profile: " + folder.Path("bad.json")), std::string::npos) << bad.errors;
 }
@@ -113,7 +117,12 @@ TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
 TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {
   const TemporaryFolder folder;
   setenv("TESSERA_CACHE", folder.path().c_str(), 1);
-  const std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json", "--history=test",
+  const std::vector<std::string> flags = {"--prompt=the in re",
+                                          "--n_predict=40",
+                                          "--temperature=1.5",
+                                          "--top_k=0",
+                                          "--json",
+                                          "--history=test",
                                           "--cost_profile=" + FreeRows(folder)};
   const auto run = [&] { return Json(Generate("llama", "suffix", flags).output); };
   const auto passes = [](const JsonValue& json) { return *json.Object("timings")->Object("speculation")->Int("passes"); };
@@ -140,8 +149,13 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
   for (const int end : {kCtrlD, kExit, kCtrlCTwice, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;
     setenv("TESSERA_CACHE", folder.path().c_str(), 1);
-    const std::vector<std::string> flags = {"--model=" + TinyModel("llama"), "--threads=1", "--chat", "--chat_template=chatml", "--n_predict=30",
-                                            "--temperature=0", "--history=test"};
+    const std::vector<std::string> flags = {"--model=" + TinyModel("llama"),
+                                            "--threads=1",
+                                            "--chat",
+                                            "--chat_template=chatml",
+                                            "--n_predict=30",
+                                            "--temperature=0",
+                                            "--history=test"};
     Program program("tessera_generate", flags);
     program.Write("the in re\n");
     for (int wait = 0; wait < 5000 && HistoryFile(folder).empty(); ++wait) usleep(2000);
@@ -164,9 +178,16 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
 TEST(Speculate, AHistoryWhoseFileIsDeletedIsForgotten) {
   const TemporaryFolder folder;
   setenv("TESSERA_CACHE", folder.path().c_str(), 1);
-  const std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json", "--history=test",
+  const std::vector<std::string> flags = {"--prompt=the in re",
+                                          "--n_predict=40",
+                                          "--temperature=1.5",
+                                          "--top_k=0",
+                                          "--json",
+                                          "--history=test",
                                           "--cost_profile=" + FreeRows(folder)};
-  const auto passes = [&] { return *Json(Generate("llama", "suffix", flags).output).Object("timings")->Object("speculation")->Int("passes"); };
+  const auto passes = [&] {
+    return *Json(Generate("llama", "suffix", flags).output).Object("timings")->Object("speculation")->Int("passes");
+  };
   const int64_t first = passes();
   EXPECT_LT(passes(), first);
   ASSERT_TRUE(std::filesystem::remove(HistoryFile(folder)));

@@ -50,7 +50,8 @@ TEST(StreamedPasses, AreHeldAgainstTheGreaterOfComputingAndReading) {
 }
 
 TEST(StreamingReports, ShowWhatWasAskedForBesideTheFigures) {
-  StreamingSpeed speed = {.device = "pread", .probe = 4e9, .sequential = 4e9, .probe_of_sequential = 1, .memory_read = 20e9, .weight_bytes = 1000};
+  StreamingSpeed speed = {
+      .device = "pread", .probe = 4e9, .sequential = 4e9, .probe_of_sequential = 1, .memory_read = 20e9, .weight_bytes = 1000};
   speed.alone = {{VerifyPolicy::kAlways, {3e9, 0.125}, 0.75}};
   speed.passes = {{.share = 0.5, .streamed_bytes = 500, .bytes_read = 512, .probe = 100, .pass_seconds = 5.5, .compute_seconds = 1,
                    .of_probe = 0.93, .over_least = 1.1}};

@@ -45,8 +45,8 @@ TEST(StreamingPrograms, PerplexityOfAnArticleIsTheSameToTheLastDigit) {
 
 TEST(StreamingPrograms, SayWhatStreamingTook) {
   const PackedModel packed(TinyModel("gemma3"));
-  const std::vector<std::string> streamed = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--flash=ufs3.1", "--threads=1",
-                                             "--json"};
+  const std::vector<std::string> streamed = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none",
+                                             "--flash=ufs3.1",           "--threads=1",          "--json"};
   const auto run = [&](const char* program, std::vector<std::string> flags) {
     flags.insert(flags.begin(), streamed.begin(), streamed.end());
     const Ended ended = RunProgram(program, flags);
@@ -55,7 +55,9 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
     }
     return Json(ended.output);
   };
-  const JsonValue generated = *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0", "--speculate=none"}).Object("timings");
+  const JsonValue generated =
+      *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0", "--speculate=none"})
+           .Object("timings");
   const JsonValue scored = run("tessera_perplexity", {"--prompt=abcdefgh", "--window=4", "--max_windows=2"});
   const JsonValue shown = run("tessera_logits", {"--prompt=abc"});
   for (const auto& [json, passes] : {std::pair(&generated, 4), std::pair(&scored, 2), std::pair(&shown, 1)}) {
@@ -73,7 +75,8 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
       EXPECT_NEAR(*each.Double(name) * static_cast<double>(count), *seconds.Double(name), 1e-4) << name;
     }
     EXPECT_GT(*seconds.Double("compute"), 0);
-    EXPECT_NEAR(*figures.Double("bytes_per_second") * *seconds.Double("read"), *figures.Int("bytes_read"), 1e-4 * *figures.Int("bytes_read"));
+    EXPECT_NEAR(*figures.Double("bytes_per_second") * *seconds.Double("read"), *figures.Int("bytes_read"),
+                1e-4 * *figures.Int("bytes_read"));
   }
 }
 
@@ -101,8 +104,11 @@ TEST(StreamingPrograms, AreAboutAsFastAsForeseen) {
 TEST(StreamingPrograms, AreForeseenToBeNoFasterThanTheirProductsAndMemory) {
   const PackedModel packed(TinyModel("llama"));
   for (const std::string kernels : {"auto", "portable"}) {
-    const JsonValue plan = *Json(RunProgram("tessera_generate", {"--model=" + packed.path(), "--dry_run", "--json", "--threads=1", "--flash=ufs4.0",
-                                                                 "--memory_budget=1GiB", "--kernels=" + kernels}).output).Object("memory_budget");
+    const JsonValue plan =
+        *Json(RunProgram("tessera_generate", {"--model=" + packed.path(), "--dry_run", "--json", "--threads=1", "--flash=ufs4.0",
+                                              "--memory_budget=1GiB", "--kernels=" + kernels})
+                  .output)
+             .Object("memory_budget");
     const double products = *plan.Double("product_seconds"), memory = *plan.Double("memory_bytes_per_second");
     EXPECT_GT(products, 0);
     const JsonValue forecasts = *plan.Array("forecasts");
@@ -129,8 +135,8 @@ TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   const TemporaryFolder folder;
   const PackedModel packed(TinyModel("llama"));
   setenv("TESSERA_CACHE", folder.Path("empty").c_str(), 1);
-  const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--raw", "--prompt=a",
-                                                      "--n_predict=2", "--threads=1", "--json"});
+  const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--raw",
+                                                      "--prompt=a", "--n_predict=2", "--threads=1", "--json"});
   unsetenv("TESSERA_CACHE");
   EXPECT_EQ(ended.code, 0) << ended.errors;
   const JsonValue figures = *Json(ended.output).Object("timings")->Object("streaming");

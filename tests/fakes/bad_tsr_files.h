@@ -103,7 +103,8 @@ inline void AddBadSuperblocks(std::vector<BadTsr>& files) {
     return SpoiledTsr{name, [change](TsrBuilder& b) { b.change_superblock = change; }, message};
   };
   const std::string magic = ", expected \"\\x89TSR\\r\\n\\x1a\\n\"", order = ", expected 0x01020304 (little-endian)";
-  const std::string manifest_bytes = ", expected 0 to 65536";
+  const std::string manifest_bytes = ", expected 0 to 65536", size = "size: found 143360 bytes, expected ";
+  const std::string says = ", as the superblock says";
   AddSpoiledTsr(
       {row("magic-of-gguf", [](Superblock& s) { std::memcpy(s.magic, "GGUF\3\0\0\0", 8); },
            "superblock magic at byte 0: found \"GGUF\\x03\\x00\\x00\\x00\"" + magic),
@@ -119,9 +120,9 @@ inline void AddBadSuperblocks(std::vector<BadTsr>& files) {
            "superblock must_understand at byte 32: found feature bit 0, expected no feature that this version does not know"),
        row("feature-63", [](Superblock& s) { s.must_understand = uint64_t{1} << 63; },
            "superblock must_understand at byte 32: found feature bit 63, expected no feature that this version does not know"),
-       row("file-bytes-less", [](Superblock& s) { s.file_bytes -= 4096; }, "size: found 143360 bytes, expected 139264, as the superblock says"),
-       row("file-bytes-more", [](Superblock& s) { s.file_bytes += 4096; }, "size: found 143360 bytes, expected 147456, as the superblock says"),
-       row("file-bytes-negative", [](Superblock& s) { s.file_bytes = -1; }, "size: found 143360 bytes, expected -1, as the superblock says"),
+       row("file-bytes-less", [](Superblock& s) { s.file_bytes -= 4096; }, size + "139264" + says),
+       row("file-bytes-more", [](Superblock& s) { s.file_bytes += 4096; }, size + "147456" + says),
+       row("file-bytes-negative", [](Superblock& s) { s.file_bytes = -1; }, size + "-1" + says),
        row("manifest-bytes-negative", [](Superblock& s) { s.manifest_bytes = -1; },
            "superblock manifest_bytes at byte 48: found -1" + manifest_bytes),
        row("manifest-bytes-beyond-half", [](Superblock& s) { s.manifest_bytes = 65537; },
@@ -185,7 +186,8 @@ inline void AddBadUnits(std::vector<BadTsr>& files) {
                       absl::StrCat("manifest unit ", unit, " ", message)};
   };
   using Extent = TsrManifest::Extent;
-  const std::string first = ", expected a multiple of 65536 from 12288 to 135168", second = ", expected a multiple of 65536 from 73728 to 135168";
+  const std::string first = ", expected a multiple of 65536 from 12288 to 135168";
+  const std::string second = ", expected a multiple of 65536 from 73728 to 135168";
   const std::string left = ", expected 1 to 69632 (69632 left before the copy of the manifest)";
   AddSpoiledTsr(
       {row("without-offset", 0, [](Extent& e) { e.clear_offset(); }, "offset: found 0" + first),

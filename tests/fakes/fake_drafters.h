@@ -29,7 +29,8 @@ class CountingDrafter : public Drafter {
 // Drafts what it is given as the text after the prompt: an oracle, if that is right; with `wrong` added to each token, the contrary.
 class ScriptedDrafter : public CountingDrafter {
  public:
-  explicit ScriptedDrafter(std::vector<TokenId> text, int wrong = 0, int vocabulary = 1) : text_(std::move(text)), wrong_(wrong), vocabulary_(vocabulary) {}
+  explicit ScriptedDrafter(std::vector<TokenId> text, int wrong = 0, int vocabulary = 1)
+      : text_(std::move(text)), wrong_(wrong), vocabulary_(vocabulary) {}
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
     int node = TokenTree::kRoot;
     for (size_t i = emitted_; i < text_.size() && static_cast<int>(i - emitted_) < std::min(budget.max_nodes, budget.max_depth); ++i) {
@@ -85,7 +86,8 @@ class SlowDrafter : public ScriptedDrafter {
 // Trees of any shape: tokens at random, the same few again and again, and among them the right ones of the text it is given.
 class RandomDrafter : public CountingDrafter {
  public:
-  RandomDrafter(int vocabulary, uint64_t seed, std::vector<TokenId> text = {}) : vocabulary_(vocabulary), random_(seed), text_(std::move(text)) {}
+  RandomDrafter(int vocabulary, uint64_t seed, std::vector<TokenId> text = {})
+      : vocabulary_(vocabulary), random_(seed), text_(std::move(text)) {}
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
     const int nodes = static_cast<int>(random_.Below(budget.max_nodes + 1));
     for (int i = 0; i < nodes; ++i) {

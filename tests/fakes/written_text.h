@@ -46,7 +46,9 @@ class PromptWriter {
   // A null drafter: without a speculator. Every proposal is verified, whatever it costs.
   WrittenText Write(const SamplingOptions& sampling, GenerateOptions options, std::unique_ptr<Drafter> drafter, int max_rows = 16) {
     std::unique_ptr<Speculator> speculator;
-    if (drafter != nullptr) speculator = std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows, .weigh_costs = false});
+    if (drafter != nullptr)
+      speculator =
+          std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows, .weigh_costs = false});
     session_->Truncate(static_cast<int>(prompt_.size()) - 1);
     Must(session_->Append({prompt_.back()}));
     WrittenText written;

@@ -67,7 +67,8 @@ std::vector<FuzzSeed> Seeds() {
   };
   add("good", GoodHistory());
   add("no-text", EncodeHistory(kHistoryVocabulary, {}));
-  add("repeats", EncodeHistory(kHistoryVocabulary, {{1, 2, 3, 1, 2, 4, 1, 2, 3, kSeparator, 1, 2, 4, 5, kSeparator, 2, 2, 2, 2, 2, kSeparator}}));
+  add("repeats", EncodeHistory(kHistoryVocabulary,
+                               {{1, 2, 3, 1, 2, 4, 1, 2, 3, kSeparator, 1, 2, 4, 5, kSeparator, 2, 2, 2, 2, 2, kSeparator}}));
   for (const BadHistory& bad : BadHistories()) add(bad.name, bad.bytes);
   return seeds;
 }

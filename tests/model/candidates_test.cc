@@ -46,7 +46,8 @@ TEST(Candidates, ChunksDoNotMatter) {
   for (const size_t size : {1, 7, 64, 1000}) {
     for (const size_t count : {0, 1, 8, 100}) {
       TopCandidates top(count);
-      for (size_t begin = 0; begin < logits.size(); begin += size) top.Add(static_cast<TokenId>(begin), absl::MakeConstSpan(logits).subspan(begin, size));
+      for (size_t begin = 0; begin < logits.size(); begin += size)
+        top.Add(static_cast<TokenId>(begin), absl::MakeConstSpan(logits).subspan(begin, size));
       const std::vector<Candidate> ranked = top.Take();
       ASSERT_EQ(ranked.size(), count);
       for (size_t i = 0; i < count; ++i) EXPECT_EQ(ranked[i].id, all[i].id);

@@ -149,12 +149,25 @@ TEST_F(GgufWriterTest, WhatTheReaderWouldRefuseIsNotWritten) {
       {"expected 1 to 65535 bytes", [](GgufWriter& w) { w.Number(std::string(65536, 'k'), 1); }},
       {"expected 1 to 63 bytes", [](GgufWriter& w) { w.Tensor(std::string(64, 't'), BlockFormat::kF32, {1}); }},
       {"printable", [](GgufWriter& w) { w.Tensor("a\nb", BlockFormat::kF32, {1}); }},
-      {"tensor \"t\": found it a second time", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kF32, {1}).Tensor("t", BlockFormat::kF32, {1}); }},
+      {"tensor \"t\": found it a second time",
+       [](GgufWriter& w) { w.Tensor("t", BlockFormat::kF32, {1}).Tensor("t", BlockFormat::kF32, {1}); }},
       {"found 0 dimensions", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kF32, {}); }},
-      {"found 5 dimensions", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kF32, {1, 1, 1, 1, 1}); }},
-      {"a dimension of 0", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kF32, {1, 0}); }},
-      {"whole blocks of 32", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kQ4_0, {33, 2}); }},
-      {"does not fit in 63 bits", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kQ4_0, {int64_t{1} << 40, int64_t{1} << 40}); }},
+      {"found 5 dimensions",
+       [](GgufWriter& w) {
+         w.Tensor("t", BlockFormat::kF32, {1, 1, 1, 1, 1});
+       }},
+      {"a dimension of 0",
+       [](GgufWriter& w) {
+         w.Tensor("t", BlockFormat::kF32, {1, 0});
+       }},
+      {"whole blocks of 32",
+       [](GgufWriter& w) {
+         w.Tensor("t", BlockFormat::kQ4_0, {33, 2});
+       }},
+      {"does not fit in 63 bits",
+       [](GgufWriter& w) {
+         w.Tensor("t", BlockFormat::kQ4_0, {int64_t{1} << 40, int64_t{1} << 40});
+       }},
       {"tensors: found 4611686018427387904 bytes", [](GgufWriter& w) { w.Tensor("t", BlockFormat::kF32, {int64_t{1} << 60}); }},
   };
   for (const auto& [message, mistake] : mistakes) {

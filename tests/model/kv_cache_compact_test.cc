@@ -25,7 +25,10 @@ class Contents {
     Visit(sequence, from, [&](auto& element, int what) { element = static_cast<std::decay_t<decltype(element)>>(what * 3 + mark); });
   }
   void Expect(SequenceId sequence, int from, int to, int mark) {
-    Visit(sequence, from, [&](auto& element, int what) { ASSERT_EQ(element, static_cast<std::decay_t<decltype(element)>>(what * 3 + mark)); }, to);
+    const auto expect = [&](auto& element, int what) {
+      ASSERT_EQ(element, static_cast<std::decay_t<decltype(element)>>(what * 3 + mark));
+    };
+    Visit(sequence, from, expect, to);
   }
 
  private:
@@ -99,8 +102,8 @@ TEST(KvCacheCompact, LeavesAloneWhatOthersShareOrWhatFollowsAlready) {
 template <typename Element>
 void KeepRandomPaths(KvFormat format, uint64_t scatter_seed, std::vector<int> windows) {
   const int layers = 3;
-  const auto cache = Must(KvCache::Create({.layers = layers, .heads = 2, .head_size = 12, .slots = 320, .format = format, .windows = std::move(windows),
-                                           .largest_pass = 12, .sequences = 2, .scatter_seed = scatter_seed}));
+  const auto cache = Must(KvCache::Create({.layers = layers, .heads = 2, .head_size = 12, .slots = 320, .format = format,
+      .windows = std::move(windows), .largest_pass = 12, .sequences = 2, .scatter_seed = scatter_seed}));
   Contents<Element> contents(*cache, layers);
   SeededRandom random(scatter_seed + 5);
   SequenceId text = cache->NewSequence();

@@ -132,7 +132,9 @@ TEST_F(Verify, TheFileOfAProblemIsThePartAtFault) {
   expect(1, ": version at byte 4: found 9, expected 2 or 3");
   model.Write(1, good[1]);
   model.Write(0, GgufBuilder(good[0]).Corrupt<uint32_t>("metadata tokenizer.ggml.bos_token_id value", 300));
-  expect(0, ": metadata \"tokenizer.ggml.bos_token_id\" value at byte 483: found 300, expected an id below the 265 entries of tokenizer.ggml.tokens");
+  expect(0,
+         ": metadata \"tokenizer.ggml.bos_token_id\" value at byte 483: found 300, expected an id below the 265 entries of "
+         "tokenizer.ggml.tokens");
   model.Write(0, GgufBuilder(good[0]).Corrupt<uint32_t>("metadata llama.block_count value", 0));
   expect(0, ": metadata \"llama.block_count\" value at byte 213: found 0, expected 1 to 4096");
   model.Write(0, good[0]);

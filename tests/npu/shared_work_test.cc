@@ -20,7 +20,8 @@ std::vector<int> TimesDone(int workers, int64_t parts) {
 
 TEST(SharedWork, EveryPartIsDoneOnceByWhatWorkersThereAre) {
   for (const int workers : {1, 2, 3, 5}) {
-    for (const int64_t parts : {0, 1, 2, 7, 100}) EXPECT_EQ(TimesDone(workers, parts), std::vector<int>(parts, 1)) << workers << " " << parts;
+    for (const int64_t parts : {0, 1, 2, 7, 100})
+      EXPECT_EQ(TimesDone(workers, parts), std::vector<int>(parts, 1)) << workers << " " << parts;
   }
 }
 

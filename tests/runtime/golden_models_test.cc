@@ -221,7 +221,8 @@ TEST_P(GoldenModel, ATextWrittenAloneIsTheSame) {
   for (size_t i = 0; i < golden.size(); ++i) {
     const auto session = Must(engine->NewSession());
     Must(session->Append(golden[i].prompt));
-    EXPECT_EQ(Must(Generate(*engine, *session, greedy, {.max_tokens = tokens, .ignore_end = true})).tokens, batch.output(i)) << golden[i].id;
+    EXPECT_EQ(Must(Generate(*engine, *session, greedy, {.max_tokens = tokens, .ignore_end = true})).tokens, batch.output(i))
+        << golden[i].id;
   }
 }
 
@@ -305,7 +306,9 @@ TEST_P(Perplexity, WithKeysAndValuesOfEightBitsIsThatOfHalves) {
   const double difference = Difference(bytes, halves);
   EXPECT_LE(std::abs(difference), Fewer(2, 10) * 0.001);  // One article is too few to judge by.
   EXPECT_NE(difference, 0) << "they are two computations";
-  std::cout << GetParam() << absl::StrFormat(": with keys and values of 8 bits, perplexity differs from FP16's by %+.3f %%\n", 100 * difference);
+  std::cout << GetParam()
+            << absl::StrFormat(": with keys and values of 8 bits, perplexity differs from FP16's by %+.3f %%\n",
+                               100 * difference);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Perplexity, testing::Values("smollm2", "gemma3"), [](const auto& info) { return info.param; });

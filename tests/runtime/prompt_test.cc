@@ -137,7 +137,8 @@ TEST(AStreamedPrompt, LearnsWithoutReadingMoreOfItsFile) {
   const std::string gguf = RealModelPath("smollm2");
   if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
   const PackedModel packed(gguf);
-  EngineOptions options = {.model_path = packed.path(), .threads = 2, .context = 512, .row_capacity = 40, .logit_rows = 1 + Session::kLogitRows};
+  EngineOptions options = {
+      .model_path = packed.path(), .threads = 2, .context = 512, .row_capacity = 40, .logit_rows = 1 + Session::kLogitRows};
   options.memory_budget = Must(Must(Engine::Open(options))->PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
   options.pin = PinPolicy::kNone;
   const auto engine = Must(Engine::Load(options));

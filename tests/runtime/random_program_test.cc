@@ -39,7 +39,8 @@ std::vector<Case> Cases() {
   cases.push_back({"llama, F16", std::make_unique<LoadedModel>(golden + "llama.gguf"), 900});
   cases.push_back({"gemma3, F16", std::make_unique<LoadedModel>(golden + "gemma3.gguf"), 300});
   cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 5400});
-  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 1200, KvFormat::kInt8});
+  cases.push_back(
+      {"llama, Q4_0 Q4_1 Q8_0 Q5_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 1200, KvFormat::kInt8});
   cases.push_back({"gemma3, Q8_0 Q4_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 300, KvFormat::kInt8});
   cases.push_back({"gemma3, Q8_0 Q4_0", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 1200});
   cases.push_back({"qwen3, Q4_K Q6_K Q8_0", std::make_unique<LoadedModel>(TinyModelBuilder(large_blocks)), 700});
@@ -116,7 +117,8 @@ TEST(RandomProgram, AllKernelPathsHaveTheSameBits) {
   }
 }
 
-// A right product, but for several rows that are not fine its groups are added from the last to the first: as good as any other, and other bits.
+// A right product, but for several rows that are not fine its groups are added from the last to the first: as good as any other,
+// and other bits.
 template <BlockFormat kFormat>
 void OtherOrderForSeveralRows(const PanelJob& job) {
   if (job.rows == 1 || job.fine) return MatMulKernelsFor(BestKernelPath()).panels[static_cast<int>(kFormat)](job);

@@ -110,7 +110,8 @@ TEST(Session, HeadsThatWorkersShareChangeNoBit) {
 }
 
 TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
-  const auto engine = TinyEngine({}, {.threads = 2, .context = 256, .row_capacity = 40});  // 70 tokens: two passes, of two groups of logits each.
+  const auto engine =
+      TinyEngine({}, {.threads = 2, .context = 256, .row_capacity = 40});  // 70 tokens: two passes, of two groups of logits each.
   const auto each = Must(engine->NewSession()), single = Must(engine->NewSession());
   const std::vector<TokenId> tokens = RandomTokens(70, 4);
   std::vector<Logits> found;

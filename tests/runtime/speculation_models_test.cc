@@ -114,7 +114,8 @@ TEST_P(SpeculationModels, HoweverItIsRun) {
     for (int i = 0; i < 2; ++i) {
       const SamplingOptions& sampling = i == 0 ? kGreedy : kSampled;
       EXPECT_EQ(writer.Write(sampling, options, std::make_unique<ScriptedDrafter>(plain[i].tokens)), plain[i]);
-      EXPECT_EQ(writer.Write(sampling, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, i, plain[i].tokens)), plain[i]);
+      EXPECT_EQ(writer.Write(sampling, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, i, plain[i].tokens)),
+                plain[i]);
     }
     EXPECT_EQ(engine->streamer() != nullptr, run.memory_budget > 0);
   };
@@ -135,13 +136,16 @@ TEST(SpeculationWindows, ALongPromptInGemma3) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
   const auto engine = Must(Engine::Load({.model_path = model, .threads = 2, .context = 700, .row_capacity = 32}));
-  std::vector<TokenId> prompt = engine->tokenizer().Encode(Must(GoldenLines("wikitext2_articles.jsonl")[0].String("text")), {.add_bos = true});
+  std::vector<TokenId> prompt =
+      engine->tokenizer().Encode(Must(GoldenLines("wikitext2_articles.jsonl")[0].String("text")), {.add_bos = true});
   prompt.resize(Fewer(540, 30));
   PromptWriter writer(*engine, prompt);
   const GenerateOptions options = {.max_tokens = Fewer(40, 4), .ignore_end = true};
   const WrittenText plain = writer.Write(kGreedy, options, nullptr);
   for (uint64_t seed = 0; seed < 2; ++seed) {
-    EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.tokens)), plain) << seed;
+    EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.tokens)),
+              plain)
+        << seed;
     EXPECT_LT(writer.passes(), static_cast<int64_t>(plain.tokens.size()) - 1);
     EXPECT_GT(writer.rows(), 2 * writer.passes());
   }

@@ -25,7 +25,11 @@ const SamplingOptions kHot = {.temperature = 3, .top_k = 0, .top_p = 1, .seed = 
 
 TinyModel ModelOf(const std::string& architecture, bool letters) {
   const bool gemma = architecture == "gemma3";
-  return {.architecture = architecture, .layers = gemma ? 7 : 2, .window = gemma ? 16 : 0, .tied = gemma && !letters, .writes_letters = letters};
+  return {.architecture = architecture,
+          .layers = gemma ? 7 : 2,
+          .window = gemma ? 16 : 0,
+          .tied = gemma && !letters,
+          .writes_letters = letters};
 }
 
 // Runs the same drafts on `engine`, and returns how many passes had a draft that was verified.
@@ -36,7 +40,9 @@ int64_t CompareWithPlain(Engine& engine, PromptWriter& plain_writer, int seeds) 
     const WrittenText plain = plain_writer.Write(sampling, {}, nullptr);  // To the end of the context, or an end token.
     for (int seed = 0; seed < seeds; ++seed) {
       const int max_rows = 1 + (seed + 1) * 5 % 24;  // Never 1.
-      EXPECT_EQ(writer.Write(sampling, {}, std::make_unique<RandomDrafter>(engine.config().vocabulary, seed, plain.tokens), max_rows), plain)
+      EXPECT_EQ(
+          writer.Write(sampling, {}, std::make_unique<RandomDrafter>(engine.config().vocabulary, seed, plain.tokens), max_rows),
+          plain)
           << "seed " << seed;
       drafts += writer.passes();
     }
@@ -92,7 +98,9 @@ TEST(SpeculationRandom, SessionsSideBySideDoNotMeet) {
   for (const auto& writer : writers) plain.push_back(writer->Write(kGreedy, {.max_tokens = 50}, nullptr));
   for (uint64_t seed = 0; seed < 9; ++seed) {
     const WrittenText& expected = plain[seed % 3];
-    EXPECT_EQ(writers[seed % 3]->Write(kGreedy, {.max_tokens = 50}, std::make_unique<RandomDrafter>(kTinyVocabulary, seed, expected.tokens)), expected);
+    EXPECT_EQ(writers[seed % 3]->Write(kGreedy, {.max_tokens = 50},
+                                       std::make_unique<RandomDrafter>(kTinyVocabulary, seed, expected.tokens)),
+              expected);
   }
 }
 
@@ -138,7 +146,8 @@ TEST(SpeculationRandom, AReadErrorInAPassOverADraftLosesNoToken) {
 // What ends a pass from outside, at any block of it.
 TEST(SpeculationRandom, ACancelledPassOverADraftLosesNoToken) {
   std::atomic<bool> cancel = false;
-  const auto engine = TinyEngine({.layers = 4, .writes_letters = true}, {.threads = 1, .context = 96, .row_capacity = 32, .cancel = &cancel});
+  const auto engine =
+      TinyEngine({.layers = 4, .writes_letters = true}, {.threads = 1, .context = 96, .row_capacity = 32, .cancel = &cancel});
   const std::vector<TokenId> prompt = RandomTokens(12, 4);
   const WrittenText plain = PromptWriter(*engine, prompt).Write(kGreedy, {.max_tokens = 40}, nullptr);
   const Sampler greedy = Must(Sampler::Create(kGreedy));

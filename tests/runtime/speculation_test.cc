@@ -61,7 +61,8 @@ TEST_F(Speculation, NoDraftChangesTheText) {
     const Outcome plain = Run(*engine, sampler, options, nullptr);
     EXPECT_EQ(plain.generation.passes, 59);
     for (uint64_t seed = 0; seed < 20; ++seed) {
-      ExpectSame(plain, Run(*engine, sampler, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
+      ExpectSame(plain, Run(*engine, sampler, options,
+                            std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
     }
   }
 }
@@ -74,7 +75,8 @@ TEST_F(Speculation, WhereAcceptedDraftsLieChangesNoBit) {
   const Outcome plain = Run(*moved, greedy, options, nullptr);
   for (uint64_t seed = 0; seed < 10; ++seed) {
     for (Engine* const engine : {moved.get(), left.get()}) {
-      ExpectSame(plain, Run(*engine, greedy, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
+      ExpectSame(plain, Run(*engine, greedy, options,
+                            std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
     }
   }
 }
@@ -85,7 +87,8 @@ TEST_F(Speculation, AnOracleSavesPassesAndAWrongOneNone) {
   const GenerateOptions options = {.max_tokens = 61, .ignore_end = true};
   const Outcome plain = Run(*engine, greedy, options, nullptr);
   const Outcome right = Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(plain.generation.tokens));
-  const Outcome wrong = Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(plain.generation.tokens, 1, engine->config().vocabulary));
+  const Outcome wrong =
+      Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(plain.generation.tokens, 1, engine->config().vocabulary));
   ExpectSame(plain, right);
   ExpectSame(plain, wrong);
   EXPECT_EQ(right.generation.passes, 5);  // 12 rows each.
@@ -97,9 +100,11 @@ TEST_F(Speculation, EndsWhereThePlainTextEnds) {
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const Outcome whole = Run(*engine, greedy, {.max_tokens = 40}, nullptr);
   for (int length = 1; length < 20; ++length) {
-    const GenerateOptions by_length = {.max_tokens = length}, by_stop = {.max_tokens = 40, .stop = {whole.generation.text.substr(length, 2)}};
+    const GenerateOptions by_length = {.max_tokens = length},
+                          by_stop = {.max_tokens = 40, .stop = {whole.generation.text.substr(length, 2)}};
     for (const GenerateOptions& options : {by_length, by_stop}) {
-      ExpectSame(Run(*engine, greedy, options, nullptr), Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(whole.generation.tokens)));
+      ExpectSame(Run(*engine, greedy, options, nullptr),
+                 Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(whole.generation.tokens)));
     }
   }
 }
@@ -110,7 +115,8 @@ TEST_F(Speculation, FillsTheContextToItsLastPosition) {
   const Outcome plain = Run(*engine, greedy, {.ignore_end = true}, nullptr);
   EXPECT_EQ(plain.generation.reason, FinishReason::kContextFull);
   for (uint64_t seed = 0; seed < 10; ++seed) {
-    ExpectSame(plain, Run(*engine, greedy, {.ignore_end = true}, std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
+    ExpectSame(plain, Run(*engine, greedy, {.ignore_end = true},
+                          std::make_unique<RandomDrafter>(engine->config().vocabulary, seed, plain.generation.tokens)));
   }
 }
 
@@ -184,7 +190,8 @@ TEST_F(Speculation, FewRowsOfLogitsMakeSmallDrafts) {
   EXPECT_EQ(engine->logits_at_once(), 2);
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const Outcome plain = Run(*engine, greedy, {.max_tokens = 61, .ignore_end = true}, nullptr);
-  const Outcome right = Run(*engine, greedy, {.max_tokens = 61, .ignore_end = true}, std::make_unique<ScriptedDrafter>(plain.generation.tokens));
+  const Outcome right =
+      Run(*engine, greedy, {.max_tokens = 61, .ignore_end = true}, std::make_unique<ScriptedDrafter>(plain.generation.tokens));
   ExpectSame(plain, right);
   EXPECT_EQ(right.generation.passes, 30);
   const auto each = Must(engine->NewSession()), whole = Must(engine->NewSession());

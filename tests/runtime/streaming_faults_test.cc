@@ -119,7 +119,9 @@ TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenI
   Must(session->Append({3}));
   Must(expected->Append({3}));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // File systems keep times in steps of some milliseconds.
-  std::fstream(packed.path(), std::ios::in | std::ios::out | std::ios::binary).seekp(1 << 16).write(std::string(1 << 16, 'x').data(), 1 << 16);
+  std::fstream(packed.path(), std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(1 << 16)
+      .write(std::string(1 << 16, 'x').data(), 1 << 16);
   absl::Status status;
   for (TokenId token = 0; token < 20 && status.ok(); ++token) {
     status = session->Append({token});
@@ -138,8 +140,15 @@ LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
   LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only), .ring_bytes = plan.ring_bytes,
                                     .verify = VerifyPolicy::kAlways, .io = seed % 2 == 0 ? IoKind::kAuto : IoKind::kBuffered,
                                     .depth = 1 + static_cast<int>(seed % 8)};
-  options.wrap_device = WithFaults({.seed = seed, .short_read = 0.1, .interruption = 0.1, .io_error = 0.15, .invalid = 0.05, .bit_flip = 0.1,
-                                    .zeroed_sector = 0.05, .misdirection = 0.05, .reordering = 0.2});
+  options.wrap_device = WithFaults({.seed = seed,
+                                    .short_read = 0.1,
+                                    .interruption = 0.1,
+                                    .io_error = 0.15,
+                                    .invalid = 0.05,
+                                    .bit_flip = 0.1,
+                                    .zeroed_sector = 0.05,
+                                    .misdirection = 0.05,
+                                    .reordering = 0.2});
   return options;
 }
 

@@ -191,7 +191,8 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
             const absl::StatusOr<std::unique_ptr<LayerStreamer>> source = LayerStreamer::Open(*file, options);
             if (absl::IsFailedPrecondition(source.status()) && io != IoKind::kBuffered) continue;  // Not on this system.
             ASSERT_TRUE(source.ok()) << source.status();
-            ASSERT_EQ(run(source->get()), expected) << IoKindName(io) << " pin " << static_cast<int>(pin) << " " << more << " " << more_ring << " " << depth;
+            ASSERT_EQ(run(source->get()), expected)
+                << IoKindName(io) << " pin " << static_cast<int>(pin) << " " << more << " " << more_ring << " " << depth;
             ++ran;
           }
         }

@@ -117,7 +117,8 @@ TEST(WeightPlan, FitsAnyBudgetFromTheLeastOnAndIsRefusedBelow) {
       }
       const absl::Status refused = PlanWeights(needs, least - 1, policy).status();
       EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-      EXPECT_NE(refused.message().find(absl::StrCat("found ", least - 1, " bytes, expected at least ", least)), std::string::npos) << refused;
+      EXPECT_NE(refused.message().find(absl::StrCat("found ", least - 1, " bytes, expected at least ", least)), std::string::npos)
+          << refused;
       EXPECT_TRUE(PlanWeights(needs, INT64_MAX, policy).ok());
     }
   }

@@ -15,7 +15,9 @@ namespace {
 // Words as tokens.
 class Words {
  public:
-  TokenId operator[](absl::string_view word) { return tokens_.try_emplace(std::string(word), static_cast<TokenId>(tokens_.size())).first->second; }
+  TokenId operator[](absl::string_view word) {
+    return tokens_.try_emplace(std::string(word), static_cast<TokenId>(tokens_.size())).first->second;
+  }
   std::vector<TokenId> Text(absl::string_view text) {
     std::vector<TokenId> tokens;
     for (const absl::string_view word : absl::StrSplit(text, ' ')) tokens.push_back((*this)[word]);

@@ -37,7 +37,8 @@ class Fixed : public Drafter {
 
 CompositeDrafter Of(std::vector<std::vector<Fixed::Path>> members) {
   std::vector<std::unique_ptr<Drafter>> drafters;
-  for (std::vector<Fixed::Path>& paths : members) drafters.push_back(std::make_unique<Fixed>(std::move(paths), static_cast<int>(drafters.size())));
+  for (std::vector<Fixed::Path>& paths : members)
+    drafters.push_back(std::make_unique<Fixed>(std::move(paths), static_cast<int>(drafters.size())));
   return CompositeDrafter(std::move(drafters));
 }
 

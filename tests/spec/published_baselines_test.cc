@@ -82,7 +82,8 @@ TEST(PublishedBaselines, OurDrafterSavesMorePassesOnTheSameTexts) {
       SuffixDrafter ours({});
       PublishedPromptLookup lookup({});
       PublishedSuffixAutomaton sam({.threshold = 0}), with_threshold({}), by_match({.threshold = 0, .length_by_match = true});
-      for (Drafter* const theirs : std::vector<Drafter*>{&lookup, &sam, &with_threshold, &by_match}) EXPECT_GT(tau(ours), tau(*theirs)) << model << nodes;
+      for (Drafter* const theirs : std::vector<Drafter*>{&lookup, &sam, &with_threshold, &by_match})
+        EXPECT_GT(tau(ours), tau(*theirs)) << model << nodes;
     }
   }
 }

@@ -61,7 +61,8 @@ double BestRate(const TokenTree& tree, const CostProfile& costs, int most_rows, 
 
 std::vector<double> RandomCosts(SeededRandom& random, bool stepped) {
   std::vector<double> pass = {0.006};
-  while (pass.size() < 12) pass.push_back(pass.back() + (stepped && pass.size() % 4 != 0 ? 0 : 1e-5 * static_cast<double>(random.Below(300))));
+  while (pass.size() < 12)
+    pass.push_back(pass.back() + (stepped && pass.size() % 4 != 0 ? 0 : 1e-5 * static_cast<double>(random.Below(300))));
   return pass;
 }
 

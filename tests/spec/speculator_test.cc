@@ -93,9 +93,10 @@ Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std:
     }
     verdict.top.resize(tree.size());
     const LogitsPlan& plan = speculator.logits_plan();
-    const int later = std::max(0, static_cast<int>(verdict.path.size()) - plan.first_rows), tops = plan.top > 0 ? plan.first_rows + later : 0;
-    const double seconds = costs.PassSeconds({tree.size(), tree.Leaves()}) + costs.HeadSeconds(plan.first_rows) + later * costs.HeadSeconds(1) +
-                           (asked ? costs.DraftSeconds(name) : 0) + costs.TopSeconds(tops);
+    const int later = std::max(0, static_cast<int>(verdict.path.size()) - plan.first_rows),
+              tops = plan.top > 0 ? plan.first_rows + later : 0;
+    const double seconds = costs.PassSeconds({tree.size(), tree.Leaves()}) + costs.HeadSeconds(plan.first_rows) +
+                           later * costs.HeadSeconds(1) + (asked ? costs.DraftSeconds(name) : 0) + costs.TopSeconds(tops);
     speculator.Commit(tree, verdict, {.pass_seconds = real_seconds, .first_rows = plan.first_rows, .first_seconds = real_seconds,
                                       .later_rows = later, .later_seconds = real_seconds, .top_rows = tops});
     result.modeled_seconds += seconds;

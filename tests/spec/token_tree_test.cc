@@ -51,7 +51,9 @@ TEST(TokenTree, PickKeepsPathsOfRandomTrees) {
   SeededRandom random(3);
   for (int round = 0; round < 200; ++round) {
     TokenTree tree(0);
-    for (int i = 0; i < 30; ++i) tree.Add(static_cast<int>(random.Below(tree.size())), static_cast<TokenId>(random.Below(6)), (1 + random.Below(10)) / 10.0f);
+    for (int i = 0; i < 30; ++i)
+      tree.Add(static_cast<int>(random.Below(tree.size())), static_cast<TokenId>(random.Below(6)),
+               (1 + random.Below(10)) / 10.0f);
     std::vector<bool> kept(tree.size());
     std::vector<int> nodes;
     for (int node = 1; node < tree.size(); ++node) {

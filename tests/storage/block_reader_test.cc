@@ -113,11 +113,13 @@ TEST(BlockReader, ALargeReadIsCheckedInPieces) {
   MemoryDevice device(RandomBytes(10 * kBlock, kSeed));
   const AlignedBuffer buffer = *AlignedBuffer::Allocate(10 * kBlock);
   std::multiset<std::pair<int64_t, int64_t>> checked;
-  BlockReader reader(device, {.block_bytes = 6 * kBlock, .check_bytes = 2 * kBlock, .check = [&](int64_t offset, absl::Span<const std::byte> piece) {
-                                EXPECT_TRUE(HoldsRandomBytes(piece, offset, kSeed));
-                                checked.emplace(offset / kBlock, piece.size() / kBlock);
-                                return absl::OkStatus();
-                              }});
+  BlockReader reader(
+      device,
+      {.block_bytes = 6 * kBlock, .check_bytes = 2 * kBlock, .check = [&](int64_t offset, absl::Span<const std::byte> piece) {
+         EXPECT_TRUE(HoldsRandomBytes(piece, offset, kSeed));
+         checked.emplace(offset / kBlock, piece.size() / kBlock);
+         return absl::OkStatus();
+       }});
   reader.Start({kBlock, buffer.bytes().first(9 * kBlock), 0});
   EXPECT_EQ(reader.Next().status, absl::OkStatus());
   EXPECT_EQ(reader.counters().reads, 2);

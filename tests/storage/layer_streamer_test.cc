@@ -43,7 +43,9 @@ class LayerStreamerTest : public testing::Test {
     options.ring_bytes = 4 * kMiB;
     return options;
   }
-  std::unique_ptr<LayerStreamer> Open(LayerStreamer::Options options) const { return Must(LayerStreamer::Open(*file_, std::move(options))); }
+  std::unique_ptr<LayerStreamer> Open(LayerStreamer::Options options) const {
+    return Must(LayerStreamer::Open(*file_, std::move(options)));
+  }
 
   bool Holds(const WeightLease& lease, int unit) const {
     const std::vector<std::byte>& expected = sample_.units[unit];
@@ -92,7 +94,9 @@ TEST_F(LayerStreamerTest, GivesTheSameBytesByEveryPlan) {
       for (const int64_t ring_bytes : {4 * kMiB, 6 * kMiB, 50 * kMiB}) {
         LayerStreamer::Options options = OptionsFor(pin_bytes, policy);
         options.ring_bytes = ring_bytes;
-        options.verify = ring_bytes == 4 * kMiB ? VerifyPolicy::kAlways : policy == PinPolicy::kNone ? VerifyPolicy::kNever : VerifyPolicy::kFirst;
+        options.verify = ring_bytes == 4 * kMiB       ? VerifyPolicy::kAlways
+                         : policy == PinPolicy::kNone ? VerifyPolicy::kNever
+                                                      : VerifyPolicy::kFirst;
         ExpectPasses(*Open(options), 2);
       }
     }
@@ -266,8 +270,15 @@ TEST_F(LayerStreamerTest, FaultsNeverGiveWrongBytes) {
     SCOPED_TRACE(seed);
     LayerStreamer::Options options = OptionsFor(seed % 2 == 0 ? 0 : 2 * kMiB);
     options.verify = VerifyPolicy::kAlways;
-    options.wrap_device = WithFaults({.seed = seed, .short_read = 0.1, .interruption = 0.1, .io_error = 0.05, .invalid = 0.02, .bit_flip = 0.05,
-                                      .zeroed_sector = 0.05, .misdirection = 0.05, .reordering = 0.3});
+    options.wrap_device = WithFaults({.seed = seed,
+                                      .short_read = 0.1,
+                                      .interruption = 0.1,
+                                      .io_error = 0.05,
+                                      .invalid = 0.02,
+                                      .bit_flip = 0.05,
+                                      .zeroed_sector = 0.05,
+                                      .misdirection = 0.05,
+                                      .reordering = 0.3});
     const absl::StatusOr<std::unique_ptr<LayerStreamer>> source = LayerStreamer::Open(*file_, options);
     if (!source.ok()) continue;
     for (int i = 0; i < 400; ++i) {

@@ -111,7 +111,8 @@ TEST_F(Throttled, AReaderThatIsDestroyedWaitsNoLongerThanItMay) {
   for (const int most : {5, 20, 40, 60}) {
     EXPECT_EQ(MillisToDestroy(/*block_millis=*/10, most, /*steps=*/0), 0) << "nothing was read";
     EXPECT_EQ(MillisToDestroy(10, most, 1), most == 5 ? 10 : 20) << "two blocks, before the speed is known";
-    for (const int steps : {2, 3, 4, 6, 9, 20, 45}) EXPECT_LE(MillisToDestroy(10, most, steps), std::max(most, 10)) << most << ", " << steps;
+    for (const int steps : {2, 3, 4, 6, 9, 20, 45})
+      EXPECT_LE(MillisToDestroy(10, most, steps), std::max(most, 10)) << most << ", " << steps;
   }
 }
 

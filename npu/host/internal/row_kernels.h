@@ -42,7 +42,15 @@ struct HeadPlace { KvFormat format; std::byte* numbers; int64_t stride; float* s
 struct RopeShape { int heads; int head_size; int dimensions; RopePairs pairs; };
 
 // y[begin..end) += scale * (B (A x))[begin..end), in FP32 and fixed order. out_features: columns of B, and of y.
-struct AdapterJob { const float* x; int64_t in_features; int64_t out_features; AdapterProduct adapter; int64_t begin; int64_t end; float* y; };
+struct AdapterJob {
+  const float* x;
+  int64_t in_features;
+  int64_t out_features;
+  AdapterProduct adapter;
+  int64_t begin;
+  int64_t end;
+  float* y;
+};
 
 struct RowKernels {
   void (*rms_norm)(const float* x, const float* weight, int64_t columns, float epsilon, float* y);

@@ -24,7 +24,8 @@ constexpr int64_t kUnitBytes = 100000;
 // Unit i is full of i.
 absl::Status Write(const std::string& path) {
   TsrContents contents = {.layout = "bytes"};
-  for (int i = 0; i < kUnits; ++i) contents.units.push_back({.bytes = kUnitBytes, .entries = {{"unit" + std::to_string(i), 0, kUnitBytes}}});
+  for (int i = 0; i < kUnits; ++i)
+    contents.units.push_back({.bytes = kUnitBytes, .entries = {{"unit" + std::to_string(i), 0, kUnitBytes}}});
   ASSIGN_OR_RETURN(TsrWriter writer, TsrWriter::Create(path, contents));
   for (int i = 0; i < kUnits; ++i) RETURN_IF_ERROR(writer.Append(std::vector<std::byte>(kUnitBytes, std::byte(i))));
   return writer.Finish([](int64_t, int64_t) {}).status();
