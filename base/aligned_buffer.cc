@@ -1,6 +1,7 @@
 #include "tessera/base/aligned_buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -69,6 +70,16 @@ absl::Status AlignedBuffer::PrepareForDevices() {
 #endif
   for (int64_t i = 0; i < length; i += kAlignment) static_cast<volatile std::byte*>(data_)[i] = data_[i];
   return absl::OkStatus();
+}
+
+void AlignedBuffer::GiveBack(int64_t offset, int64_t bytes) {
+  CHECK(offset >= 0 && bytes >= 0 && bytes <= size_ - offset) << bytes << " bytes at " << offset << " of " << size_;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t begin = AlignUp(offset, page), end = (offset + bytes) / page * page;
+  if (begin >= end) return;
+  madvise(data_ + begin, end - begin, MADV_NOHUGEPAGE);  // Else the system would fill up large pages again that are only partly used.
+  const bool given = madvise(data_ + begin, end - begin, MADV_DONTNEED) == 0;
+  LOG_IF(WARNING, !given) << "cannot give " << end - begin << " bytes back to the system: " << std::strerror(errno);
 }
 
 int64_t AlignedBuffer::LargePageBytes() const {

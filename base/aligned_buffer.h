@@ -10,6 +10,7 @@
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
 //   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
+//   buffer.GiveBack(/*offset=*/0, buffer.size());                  // the addresses stay, the memory goes
 #pragma once
 
 #include <cstddef>
@@ -44,6 +45,10 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children,
   // for a page that a child took over would miss what the device still writes. ResourceExhausted if the system has not that much.
   absl::Status PrepareForDevices();
+
+  // Gives the whole pages of a part back to the system: they are zero when they are next touched, and backed by small pages. Other
+  // parts may be in use meanwhile. A system that refuses (memory that is locked) is told of in the log. REQUIRES: the part is inside.
+  void GiveBack(int64_t offset, int64_t bytes);
 
   // How much of it lies on large pages. The system counts by mapping, so large buffers side by side may count for each other. 0 if
   // it does not say.

@@ -174,14 +174,14 @@ absl::Status Engine::OpenSource() {
     ASSIGN_OR_RETURN(source_, reading_.valid() ? reading_.get() : file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(BudgetPlan plan, PlanBudget(options_.memory_budget));
-  logits_at_once_ = std::max(plan.logit_rows - 1, 1);
+  ASSIGN_OR_RETURN(plan_, PlanBudget(options_.memory_budget));
+  logits_at_once_ = std::max(plan_.logit_rows - 1, 1);
   if (file_->packed() == nullptr) {
     ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
   if (options_.open_source) {
-    ASSIGN_OR_RETURN(source_, options_.open_source(*file_->packed(), plan.weights));
+    ASSIGN_OR_RETURN(source_, options_.open_source(*file_->packed(), plan_.weights));
     return absl::OkStatus();
   }
   LayerStreamer::Options options;
@@ -192,9 +192,9 @@ absl::Status Engine::OpenSource() {
       return std::make_unique<ThrottledDevice>(wrap == nullptr ? std::move(device) : wrap(std::move(device)), flash);
     };
   }
-  options.pins = std::move(plan.weights.pins);
-  options.parts_only = std::move(plan.weights.parts_only);
-  options.ring_bytes = plan.weights.ring_bytes;
+  options.pins = plan_.weights.pins;
+  options.parts_only = plan_.weights.parts_only;
+  options.ring_bytes = plan_.weights.ring_bytes;
   options.verify = options_.verify;
   options.io = options_.io;
   options.timeline = options_.timeline;
@@ -256,6 +256,30 @@ absl::Status Engine::PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) c
   }
   plan.memory.weights = plan.weights.bytes;
   return absl::OkStatus();
+}
+
+absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) {
+  const std::lock_guard<std::mutex> lock(shrinking_);
+  if (streamer_ == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("less memory: ", file_->path(), ": found weights that stay in memory, expected a packed model under a budget"));
+  }
+  const WeightNeeds needs = WeightNeedsOf(config_, layout_);
+  const int64_t others = plan_.Total() - plan_.memory.weights, least = others + LeastShrunkBytes(needs, plan_.weights);
+  if (budget < least) {
+    return absl::ResourceExhaustedError(absl::StrCat("less memory: ", file_->path(), ": found ", FormatByteSize(budget),
+                                                     ", expected at least ", CeilDiv(least, kMiB), " MiB"));
+  }
+  ASSIGN_OR_RETURN(WeightPlan weights, ShrinkWeights(needs, plan_.weights, budget - others, options_.pin));
+  std::vector<int> unpinned;
+  for (int unit = 0; unit < streamer_->units(); ++unit) {
+    if (plan_.weights.pins.pinned[unit] && !weights.pins.pinned[unit]) unpinned.push_back(unit);
+  }
+  RETURN_IF_ERROR(streamer_->Unpin(unpinned));
+  plan_.budget = std::min(plan_.budget, budget);
+  plan_.memory.weights = weights.bytes;
+  plan_.weights = std::move(weights);
+  return plan_;
 }
 
 absl::StatusOr<EngineMemory> Engine::PlanMemory() const {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -144,6 +145,13 @@ class Engine {
   // How `budget` bytes would be spent, with --pin as it is. Of a model that cannot be streamed, the least budget has room for all its
   // weights. ResourceExhausted (found, expected) if the budget is too small.
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
+  // Of a streamed model, when the system wants memory back: gives up pins until all fits into `budget` bytes, and returns the plan as it
+  // is then. What was pinned is read in every pass from now on; sessions, their keys and values, and every bit they give stay. At any
+  // time, from any thread, during a pass too, whose leases keep their memory until they end; memory never comes back, and a budget that
+  // is not smaller changes nothing. ResourceExhausted (found, expected), with nothing changed, below the least that works: no pins; of a
+  // model that is all pinned and has no ring for that reason, all of it but a table of which a pass reads parts. FailedPrecondition
+  // if the model is not streamed. REQUIRES: the weights are loaded.
+  absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);
   // Rows of logits that may be computed at once beside a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
   int logits_at_once() const { return logits_at_once_; }
   // Null if all weights are in memory without a budget.
@@ -200,7 +208,9 @@ class Engine {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<WeightSource> source_;
-  const LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
+  LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
+  std::mutex shrinking_;
+  BudgetPlan plan_;                   // As carried out. Under the mutex, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Forward> forward_;
   std::atomic<bool> unwanted_ = false;  // The weights that are being read.

@@ -41,11 +41,12 @@ int64_t GoodRing(const Largest& largest) { return LayerStreamer::RingBytesFor(2 
 
 PinPlan NoPins(const WeightNeeds& needs) { return {.pinned = std::vector<bool>(needs.unit_bytes.size()), .bytes = 0}; }
 
-// Units that a pass streams, first; those of which it reads parts, with what is left.
-PinPlan Pins(const WeightNeeds& needs, int64_t bytes, PinPolicy policy) {
+// Of the units that `may` be pinned those that a pass streams, first; those of which it reads parts, with what is left.
+PinPlan Pins(const WeightNeeds& needs, const std::vector<bool>& may, int64_t bytes, PinPolicy policy) {
   std::vector<int64_t> streamed, in_parts;
   std::vector<int> head;  // In `streamed`.
   for (size_t unit = 0; unit < needs.unit_bytes.size(); ++unit) {
+    if (!may[unit]) continue;
     if (std::binary_search(needs.head.begin(), needs.head.end(), static_cast<int>(unit))) head.push_back(static_cast<int>(streamed.size()));
     (needs.parts_only[unit] ? in_parts : streamed).push_back(needs.unit_bytes[unit]);
   }
@@ -54,7 +55,9 @@ PinPlan Pins(const WeightNeeds& needs, int64_t bytes, PinPolicy policy) {
   const PinPlan then = PlanPins(in_parts, all ? bytes - first.bytes : 0, policy);
   PinPlan pins = {.bytes = first.bytes + then.bytes};
   auto next_first = first.pinned.begin(), next_then = then.pinned.begin();
-  for (const bool parts_only : needs.parts_only) pins.pinned.push_back(parts_only ? *next_then++ : *next_first++);
+  for (size_t unit = 0; unit < may.size(); ++unit) {
+    pins.pinned.push_back(may[unit] && (needs.parts_only[unit] ? *next_then++ : *next_first++));
+  }
   return pins;
 }
 
@@ -110,11 +113,29 @@ absl::StatusOr<WeightPlan> PlanWeights(const WeightNeeds& needs, int64_t bytes, 
   const int64_t least = LeastWeightBytes(needs), room = bytes - LayerStreamer::kPartsBytes;
   if (bytes < least)
     return absl::ResourceExhaustedError(absl::StrCat("memory for weights: found ", bytes, " bytes, expected at least ", least));
-  if (policy != PinPolicy::kNone && room >= needs.total_bytes) return PlanOf(needs, Pins(needs, room, policy), 0);
+  const std::vector<bool> any(needs.unit_bytes.size(), true);
+  if (policy != PinPolicy::kNone && room >= needs.total_bytes) return PlanOf(needs, Pins(needs, any, room, policy), 0);
   const Largest all = LargestStreamed(needs, NoPins(needs));
   const int64_t ring = room >= GoodRing(all) ? GoodRing(all) : LeastRing(all);
-  if (room < ring) return PlanOf(needs, Pins(needs, room, PinPolicy::kSpread), 0);  // All of it fits where the ring would not.
-  return PlanOf(needs, Pins(needs, room - ring, policy), ring);
+  if (room < ring) return PlanOf(needs, Pins(needs, any, room, PinPolicy::kSpread), 0);  // All of it fits where the ring would not.
+  return PlanOf(needs, Pins(needs, any, room - ring, policy), ring);
+}
+
+int64_t LeastShrunkBytes(const WeightNeeds& needs, const WeightPlan& plan) {
+  int64_t bytes = plan.bytes - plan.pins.bytes;
+  for (size_t unit = 0; unit < needs.unit_bytes.size() && plan.ring_bytes == 0; ++unit) {
+    if (plan.pins.pinned[unit] && !needs.parts_only[unit]) bytes += needs.unit_bytes[unit];
+  }
+  return bytes;
+}
+
+absl::StatusOr<WeightPlan> ShrinkWeights(const WeightNeeds& needs, const WeightPlan& plan, int64_t bytes, PinPolicy policy) {
+  if (bytes >= plan.bytes) return plan;
+  if (const int64_t least = LeastShrunkBytes(needs, plan); bytes < least) {
+    return absl::ResourceExhaustedError(absl::StrCat("memory for weights: found ", bytes, " bytes, expected at least ", least));
+  }
+  const int64_t room = bytes - plan.ring_bytes - LayerStreamer::kPartsBytes;
+  return PlanOf(needs, Pins(needs, plan.pins.pinned, room, plan.ring_bytes == 0 ? PinPolicy::kSpread : policy), plan.ring_bytes);
 }
 
 }  // namespace tessera

@@ -46,4 +46,11 @@ int64_t LeastWeightBytes(const WeightNeeds& needs);
 // ResourceExhausted (found, expected) if `bytes` are fewer than that.
 absl::StatusOr<WeightPlan> PlanWeights(const WeightNeeds& needs, int64_t bytes, PinPolicy policy);
 
+// The least that ShrinkWeights can do with: without pins but, where there is no ring, those of which a pass reads more than parts.
+int64_t LeastShrunkBytes(const WeightNeeds& needs, const WeightPlan& plan);
+
+// What is left of a plan that is carried out when there is less memory: some of its pins, its ring as it is. ResourceExhausted (found,
+// expected) if `bytes` are fewer than the least.
+absl::StatusOr<WeightPlan> ShrinkWeights(const WeightNeeds& needs, const WeightPlan& plan, int64_t bytes, PinPolicy policy);
+
 }  // namespace tessera

@@ -39,8 +39,8 @@ absl::Status LayerStreamer::Impl::CheckOptions() const {
   }
   int64_t largest = 0, pinned = 0;
   for (int unit = 0; unit < units(); ++unit) {
-    if (Pinned(unit)) pinned += file_.StoredBytes(unit);
-    else if (options_.parts_only.empty() || !options_.parts_only[unit]) largest = std::max(largest, file_.StoredBytes(unit));
+    if (options_.pins.pinned[unit]) pinned += file_.StoredBytes(unit);
+    else if (!PartsOnly(unit)) largest = std::max(largest, file_.StoredBytes(unit));
   }
   if (options_.ring_bytes < largest) {
     return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": ring: found ", options_.ring_bytes,
@@ -53,19 +53,25 @@ absl::Status LayerStreamer::Impl::CheckOptions() const {
 }
 
 void LayerStreamer::Impl::PlacePins() {
-  pin_places_.assign(units(), nullptr);
-  position_.assign(units(), -1);
+  pin_of_.resize(units());
   std::byte* place = buffer_.data();
   for (int unit = 0; unit < units(); ++unit) {
-    if (Pinned(unit)) {
-      pins_.push_back(unit);
-      pin_places_[unit] = place;
-      place += file_.StoredBytes(unit);
-    } else if (options_.parts_only.empty() || !options_.parts_only[unit]) {
-      position_[unit] = static_cast<int>(order_.size());
-      order_.push_back(unit);
-      stats_.streamed_bytes += file_.StoredBytes(unit);
-    }
+    if (!options_.pins.pinned[unit]) continue;
+    pins_.push_back(unit);
+    pin_of_[unit] = {.pinned = true, .place = place};
+    place += file_.StoredBytes(unit);
+  }
+}
+
+void LayerStreamer::Impl::OrderStreamed() {
+  position_.assign(units(), -1);
+  order_.clear();
+  stats_.streamed_bytes = 0;
+  for (int unit = 0; unit < units(); ++unit) {
+    if (Pinned(unit) || PartsOnly(unit)) continue;
+    position_[unit] = static_cast<int>(order_.size());
+    order_.push_back(unit);
+    stats_.streamed_bytes += file_.StoredBytes(unit);
   }
 }
 
@@ -77,9 +83,12 @@ absl::Status LayerStreamer::Impl::Start() {
   ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes));
   RETURN_IF_ERROR(buffer_.PrepareForDevices());
   PlacePins();
+  OrderStreamed();
   parts_.emplace(file_, checker_, buffer_.bytes().last(PartsReader::kBufferBytes));
+  // Pins are not among the buffers that devices may register, for the system keeps those. They are read once.
+  const absl::Span<std::byte> read_again = buffer_.bytes().subspan(options_.pins.bytes);
   ASSIGN_OR_RETURN(OpenedDevice opened,
-                   OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = buffer_.bytes()}));
+                   OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = read_again}));
   reason_ = std::move(opened.reason);
   device_ = options_.wrap_device == nullptr ? std::move(opened.device) : options_.wrap_device(std::move(opened.device));
   stats_.pinned_bytes = options_.pins.bytes;
@@ -139,9 +148,9 @@ std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::
 
 absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::Acquire(int unit) {
   CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
-  if (Pinned(unit)) return PinnedBytes(unit);
-  CHECK_GE(position_[unit], 0) << "unit " << unit << " is leased in parts only";
   std::unique_lock<std::mutex> lock(mutex_);
+  if (Pinned(unit)) return LeasePin(unit);
+  CHECK_GE(position_[unit], 0) << "unit " << unit << " is leased in parts only";
   if (auto taken = Take(unit)) return *std::move(taken);
   const int64_t begin = RealClock().NowNanos();
   absl::StatusOr<absl::Span<const std::byte>> taken = AwaitUnit(unit, lock);
@@ -168,40 +177,51 @@ absl::Status LayerStreamer::Impl::AwaitParts(std::unique_lock<std::mutex>& lock)
   return absl::OkStatus();
 }
 
+absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::unique_lock<std::mutex>& lock) {
+  CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";
+  RETURN_IF_ERROR(broken_);
+  const int64_t begin = RealClock().NowNanos();
+  absl::Status status = AwaitParts(lock);  // Those of a call that was cancelled.
+  if (status.ok()) {
+    parts_asked_ = std::move(parts);
+    parts_begun_ = false;
+    wake_.notify_one();
+    status = AwaitParts(lock);
+  }
+  stats_.stall_nanos += RealClock().NowNanos() - begin;
+  return status.ok() ? parts_->status() : status;
+}
+
+// Pins are leased before the others are read, for they may be given up meanwhile.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::AcquireParts(absl::Span<const UnitPart> parts) {
-  std::vector<UnitPart> to_read;
-  for (const UnitPart& part : parts) {
-    CHECK(part.unit >= 0 && part.unit < units()) << "unit " << part.unit << " of " << units();
-    if (!Pinned(part.unit)) to_read.push_back(part);
-  }
   std::unique_lock<std::mutex> lock(mutex_);
-  if (!to_read.empty()) {
-    CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";
-    RETURN_IF_ERROR(broken_);
-    const int64_t begin = RealClock().NowNanos();
-    absl::Status status = AwaitParts(lock);  // Those of a call that was cancelled.
-    if (status.ok()) {
-      parts_asked_ = std::move(to_read);
-      parts_begun_ = false;
-      wake_.notify_one();
-      status = AwaitParts(lock);
+  std::vector<absl::Span<const std::byte>> places(parts.size());
+  std::vector<UnitPart> to_read;
+  std::vector<size_t> read;  // Where these are in `parts`.
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const UnitPart& part = parts[i];
+    CHECK(part.unit >= 0 && part.unit < units()) << "unit " << part.unit << " of " << units();
+    if (Pinned(part.unit)) {
+      places[i] = LeasePin(part.unit).subspan(part.offset, part.bytes);
+    } else {
+      to_read.push_back(part);
+      read.push_back(i);
     }
-    stats_.stall_nanos += RealClock().NowNanos() - begin;
-    RETURN_IF_ERROR(status);
-    RETURN_IF_ERROR(parts_->status());
   }
-  std::vector<absl::Span<const std::byte>> places;
-  size_t read = 0;
-  for (const UnitPart& part : parts) {
-    places.push_back(Pinned(part.unit) ? PinnedBytes(part.unit).subspan(part.offset, part.bytes) : parts_->Bytes(read++));
+  if (read.empty()) return places;
+  const absl::Status status = ReadParts(std::move(to_read), lock);
+  for (size_t i = 0; i < parts.size() && !status.ok(); ++i) {
+    if (places[i].data() != nullptr) EndPinLease(parts[i].unit);
   }
-  parts_leased_ += static_cast<int>(read);
+  RETURN_IF_ERROR(status);
+  for (size_t i = 0; i < read.size(); ++i) places[read[i]] = parts_->Bytes(static_cast<int>(i));
+  parts_leased_ += static_cast<int>(read.size());
   return places;
 }
 
 void LayerStreamer::Impl::Release(int unit, const std::byte* place) {
-  if (Pinned(unit)) return;
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (IsPin(place)) return EndPinLease(unit);
   if (parts_->Owns(place)) {
     --parts_leased_;
     return;
@@ -209,6 +229,56 @@ void LayerStreamer::Impl::Release(int unit, const std::byte* place) {
   UnitRing::Entry* entry = ring_.Find(unit);
   CHECK(entry != nullptr && entry->leases > 0) << "unit " << unit << " is not leased";
   if (--entry->leases == 0) wake_.notify_one();
+}
+
+absl::Span<const std::byte> LayerStreamer::Impl::LeasePin(int unit) {
+  ++pin_of_[unit].leases;
+  return {pin_of_[unit].place, static_cast<size_t>(file_.UnitBytes(unit))};
+}
+
+void LayerStreamer::Impl::EndPinLease(int unit) {
+  CHECK_GT(pin_of_[unit].leases, 0) << "unit " << unit << " is not leased";
+  --pin_of_[unit].leases;
+  GiveBackUnused(unit);
+}
+
+void LayerStreamer::Impl::GiveBackUnused(int unit) {
+  Pin& pin = pin_of_[unit];
+  if (pin.pinned || pin.leases > 0) return;
+  buffer_.GiveBack(pin.place - buffer_.data(), file_.StoredBytes(unit));
+  pin.place = nullptr;
+}
+
+absl::Status LayerStreamer::Impl::CheckUnpin(absl::Span<const int> unpinned) const {
+  for (const int unit : unpinned) {
+    if (unit < 0 || unit >= units() || !Pinned(unit)) {
+      return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": unpin: found unit ", unit, ", expected one that is pinned"));
+    }
+    if (!PartsOnly(unit) && file_.StoredBytes(unit) > ring_.capacity()) {
+      return absl::InvalidArgumentError(absl::StrCat(file_.path(), ": unpin: unit ", unit, ": found a ring of ", ring_.capacity(),
+                                                     " bytes, expected at least ", file_.StoredBytes(unit)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Reading goes on after what was read last. Where that lies behind one of these in the pass that is under way, it is read out of order.
+absl::Status LayerStreamer::Impl::Unpin(absl::Span<const int> unpinned) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  RETURN_IF_ERROR(CheckUnpin(unpinned));
+  for (const int unit : unpinned) {
+    pin_of_[unit].pinned = false;
+    stats_.pinned_bytes -= file_.StoredBytes(unit);
+    GiveBackUnused(unit);
+  }
+  const int last = order_.empty() ? -1 : order_[(next_ == 0 ? order_.size() : next_) - 1];
+  OrderStreamed();
+  if (last >= 0) {
+    next_ = position_[last];
+    Advance();
+  }
+  wake_.notify_one();
+  return absl::OkStatus();
 }
 
 LayerStreamer::Stats LayerStreamer::Impl::stats() const {
@@ -229,19 +299,22 @@ absl::StatusOr<std::unique_ptr<LayerStreamer>> LayerStreamer::Open(const TsrRead
 }
 
 int LayerStreamer::units() const { return impl_->units(); }
+absl::Status LayerStreamer::Unpin(absl::Span<const int> units) { return impl_->Unpin(units); }
 LayerStreamer::Stats LayerStreamer::stats() const { return impl_->stats(); }
 const std::string& LayerStreamer::device_reason() const { return impl_->reason(); }
 
 absl::StatusOr<WeightLease> LayerStreamer::Acquire(int unit) {
   ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, impl_->Acquire(unit));
-  return WeightLease(this, unit, bytes, impl_->Pinned(unit));
+  return WeightLease(this, unit, bytes, impl_->IsPin(bytes.data()));
 }
 
 absl::StatusOr<std::vector<WeightLease>> LayerStreamer::AcquireParts(absl::Span<const UnitPart> parts) {
   ASSIGN_OR_RETURN(const std::vector<absl::Span<const std::byte>> places, impl_->AcquireParts(parts));
   std::vector<WeightLease> leases;
   leases.reserve(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) leases.emplace_back(this, parts[i].unit, places[i], impl_->Pinned(parts[i].unit));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    leases.emplace_back(this, parts[i].unit, places[i], impl_->IsPin(places[i].data()));
+  }
   return leases;
 }
 

@@ -12,12 +12,16 @@
 // pass and has no end: after the last comes the first, so reading goes on between passes. They lie in a ring until they have been
 // leased and given back, and one after them is asked for (so that blocks of a model may share a unit), or the pass is over; how far
 // reading is ahead is how much room the ring has. A unit that is asked for out of order empties the
-// ring and reading goes on from there. docs/storage.md has the picture.
+// ring and reading goes on from there. Where memory becomes short, pins are given up while all this goes on:
+//
+//   RETURN_IF_ERROR(source->Unpin({2, 5}));                                  // from now on they are read in every pass
+//
+// docs/storage.md has the picture.
 //
 // Nothing else is read, and past the page cache where the system lets us (open_block_device.h). Every block is compared with its
 // checksum, by `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next tries again. After each
 // unit the file is asked whether it was written to: if so, neither that unit nor any after it is given out.
-// Threads: one acquires, any may end leases, one of its own reads. The file must outlive it.
+// Threads: one acquires, any may end leases or unpin, one of its own reads. The file must outlive it.
 #pragma once
 
 #include <atomic>
@@ -73,14 +77,19 @@ class LayerStreamer : public WeightSource {
   absl::StatusOr<WeightLease> Acquire(int unit) override;
   absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override;
 
+  // Streams units from now on that were pinned, each named once, and gives their memory back to the system: at once, or with the last
+  // lease of one that is leased. InvalidArgument (unit, found, expected), and nothing is changed, if one is not pinned or is larger
+  // than the ring. REQUIRES: the ring has room for what is leased at once (RingBytesFor), these units included.
+  absl::Status Unpin(absl::Span<const int> units);
+
   struct Stats {                       // Since Open, pins included.
     int64_t bytes_read = 0;
     int64_t read_nanos = 0;            // In which the device had something to do.
     int64_t stall_nanos = 0;           // In which somebody waited for a unit.
     int64_t out_of_order = 0;          // Units that were not the next.
     int64_t retries = 0;               // Short and interrupted reads, errors, blocks read again.
-    int64_t pinned_bytes = 0;
-    int64_t streamed_bytes = 0;        // Of the units that a pass reads.
+    int64_t pinned_bytes = 0;          // Now.
+    int64_t streamed_bytes = 0;        // Of the units that a pass reads now.
     int64_t ring_bytes = 0;
   };
   Stats stats() const;

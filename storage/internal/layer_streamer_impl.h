@@ -25,7 +25,7 @@
 
 namespace tessera {
 
-// What both threads see is under mutex_, but for what never changes after Start: file, options, places of pins.
+// What both threads see is under mutex_, but for what never changes after Start: file, options, where pins end and the ring begins.
 class LayerStreamer::Impl {
  public:
   Impl(const TsrReader& file, Options options)
@@ -38,14 +38,27 @@ class LayerStreamer::Impl {
   absl::StatusOr<absl::Span<const std::byte>> Acquire(int unit);
   absl::StatusOr<std::vector<absl::Span<const std::byte>>> AcquireParts(absl::Span<const UnitPart> parts);
   void Release(int unit, const std::byte* place);
-  bool Pinned(int unit) const { return options_.pins.pinned[unit]; }
+  absl::Status Unpin(absl::Span<const int> units);
+  bool IsPin(const std::byte* place) const { return place >= buffer_.data() && place < buffer_.data() + options_.pins.bytes; }
   Stats stats() const;
   const std::string& reason() const { return reason_; }
 
  private:
+  struct Pin {
+    bool pinned = false;
+    std::byte* place = nullptr;  // Null: its memory is not ours, or no longer.
+    int leases = 0;
+  };
+
   absl::Status CheckOptions() const;
+  absl::Status CheckUnpin(absl::Span<const int> units) const;
   void PlacePins();
-  absl::Span<const std::byte> PinnedBytes(int unit) const { return {pin_places_[unit], static_cast<size_t>(file_.UnitBytes(unit))}; }
+  void OrderStreamed();
+  bool Pinned(int unit) const { return pin_of_[unit].pinned; }
+  bool PartsOnly(int unit) const { return !options_.parts_only.empty() && options_.parts_only[unit]; }
+  absl::Span<const std::byte> LeasePin(int unit);
+  void EndPinLease(int unit);
+  void GiveBackUnused(int unit);
   bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
   std::byte* RingPlace(int64_t offset) { return buffer_.data() + options_.pins.bytes + offset; }
   bool ReadNextIs(int unit) const { return !order_.empty() && order_[next_] == unit; }
@@ -54,6 +67,7 @@ class LayerStreamer::Impl {
   std::optional<absl::StatusOr<absl::Span<const std::byte>>> Take(int unit);
   absl::StatusOr<absl::Span<const std::byte>> AwaitUnit(int unit, std::unique_lock<std::mutex>& lock);
   absl::Status AwaitParts(std::unique_lock<std::mutex>& lock);
+  absl::Status ReadParts(std::vector<UnitPart> parts, std::unique_lock<std::mutex>& lock);
 
   // Of the thread that reads.
   void Read();
@@ -69,7 +83,6 @@ class LayerStreamer::Impl {
   const TsrReader& file_;
   const Options options_;
   AlignedBuffer buffer_;                     // Pins, ring, parts.
-  std::vector<std::byte*> pin_places_;       // Of each unit; null: not pinned.
   std::string reason_;
   std::unique_ptr<BlockDevice> device_;
   std::thread thread_;
@@ -78,6 +91,7 @@ class LayerStreamer::Impl {
   std::condition_variable wake_;             // For the thread that reads: there may be something to do.
   std::condition_variable changed_;          // For those who wait for it.
   bool stop_ = false;
+  std::vector<Pin> pin_of_;                  // Of each unit.
   absl::Status broken_;                      // Not OK: nothing can be read any more.
   std::vector<int> order_;                   // Streamed units, as a pass reads them.
   std::vector<int> position_;                // Of each unit in order_.

@@ -55,7 +55,7 @@ void LayerStreamer::Impl::StartReads() {
 bool LayerStreamer::Impl::StartPin() {
   if (pins_started_ == pins_.size() || !broken_.ok()) return false;
   const int unit = pins_[pins_started_++];
-  StartUnit(unit, pin_places_[unit]);
+  StartUnit(unit, pin_of_[unit].place);
   return true;
 }
 

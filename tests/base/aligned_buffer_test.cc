@@ -14,6 +14,7 @@
 #include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/backed_bytes.h"
 #include "tessera/tests/fakes/sanitized.h"
 
 namespace tessera {
@@ -27,6 +28,7 @@ absl::Status Example(int64_t bytes) {
   values[0] = 1.5f;
   RETURN_IF_ERROR(buffer.PrepareForDevices());
   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
+  buffer.GiveBack(/*offset=*/0, buffer.size());
   return absl::OkStatus();
 }
 
@@ -78,24 +80,30 @@ TEST(AlignedBuffer, MovingHandsTheMemoryOnAndLeavesAnEmptyBuffer) {
   EXPECT_EQ(c.data()[99], std::byte{7});
 }
 
-// The pages of a range that are backed by memory.
-int64_t BackedPages(const AlignedBuffer& buffer) {
-  std::vector<unsigned char> backed(buffer.size() / 4096);
-  EXPECT_EQ(mincore(buffer.data(), buffer.size(), backed.data()), 0);
-  return std::count_if(backed.begin(), backed.end(), [](unsigned char page) { return page & 1; });
-}
-
 TEST(AlignedBuffer, PreparedForDevicesItIsBackedBeforeItIsTouched) {
   for (const AlignedBuffer::Pages pages : {AlignedBuffer::Pages::kLarge, AlignedBuffer::Pages::kSmall}) {
     AlignedBuffer buffer = *AlignedBuffer::Allocate(6 * kMiB, pages);
-    EXPECT_EQ(BackedPages(buffer), 0);
+    EXPECT_EQ(BackedBytes(buffer.bytes()), 0);
     ASSERT_EQ(buffer.PrepareForDevices(), absl::OkStatus());
-    EXPECT_EQ(BackedPages(buffer), 6 * kMiB / 4096);
+    EXPECT_EQ(BackedBytes(buffer.bytes()), 6 * kMiB);
     EXPECT_TRUE(std::all_of(buffer.bytes().begin(), buffer.bytes().end(), [](std::byte b) { return b == std::byte{0}; }));
   }
   AlignedBuffer empty;
   EXPECT_EQ(empty.PrepareForDevices(), absl::OkStatus());
   EXPECT_EQ(empty.LargePageBytes(), 0);
+}
+
+TEST(AlignedBuffer, GivesWholePagesOfAPartBackAndKeepsTheRest) {
+  AlignedBuffer buffer = *AlignedBuffer::Allocate(6 * kMiB);
+  std::fill(buffer.bytes().begin(), buffer.bytes().end(), std::byte{7});
+  const int64_t page = sysconf(_SC_PAGESIZE), begin = kMiB - 1, end = 4 * kMiB + 1;  // Parts of a page on both sides.
+  buffer.GiveBack(begin, end - begin);
+  EXPECT_EQ(BackedBytes(buffer.bytes()), 3 * kMiB);
+  buffer.GiveBack(5 * kMiB + 1, page);  // No whole page.
+  EXPECT_EQ(BackedBytes(buffer.bytes()), 3 * kMiB);
+  for (int64_t i = 0; i < buffer.size(); ++i) {
+    ASSERT_EQ(buffer.data()[i], i < kMiB || i >= 4 * kMiB ? std::byte{7} : std::byte{0}) << i;
+  }
 }
 
 TEST(AlignedBuffer, PreparingKeepsWhatItHolds) {

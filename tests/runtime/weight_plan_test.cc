@@ -124,6 +124,30 @@ TEST(WeightPlan, FitsAnyBudgetFromTheLeastOnAndIsRefusedBelow) {
   }
 }
 
+TEST(WeightPlan, ShrinksToAnyBudgetFromTheLeastOnAndPinsNothingNew) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededRandom random(seed);
+    const WeightNeeds needs = RandomNeeds(random);
+    for (const PinPolicy policy : kPolicies) {
+      const int64_t more = static_cast<int64_t>(random.Below(2 * needs.total_bytes));
+      const WeightPlan plan = Must(PlanWeights(needs, LeastWeightBytes(needs) + more, policy));
+      const int64_t least = LeastShrunkBytes(needs, plan);
+      for (const int64_t bytes : {least, least + static_cast<int64_t>(random.Below(plan.bytes - least + 1)), plan.bytes - 1, INT64_MAX}) {
+        if (bytes < least) continue;
+        const WeightPlan shrunk = Must(ShrinkWeights(needs, plan, bytes, policy));
+        ExpectPlanWorks(needs, shrunk, bytes);
+        EXPECT_EQ(shrunk.ring_bytes, plan.ring_bytes);
+        for (size_t unit = 0; unit < needs.unit_bytes.size(); ++unit) EXPECT_LE(shrunk.pins.pinned[unit], plan.pins.pinned[unit]);
+        if (bytes >= plan.bytes) {
+          EXPECT_EQ(shrunk.pins.pinned, plan.pins.pinned);
+        }
+      }
+      EXPECT_EQ(ShrinkWeights(needs, plan, least - 1, policy).status().code(), absl::StatusCode::kResourceExhausted);
+    }
+  }
+}
+
 TEST(WeightPlan, AutoPinsTheHeadBeforeAnythingElse) {
   for (const bool tied : {false, true}) {
     const LoadedModel model(TinyModelBuilder({.layers = 8, .tied = tied}));

@@ -1,0 +1,149 @@
+// A streamed model gives memory back while it writes, and writes the same.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/peak_memory.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+const PackedModel& Packed() {  // Of about 26 MiB, a layer of 3.
+  static const PackedModel packed(
+      TinyModelBuilder({.width = 512, .feed_forward = 1536, .heads = 8, .kv_heads = 4, .head_size = 64, .layers = 8}));
+  return packed;
+}
+
+// About half of the weights are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
+std::unique_ptr<Engine> HalfPinned() {
+  EngineOptions options = {.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8};
+  for (int tries = 0; tries < 20; ++tries) {
+    auto engine = Must(Engine::Open(options));
+    const absl::StatusOr<BudgetPlan> plan = engine->PlanBudget(options.memory_budget);
+    if (plan.ok() && plan->weights.ring_bytes > 0 && plan->weights.pins.bytes > 6 * kMiB) {
+      Must(engine->LoadWeights());
+      return engine;
+    }
+    options.memory_budget = Must(engine->PlanBudget(int64_t{1} << 40)).least + 10 * kMiB;
+  }
+  LOG(FATAL) << "no budget pins a part";
+}
+
+using Logits = std::vector<std::vector<float>>;
+
+// After each token; `before` is called before each of them.
+Logits Write(Engine& engine, absl::Span<const TokenId> tokens, const std::function<void(size_t token)>& before = nullptr) {
+  const auto session = Must(engine.NewSession());
+  Logits all;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (before != nullptr) before(i);
+    Must(session->Append(tokens.subspan(i, 1)));
+    all.emplace_back(session->logits().begin(), session->logits().end());
+  }
+  return all;
+}
+
+Logits Expected(absl::Span<const TokenId> tokens) {
+  return Write(*Must(Engine::Load({.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8})), tokens);
+}
+
+// The least it says it does with.
+int64_t LeastOf(Engine& engine) {
+  const absl::Status refused = engine.ShrinkMemory(0).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  const std::string asked(refused.message());
+  const size_t at = asked.find("expected at least ");
+  CHECK(at != std::string::npos) << asked;
+  return std::stoll(asked.substr(at + 18)) * kMiB;
+}
+
+TEST(StreamedTinyModel, GivesMemoryBackBetweenTokensAndWritesTheSame) {
+  const std::vector<TokenId> tokens = RandomTokens(12, 1);
+  const Logits expected = Expected(tokens);
+  const auto engine = HalfPinned();
+  const int64_t least = LeastOf(*engine), budget = least + engine->streamer()->stats().pinned_bytes;
+  const Logits written = Write(*engine, tokens, [&](size_t token) {
+    if (token != 4 && token != 8) return;
+    const LayerStreamer::Stats before = engine->streamer()->stats();
+    const int64_t own = OwnMemoryBytes();
+    const BudgetPlan plan = Must(engine->ShrinkMemory(token == 4 ? (budget + least) / 2 : least));
+    const LayerStreamer::Stats after = engine->streamer()->stats();
+    EXPECT_EQ(after.pinned_bytes, plan.weights.pins.bytes);
+    EXPECT_EQ(after.streamed_bytes, plan.weights.streamed_bytes);
+    EXPECT_EQ(engine->memory().weights, plan.memory.weights);
+    EXPECT_EQ(after.ring_bytes, before.ring_bytes);
+    EXPECT_LT(after.pinned_bytes, before.pinned_bytes);
+    EXPECT_LE(plan.Total(), plan.budget);
+    if (!kSanitized) {
+      EXPECT_LE(OwnMemoryBytes(), own - (before.pinned_bytes - after.pinned_bytes) + kMiB / 2);
+    }
+  });
+  EXPECT_EQ(written, expected);
+  EXPECT_LT(engine->streamer()->stats().pinned_bytes, kMiB) << "the least is in whole MiB";
+  EXPECT_EQ(Write(*engine, tokens), expected) << "a new text";
+}
+
+TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
+  const std::vector<TokenId> tokens = RandomTokens(20, 2);
+  const Logits expected = Expected(tokens);
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    const auto engine = HalfPinned();
+    const int64_t least = LeastOf(*engine);
+    std::thread shrinks;
+    const Logits written = Write(*engine, tokens, [&](size_t token) {
+      if (token != 2) return;
+      shrinks = std::thread([&] {
+        for (int64_t more = engine->streamer()->stats().pinned_bytes; more >= 0; more -= kMiB) {
+          Must(engine->ShrinkMemory(least + more).status());
+          std::this_thread::sleep_for(std::chrono::milliseconds(1 + repetition));
+        }
+      });
+    });
+    shrinks.join();
+    EXPECT_EQ(written, expected);
+    EXPECT_LT(engine->streamer()->stats().pinned_bytes, 2 * kMiB);
+  }
+}
+
+TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {
+  const std::vector<TokenId> tokens = RandomTokens(3, 3);
+  const auto engine = HalfPinned();
+  const int64_t least = LeastOf(*engine), pinned = engine->streamer()->stats().pinned_bytes;
+  EXPECT_EQ(engine->ShrinkMemory(least - kMiB).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(engine->ShrinkMemory(-1).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Must(engine->ShrinkMemory(int64_t{1} << 40)).budget, engine->options().memory_budget) << "it does not grow";
+  EXPECT_EQ(engine->streamer()->stats().pinned_bytes, pinned);
+  EXPECT_EQ(Must(engine->ShrinkMemory(least)).budget, least) << "what it says works";
+  EXPECT_EQ(Write(*engine, tokens), Expected(tokens));
+}
+
+// Nothing is streamed, so there is no ring: a table of which parts are read is all that can go.
+TEST(StreamedTinyModel, AllPinnedItGivesItsTableBackAndNoMore) {
+  const std::vector<TokenId> tokens = RandomTokens(3, 4);
+  EngineOptions options = {.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8};
+  options.memory_budget = int64_t{4} << 30;
+  const auto engine = Must(Engine::Load(options));
+  ASSERT_EQ(engine->streamer()->stats().ring_bytes, 0);
+  const int64_t pinned = engine->streamer()->stats().pinned_bytes;
+  const BudgetPlan all = Must(engine->ShrinkMemory(options.memory_budget));
+  const BudgetPlan plan = Must(engine->ShrinkMemory(all.Total() - 1));
+  EXPECT_LT(engine->streamer()->stats().pinned_bytes, pinned);
+  EXPECT_EQ(engine->streamer()->stats().streamed_bytes, 0);
+  EXPECT_EQ(engine->ShrinkMemory(plan.Total() - 1).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Write(*engine, tokens), Expected(tokens));
+}
+
+TEST(StreamedTinyModel, WithoutABudgetThereIsNothingToShrink) {
+  const auto engine = Must(Engine::Load({.model_path = Packed().path(), .threads = 1, .context = 64}));
+  EXPECT_EQ(engine->ShrinkMemory(kMiB).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace tessera
