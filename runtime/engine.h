@@ -5,8 +5,8 @@
 //   RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
 //   absl::Span<const float> next = session->logits();             // after the last token
 //
-// Threads: an engine and its sessions are used from one thread at a time; the pool behind them is theirs alone. Sessions must end
-// before their engine. Errors name the file or option, the value found and the value expected.
+// Threads: an engine and its sessions are used from one thread at a time, but for ShrinkMemory; the pool behind them is theirs alone.
+// Sessions must end before their engine. Errors name the file or option, the value found and the value expected.
 #pragma once
 
 #include <atomic>

@@ -262,7 +262,7 @@ absl::Status LayerStreamer::Impl::CheckUnpin(absl::Span<const int> unpinned) con
   return absl::OkStatus();
 }
 
-// Reading goes on after what was read last. Where that lies behind one of these in the pass that is under way, it is read out of order.
+// Reading goes on after what was read last. Those of these that come before that are read out of order once, when they are asked for.
 absl::Status LayerStreamer::Impl::Unpin(absl::Span<const int> unpinned) {
   const std::lock_guard<std::mutex> lock(mutex_);
   RETURN_IF_ERROR(CheckUnpin(unpinned));

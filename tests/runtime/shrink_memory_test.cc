@@ -1,9 +1,10 @@
 // A streamed model gives memory back while it writes, and writes the same.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -21,8 +22,8 @@ const PackedModel& Packed() {  // Of about 26 MiB, a layer of 3.
   return packed;
 }
 
-// About half of the weights are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
-std::unique_ptr<Engine> HalfPinned() {
+// Some 8 MiB are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
+std::unique_ptr<Engine> PartlyPinned() {
   EngineOptions options = {.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8};
   for (int tries = 0; tries < 20; ++tries) {
     auto engine = Must(Engine::Open(options));
@@ -67,7 +68,7 @@ int64_t LeastOf(Engine& engine) {
 TEST(StreamedTinyModel, GivesMemoryBackBetweenTokensAndWritesTheSame) {
   const std::vector<TokenId> tokens = RandomTokens(12, 1);
   const Logits expected = Expected(tokens);
-  const auto engine = HalfPinned();
+  const auto engine = PartlyPinned();
   const int64_t least = LeastOf(*engine), budget = least + engine->streamer()->stats().pinned_bytes;
   const Logits written = Write(*engine, tokens, [&](size_t token) {
     if (token != 4 && token != 8) return;
@@ -94,7 +95,7 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
   const std::vector<TokenId> tokens = RandomTokens(20, 2);
   const Logits expected = Expected(tokens);
   for (int repetition = 0; repetition < 3; ++repetition) {
-    const auto engine = HalfPinned();
+    const auto engine = PartlyPinned();
     const int64_t least = LeastOf(*engine);
     std::thread shrinks;
     const Logits written = Write(*engine, tokens, [&](size_t token) {
@@ -114,7 +115,7 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
 
 TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {
   const std::vector<TokenId> tokens = RandomTokens(3, 3);
-  const auto engine = HalfPinned();
+  const auto engine = PartlyPinned();
   const int64_t least = LeastOf(*engine), pinned = engine->streamer()->stats().pinned_bytes;
   EXPECT_EQ(engine->ShrinkMemory(least - kMiB).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(engine->ShrinkMemory(-1).status().code(), absl::StatusCode::kResourceExhausted);

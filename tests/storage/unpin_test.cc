@@ -1,6 +1,7 @@
 // Pins are given up while others read, and every lease holds what it held.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -70,10 +71,10 @@ TEST_F(Unpin, HeaderExample) {
   ExpectPass(*source);
 }
 
-// Any one unit and all that are pinned, before any unit of a pass; with nothing streamed before, and with every other unit.
-TEST_F(Unpin, AtAnyMomentOfAPassEveryUnitIsRightAndItsMemoryGone) {
+// Any one unit and all that are pinned, before some units of a pass; with nothing streamed before, and with every other unit.
+TEST_F(Unpin, AtEachMomentOfAPassUnitsAreRightAndTheirMemoryGone) {
   for (const int64_t pin_bytes : {3 * kMiB, 100 * kMiB}) {
-    for (int moment = 0; moment < kUnits; ++moment) {
+    for (const int moment : {0, 1, 4, 7}) {
       for (int which = 0; which <= kUnits; ++which) {
         SCOPED_TRACE(absl::StrCat("pins of ", pin_bytes, ", before ", moment, ", ", which));
         LayerStreamer::Options options = Pinned(pin_bytes);
@@ -81,6 +82,7 @@ TEST_F(Unpin, AtAnyMomentOfAPassEveryUnitIsRightAndItsMemoryGone) {
         for (int unit = 0; unit < kUnits; ++unit) {
           if (options.pins.pinned[unit] && (which == kUnits || which == unit)) unpinned.push_back(unit);
         }
+        if (unpinned.empty()) continue;
         const std::unique_ptr<LayerStreamer> source = Open(options);
         std::vector<absl::Span<const std::byte>> places;
         for (const int unit : unpinned) places.push_back(Must(source->Acquire(unit)).bytes());
@@ -94,10 +96,10 @@ TEST_F(Unpin, AtAnyMomentOfAPassEveryUnitIsRightAndItsMemoryGone) {
         EXPECT_EQ(source->stats().streamed_bytes, before.streamed_bytes + bytes);
         for (const absl::Span<const std::byte> place : places) EXPECT_EQ(BackedBytes(place), 0);
         ExpectPass(*source, moment);
+        ExpectPass(*source);
         const int64_t out_of_order = source->stats().out_of_order;
         ExpectPass(*source);
-        ExpectPass(*source);
-        EXPECT_LE(source->stats().out_of_order, out_of_order + 1) << "the pass under way may find its last units behind it, no later one";
+        EXPECT_EQ(source->stats().out_of_order, out_of_order) << "but for the pass under way, and the next, of which some was read ahead";
       }
     }
   }
