@@ -65,6 +65,23 @@ inline void AddTruncatedTsr(std::vector<BadTsr>& files) {
   add("longer-by-a-page", whole.size() + 4096);
 }
 
+// The size is right, or rounded up to what a file system counts in, and what was there is not: zeros.
+inline void AddZeroedTsr(std::vector<BadTsr>& files) {
+  const std::string whole = SmallTsr().Build();
+  for (const size_t at : {4096, 8192, 65536, 131072, 135168, 139264, 139265, 143359}) {
+    std::string bytes = whole.substr(0, at);
+    bytes.resize(whole.size());
+    files.push_back({absl::StrCat("zeros-from-", at), bytes,
+                     "footer at byte 139264: found other bytes than in the superblock, expected the same"});
+  }
+  for (const size_t size : {size_t{3} << 16, size_t{1} << 20}) {
+    std::string bytes = whole;
+    bytes.resize(size);
+    files.push_back({absl::StrCat("rounded-up-to-", size), bytes,
+                     absl::StrCat("size: found ", size, " bytes, expected 143360, as the superblock says")});
+  }
+}
+
 // Bytes changed after all checksums were computed.
 inline void AddDamagedTsr(std::vector<BadTsr>& files) {
   const auto add = [&](const std::string& name, const std::vector<size_t>& places, const std::string& message) {
@@ -233,6 +250,7 @@ inline void AddBadEntries(std::vector<BadTsr>& files) {
 inline std::vector<BadTsr> BadTsrFiles() {
   std::vector<BadTsr> files;
   AddTruncatedTsr(files);
+  AddZeroedTsr(files);
   AddDamagedTsr(files);
   AddBadSuperblocks(files);
   AddBadManifests(files);

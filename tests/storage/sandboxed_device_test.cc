@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/io_uring.h>
-#include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -27,6 +26,7 @@
 #include "tessera/storage/open_block_device.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/system_calls.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -34,15 +34,6 @@ namespace {
 
 constexpr int64_t kFile = 8 << 20;
 constexpr uint64_t kSeed = 21;
-
-// What a filter does to a system call. Null: nothing.
-void Restrict(int system_call, uint32_t action, std::vector<scmp_arg_cmp> if_arguments = {}) {
-  const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-  CHECK(filter != nullptr);
-  CHECK_EQ(seccomp_rule_add_array(filter, action, system_call, if_arguments.size(), if_arguments.data()), 0);
-  CHECK_EQ(seccomp_load(filter), 0);
-  seccomp_release(filter);
-}
 
 class SandboxedDevice : public testing::Test {
  protected:
@@ -139,32 +130,8 @@ TEST_F(SandboxedDeviceDeathTest, WhereDirectReadsAreRefusedThePageCacheIsUsed) {
   }
 }
 
-// Runs body() on a thread whose calls of `system_call` get answer(pid, arguments); nullopt: the kernel's own.
-template <typename Answer, typename Body>
-void WithAnswers(int system_call, const Answer& answer, const Body& body) {
-  std::promise<int> listening;
-  std::thread([&] {
-    const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    CHECK_EQ(seccomp_rule_add(filter, SCMP_ACT_NOTIFY, system_call, 0), 0);
-    CHECK_EQ(seccomp_load(filter), 0);
-    listening.set_value(seccomp_notify_fd(filter));
-    body();
-  }).detach();
-  const int listener = listening.get_future().get();
-  seccomp_notif* call = nullptr;
-  seccomp_notif_resp* response = nullptr;
-  CHECK_EQ(seccomp_notify_alloc(&call, &response), 0);
-  while (true) {  // Until body ends the process.
-    *call = {};
-    if (seccomp_notify_receive(listener, call) != 0) continue;
-    *response = {.id = call->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-    if (const std::optional<int64_t> result = answer(static_cast<pid_t>(call->pid), call->data.args)) {
-      const int64_t value = std::max<int64_t>(*result, 0), error = std::min<int64_t>(*result, 0);
-      *response = {.id = call->id, .val = value, .error = static_cast<int>(error)};
-    }
-    seccomp_notify_respond(listener, response);
-  }
-}
+// Not for the child that tries io_uring.
+bool IsOurs(pid_t thread) { return access(("/proc/self/task/" + std::to_string(thread)).c_str(), F_OK) == 0; }
 
 bool IsDirect(int descriptor) {
   std::ifstream info("/proc/self/fdinfo/" + std::to_string(descriptor));
@@ -175,8 +142,8 @@ bool IsDirect(int descriptor) {
 }
 
 // As on Android's FUSE storage: a direct read says that all was read, and nothing was.
-std::optional<int64_t> LieIfDirect(pid_t, const __u64* arguments) {
-  return IsDirect(static_cast<int>(arguments[0])) ? std::optional<int64_t>(arguments[2]) : std::nullopt;
+std::optional<int64_t> LieIfDirect(pid_t, const seccomp_data& call) {
+  return IsDirect(static_cast<int>(call.args[0])) ? std::optional<int64_t>(call.args[2]) : std::nullopt;
 }
 
 TEST_F(SandboxedDeviceDeathTest, DirectReadsThatLieAreNotTrusted) {
@@ -186,19 +153,17 @@ TEST_F(SandboxedDeviceDeathTest, DirectReadsThatLieAreNotTrusted) {
 
 TEST_F(SandboxedIoUringDeathTest, ARingThatIsBusyForAWhileIsAskedAgain) {
   int calls = 0;
-  const auto busy_at_first = [&](pid_t pid, const __u64*) -> std::optional<int64_t> {
-    const std::string thread = "/proc/self/task/" + std::to_string(pid);  // There is none for the child that tries io_uring.
-    const bool ours = access(thread.c_str(), F_OK) == 0;
-    return ours && ++calls <= 30 ? std::optional<int64_t>(calls % 2 == 0 ? -EBUSY : -EAGAIN) : std::nullopt;
+  const auto busy_at_first = [&](pid_t pid, const seccomp_data&) -> std::optional<int64_t> {
+    return IsOurs(pid) && ++calls <= 30 ? std::optional<int64_t>(calls % 2 == 0 ? -EBUSY : -EAGAIN) : std::nullopt;
   };
   EXPECT_EXIT(WithAnswers(SCMP_SYS(io_uring_enter), busy_at_first, [&] { ReadAndExit(); }), kRead, "io_uring: ");
 }
 
 // A kernel that does not know some flags of a ring.
 auto KernelWithout(unsigned flags) {
-  return [flags](pid_t pid, const __u64* arguments) -> std::optional<int64_t> {
+  return [flags](pid_t pid, const seccomp_data& call) -> std::optional<int64_t> {
     io_uring_params asked;
-    const iovec here = {&asked, sizeof(asked)}, there = {reinterpret_cast<void*>(arguments[1]), sizeof(asked)};
+    const iovec here = {&asked, sizeof(asked)}, there = {reinterpret_cast<void*>(call.args[1]), sizeof(asked)};
     CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), static_cast<ssize_t>(sizeof(asked)));
     return asked.flags & flags ? std::optional<int64_t>(-EINVAL) : std::nullopt;
   };
@@ -216,12 +181,43 @@ TEST_F(SandboxedIoUringDeathTest, OlderKernelsGetARingWithTheFlagsTheyKnow) {
 
 // The child that tried io_uring got a ring; then memory ran out.
 TEST_F(SandboxedIoUringDeathTest, WhereMemoryEndsBeforeTheRingThreadsRead) {
-  const auto none_for_us = [](pid_t pid, const __u64*) -> std::optional<int64_t> {
-    const std::string thread = "/proc/self/task/" + std::to_string(pid);
-    return access(thread.c_str(), F_OK) == 0 ? std::optional<int64_t>(-ENOMEM) : std::nullopt;
+  const auto none_for_us = [](pid_t pid, const seccomp_data&) -> std::optional<int64_t> {
+    return IsOurs(pid) ? std::optional<int64_t>(-ENOMEM) : std::nullopt;
   };
   EXPECT_EXIT(WithAnswers(SCMP_SYS(io_uring_setup), none_for_us, [&] { ReadAndExit(); }), kRead,
               "pread: io_uring: cannot make a ring: Cannot allocate memory");
+}
+
+// A ring for one read at a time, and a queue for one completion, whatever was asked for.
+std::optional<int64_t> MakeSmallestRing(const seccomp_data& call) {
+  io_uring_params& asked = *reinterpret_cast<io_uring_params*>(call.args[1]);
+  asked.flags |= IORING_SETUP_CQSIZE;
+  asked.cq_entries = 1;
+  const int64_t ring = syscall(SYS_io_uring_setup, 1, &asked);
+  return ring < 0 ? -errno : ring;
+}
+
+// Completions that the kernel keeps for as long as there is no room for them in the queue.
+bool HasOverflow(int ring) {
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(ring));
+  std::string line;
+  while (std::getline(info, line) && line.rfind("CqOverflowList", 0) != 0) continue;
+  return std::getline(info, line) && line.find("user_data") != std::string::npos;
+}
+
+TEST_F(SandboxedIoUringDeathTest, CompletionsThatTheQueueHasNoRoomForComeLater) {
+  int waits = 0;
+  bool seen = false;
+  const auto answer = [&](pid_t pid, const seccomp_data& call) -> std::optional<int64_t> {
+    if (!IsOurs(pid)) return std::nullopt;
+    if (call.nr == SCMP_SYS(io_uring_setup)) return MakeSmallestRing(call);
+    const bool waiting = call.args[3] & IORING_ENTER_GETEVENTS;
+    if (waiting && ++waits <= 2) usleep(30'000);  // For all that is in flight to be done.
+    if (!std::exchange(seen, seen || HasOverflow(static_cast<int>(call.args[0]))) && seen) std::cerr << "overflowed\n";
+    return std::nullopt;
+  };
+  EXPECT_EXIT(WithAnswers({SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter)}, answer, [&] { ReadAndExit(); }), kRead,
+              "io_uring: .*overflowed");
 }
 
 void DropCapabilities() {
