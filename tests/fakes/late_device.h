@@ -47,7 +47,7 @@ class LateDevice : public BlockDevice {
 
   absl::Status Submit(const Read& read) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const Read& other : reads_) CHECK(Apart(read, other)) << "two reads to the same bytes, from " << read.offset << " and " << other.offset;
+    for (const Read& other : reads_) CHECK(Apart(read, other)) << "to the same bytes: " << read.offset << " and " << other.offset;
     CHECK_LT(in_flight_++, depth());
     reads_.push_back(read);
     changed_.notify_all();

@@ -1,13 +1,22 @@
 // A file that somebody changes while it is read, whichever way: an extent comes as it should be or fails, and nothing crashes.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/storage/block_reader.h"
+#include "tessera/storage/layer_streamer.h"
 #include "tessera/storage/open_block_device.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tsr_sample.h"
 
 namespace tessera {
 namespace {
@@ -87,6 +96,64 @@ std::string NameOf(const testing::TestParamInfo<IoKind>& info) {
   return info.param == IoKind::kIoUring ? "IoUring" : info.param == IoKind::kPread ? "Pread" : "Buffered";
 }
 INSTANTIATE_TEST_SUITE_P(BlockDevice, ChangingFile, testing::Values(IoKind::kIoUring, IoKind::kPread, IoKind::kBuffered), NameOf);
+
+// A model that is streamed pass after pass while its file goes.
+const std::vector<int64_t> kUnitBytes = {5000, 1 << 20, 300'000, 700'000};
+
+// It goes before the second unit of the third pass.
+template <typename Go>
+void StreamWhile(const std::string& path, IoKind io, const Go& go) {
+  const TsrSample sample = MakeTsrSample(kUnitBytes);
+  CHECK_EQ(WriteTsrSample(path, sample), absl::OkStatus());
+  const std::unique_ptr<TsrReader> file = *TsrReader::Open(path);
+  const auto source = LayerStreamer::Open(*file, {.pins = PlanPins(kUnitBytes, 0, PinPolicy::kNone), .ring_bytes = 2 << 20, .io = io});
+  ASSERT_TRUE(source.ok()) << source.status();
+  for (int pass = 0; pass < 10; ++pass) {
+    for (int unit = 0; unit < file->units(); ++unit) {
+      if (pass == 2 && unit == 1) go();
+      const absl::StatusOr<WeightLease> lease = (*source)->Acquire(unit);
+      ASSERT_TRUE(lease.ok()) << lease.status();
+      ASSERT_EQ(std::memcmp(lease->bytes().data(), sample.units[unit].data(), kUnitBytes[unit]), 0) << unit;
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(GoneFile, DeletedItIsStreamedOn) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.tsr");
+  for (const IoKind io : {IoKind::kAuto, IoKind::kBuffered}) {
+    ASSERT_NO_FATAL_FAILURE(StreamWhile(path, io, [&] { std::filesystem::remove(path); }));
+  }
+}
+
+// A file system that this process alone sees.
+bool Mount(const std::string& folder) {
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && mount("none", folder.c_str(), "tmpfs", 0, "size=16m") == 0;
+}
+
+bool MayMount(const std::string& folder) {
+  const pid_t child = fork();
+  if (child == 0) _exit(Mount(folder) ? 0 : 1);
+  int result;
+  CHECK_EQ(waitpid(child, &result, 0), child);
+  return result == 0;
+}
+
+[[noreturn]] void StreamAndExit(const std::string& folder, IoKind io) {
+  CHECK(Mount(folder));
+  StreamWhile(folder + "/model.tsr", io, [&] { PCHECK(umount2(folder.c_str(), MNT_DETACH) == 0); });
+  _exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(GoneFileDeathTest, UnmountedItIsStreamedOn) {
+  const TemporaryFolder folder;
+  if (!MayMount(folder.path())) GTEST_SKIP() << "nothing can be mounted here";
+  for (const IoKind io : {IoKind::kAuto, IoKind::kBuffered}) {
+    EXPECT_EXIT(StreamAndExit(folder.path(), io), testing::ExitedWithCode(0), "");
+  }
+}
 
 }  // namespace
 }  // namespace tessera

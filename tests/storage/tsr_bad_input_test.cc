@@ -1,5 +1,12 @@
 // What must be said of .tsr files that are none, and what is not asked of those that are.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <iostream>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -9,6 +16,7 @@
 #include "tessera/storage/tsr_reader.h"
 #include "tessera/tests/fakes/bad_tsr_files.h"
 #include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/system_calls.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -24,6 +32,8 @@ class TsrBadInput : public testing::Test {
   const TemporaryFolder folder_{TemporaryFolder::InMemory()};
   const std::string path_ = folder_.Path("model.tsr");
 };
+
+using TsrBadInputDeathTest = TsrBadInput;
 
 TEST_F(TsrBadInput, EachIsRefusedInTheWordsWritten) {
   std::set<std::string> names;
@@ -53,6 +63,26 @@ TEST_F(TsrBadInput, WhatNeedNotBeUnderstoodIsIgnored) {
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_EQ((*reader)->minor_version(), 7);
   EXPECT_EQ(*ReadUnitOf(**reader, 1), MakeTsrSample({5000, 100}).units[1]);
+}
+
+// A file system that has lost the end of a file, and says the size that it had.
+TEST_F(TsrBadInputDeathTest, AFileThatEndsBeforeItsSizeSaysIsRefused) {
+  if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters: " << std::strerror(errno);
+  ASSERT_EQ(WriteTsrSample(path_, MakeTsrSample({5000, 100})), absl::OkStatus());
+  for (const int64_t end : {0, 4095, 4096, 8192, 131072, 139264, 143359}) {
+    const auto cut = [end](pid_t, const seccomp_data& call) -> std::optional<int64_t> {
+      const int64_t offset = static_cast<int64_t>(call.args[3]), left = std::max<int64_t>(end - offset, 0);
+      if (left >= static_cast<int64_t>(call.args[2])) return std::nullopt;
+      return pread(static_cast<int>(call.args[0]), reinterpret_cast<void*>(call.args[1]), left, offset);
+    };
+    const auto open = [&] {
+      const absl::Status status = TsrReader::Open(path_).status();
+      std::cerr << status << "\n";
+      _exit(absl::IsDataLoss(status) ? 0 : 1);
+    };
+    EXPECT_EXIT(WithAnswers(SCMP_SYS(pread64), cut, open), testing::ExitedWithCode(0),
+                absl::StrCat("model.tsr: the file ends before byte ", end < 4096 ? end : std::max<int64_t>(end, 139264), ", expected "));
+  }
 }
 
 // 16 MiB of empty messages would be half a gigabyte of objects.
