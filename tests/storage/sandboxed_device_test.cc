@@ -159,13 +159,18 @@ TEST_F(SandboxedIoUringDeathTest, ARingThatIsBusyForAWhileIsAskedAgain) {
   EXPECT_EXIT(WithAnswers(SCMP_SYS(io_uring_enter), busy_at_first, [&] { ReadAndExit(); }), kRead, "io_uring: ");
 }
 
+// Copied as another process would, for it may be one, and a sanitizer does not know that the caller waits.
+io_uring_params AskedOfRing(pid_t pid, const seccomp_data& call) {
+  io_uring_params asked;
+  const iovec here = {&asked, sizeof(asked)}, there = {reinterpret_cast<void*>(call.args[1]), sizeof(asked)};
+  CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), static_cast<ssize_t>(sizeof(asked)));
+  return asked;
+}
+
 // A kernel that does not know some flags of a ring.
 auto KernelWithout(unsigned flags) {
   return [flags](pid_t pid, const seccomp_data& call) -> std::optional<int64_t> {
-    io_uring_params asked;
-    const iovec here = {&asked, sizeof(asked)}, there = {reinterpret_cast<void*>(call.args[1]), sizeof(asked)};
-    CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), static_cast<ssize_t>(sizeof(asked)));
-    return asked.flags & flags ? std::optional<int64_t>(-EINVAL) : std::nullopt;
+    return AskedOfRing(pid, call).flags & flags ? std::optional<int64_t>(-EINVAL) : std::nullopt;
   };
 }
 
@@ -189,12 +194,15 @@ TEST_F(SandboxedIoUringDeathTest, WhereMemoryEndsBeforeTheRingThreadsRead) {
 }
 
 // A ring for one read at a time, and a queue for one completion, whatever was asked for.
-std::optional<int64_t> MakeSmallestRing(const seccomp_data& call) {
-  io_uring_params& asked = *reinterpret_cast<io_uring_params*>(call.args[1]);
+std::optional<int64_t> MakeSmallestRing(pid_t pid, const seccomp_data& call) {
+  io_uring_params asked = AskedOfRing(pid, call);
   asked.flags |= IORING_SETUP_CQSIZE;
   asked.cq_entries = 1;
   const int64_t ring = syscall(SYS_io_uring_setup, 1, &asked);
-  return ring < 0 ? -errno : ring;
+  if (ring < 0) return -errno;
+  const iovec here = {&asked, sizeof(asked)}, there = {reinterpret_cast<void*>(call.args[1]), sizeof(asked)};
+  CHECK_EQ(process_vm_writev(pid, &here, 1, &there, 1, 0), static_cast<ssize_t>(sizeof(asked)));
+  return ring;
 }
 
 // Completions that the kernel keeps for as long as there is no room for them in the queue.
@@ -210,7 +218,7 @@ TEST_F(SandboxedIoUringDeathTest, CompletionsThatTheQueueHasNoRoomForComeLater) 
   bool seen = false;
   const auto answer = [&](pid_t pid, const seccomp_data& call) -> std::optional<int64_t> {
     if (!IsOurs(pid)) return std::nullopt;
-    if (call.nr == SCMP_SYS(io_uring_setup)) return MakeSmallestRing(call);
+    if (call.nr == SCMP_SYS(io_uring_setup)) return MakeSmallestRing(pid, call);
     const bool waiting = call.args[3] & IORING_ENTER_GETEVENTS;
     if (waiting && ++waits <= 2) usleep(30'000);  // For all that is in flight to be done.
     if (!std::exchange(seen, seen || HasOverflow(static_cast<int>(call.args[0]))) && seen) std::cerr << "overflowed\n";

@@ -1,5 +1,6 @@
 // What must be said of .tsr files that are none, and what is not asked of those that are.
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,7 +74,7 @@ TEST_F(TsrBadInputDeathTest, AFileThatEndsBeforeItsSizeSaysIsRefused) {
     const auto cut = [end](pid_t, const seccomp_data& call) -> std::optional<int64_t> {
       const int64_t offset = static_cast<int64_t>(call.args[3]), left = std::max<int64_t>(end - offset, 0);
       if (left >= static_cast<int64_t>(call.args[2])) return std::nullopt;
-      return pread(static_cast<int>(call.args[0]), reinterpret_cast<void*>(call.args[1]), left, offset);
+      return syscall(SYS_pread64, call.args[0], call.args[1], left, offset);  // No sanitizer sees it, or knows that the caller waits.
     };
     const auto open = [&] {
       const absl::Status status = TsrReader::Open(path_).status();
