@@ -77,7 +77,6 @@ void HistoryStore::KeepNewest(int64_t tokens) {
   texts_.Clear();
   ++generation_;
   for (const TokenId token : kept) texts_.Extend(token);
-  unsaved_ = std::min(unsaved_, static_cast<int64_t>(kept.size()));
 }
 
 void HistoryStore::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer) {
@@ -92,7 +91,7 @@ void HistoryStore::Add(absl::Span<const TokenId> prompt, absl::Span<const TokenI
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   if (static_cast<int64_t>(texts_.tokens().size() + text.size()) > 2 * half) KeepNewest(half);
   for (const TokenId token : text) CHECK(texts_.Extend(token));
-  unsaved_ += static_cast<int64_t>(text.size());
+  added_ += static_cast<int64_t>(text.size());
 }
 
 absl::Status HistoryStore::Save() {
@@ -116,13 +115,14 @@ absl::Status HistoryStore::SaveLocked() {
   if (damaged) all.emplace();
   int64_t added = 0;
   Read([&](const SuffixAutomaton& texts, int64_t) {
-    added = unsaved_;
-    const absl::Span<const TokenId> kept = texts.tokens(), last = kept.last(damaged ? kept.size() : added);
-    all->insert(all->end(), last.begin(), last.end());
+    added = added_;
+    const absl::Span<const TokenId> kept = texts.tokens();
+    const size_t last = damaged ? kept.size() : std::min<size_t>(kept.size(), added_ - saved_);  // The rest has been forgotten.
+    all->insert(all->end(), kept.end() - last, kept.end());
   });
   RETURN_IF_ERROR(WriteFileAtomically(path_, EncodeHistory(vocabulary_, WholeTexts(*all, MaxTokens(options_.max_bytes)))));
   const std::unique_lock<std::shared_mutex> lock(mutex_);
-  unsaved_ = std::max<int64_t>(unsaved_ - added, 0);  // Fewer, if texts have left since.
+  saved_ = added;
   return absl::OkStatus();
 }
 
@@ -131,6 +131,7 @@ absl::Status HistoryStore::Clear() {
   {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     KeepNewest(0);
+    saved_ = added_;
   }
   RemoveStaleTemporaryFiles(path_);
   std::error_code error;

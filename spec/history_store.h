@@ -69,7 +69,7 @@ class HistoryStore {
   std::mutex file_mutex_;                  // Saves and clears, one at a time: none may bring back what another has removed.
   mutable std::shared_mutex mutex_;        // Guards the rest. Taken after file_mutex_.
   SuffixAutomaton texts_;
-  int64_t unsaved_ = 0;                    // Tokens of texts_, the last ones, that no file has.
+  int64_t added_ = 0, saved_ = 0;          // Tokens ever added here, and how many of them have gone to the file or were cleared.
   int64_t generation_ = 0;
 };
 
