@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text_stream.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
@@ -86,9 +86,10 @@ class Text {
 
 // One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
 absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, Text& text) {
-  const int64_t begin = RealClock().NowNanos();
+  const StepClock clock(session.engine());
+  const double begin = clock.Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double pass_seconds = static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  const double pass_seconds = clock.Seconds() - begin;
   logits.Begin(tree.size(), speculator == nullptr ? LogitsPlan() : speculator->logits_plan());
   Verdict verdict;
   Choice last = {};

@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
-namespace {
-
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
-
-}  // namespace
 
 void TreeLogits::Begin(int nodes, const LogitsPlan& plan) {
   plan_ = plan;
@@ -32,19 +26,19 @@ absl::StatusOr<absl::Span<const float>> TreeLogits::Of(int node) {
 absl::Status TreeLogits::ComputeFirst() {
   std::vector<int> nodes(plan_.first_rows);
   std::iota(nodes.begin(), nodes.end(), 0);
-  const double begin = Seconds();
+  const double begin = clock_.Seconds();
   RETURN_IF_ERROR(Compute(nodes, 0));
   time_.first_rows = plan_.first_rows;
-  time_.first_seconds = Seconds() - begin - time_.top_seconds;
+  time_.first_seconds = clock_.Seconds() - begin - time_.top_seconds;
   has_first_ = true;
   return absl::OkStatus();
 }
 
 absl::Status TreeLogits::ComputeOne(int node) {
-  const double begin = Seconds(), top_before = time_.top_seconds;
+  const double begin = clock_.Seconds(), top_before = time_.top_seconds;
   RETURN_IF_ERROR(Compute({node}, plan_.first_rows));
   time_.later_rows += 1;
-  time_.later_seconds += Seconds() - begin - (time_.top_seconds - top_before);
+  time_.later_seconds += clock_.Seconds() - begin - (time_.top_seconds - top_before);
   return absl::OkStatus();
 }
 
@@ -55,10 +49,10 @@ absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
   RETURN_IF_ERROR(session_.TreeLogits(
       nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
   if (plan_.top == 0) return absl::OkStatus();
-  const double begin = Seconds();
+  const double begin = clock_.Seconds();
   for (int i = 0; i < rows; ++i) top_[nodes[i]] = TopTokensOf(Row(place + i), plan_.top);
   time_.top_rows += static_cast<int>(rows);
-  time_.top_seconds += Seconds() - begin;
+  time_.top_seconds += clock_.Seconds() - begin;
   return absl::OkStatus();
 }
 

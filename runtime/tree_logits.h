@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/step_clock.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/spec/top_tokens.h"
 
@@ -22,7 +23,7 @@ namespace tessera {
 
 class TreeLogits {
  public:
-  TreeLogits(Session& session, int vocabulary) : session_(session), vocabulary_(vocabulary) {}
+  TreeLogits(Session& session, int vocabulary) : session_(session), clock_(session.engine()), vocabulary_(vocabulary) {}
 
   // Of a new tree with so many nodes, which the session computed. Nothing is computed yet.
   void Begin(int nodes, const LogitsPlan& plan);
@@ -47,6 +48,7 @@ class TreeLogits {
   }
 
   Session& session_;
+  const StepClock clock_;
   const int vocabulary_;
   LogitsPlan plan_;
   bool has_first_ = false;

@@ -97,7 +97,8 @@ void CostProfile::AddPass(const Shape& shape, double seconds) {
   const double at_level = seconds / level_;
   if (more_leaves > 0 && known) {
     const double one = pass_.At(1);
-    leaf_ += kNewWeight * (std::clamp((at_level - pass_.At(rows)) / more_leaves, -one, one) - leaf_);
+    const double change = std::clamp((at_level - pass_.At(rows)) / more_leaves, -one, one) - leaf_;
+    leaf_ += (change < 0 ? kLessWeighs : 1) * kNewWeight * change;  // As the mean below it, or noise would be taken for what leaves cost.
   } else {
     pass_.Add(rows, std::max(at_level - more_leaves * LeafSeconds(), at_level / 2));
   }
@@ -122,7 +123,7 @@ double CostProfile::PassSeconds(const Shape& shape) const {
   return level_ * (pass_.At(Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * LeafSeconds());
 }
 
-double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(RowsAreFree() ? 1 : Clamped(rows)); }
+double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
 
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
   const auto place = drafts_.find(drafter);

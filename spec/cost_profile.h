@@ -40,14 +40,12 @@ class CostProfile {
   void AddDraft(absl::string_view drafter, double seconds);   // Of one step.
   void AddTop(int rows, double seconds);                      // TopTokensOf, of so many rows.
 
-  // Of a model that is streamed: until more is measured, rows are taken to cost next to nothing, for reading is what passes wait for.
+  // Of a model that is streamed: until more is measured, rows and their logits are taken to cost next to nothing, for reading is what
+  // passes and the head wait for.
   void ExpectFreeRows() {
-    streamed_ = true;
     pass_.GuessRow(kFreeRow);
+    head_.GuessRow(kFreeRow);
   }
-  // Whether reading is what passes of such a model wait for. Then logits, too, are computed while the next pass is being read, and
-  // those of many rows are taken to cost what one row's do.
-  bool RowsAreFree() const { return streamed_ && pass_.At(kFewRows) < kStillFree * pass_.At(1); }
 
   // What is not known is guessed from what is; 0 while nothing is.
   double PassSeconds(const Shape& shape) const;
@@ -69,9 +67,7 @@ class CostProfile {
 
  private:
   static constexpr double kUnknownRow = 0.15, kFreeRow = 0.01;   // Little, so that more rows are tried.
-  static constexpr double kUnknownHeadRow = 0.5;                // Logits of a row more are never cheap.
-  static constexpr int kFewRows = 8;
-  static constexpr double kStillFree = 1.4;
+  static constexpr double kUnknownHeadRow = 0.5;                // With weights in memory logits of a row more are never cheap.
   struct Mean {
     double seconds = 0;
     int count = 0;
@@ -107,7 +103,6 @@ class CostProfile {
   Mean top_;                    // Of each row.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.
-  bool streamed_ = false;
   bool frozen_ = false;
 };
 

@@ -50,7 +50,8 @@ class Growing {
   // A first child takes its parent's place as a leaf.
   bool Extends(int node) const { return !has_child_[tree_[node].parent]; }
   double SecondsOf(const CostProfile::Shape& shape, double tokens) const {
-    const double seconds = limits_.draft_seconds + costs_.PassSeconds(shape) + costs_.HeadSeconds(1) * (costs_.RowsAreFree() ? 1 : tokens);
+    const double head = std::min(costs_.HeadSeconds(1) * tokens, costs_.HeadSeconds(shape.rows));  // One by one, or all at once.
+    const double seconds = limits_.draft_seconds + costs_.PassSeconds(shape) + head;
     return std::max(seconds, std::numeric_limits<double>::min());
   }
 

@@ -5,9 +5,9 @@
 //   choice.tokens / choice.seconds;                          // what is expected of it
 //
 // A step gives a token and, of every node, as much as it is probable that the text reaches it. It takes the drafting, a pass over the
-// rows, and the head over the rows that are reached. Rows are added one after another, the most probable first, or the most probable
-// for its time, until none is left; the best of all these trees counts. So a row that costs much (the first of a vector or a tile) is
-// weighed together with those behind it that cost nothing. Pure.
+// rows, and the head over the rows that are reached, one by one, or over all at once if that is less. Rows are added one after another,
+// the most probable first, or the most probable for its time, until none is left; the best of all these trees counts. So a row that
+// costs much (the first of a vector or a tile) is weighed together with those behind it that cost nothing. Pure.
 #pragma once
 
 #include <vector>

@@ -118,14 +118,16 @@ TokenTree Speculator::Cut(const TokenTree& proposal, int rows) {
 
 void Speculator::PlanLogits(const TokenTree& tree) {
   plan_ = {.top = AnyActive() ? needs().top_of_rows : 0};
+  teaching_head_ = 0;
   const int most = std::min(tree.size(), LogitsPlan::kMostFirst);
   const HeadChoice head = ChooseHeadRows(tree, costs_, most);
   plan_.first_rows = head.first_rows;
   double seconds = head.seconds;
   if (plan_.top > 0) {
-    const double teaching = costs_.HeadSeconds(most) - head.seconds + costs_.TopSeconds(most - 1);
+    const double more_head = costs_.HeadSeconds(most) - head.seconds, teaching = more_head + costs_.TopSeconds(most - 1);
     if (!options_.weigh_costs || teaching <= kTeachingShare * choice_.seconds) {
       plan_.first_rows = most;
+      teaching_head_ = std::max(more_head, 0.0);
       seconds += teaching;
     }
     seconds += costs_.TopSeconds(1);
@@ -177,13 +179,11 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
   for (const int node : verdict.path) accepted[tree[node].source] += node == TokenTree::kRoot ? 0 : 1;
   const double row_seconds = tree.size() == 1 ? 0 : (costs_.PassSeconds(ShapeOf(tree)) - pass) / (tree.size() - 1);
-  // Logits that a token a pass would not have needed, and what was learnt from them.
-  const int more_head_rows = time.first_rows + time.later_rows - static_cast<int>(verdict.emitted.size());
   int learners = 0;
   for (int source = 0; source < composite_.size(); ++source) {
     learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
   }
-  const double learning = (costs_.RowsAreFree() ? 0 : more_head_rows * costs_.HeadSeconds(1)) + costs_.TopSeconds(time.top_rows);
+  const double learning = teaching_head_ + costs_.TopSeconds(time.top_rows);
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
     if (!rules_[source].active()) {

@@ -132,6 +132,7 @@ class Speculator {
   RowChoice choice_;               // Of the last tree.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
   LogitsPlan plan_;
+  double teaching_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
   SpeculationReport report_;       // But for sources.
   TokenId root_ = 0;
   int prompt_first_ = 0;                 // Until the text begins: what is to be learnt,

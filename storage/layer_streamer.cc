@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
@@ -139,6 +140,7 @@ std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::
     ring_.Drop(unit);
     return status;
   }
+  if (!std::exchange(entry->used, true)) stats_.bytes_used += entry->bytes;
   entry->done = position_[unit] + 1 == static_cast<int>(order_.size());  // Others go when one after them is asked for.
   ++entry->leases;
   if (ReadNextIs(unit)) Advance();  // It was in the ring from before its turn came again.

@@ -84,6 +84,7 @@ class LayerStreamer : public WeightSource {
 
   struct Stats {                       // Since Open, pins included.
     int64_t bytes_read = 0;
+    int64_t bytes_used = 0;            // Of those: pins, parts, and units that were leased. The others were read for leases to come.
     int64_t read_nanos = 0;            // In which the device had something to do.
     int64_t stall_nanos = 0;           // In which somebody waited for a unit.
     int64_t out_of_order = 0;          // Units that were not the next.

@@ -77,6 +77,7 @@ class LayerStreamer::Impl {
   void StartUnit(int unit, std::byte* place);
   absl::Status Judge(const absl::Status& read);
   void Finish(const BlockReader::Finished& finished);
+  void CountReads();
   void FinishPin(int unit, const absl::Status& status);
   void FinishStreamed(int unit, const absl::Status& status);
 

@@ -35,6 +35,7 @@ void LayerStreamer::Impl::Read() {
     const int64_t nanos = RealClock().NowNanos() - begin;
     lock.lock();
     stats_.read_nanos += nanos;
+    CountReads();
     if (finished.has_value()) Finish(*finished);
   }
   lock.unlock();
@@ -88,7 +89,9 @@ absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
 void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
   const absl::Status status = Judge(finished.status);
   if (finished.id >= kPartsIds) {
-    parts_->Finish(static_cast<int64_t>(finished.id - kPartsIds), status);
+    const auto job = static_cast<int64_t>(finished.id - kPartsIds);
+    parts_->Finish(job, status);
+    stats_.bytes_used += parts_->JobBytes(job);
     if (parts_->done()) parts_asked_.clear();
   } else {
     --units_reading_;
@@ -96,15 +99,19 @@ void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
     if (Pinned(unit)) FinishPin(unit, status);
     else FinishStreamed(unit, status);
   }
+  changed_.notify_all();
+}
+
+void LayerStreamer::Impl::CountReads() {
   const BlockReader::Counters& counters = reader_->counters();
   stats_.bytes_read = counters.bytes;
   stats_.retries = counters.short_reads + counters.interruptions + counters.io_errors + counters.mismatches;
-  changed_.notify_all();
 }
 
 void LayerStreamer::Impl::FinishPin(int unit, const absl::Status& status) {
   ++pins_finished_;
   pinned_bytes_ += file_.StoredBytes(unit);
+  stats_.bytes_used += file_.StoredBytes(unit);
   broken_.Update(status);
 }
 

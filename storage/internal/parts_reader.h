@@ -34,6 +34,7 @@ class PartsReader {
   // Starts what there is room for: extents whose ids are 0, 1, 2, ... .
   void Start(BlockReader& reader, uint64_t first_id);
   void Finish(int64_t job, const absl::Status& status);
+  int64_t JobBytes(int64_t job) const { return jobs_[job].end - jobs_[job].begin; }   // Read for it.
 
   bool done() const { return finished_ == started_ && (started_ == jobs_.size() || !status_.ok()); }
   const absl::Status& status() const { return status_; }  // The first error.

@@ -25,6 +25,7 @@ class UnitRing {
     int64_t offset;            // In the buffer.
     int64_t bytes;
     State state = State::kReading;
+    bool used = false;         // Somebody leased it.
     bool done = false;         // Nobody is going to lease it: goes once nothing holds it.
     int leases = 0;
     int64_t begin_nanos = 0;   // When it was placed, for the timeline.

@@ -54,5 +54,23 @@ TEST(ReadingAhead, BetweenPassesTheBeginningOfTheNextIsRead) {
   EXPECT_EQ(read_again.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
+// What a pass found read already, and what it left to the next, can be told from counters alone.
+TEST(ReadingAhead, IsWhatWasReadAndNotUsed) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(WriteTsrSample(folder.Path("sample.tsr"), MakeTsrSample(kUnitBytes)), absl::OkStatus());
+  const std::unique_ptr<TsrReader> file = *TsrReader::Open(folder.Path("sample.tsr"));
+  const int64_t all = file->StoredBytes(0) + file->StoredBytes(1) + file->StoredBytes(2) + file->StoredBytes(3);
+  const std::unique_ptr<LayerStreamer> source = *LayerStreamer::Open(
+      *file, {.pins = PlanPins(kUnitBytes, 1 * kMiB, PinPolicy::kPrefix), .ring_bytes = 16 * kMiB});
+  const int64_t pinned = source->stats().pinned_bytes;
+  EXPECT_EQ(source->stats().bytes_used, pinned);
+  for (int unit = 0; unit < source->units(); ++unit) ASSERT_TRUE(source->Acquire(unit).ok()) << unit;
+  EXPECT_EQ(source->stats().bytes_used, all);
+  ASSERT_TRUE(source->AcquireParts({{{.unit = 0, .offset = 5000, .bytes = 100}}}).ok());
+  const LayerStreamer::Stats stats = source->stats();
+  EXPECT_GT(stats.bytes_used, all);                                                      // A part's page.
+  EXPECT_LE(stats.bytes_read - stats.bytes_used, all - pinned);
+}
+
 }  // namespace
 }  // namespace tessera
