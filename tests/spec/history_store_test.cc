@@ -34,7 +34,9 @@ Tokens TokensOf(const HistoryStore& store) {
 }
 
 // A file may keep texts that memory has no room for any more.
-bool EndsWith(const Tokens& all, const Tokens& end) { return all.size() >= end.size() && std::equal(end.rbegin(), end.rend(), all.rbegin()); }
+bool EndsWith(const Tokens& all, const Tokens& end) {
+  return all.size() >= end.size() && std::equal(end.rbegin(), end.rend(), all.rbegin());
+}
 
 // What is logged at the level of warnings while it lives. Of tests, which are else quiet below an error.
 class Warnings {

@@ -125,7 +125,8 @@ TEST(RowPolicy, AHeadThatCostsTheSameForManyRowsIsCountedOnce) {
   int node = TokenTree::kRoot;
   for (int i = 1; i < 5; ++i) node = tree.Add(node, i, 0.5f);
   const std::vector<double> pass = {0.006, 0.0068, 0.0076, 0.0084, 0.0092};
-  const RowChoice by_row = ChooseRows(tree, Costs(pass, 0, 0.006, 64 * 0.006), {}), once = ChooseRows(tree, Costs(pass, 0, 0.006, 0.006), {});
+  const RowChoice by_row = ChooseRows(tree, Costs(pass, 0, 0.006, 64 * 0.006), {});
+  const RowChoice once = ChooseRows(tree, Costs(pass, 0, 0.006, 0.006), {});
   EXPECT_GT(once.nodes.size(), by_row.nodes.size());
   EXPECT_NEAR(once.seconds, pass[once.nodes.size()] + 0.006, 1e-9);
 }
