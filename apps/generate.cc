@@ -188,22 +188,25 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
-  RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
+  CatchSignals(CtrlC::kEndsProgram);
+  const absl::Status status = ForEachRequest([&](const JsonValue& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine));
     ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
     answerer.Reset();
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
+    if (result.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
     JsonWriter answer = BeginAnswer(request);
     WriteTokens(answer.Key("prompt_tokens"), prompt);
     WriteTokens(answer.Key("output_tokens"), result.tokens);
     answer.Key("output_text").String(result.text);
     return WriteAnswer(std::move(answer));
-  }));
-  return answerer.Save();
+  });
+  const absl::Status saved = answerer.Save();  // A history has all answers so far, whatever ended the requests.
+  return status.ok() ? saved : status;
 }
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {
-  if (FLAGS_jsonl) return AnswerRequests(opened);  // A signal ends it at once: lines are written whole, and there is no summary.
+  if (FLAGS_jsonl) return AnswerRequests(opened);  // Lines are written whole, and there is no summary.
   const Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
