@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ constexpr int kDepths[] = {1, 2, 4, 8};
 constexpr int64_t kSequentialBlock = 4 << 20;
 constexpr int64_t kMostInFlight = int64_t{8} * (4 << 20);
 constexpr int64_t kRound = int64_t{256} << 20;  // Read at once, of the bytes for a shape.
+constexpr double kMostDrainSeconds = 0.05;      // What waiting for all that is in flight may take.
 
 double CpuSeconds() {
   rusage used;
@@ -65,15 +67,23 @@ struct Walk {
   }
 };
 
-// Reads at least `bytes` with `depth` blocks in flight.
-absl::Status AddShape(BlockDevice& device, Walk& walk, const FlashProfile::Speed& shape, int64_t bytes, Cost& cost) {
+absl::Status CheckCancelled(const FlashProbeOptions& options) {
+  return options.cancel != nullptr && *options.cancel ? absl::CancelledError("probing the flash was cancelled") : absl::OkStatus();
+}
+
+// Reads at least `bytes` with `depth` blocks in flight. However it ends, nothing is in flight any more.
+absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Walk& walk, const FlashProfile::Speed& shape, int64_t bytes,
+                      Cost& cost) {
   BlockReader reader(device, {.block_bytes = shape.block_bytes});
   const int64_t begin = RealClock().NowNanos();
   const double cpu_begin = CpuSeconds();
   for (int i = 0; i < shape.depth; ++i) reader.Start(walk.Next(shape.block_bytes));
-  for (int64_t left = bytes / shape.block_bytes - shape.depth; reader.unfinished() > 0; --left) {
-    RETURN_IF_ERROR(reader.Next().status);
-    if (left > 0) reader.Start(walk.Next(shape.block_bytes));
+  for (int64_t left = bytes / shape.block_bytes - shape.depth; reader.unfinished() > 0;) {
+    RETURN_IF_ERROR(CheckCancelled(options));
+    const std::optional<BlockReader::Finished> finished = reader.Step();
+    if (!finished.has_value()) continue;
+    RETURN_IF_ERROR(finished->status);
+    if (left-- > 0) reader.Start(walk.Next(shape.block_bytes));
   }
   cost.seconds += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
   cost.cpu_seconds += CpuSeconds() - cpu_begin;
@@ -82,10 +92,11 @@ absl::Status AddShape(BlockDevice& device, Walk& walk, const FlashProfile::Speed
 }
 
 // One pread after the other: past the page cache, or through it where that cannot be helped.
-absl::Status AddSequential(const DeviceFile& file, Walk& walk, int64_t bytes, Cost& cost) {
+absl::Status AddSequential(const DeviceFile& file, const FlashProbeOptions& options, Walk& walk, int64_t bytes, Cost& cost) {
   const int64_t block_bytes = std::min(kSequentialBlock, file.size() / BlockDevice::kAlignment * BlockDevice::kAlignment);
   const int64_t begin = RealClock().NowNanos();
   for (int64_t done = 0; done < bytes; done += block_bytes) {
+    RETURN_IF_ERROR(CheckCancelled(options));
     const auto [offset, out, id] = walk.Next(block_bytes);
     const int64_t got = file.direct() >= 0 ? PreadOnce(file.direct(), offset, out) : file.ReadPlain(offset, out);
     if (got != block_bytes) {
@@ -98,6 +109,48 @@ absl::Status AddSequential(const DeviceFile& file, Walk& walk, int64_t bytes, Co
   return absl::OkStatus();
 }
 
+struct Shape {
+  FlashProfile::Speed speed;
+  Cost cost;
+};
+
+// Those of whose blocks the file has one.
+std::vector<Shape> ShapesFor(int64_t file_bytes) {
+  std::vector<Shape> shapes;
+  for (const int depth : kDepths) {
+    for (const int64_t block_bytes : kSizes) {
+      if (block_bytes <= file_bytes) shapes.push_back({{block_bytes, depth, 0}, {}});
+    }
+  }
+  return shapes;
+}
+
+// At the best speed so far. Nothing is known before the first shape, which has least in flight.
+bool TakesLongToDrain(const FlashProfile::Speed& shape, const std::vector<Shape>& shapes) {
+  double best = 0;
+  for (const Shape& other : shapes) {
+    if (other.cost.bytes > 0) best = std::max(best, other.cost.BytesPerSecond());
+  }
+  return best > 0 && shape.depth > 1 && static_cast<double>(shape.block_bytes * shape.depth) / best > kMostDrainSeconds;
+}
+
+// From the best speed, and what it took of the CPU.
+FlashMeasurement MeasurementOf(std::vector<Shape> shapes, const Cost& sequential) {
+  FlashMeasurement measured;
+  measured.profile.name = "measured";
+  double best = 0;
+  for (auto& [speed, cost] : shapes) {
+    if (cost.bytes == 0) continue;
+    speed.bytes_per_second = cost.BytesPerSecond();
+    measured.profile.speeds.push_back(speed);
+    if (speed.bytes_per_second <= best) continue;
+    best = speed.bytes_per_second;
+    measured.cpu_seconds_per_gib = cost.cpu_seconds / cost.bytes * static_cast<double>(1 << 30);
+  }
+  measured.sequential_bytes_per_second = sequential.BytesPerSecond();
+  return measured;
+}
+
 absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashProbeOptions& options) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(std::max(options.buffer_bytes, kMostInFlight)));
   RETURN_IF_ERROR(buffer.PrepareForDevices());
@@ -107,29 +160,22 @@ absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashPro
   if (file_bytes < kSizes[0]) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": size: found ", file_bytes, " bytes, expected at least ", kSizes[0]));
   }
-  FlashMeasurement measured;
-  measured.kind = std::string(opened.device->kind());
-  measured.profile.name = "measured";
-  std::vector<FlashProfile::Speed>& speeds = measured.profile.speeds;
-  for (const int depth : kDepths) {
-    for (const int64_t block_bytes : kSizes) {
-      if (block_bytes <= file_bytes) speeds.push_back({block_bytes, depth, 0});
-    }
-  }
+  if (options.wrap_device) opened.device = options.wrap_device(std::move(opened.device));
   ASSIGN_OR_RETURN(const DeviceFile file, DeviceFile::Open(path));
-  std::vector<Cost> costs(speeds.size());
+  std::vector<Shape> shapes = ShapesFor(file_bytes);
   Cost sequential;
   Walk walk{.file = Places(file_bytes), .buffer = buffer.bytes()};
   const int64_t rounds = std::max<int64_t>(1, options.bytes_per_shape / kRound),
                 bytes = std::max(options.bytes_per_shape / rounds, kMostInFlight);
   for (int64_t round = 0; round < rounds; ++round) {
-    for (size_t i = 0; i < speeds.size(); ++i) RETURN_IF_ERROR(AddShape(*opened.device, walk, speeds[i], bytes, costs[i]));
-    RETURN_IF_ERROR(AddSequential(file, walk, bytes, sequential));
+    for (auto& [speed, cost] : shapes) {
+      if (TakesLongToDrain(speed, shapes)) continue;
+      RETURN_IF_ERROR(AddShape(*opened.device, options, walk, speed, bytes, cost));
+    }
+    RETURN_IF_ERROR(AddSequential(file, options, walk, bytes, sequential));
   }
-  measured.sequential_bytes_per_second = sequential.BytesPerSecond();
-  for (size_t i = 0; i < speeds.size(); ++i) speeds[i].bytes_per_second = costs[i].BytesPerSecond();
-  const Cost& best = costs[&measured.profile.Best() - speeds.data()];
-  measured.cpu_seconds_per_gib = best.cpu_seconds / best.bytes * static_cast<double>(1 << 30);
+  FlashMeasurement measured = MeasurementOf(std::move(shapes), sequential);
+  measured.kind = std::string(opened.device->kind());
   return measured;
 }
 

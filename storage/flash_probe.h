@@ -7,12 +7,16 @@
 // What is read is what a streamer would read: the file itself, from its beginning on and again if it is smaller, into memory on
 // large pages, through the same BlockReader, on a thread as a streamer has. All of that memory is read into by turns: what is read over
 // and over into the same few megabytes stays in the processor's cache, where virtual disks write faster than a streamer ever sees.
-// Shapes take turns, so that a disk whose speed changes favors none. The cache is a text file a disk in CacheFolder()
+// Shapes take turns, so that a disk whose speed changes favors none. Those with more in flight than the disk reads in 50 ms are left out:
+// a streamer would not have so much there, and whoever cancels waits for it. The cache is a text file a disk in CacheFolder()
 // (base/cache_folder.h); one that is damaged, of another kernel or measured otherwise is measured anew. Thread-safe; two at a time measure
 // each other.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,6 +29,9 @@ struct FlashProbeOptions {
   IoKind io = IoKind::kAuto;
   int64_t bytes_per_shape = int64_t{256} << 20;  // Read for each size and depth, and for the plain read they are compared with.
   int64_t buffer_bytes = int64_t{32} << 20;      // Memory that it is read into. At least 32 MiB are taken: a deepest shape's.
+  const std::atomic<bool>* cancel = nullptr;     // True ends it with Cancelled, once what is in flight has come. Null: never.
+  // Wraps the device that all but the plain read is measured on: for tests. Null: the device as it is.
+  std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
 };
 
 struct FlashMeasurement {
@@ -34,7 +41,7 @@ struct FlashMeasurement {
   double cpu_seconds_per_gib = 0;          // What the best shape took of the CPU, in all threads of the process.
 };
 
-// Errors of opening and reading; InvalidArgument if the file has less than a block of the smallest size. Shapes for which it is
+// Errors of opening and reading; Cancelled; InvalidArgument if the file has less than a block of the smallest size. Shapes for which it is
 // too small are left out.
 absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options = {});
 

@@ -3,7 +3,10 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -11,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/random_file.h"
@@ -20,7 +24,63 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kFile = 8 << 20;
-constexpr FlashProbeOptions kQuick = {.bytes_per_shape = 0};  // The least there is: the deepest shape once.
+const FlashProbeOptions kQuick = {.bytes_per_shape = 0};  // The least there is: the deepest shape once.
+
+// Serves one read after the other, which takes so long for each MiB, and cancels once so many were submitted.
+class SlowDevice : public BlockDevice {
+ public:
+  struct Seen {
+    std::atomic<bool> cancel = false;
+    int cancel_after = -1;
+    int submitted = 0, in_flight = 0;
+    int64_t most_bytes = 0;  // In flight.
+    bool gone = false;
+  };
+  SlowDevice(std::unique_ptr<BlockDevice> below, int64_t nanos_a_mib, Seen& seen)
+      : below_(std::move(below)), nanos_a_mib_(nanos_a_mib), seen_(seen) {}
+  ~SlowDevice() override { seen_.gone = true; }
+
+  const std::string& path() const override { return below_->path(); }
+  absl::string_view kind() const override { return below_->kind(); }
+  int64_t size() const override { return below_->size(); }
+  int depth() const override { return below_->depth(); }
+  absl::Status CheckUnchanged() override { return below_->CheckUnchanged(); }
+  int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override { return below_->ReadPlain(offset, out); }
+
+  absl::Status Submit(const Read& read) override {
+    reads_.push_back(read);
+    seen_.in_flight = static_cast<int>(reads_.size());
+    int64_t bytes = 0;
+    for (const Read& each : reads_) bytes += static_cast<int64_t>(each.out.size());
+    seen_.most_bytes = std::max(seen_.most_bytes, bytes);
+    if (++seen_.submitted == seen_.cancel_after) seen_.cancel = true;
+    return absl::OkStatus();
+  }
+  absl::Status Wait(std::vector<Completion>& done) override {
+    const Read read = reads_.front();
+    reads_.pop_front();
+    seen_.in_flight = static_cast<int>(reads_.size());
+    const auto bytes = static_cast<int64_t>(read.out.size());
+    SleepNanos(nanos_a_mib_ * bytes >> 20);
+    done.push_back({read.tag, bytes});
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::unique_ptr<BlockDevice> below_;
+  const int64_t nanos_a_mib_;
+  Seen& seen_;
+  std::deque<Read> reads_;
+};
+
+FlashProbeOptions QuickOn(int64_t nanos_a_mib, SlowDevice::Seen& seen) {
+  FlashProbeOptions options = kQuick;
+  options.cancel = &seen.cancel;
+  options.wrap_device = [nanos_a_mib, &seen](std::unique_ptr<BlockDevice> device) {
+    return std::make_unique<SlowDevice>(std::move(device), nanos_a_mib, seen);
+  };
+  return options;
+}
 
 class FlashProbe : public testing::Test {
  protected:
@@ -60,7 +120,7 @@ TEST_F(FlashProbe, HeaderExample) {
   EXPECT_EQ(run(), absl::OkStatus());
 }
 
-TEST_F(FlashProbe, MeasuresTwelveShapesAndAPlainRead) {
+TEST_F(FlashProbe, MeasuresEachKindOfDeviceAndAPlainRead) {
   for (const IoKind io : {IoKind::kPread, IoKind::kBuffered}) {
     const absl::StatusOr<FlashMeasurement> flash = MeasureFlash(path_, {.io = io, .bytes_per_shape = 0});
     if (absl::IsFailedPrecondition(flash.status())) GTEST_SKIP() << flash.status();
@@ -71,14 +131,55 @@ TEST_F(FlashProbe, MeasuresTwelveShapesAndAPlainRead) {
       shapes.emplace(speed.block_bytes, speed.depth);
       EXPECT_GT(speed.bytes_per_second, 1e6);
     }
-    EXPECT_EQ(shapes.size(), 12u);
+    for (const int64_t block_bytes : {512 << 10, 1 << 20, 4 << 20}) EXPECT_TRUE(shapes.contains({block_bytes, 1}));
     EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
     EXPECT_GE(flash->cpu_seconds_per_gib, 0);
   }
 }
 
+TEST_F(FlashProbe, CancelledAtAnyReadItAsksForNoMoreAndWaitsForThoseInFlight) {
+  for (const int after : {1, 50, 64, 70, 130, 200, 300}) {
+    SCOPED_TRACE(after);
+    SlowDevice::Seen seen;
+    seen.cancel_after = after;
+    const absl::Status status = CachedFlash(path_, QuickOn(/*nanos_a_mib=*/10'000, seen)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+    EXPECT_LT(seen.submitted, after + 8) << "no more than what was started, a shape's depth";
+    EXPECT_EQ(seen.in_flight, 0);
+    EXPECT_TRUE(seen.gone);
+    EXPECT_FALSE(std::filesystem::exists(cache_.Path("new"))) << "what was not measured is not kept";
+  }
+}
+
+TEST_F(FlashProbe, CancelledBeforeItBeginsItReadsNothing) {
+  SlowDevice::Seen seen;
+  seen.cancel = true;
+  EXPECT_EQ(MeasureFlash(path_, QuickOn(/*nanos_a_mib=*/0, seen)).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(seen.submitted, 0);
+}
+
+TEST_F(FlashProbe, OnASlowDeviceNoMoreIsInFlightThanIsSoonDrained) {
+  SlowDevice::Seen seen;  // 400 MB/s at most: 32 MiB would take a twelfth of a second.
+  const absl::StatusOr<FlashMeasurement> flash = MeasureFlash(path_, QuickOn(/*nanos_a_mib=*/2'621'440, seen));
+  ASSERT_TRUE(flash.ok()) << flash.status();
+  EXPECT_LE(seen.most_bytes, 20'000'000);
+  EXPECT_LT(flash->profile.speeds.size(), 12u);
+  EXPECT_GE(flash->profile.speeds.size(), 3u);
+  EXPECT_EQ(flash->profile.speeds[0].depth, 1);
+}
+
+TEST_F(FlashProbe, OnAFastDeviceAllTwelveShapesAreMeasured) {
+  SlowDevice::Seen seen;
+  const absl::StatusOr<FlashMeasurement> flash = MeasureFlash(path_, QuickOn(/*nanos_a_mib=*/0, seen));
+  ASSERT_TRUE(flash.ok()) << flash.status();
+  EXPECT_EQ(flash->profile.speeds.size(), 12u);
+  EXPECT_EQ(seen.most_bytes, 32 << 20);
+}
+
 TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutIt) {
-  const absl::StatusOr<FlashMeasurement> flash = MeasureFlash(WriteRandomFile(folder_.Path("small"), (1 << 20) + 5, 1), kQuick);
+  SlowDevice::Seen seen;
+  const absl::StatusOr<FlashMeasurement> flash =
+      MeasureFlash(WriteRandomFile(folder_.Path("small"), (1 << 20) + 5, 1), QuickOn(/*nanos_a_mib=*/0, seen));
   ASSERT_TRUE(flash.ok()) << flash.status();
   EXPECT_EQ(flash->profile.speeds.size(), 8u);
   const absl::Status none = MeasureFlash(WriteRandomFile(folder_.Path("tiny"), 4096, 1), kQuick).status();
@@ -135,7 +236,7 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
     std::ofstream(file, std::ios::binary) << bad;
     const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);
     ASSERT_TRUE(flash.ok()) << flash.status();
-    EXPECT_EQ(flash->profile.speeds.size(), 12u);
+    EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
     EXPECT_TRUE(LoadFlashProfile(file).ok()) << "the cache is good again";
   }
 }
