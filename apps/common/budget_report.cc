@@ -73,7 +73,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   std::vector<int64_t> others = {plan.least};
   report.packed_ = engine.model_file().packed() != nullptr;
   if (report.packed_) {
-    report.flash_bytes_per_second_ = FlashSpeed(engine, room);
+    ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine, room));
     const int64_t besides = plan.Total() - plan.memory.weights;
     const int64_t whole_pages = engine.layout().TotalBytes() + report.units_ * AlignedBuffer::kAlignment;
     const int64_t all = besides + whole_pages + LayerStreamer::kPartsBytes;

@@ -151,7 +151,8 @@ absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_b
   ASSIGN_OR_RETURN(const FlashMeasurement measured,
                    MeasureFlash(options.model_path, {.io = options.io,
                                                      .bytes_per_shape = std::clamp(kWalks * weight_bytes, kLeastProbe, kMostProbe),
-                                                     .buffer_bytes = ring_bytes}));
+                                                     .buffer_bytes = ring_bytes,
+                                                     .cancel = options.cancel}));
   ProbedSpeed speed = {measured.profile.Best().bytes_per_second, measured.sequential_bytes_per_second};
   if (options.flash.empty()) return speed;
   ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.flash));

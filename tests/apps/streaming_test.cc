@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -142,6 +144,20 @@ TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   const JsonValue figures = *Json(ended.output).Object("timings")->Object("streaming");
   EXPECT_TRUE(figures.Value("of_flash")->is_null());
   EXPECT_NE(ended.errors.find("speed unknown"), std::string::npos) << ended.errors;
+  const std::string why = absl::StrCat("the speed of the flash stays unknown: ", packed.path(), ": size: found ");
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(ended.errors, why)).size(), 2) << "said once: " << ended.errors;
+}
+
+// A streamer reads 4 MiB at once: what a profile has for less is not what it will see.
+TEST(StreamingPrograms, ForeseeTheSpeedOfAProfileAtTheSizeThatIsRead) {
+  const PackedModel packed(TinyModel("llama"));
+  const TemporaryFolder folder;
+  std::ofstream(folder.Path("flash")) << "name: \"by size\""
+                                      << " speed { block_bytes: 1048576 depth: 8 megabytes_per_second: 1000 source: \"-\" }"
+                                      << " speed { block_bytes: 4194304 depth: 8 megabytes_per_second: 3000 source: \"-\" }";
+  const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--threads=1", "--json",
+                                                      "--dry_run", "--flash=" + folder.Path("flash")});
+  EXPECT_EQ(*Json(ended.output).Object("memory_budget")->Double("flash_bytes_per_second"), 3e9) << ended.errors;
 }
 
 TEST(StreamingPrograms, AFileOverwrittenInPlaceEndsTheAnswerInOrder) {

@@ -1,0 +1,42 @@
+#include "tessera/apps/common/flash_speed.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/real_models.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kRoom = int64_t{1} << 30;
+
+TEST(FlashSpeed, IsProbedOrNotKnownForWantOfRoomOrGivenUp) {
+  const std::string gguf = RealModelPath("smollm2");
+  if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
+  const PackedModel packed(gguf);
+  const TemporaryFolder cache;
+  setenv("TESSERA_CACHE", cache.path().c_str(), 1);
+  std::atomic<bool> cancel = false;
+  const std::unique_ptr<Engine> engine =
+      *Engine::Open({.model_path = packed.path(), .threads = 1, .memory_budget = kRoom, .cancel = &cancel});
+
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(FlashSpeed(*engine, 1 << 20).value(), 0);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("the speed of the flash stays unknown: room to probe it in: found 1.00 MiB, expected 32.0 MiB"), std::string::npos)
+      << said;
+
+  cancel = true;
+  EXPECT_EQ(FlashSpeed(*engine, kRoom).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(cache.Files(), 0);
+  cancel = false;
+  EXPECT_GT(FlashSpeed(*engine, kRoom).value(), 1e6);
+  EXPECT_EQ(cache.Files(), 1);
+  unsetenv("TESSERA_CACHE");
+}
+
+}  // namespace
+}  // namespace tessera
