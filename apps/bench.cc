@@ -2,6 +2,8 @@
 #include <optional>
 #include <utility>
 
+#include <gflags/gflags.h>
+
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -56,6 +58,18 @@ absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) 
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found it without --", other, ", expected both"));
 }
 
+// What measures no pass, or is about the streamer, has no use for another source of weights.
+absl::Status CheckMapped() {
+  RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "products", FLAGS_products));
+  RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "streaming", FLAGS_streaming));
+  for (const char* flag : {"flash", "io", "verify"}) {
+    if (!FLAGS_mapped || gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found beside --mapped, expected one of them: a mapped file is read by ",
+                                                   "the system, and nothing is verified"));
+  }
+  return absl::OkStatus();
+}
+
 // Each way of measuring is one by itself.
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
@@ -68,7 +82,7 @@ absl::Status CheckMode() {
     }
   }
   RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
-  RETURN_IF_ERROR(Needs("mapped", FLAGS_mapped, "memory_budget", !FLAGS_memory_budget.empty()));
+  RETURN_IF_ERROR(CheckMapped());
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
   if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty() && !FLAGS_streaming)) return absl::OkStatus();

@@ -34,7 +34,7 @@ constexpr int64_t kTraceEvents = 1 << 20;
 
 // A flag that could change nothing is an error: who measures with one believes that it counts.
 absl::Status CheckStreams(const EngineOptions& options) {
-  for (const char* flag : {"flash", "io", "pin", "verify"}) {
+  for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
     if (options.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
       return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found without --memory_budget, expected both: only a model with a ",

@@ -63,14 +63,33 @@ TEST_F(MappedSourceTest, TheBenchmarkGeneratesFromAMappedFileUnderABudget) {
   ASSERT_EQ(RunProgram("tessera_pack", {TinyModel("llama"), model}).code, 0);
   const std::vector<std::string> arguments = {"--model=" + model, "--prompt_tokens=0", "--generate_tokens=4", "--repetitions=1", "--json",
                                               "--mapped"};
-  const Ended without = RunProgram("tessera_bench", arguments);
-  EXPECT_EQ(without.code, 2);
-  EXPECT_NE(without.errors.find("--mapped: found it without --memory_budget"), std::string::npos) << without.errors;
   std::vector<std::string> with_budget = arguments;
   with_budget.push_back("--memory_budget=1GiB");
   const Ended ended = RunProgram("tessera_bench", with_budget);
   EXPECT_EQ(ended.code, 0) << ended.errors;
   EXPECT_NE(ended.output.find("\"generation\""), std::string::npos) << ended.output;
+  with_budget.push_back("--pin=none");  // Its plan's pins are what is locked.
+  EXPECT_EQ(RunProgram("tessera_bench", with_budget).code, 0);
+}
+
+TEST_F(MappedSourceTest, TheBenchmarkRefusesWhatAMappedFileHasNoUseFor) {
+  const std::string model = folder_.path() + "/tiny.tsr", gguf = TinyModel("llama"), budget = "--memory_budget=1GiB";
+  ASSERT_EQ(RunProgram("tessera_pack", {gguf, model}).code, 0);
+  struct Case { std::vector<std::string> flags; std::string said; };
+  for (const Case& c : {Case{{"--model=" + model}, "--mapped: found without --memory_budget, expected both"},
+                        Case{{"--model=" + gguf, budget}, "--mapped: found with " + gguf + ", expected a model packed"},
+                        Case{{"--model=" + model, budget, "--streaming"}, "--mapped: found beside --streaming, expected one of them"},
+                        Case{{budget, "--products"}, "--mapped: found beside --products, expected one of them"},
+                        Case{{"--model=" + model, budget, "--io=auto"}, "--io: found beside --mapped, expected one of them: a mapped"},
+                        Case{{"--model=" + model, budget, "--verify=first"}, "--verify: found beside --mapped"},
+                        Case{{"--model=" + model, budget, "--flash=ufs4.0"}, "--flash: found beside --mapped"}}) {
+    std::vector<std::string> flags = {"--mapped", "--prompt_tokens=0", "--generate_tokens=4", "--repetitions=1"};
+    flags.insert(flags.end(), c.flags.begin(), c.flags.end());
+    const Ended ended = RunProgram("tessera_bench", flags);
+    EXPECT_EQ(ended.code, 2) << c.said;
+    EXPECT_NE(ended.errors.find(c.said), std::string::npos) << ended.errors;
+    EXPECT_TRUE(ended.output.empty()) << ended.output;
+  }
 }
 
 }  // namespace
