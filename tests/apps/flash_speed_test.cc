@@ -1,5 +1,6 @@
 #include "tessera/apps/common/flash_speed.h"
 
+#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,8 +24,10 @@ TEST(FlashSpeed, IsProbedOrNotKnownForWantOfRoomOrGivenUp) {
   const std::unique_ptr<Engine> engine =
       *Engine::Open({.model_path = packed.path(), .threads = 1, .memory_budget = kRoom, .cancel = &cancel});
 
+  FLAGS_minloglevel = google::GLOG_WARNING;
   testing::internal::CaptureStderr();
   EXPECT_EQ(FlashSpeed(*engine, 1 << 20).value(), 0);
+  FLAGS_minloglevel = google::GLOG_ERROR;
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("the speed of the flash stays unknown: room to probe it in: found 1.00 MiB, expected 32.0 MiB"), std::string::npos)
       << said;
