@@ -5,13 +5,13 @@
 Fails if a median of ours is below 0.9 of theirs: a limit that is set too low makes every engine look good. Nothing else should run
 meanwhile. x86-64 with AVX2 or AVX-512 VNNI.
 """
-import argparse
 import json
 import statistics
 import sys
 import tempfile
 from pathlib import Path
 from engines import run
+from script_main import flag_parser, run_main
 
 ROOT = Path(__file__).resolve().parent.parent
 PEAKS = {"read": "read_bytes_per_second", "int8": "int8_operations_per_second", "fp32": "fp32_operations_per_second"}
@@ -36,7 +36,7 @@ def too_low(ours, plain):
 
 
 def main():
-    flags = argparse.ArgumentParser()
+    flags = flag_parser(__doc__)
     flags.add_argument("--bench", default=str(ROOT / "build/bin/tessera_bench"))
     flags.add_argument("--threads", type=int, default=2)
     flags.add_argument("--repetitions", type=int, default=7)
@@ -59,4 +59,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -2,9 +2,10 @@
 
     python3 compare_peer_memory.py --peer llama.cpp/build/bin --ours build/bin --gguf m.gguf --tsr m.tsr [--json] [--limits 0.8,0.5]
 
+    python3 compare_peer_memory.py --check [...]         # only whether the flags are right and limits of memory can be set
+
 Every run starts in a control group of its own with nothing of the model in the page cache. docs/benchmarks.md says what is compared.
 """
-import argparse
 import json
 import os
 import statistics
@@ -12,8 +13,9 @@ import sys
 from dataclasses import dataclass
 from typing import Callable
 from engines import Ours, Peer
-from memory_group import MIB, MemoryGroup, NoGroup, check_limit_bites
+from memory_group import MIB, MemoryGroup, NoGroup, check_limit_bites, check_limit_kills
 from page_cache import drop_from_cache
+from script_main import flag_parser, positive, run_main
 
 # What a group counts besides what our budget bounds: the program's own pages, page tables, thread stacks, the ring's queues.
 BESIDES = 32 * MIB
@@ -113,15 +115,17 @@ def table(results, flags):
 
 
 def parse_flags(arguments=None):
-    flags = argparse.ArgumentParser()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    flags = flag_parser(__doc__)
+    flags.add_argument("--check", action="store_true")
     for name in ("--peer", "--ours", "--gguf", "--tsr"):
-        flags.add_argument(name, required=True)
+        flags.add_argument(name, required="--check" not in arguments)
     flags.add_argument("--limits", default="none,0.8,0.5,0.25")
-    flags.add_argument("--repetitions", type=int, default=5)
-    flags.add_argument("--threads", type=int, default=2)
-    flags.add_argument("--tokens", type=int, default=16)
-    flags.add_argument("--peer_tokens", type=int, default=4)
-    flags.add_argument("--seconds", type=int, default=200)
+    flags.add_argument("--repetitions", type=positive, default=5)
+    flags.add_argument("--threads", type=positive, default=2)
+    flags.add_argument("--tokens", type=positive, default=16)
+    flags.add_argument("--peer_tokens", type=positive, default=4)
+    flags.add_argument("--seconds", type=positive, default=200)
     flags.add_argument("--json", action="store_true")
     flags = flags.parse_args(arguments)
     flags.limits = [parse_share(share) for share in flags.limits.split(",")]
@@ -145,6 +149,12 @@ def parse_share(text):
 def main():
     flags = parse_flags()
     try:
+        if flags.check:
+            check_limit_kills()
+            return
+        for file in (flags.gguf, flags.tsr):
+            if not os.path.isfile(file):
+                sys.exit(f"failed: {file}: found no file, expected a model")
         check_limit_bites(flags.gguf)
         results = [measure(flags, share) for share in flags.limits]
     except NoGroup as error:
@@ -158,4 +168,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

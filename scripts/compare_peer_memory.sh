@@ -25,6 +25,11 @@ while (($# > 0)); do
   esac
 done
 
+# What would end it later is found before anything is fetched, built or made.
+"$root/scripts/install_packages.sh" || die "the packages are not all there"
+check_model_name "$model"
+python3 "$root/scripts/compare_peer_memory.py" --check "${flags[@]}" || exit
+
 prepare_peer
 path=$(model_path "$model") || die "the model $model could not be fetched or made"
 packed=${path%.gguf}.tsr

@@ -6,7 +6,6 @@ Ours says which prompts there are, as tokens. A server for each of the peer's se
 them greedily, one server after the other. Speeds are from the first to the last token of a text. A text is changed if it is not what
 the same engine writes without drafts.
 """
-import argparse
 import contextlib
 import json
 import os
@@ -18,6 +17,7 @@ import time
 import urllib.request
 
 from engines import run
+from script_main import flag_parser, run_main
 
 PLAIN = "none"
 # Defaults, and keys of 3 tokens with drafts of 8. The keys and drafts of ngram-cache have no flags: at most 4 and 8.
@@ -164,7 +164,7 @@ def print_table(results, flags):
 
 
 def parse_flags(arguments=None):
-    flags = argparse.ArgumentParser()
+    flags = flag_parser(__doc__)
     for name in ("--peer", "--ours", "--model", "--data"):
         flags.add_argument(name, required=True)
     flags.add_argument("--categories", default="summarization,rag,code")
@@ -189,4 +189,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

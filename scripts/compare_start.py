@@ -7,14 +7,17 @@ Packs the model into a temporary folder beside it and starts a program on both f
 first, so that the disk is left out: the packer leaves nothing there, and programs leave it as they found it. Nothing else should
 run meanwhile.
 """
-import argparse
 import json
+import os
 import statistics
+import sys
 import tempfile
 from pathlib import Path
-from engines import run
+from engines import check_programs, run
+from script_main import flag_parser, positive, run_main
 
 ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = ("tessera_pack", "tessera_generate")
 
 
 def first_token_seconds(folder, model, threads):
@@ -29,14 +32,24 @@ def bring_into_cache(path):
             pass
 
 
-def main():
-    flags = argparse.ArgumentParser()
-    flags.add_argument("model", type=Path)
+def parse_flags(arguments=None):
+    flags = flag_parser(__doc__)
+    flags.add_argument("model", type=Path, metavar="MODEL.gguf")
     flags.add_argument("--bin", default=str(ROOT / "build/bin"))
-    flags.add_argument("--threads", type=int, default=1)
-    flags.add_argument("--repetitions", type=int, default=9)
+    flags.add_argument("--threads", type=positive, default=1)
+    flags.add_argument("--repetitions", type=positive, default=9)
     flags.add_argument("--json", action="store_true")
-    flags = flags.parse_args()
+    flags = flags.parse_args(arguments)
+    if not flags.model.is_file():
+        sys.exit(f"failed: {flags.model}: found no file, expected a model")
+    if not os.access(flags.model.parent, os.W_OK):
+        sys.exit(f"failed: {flags.model.parent}: found a folder that cannot be written to, expected one for the packed model")
+    check_programs(flags.bin, PROGRAMS)
+    return flags
+
+
+def main():
+    flags = parse_flags()
     with tempfile.TemporaryDirectory(dir=flags.model.parent) as folder:
         files = {"gguf": flags.model, "packed": Path(folder, "model.tsr")}
         run([f"{flags.bin}/tessera_pack", str(flags.model), str(files["packed"])])
@@ -58,4 +71,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -27,6 +27,12 @@ def run(command, **options):
     return result.stdout
 
 
+def check_programs(folder, names):
+    for name in names:
+        if not os.access(f"{folder}/{name}", os.X_OK):
+            sys.exit(f"failed: {folder}/{name} is missing, expected a program")
+
+
 def time_to_byte(command, bytes_before, environment=None):
     """Seconds from process start until more than `bytes_before` bytes have come out of its stdout."""
     start, received, seconds = time.perf_counter(), 0, None
@@ -46,9 +52,7 @@ class Engine:
 
     def __init__(self, folder, threads):
         self.folder, self.threads = folder, str(threads)
-        for program in self.PROGRAMS:
-            if not os.access(f"{folder}/{program}", os.X_OK):
-                sys.exit(f"failed: {folder}/{program} is missing, expected a program")
+        check_programs(folder, self.PROGRAMS)
 
 
 class Peer(Engine):

@@ -3,7 +3,7 @@
 #   source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 #   run_logged "building" "$root/build/build.log" ninja -C "$root/build"
 #
-# Everything said here goes to stderr; stdout belongs to the caller.
+# Everything said here goes to stderr; stdout belongs to the caller. A script that is asked for --help answers here, and ends.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${TESSERA_CACHE:-${HOME:?HOME is not set, set TESSERA_CACHE to the folder for models}/.cache/tessera}
@@ -11,6 +11,17 @@ export TESSERA_CACHE=$cache
 
 # Scripts that call each other count from the first one's start.
 export TESSERA_START=${TESSERA_START:-$EPOCHREALTIME}
+
+# A script says of itself what its first comment says.
+show_help_if_asked() {
+  local argument
+  for argument in "$@"; do
+    [[ $argument == --help || $argument == -h ]] || continue
+    awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "${BASH_SOURCE[-1]}"
+    exit 0
+  done
+}
+show_help_if_asked "$@"
 
 # Seconds since START (a value of EPOCHREALTIME), with one decimal. No process is started: this runs several times a second.
 seconds_since() {

@@ -8,8 +8,12 @@
 Without a limit (None) the group only counts. Version 1 or 2 of control groups, whichever has the memory controller. Needs the right to
 make a group: NoGroup says what was tried.
 """
+import contextlib
 import os
+import signal
 import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from page_cache import drop_from_cache
@@ -72,8 +76,7 @@ class MemoryGroup:
         self.limit = limit
         version, own, mount = own_group(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
         self.files = FILES[version]
-        MemoryGroup.made += 1
-        self.folder = self._make(parents(version, own, mount), f"tessera-{os.getpid()}-{MemoryGroup.made}")
+        self.places, self.folder = parents(version, own, mount), None
 
     def _make(self, places, name):
         tried = []
@@ -87,19 +90,44 @@ class MemoryGroup:
         raise NoGroup("no control group with a limit of memory could be made: " + ("; ".join(tried) or "none hands the controller down"))
 
     def __enter__(self):
+        MemoryGroup.made += 1
         try:
+            self.folder = self._make(self.places, f"tessera-{os.getpid()}-{MemoryGroup.made}")
             if self.limit is not None:
                 (self.folder / self.files["limit"]).write_text(str(self.limit))
                 swap = self.folder / self.files["swap"]
                 if swap.exists():
                     swap.write_text(str(self.limit if "memsw" in swap.name else 0))
         except OSError as error:
-            self.folder.rmdir()
+            self._remove()
             raise NoGroup(f"{self.folder}: the limit could not be set: {error}") from error
+        except BaseException:
+            self._remove()
+            raise
         return self
 
     def __exit__(self, *_):
-        self.folder.rmdir()
+        self._remove()
+
+    def _remove(self):
+        """With all that still runs in it. What was killed leaves the group a moment later."""
+        for _ in range(200):
+            if self.folder is None or not self.folder.exists():
+                return
+            try:
+                self.folder.rmdir()
+            except OSError:
+                self._kill()
+                time.sleep(0.02)
+        print(f"failed: {self.folder}: this control group could not be removed", file=sys.stderr)
+
+    def _kill(self):
+        """All of the group's processes: a program may have started others."""
+        for process in map(int, (self.folder / "cgroup.procs").read_text().split()):
+            if process == 0:  # One that we cannot see from here has no number, and 0 would be ourselves.
+                continue
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
     def run(self, command, seconds):
         """Only one command at a time: the counters are the group's."""
@@ -110,9 +138,13 @@ class MemoryGroup:
                 output, errors = process.communicate(timeout=seconds)
                 timed_out = False
             except subprocess.TimeoutExpired:
+                self._kill()
                 process.kill()
                 output, errors = process.communicate()
                 timed_out = True
+            except BaseException:  # A signal: nothing of ours goes on running.
+                process.kill()
+                raise
         kills = self.count("oom_kill")
         ended = ""
         if kills > 0:
@@ -129,13 +161,17 @@ class MemoryGroup:
         return next(int(number) for name, number in map(str.split, lines) if name == event)
 
 
-def check_limit_bites(file):
-    """NoGroup unless a program that touches more than a limit is killed, and the pages of `file` that one reads are held to it."""
-    limit = 64 * MIB
+def check_limit_kills(limit=64 * MIB):
+    """NoGroup unless a program that touches more than a limit is killed."""
     with MemoryGroup(limit) as group:
         greedy = group.run(["python3", "-c", f"bytearray(b'x') * {2 * limit}"], seconds=60)
     if greedy.kills == 0:
         raise NoGroup(f"the limit does not bite: {2 * limit} bytes were touched in {limit} ({greedy.ended or 'and nothing happened'})")
+
+
+def check_limit_bites(file, limit=64 * MIB):
+    """The same, and NoGroup unless the pages of `file` that a program reads are held to the limit, too."""
+    check_limit_kills(limit)
     drop_from_cache(file)
     with MemoryGroup(limit) as group:
         reader = group.run(["dd", f"if={file}", "of=/dev/null", "bs=1M", f"count={4 * limit // MIB}"], seconds=120)

@@ -46,6 +46,11 @@ build_peer() {
   run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" "${programs[@]}" || die "llama.cpp could not be built"
 }
 
+# Before anything is built for it.
+check_model_name() {
+  [[ $1 =~ ^(smollm2|gemma3|random-[a-z0-9]+)$ ]] || die "found the model $1, expected smollm2, gemma3 or random-SHAPE such as random-1b"
+}
+
 # Prints where the model is, which may have to be fetched or made.
 model_path() {
   local name=$1 path

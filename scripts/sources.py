@@ -7,15 +7,15 @@
 
 Paths are relative to the root: the repository, or the folder given as --root.
 """
-import argparse
 import fnmatch
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from script_main import flag_parser
 
-_flags = argparse.ArgumentParser()
+_flags = flag_parser(sys.modules["__main__"].__doc__)
 _flags.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree to check")
 _flags.add_argument("--results", type=Path, help="folder with GoogleTest's JSON files (check_tests_ran)")
 _flags.add_argument("--no-compile", action="store_true", help="leave out what takes a compiler (check_headers)")

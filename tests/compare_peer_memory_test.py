@@ -5,6 +5,7 @@
 import contextlib
 import io
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -69,6 +70,9 @@ class FakeGroup(MemoryGroup):
         (self.folder / "memory.peak").write_text("12345\n")
         (self.folder / "memory.events").write_text(f"low 0\noom 3\noom_kill {kills}\n")
 
+    def __enter__(self):
+        return self
+
     def __exit__(self, *_):
         pass
 
@@ -106,6 +110,43 @@ class Running(unittest.TestCase):
         self.assertEqual(greedy.ended, "killed for want of memory")
         self.assertLessEqual(greedy.peak, 64 * MIB)
         self.assertFalse(group.folder.exists())
+
+
+    def test_a_signal_ends_the_program_and_its_children_and_leaves_no_group(self):
+        class Signal(BaseException):
+            pass
+
+        def raise_signal(*_):
+            raise Signal
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, raise_signal))
+        group = None
+        try:
+            with self.assertRaises(Signal), MemoryGroup(64 * MIB) as group:
+                signal.setitimer(signal.ITIMER_REAL, 0.5)
+                group.run(["sh", "-c", "sleep 1000 & exec sleep 1000"], seconds=60)
+        except NoGroup as none:
+            self.skipTest(str(none))
+        self.assertFalse(group.folder.exists())
+
+    def test_one_that_takes_too_long_is_ended_with_its_children(self):
+        try:
+            with MemoryGroup() as group:
+                outcome = group.run(["sh", "-c", "sleep 1000 & exec sleep 1000"], seconds=1)
+        except NoGroup as none:
+            self.skipTest(str(none))
+        self.assertEqual(outcome.ended, "no result in 1 s")
+        self.assertFalse(group.folder.exists())
+
+    def test_a_group_whose_limit_cannot_be_set_goes(self):
+        try:
+            with MemoryGroup(64 * MIB) as group:
+                place = group.folder.parent
+        except NoGroup as none:
+            self.skipTest(str(none))
+        with self.assertRaisesRegex(NoGroup, "the limit could not be set"), MemoryGroup("much"):
+            self.fail("a limit that is no number was taken")
+        self.assertEqual(list(place.glob(f"tessera-{os.getpid()}-*")), [])
 
 
 class PageCache(unittest.TestCase):
@@ -181,11 +222,20 @@ class Comparing(unittest.TestCase):
 
     def test_wrong_flags_are_said(self):
         for more, message in ((["--limits", "0.5,half"], "found half, expected shares"), (["--limits", "0"], "found 0, expected shares"),
-                              (["--threads", "99999"], "--threads: found 99999, expected 1 to")):
-            with self.assertRaises(SystemExit) as ended:
+                              (["--threads", "99999"], "--threads: found 99999, expected 1 to"),
+                              (["--repetitions", "0"], "--repetitions: found 0, expected a whole number from 1 on"),
+                              (["--seconds", "soon"], "--seconds: found soon, expected a whole number"),
+                              (["--repetition", "1"], "unrecognized arguments: --repetition 1")):
+            said = io.StringIO()
+            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(said):
                 parse_flags(self.FLAGS + more)
-            self.assertIn(message, str(ended.exception))
+            self.assertIn(message, str(ended.exception) + said.getvalue())
         self.assertEqual(parse_flags(self.FLAGS + ["--limits", "none,0.25"]).limits, [None, 0.25])
+
+    def test_flags_can_be_checked_before_there_is_a_model(self):
+        self.assertTrue(parse_flags(["--check", "--limits", "0.5"]).check)
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            parse_flags(["--limits", "0.5"])
 
 
 if __name__ == "__main__":

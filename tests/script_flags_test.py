@@ -1,0 +1,91 @@
+"""Tests of what a person meets who calls a script of scripts/: --help, flags that are wrong, and a signal in the middle.
+
+    python3 tests/script_flags_test.py -v
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+
+
+class ShellScripts(unittest.TestCase):
+    def test_help_is_the_first_comment(self):
+        scripts = [script for script in SCRIPTS.glob("*.sh") if script.read_text().startswith("#!")]
+        self.assertGreater(len(scripts), 10)
+        for script in scripts:
+            for flags in (["--help"], ["-h"], ["--json", "--help"]):
+                result = subprocess.run(["bash", str(script), *flags], capture_output=True, text=True)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), script)
+                lines = result.stdout.splitlines()
+                self.assertEqual("# " + lines[0], script.read_text().splitlines()[1])
+                self.assertTrue(any(line.startswith("  scripts/" + script.name) for line in lines), result.stdout)
+                self.assertNotIn("set -euo", result.stdout)
+
+    def test_a_comparison_that_cannot_be_is_refused_before_anything_is_built(self):
+        for flags, said in ((["--limits", "half"], "--limits: found half"), (["--threads", "0"], "--threads: found 0"),
+                            (["--model", "llama9"], "found the model llama9, expected smollm2"), (["--model"], "--model needs a value")):
+            with tempfile.TemporaryDirectory() as cache:
+                result = subprocess.run(["bash", str(SCRIPTS / "compare_peer_memory.sh"), *flags], capture_output=True, text=True,
+                                        env={**os.environ, "TESSERA_CACHE": cache})
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(said, result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+                self.assertEqual(os.listdir(cache), [])
+
+
+class PythonScripts(unittest.TestCase):
+    def run_script(self, name, *flags):
+        return subprocess.run([sys.executable, str(SCRIPTS / name), *flags], capture_output=True, text=True)
+
+    def test_help_is_the_first_comment(self):
+        for script in SCRIPTS.glob("*.py"):
+            if "flag_parser(__doc__)" not in script.read_text() or script.name == "script_main.py":
+                continue
+            result = self.run_script(script.name, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), script)
+            self.assertIn(script.read_text().split('"""')[1].strip(), result.stdout)
+
+    def test_what_a_start_cannot_be_compared_with_is_one_clear_sentence(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder, "m.gguf")
+            model.write_text("no model")
+            for flags, said in (([f"{folder}/none.gguf"], "none.gguf: found no file, expected a model"),
+                                (["/none/of/it.gguf"], "it.gguf: found no file"),
+                                ([str(model), "--bin", folder], f"{folder}/tessera_pack is missing, expected a program"),
+                                ([str(model), "--repetitions", "0"], "--repetitions: found 0, expected a whole number"),
+                                ([str(model), "--threads", "some"], "--threads: found some, expected a whole number"), ([], "required")):
+                result = self.run_script("compare_start.py", *flags)
+                self.assertIn(result.returncode, (1, 2))
+                self.assertIn(said, result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+                self.assertEqual(os.listdir(folder), ["m.gguf"])
+
+    def test_a_signal_leaves_no_temporary_folder_and_no_program(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "m.gguf").write_text("a model")
+                for name in ("tessera_pack", "tessera_generate"):
+                    Path(folder, name).write_text(f"#!/bin/sh\necho $$ >{folder}/started\nexec sleep 1000\n")
+                    Path(folder, name).chmod(0o755)
+                with subprocess.Popen([sys.executable, str(SCRIPTS / "compare_start.py"), f"{folder}/m.gguf", "--bin", folder],
+                                      stderr=subprocess.PIPE, text=True) as process:
+                    started = Path(folder, "started")
+                    while not (started.exists() and started.read_text().endswith("\n")):
+                        time.sleep(0.01)
+                    self.assertEqual(len(os.listdir(folder)), 5, "model, two programs, started, and the temporary folder")
+                    process.send_signal(number)
+                    said = process.communicate(timeout=60)[1]
+                self.assertEqual((process.returncode, said), (-number, "failed: ended by a signal\n"))
+                self.assertEqual(len(os.listdir(folder)), 4)
+                with self.assertRaises(ProcessLookupError):
+                    os.kill(int(started.read_text()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
