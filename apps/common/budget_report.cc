@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/flash_speed.h"
+#include "tessera/apps/common/interrupt.h"
 #include "tessera/apps/common/machine_probe.h"
 #include "tessera/apps/common/output.h"
 #include "tessera/apps/common/pass_work.h"
@@ -144,6 +145,7 @@ absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options) {
   OpenedEngine opened;
   ASSIGN_OR_RETURN(opened.engine, Engine::Open(options));
   if (options.memory_budget == 0) return opened;
+  CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*opened.engine));
   WriteError(report.Line());
   opened.flash_bytes_per_second = report.flash_bytes_per_second();

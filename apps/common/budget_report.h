@@ -51,7 +51,8 @@ struct OpenedEngine {
   double flash_bytes_per_second = 0;   // FlashSpeed; 0: nothing is streamed, or it cannot be known.
 };
 
-// Engine::Open; under a budget the line goes to standard error.
+// Engine::Open; under a budget the line goes to standard error, and signals are caught (interrupt.h): from here on files are read in ways
+// that whoever ends has to wait for.
 absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options);
 
 }  // namespace tessera

@@ -96,7 +96,8 @@ void EndOnSignals() {
 }
 
 void CatchSignals(CtrlC meaning) {
-  CHECK_EQ(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK), 0);
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!caught) CHECK_EQ(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK), 0);
   ctrl_c_ends_program = meaning == CtrlC::kEndsProgram;
   caught = true;
 }

@@ -25,7 +25,7 @@ constexpr int kGraceMillis = 100;
 void EndOnSignals();  // REQUIRES: called once, before any other thread begins.
 
 enum class CtrlC { kEndsProgram, kEndsAnswer };
-void CatchSignals(CtrlC meaning);  // REQUIRES: called once, after EndOnSignals.
+void CatchSignals(CtrlC meaning);  // What was said last counts. REQUIRES: called after EndOnSignals.
 
 // True from a signal, or from RequestCancel, to ForgetInterrupt.
 const std::atomic<bool>& CancelRequested();

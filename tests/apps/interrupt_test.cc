@@ -81,6 +81,25 @@ TEST(Interrupt, TheWaitTellsOfASignalOnce) {
   }), 0);
 }
 
+TEST(Interrupt, AnAnswerEndsTheProgramOnlyUntilItIsSaidThatItDoesNot) {
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsProgram);
+    CatchSignals(CtrlC::kEndsAnswer);
+    Send(SIGINT);
+    if (TerminationRequested() || WaitForInput(SilentInput())) return 1;
+    ForgetInterrupt();
+    return CancelRequested() ? 2 : 7;
+  }), 7);
+  EXPECT_EQ(CodeOf([] {
+    CatchSignals(CtrlC::kEndsProgram);
+    Send(SIGINT);
+    CatchSignals(CtrlC::kEndsAnswer);
+    if (!TerminationRequested()) return 1;
+    EndAsSignalled();
+    return 2;
+  }), 128 + SIGINT) << "the one before was for the program";
+}
+
 TEST(Interrupt, WhoDoesNotEndInOrderIsEnded) {
   for (int signal : {SIGINT, SIGTERM}) {
     EXPECT_EQ(CodeOf([&] {

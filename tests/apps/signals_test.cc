@@ -3,10 +3,13 @@
 // The bound is a promise to a person who waits, so it is measured on the clock. A machine that is busy with other things may miss
 // it now and then; one that misses it five times running at the same point is too slow.
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/random.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -114,6 +117,41 @@ TEST_F(Signals, EndAStreamedModelWhileItLoadsAndWhileAPassWaitsForTheFlash) {
     for (int signal : {SIGINT, SIGTERM, kReaderGone}) {
       EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << io << ", signal " << signal << " after " << delay << " us";
     }
+  }
+}
+
+// Some tenths of a second, from a file that nobody has read and of a disk of which nothing is known.
+TEST_F(Signals, EndAStreamedModelWhileItsFlashIsProbed) {
+  const std::string model = RealModelPath("gemma3");
+  if (model.empty()) FAIL() << RealModelMissing("gemma3");
+  const PackedModel packed(model);
+  for (uint64_t delay : {150'000, 250'000, 350'000, 450'000}) {
+    for (int signal : {SIGINT, SIGTERM, kReaderGone}) {
+      setenv("TESSERA_CACHE", folder_.Path(absl::StrCat("cache", delay, "_", signal)).c_str(), 1);
+      const Phase phase = {"probing", "tessera_generate",
+                           {"--model=" + packed.path(), "--memory_budget=300MiB", "--context=512", "--threads=1", "--n_predict=0",
+                            "--temperature=0", "--prompt=The war", "--raw"}};
+      EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << "signal " << signal << " after " << delay << " us";
+    }
+  }
+  unsetenv("TESSERA_CACHE");
+}
+
+// In order: a trace that is asked for is written, however far the text was scored.
+TEST_F(Signals, EndAStreamedScoringInOrder) {
+  const PackedModel packed(TinyModel("llama"));
+  const std::string flash = folder_.Path("slow"), trace = folder_.Path("trace");
+  std::ofstream(flash) << "name: \"slow\" speed { block_bytes: 1048576 depth: 1 megabytes_per_second: 10 source: \"this test\" }";
+  for (const char* name : {"tessera_perplexity", "tessera_logits"}) {
+    std::vector<std::string> flags = {"--model=" + packed.path(), "--memory_budget=200MiB", "--context=200000", "--threads=1", "--pin=none",
+                                      "--prompt_file=" + LongText("text", 20'000), "--flash=" + flash, "--trace=" + trace};
+    if (name == std::string("tessera_perplexity")) flags.insert(flags.end(), {"--max_windows=0", "--window=4"});
+    bool in_order = false;
+    for (int i = 0; i < kTries && !in_order; ++i) {
+      EXPECT_LE(MillisToEnd({name, name, flags}, SIGINT, 700'000), kBoundMillis) << name;
+      in_order = std::filesystem::remove(trace);
+    }
+    EXPECT_TRUE(in_order) << name << ": found no trace";
   }
 }
 
