@@ -180,6 +180,7 @@ absl::Status GgufParser::CheckBools(const GgufValue& value) {
 absl::Status GgufParser::ParseStrings(GgufValue* value) {
   const bool array = value->type == GgufType::kArray;
   for (uint64_t i = 0; i < value->count; ++i) {
+    if (cursor_.SkipString()) continue;
     RETURN_IF_ERROR(cursor_.ReadString("value", 0, kAnyLength, array ? static_cast<int64_t>(i) : -1).status());
   }
   value->bytes = cursor_.Since(value->offset);

@@ -166,6 +166,7 @@ absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_vi
   const TsrExtent& extent = found->extent;
   ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(std::min(extent.stored_bytes(), kTsrBlockBytes)));
   std::vector<std::byte> bytes;
+  bytes.reserve(extent.bytes);
   for (int64_t block = 0; block < extent.blocks(); ++block) {
     const int64_t begin = block * kTsrBlockBytes;
     const absl::Span<std::byte> part = buffer.bytes().first(std::min(kTsrBlockBytes, extent.stored_bytes() - begin));

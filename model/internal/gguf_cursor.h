@@ -57,6 +57,18 @@ class GgufCursor {
   // A 64-bit length and as many bytes. The bounds are of the length; the file's end is one, too.
   absl::StatusOr<absl::string_view> ReadString(const char* field, uint64_t shortest, uint64_t longest, int64_t index = -1);
 
+  // Passes a string of any length, if all of it has been read from the file already: most are, and there are many. Else false, and
+  // ReadString knows more.
+  bool SkipString() {
+    const size_t rest = header_.size() - static_cast<size_t>(offset_);
+    uint64_t length;
+    if (rest < sizeof length) return false;
+    std::memcpy(&length, header_.data() + offset_, sizeof length);
+    if (length > rest - sizeof length) return false;
+    offset_ += static_cast<int64_t>(sizeof length + length);
+    return true;
+  }
+
   // InvalidArgument: file, place and field, the offset of what was read last, and the problem.
   absl::Status Error(const char* field, absl::string_view problem, int64_t index = -1) const;
   absl::Status ErrorAt(int64_t offset, const char* field, absl::string_view problem, int64_t index = -1) const;

@@ -43,6 +43,7 @@ class BytePairSegmenter final : public Segmenter {
     const std::optional<TokenId> id = vocabulary_.Find(text);
     return id.has_value() && vocabulary_.IsText(*id) ? id : std::nullopt;
   }
+  TokenId FindJoined(absl::string_view left, absl::string_view right, TokenId next) const;  // -1: none.
   std::optional<TokenId> FindWord(absl::string_view word) const;
   void EncodeWord(absl::string_view word, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const;
 
@@ -50,30 +51,60 @@ class BytePairSegmenter final : public Segmenter {
   std::unique_ptr<PreTokenizer> cutter_;
   std::array<std::string, 256> characters_;
   std::array<TokenId, 256> byte_tokens_;                  // -1: the vocabulary has none.
-  absl::flat_hash_map<uint64_t, PairMerge> merges_;       // PairKey -> rank and result.
+  struct Merge {
+    uint32_t rank;  // In the file: the lower, the sooner.
+    TokenId token;
+  };
+  absl::flat_hash_map<uint64_t, Merge> merges_;           // By PairKey.
+};
+
+// Some merges, in the order of the file: the two texts of each, and their tokens.
+struct MergeBatch {
+  static constexpr size_t kMost = 32;
+
+  void Add(absl::string_view merge) {
+    const size_t space = merge.find(' ', 1);  // From 1: neither side is empty.
+    const bool two = space != absl::string_view::npos && space + 1 < merge.size();
+    lines[size] = merge;
+    texts[2 * size] = merge.substr(0, space);
+    texts[2 * size + 1] = two ? merge.substr(space + 1) : "";  // An empty text is never found.
+    ++size;
+  }
+
+  size_t size = 0;
+  std::array<absl::string_view, kMost> lines;
+  std::array<absl::string_view, 2 * kMost> texts;
+  std::array<TokenId, 2 * kMost> tokens;  // -1: none.
 };
 
 absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
   ASSIGN_OR_RETURN(const GgufStrings merges, file.Strings(kMergesKey));
   merges_.reserve(std::min<uint64_t>(merges.size(), vocabulary_.size()));
-  std::string joined;
-  int64_t rank = -1;
-  for (const absl::string_view merge : merges) {
-    ++rank;
-    const size_t space = merge.find(' ', 1);  // From 1: neither side is empty.
-    const bool two = space != absl::string_view::npos && space + 1 < merge.size();
-    const absl::string_view left = merge.substr(0, space), right = two ? merge.substr(space + 1) : "";
-    joined.assign(left.data(), left.size()).append(right.data(), right.size());
-    const std::optional<TokenId> a = vocabulary_.Find(left), b = vocabulary_.Find(right), both = vocabulary_.Find(joined);
-    if (!two || !a.has_value() || !b.has_value() || !both.has_value()) {
-      const std::string found = Quoted(merge);
-      return file.WrongValue(
-          kMergesKey, absl::StrCat("found ", found, ", expected two tokens with a space between, whose joined text is a token"), rank);
+  MergeBatch batch;
+  TokenId joined = -1;
+  uint32_t rank = 0;
+  for (auto merge = merges.begin(); merge != merges.end();) {
+    for (batch.size = 0; batch.size < MergeBatch::kMost && merge != merges.end(); ++merge) batch.Add(*merge);
+    vocabulary_.FindAll({batch.texts.data(), 2 * batch.size}, {batch.tokens.data(), 2 * batch.size});
+    for (size_t i = 0; i < batch.size; ++i) merges_.prefetch(PairKey(batch.tokens[2 * i], batch.tokens[2 * i + 1]));
+    for (size_t i = 0; i < batch.size; ++i, ++rank) {
+      const TokenId left = batch.tokens[2 * i], right = batch.tokens[2 * i + 1];
+      joined = FindJoined(batch.texts[2 * i], batch.texts[2 * i + 1], joined + 1);
+      if (left < 0 || right < 0 || joined < 0) {
+        const std::string found = Quoted(batch.lines[i]);
+        return file.WrongValue(
+            kMergesKey, absl::StrCat("found ", found, ", expected two tokens with a space between, whose joined text is a token"), rank);
+      }
+      if (vocabulary_.IsText(joined)) merges_.try_emplace(PairKey(left, right), Merge{rank, joined});  // Given twice: the first counts.
     }
-    if (!vocabulary_.IsText(*both)) continue;
-    merges_.try_emplace(PairKey(*a, *b), PairMerge{static_cast<double>(rank), *both});  // Given twice: the first counts.
   }
   return absl::OkStatus();
+}
+
+// Tokens have mostly been numbered in the order of the merges that make them: then the next is the right one.
+TokenId BytePairSegmenter::FindJoined(absl::string_view left, absl::string_view right, TokenId next) const {
+  if (vocabulary_.IsJoined(next, left, right)) return next;
+  return vocabulary_.Find(absl::StrCat(left, right)).value_or(-1);
 }
 
 void BytePairSegmenter::Encode(absl::string_view text, bool /*starts_text*/, std::vector<TokenId>* tokens) const {
@@ -102,7 +133,7 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, std::vector<MergeSymb
   MergePairs(symbols, [this](const MergeSymbol& left, const MergeSymbol& right) -> std::optional<PairMerge> {
     const auto merge = merges_.find(PairKey(left.token, right.token));
     if (merge == merges_.end()) return std::nullopt;
-    return merge->second;
+    return PairMerge{static_cast<double>(merge->second.rank), merge->second.token};
   });
   for (int32_t i = 0; i >= 0; i = symbols[i].next) {
     if (symbols[i].token >= 0) tokens->push_back(symbols[i].token);  // Else a byte that this vocabulary cannot say.

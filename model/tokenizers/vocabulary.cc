@@ -1,11 +1,14 @@
 #include "tessera/model/tokenizers/vocabulary.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 
@@ -21,7 +24,10 @@ constexpr absl::string_view kEndTexts[] = {
 };
 
 // Seeded by the process's addresses, so a file cannot choose texts that all fall on one slot.
-uint32_t HashOf(absl::string_view text) { return static_cast<uint32_t>(absl::Hash<absl::string_view>()(text)); }
+uint64_t HashOf(absl::string_view text) { return absl::Hash<absl::string_view>()(text); }
+
+constexpr size_t kShortText = 16;  // Most texts are: a copy of fixed size takes a fraction of a call.
+constexpr size_t kAtOnce = 32;     // Texts whose memory is asked for before the first of them is looked at.
 
 // The id that `key` names; nothing if the key is absent.
 absl::StatusOr<std::optional<TokenId>> RoleId(const GgufFile& file, absl::string_view key, int vocabulary_size) {
@@ -49,18 +55,22 @@ absl::Status Vocabulary::ReadTexts(const GgufFile& file) {
   if (texts.size() == 0 || texts.size() > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
     return file.WrongValue(kTokensKey, absl::StrCat("found ", texts.size(), " entries, expected 1 to 2^31 - 1"));
   }
-  size_t bytes = 0;
-  for (absl::string_view text : texts) bytes += text.size();  // Each lies in the file, apart from the others: no overflow.
-  texts_.reserve(bytes);
+  const absl::Span<const std::byte> array = file.Find(kTokensKey)->bytes;
+  const char* const array_end = reinterpret_cast<const char*>(array.data() + array.size());
+  texts_.resize(array.size() - texts.size() * sizeof(uint64_t) + kShortText);  // The array has a length before each text.
   starts_.reserve(texts.size() + 1);
+  uint32_t begin = 0;  // All are part of a header, which ends far before 2^32.
   for (absl::string_view text : texts) {
-    starts_.push_back(texts_.size());
-    texts_.append(text.data(), text.size());
+    starts_.push_back(begin);
+    const bool in_one = text.size() <= kShortText && array_end - text.data() >= static_cast<ptrdiff_t>(kShortText);
+    char* const copy = texts_.data() + begin;
+    if (in_one) std::memcpy(copy, text.data(), kShortText);
+    else std::memcpy(copy, text.data(), text.size());
+    begin += static_cast<uint32_t>(text.size());
   }
-  starts_.push_back(texts_.size());
+  starts_.push_back(begin);
   kinds_.assign(texts.size(), TokenKind::kNormal);
-  BuildIndex();
-  return absl::OkStatus();
+  return BuildIndex();
 }
 
 absl::Status Vocabulary::ReadKinds(const GgufFile& file) {
@@ -119,27 +129,59 @@ std::optional<TokenId> Vocabulary::ControlAt(TokenId id) const {
   return id;
 }
 
-void Vocabulary::BuildIndex() {
-  slots_.resize(std::bit_ceil(kinds_.size()) * 2);
-  for (TokenId id = 0; id < size(); ++id) {
-    if (text(id).empty()) continue;
-    const uint32_t hash = HashOf(text(id));
-    slots_[SlotOf(text(id), hash)] = {hash, id};
+absl::Status Vocabulary::BuildIndex() {
+  const size_t slots = std::bit_ceil(kinds_.size()) * 2;
+  ASSIGN_OR_RETURN(slots_memory_, AlignedBuffer::Allocate(slots * sizeof(uint32_t)));
+  slots_ = {slots_memory_.as<uint32_t>(), slots};
+  id_mask_ = static_cast<uint32_t>(std::bit_ceil(kinds_.size() + 1) - 1);
+  std::array<uint64_t, kAtOnce> hashes;
+  for (TokenId begin = 0; begin < size(); begin += kAtOnce) {
+    const TokenId end = std::min(begin + static_cast<TokenId>(kAtOnce), size());
+    for (TokenId id = begin; id < end; ++id) {
+      hashes[id - begin] = HashOf(text(id));
+      __builtin_prefetch(&slots_[FirstSlot(hashes[id - begin])], 1);
+    }
+    for (TokenId id = begin; id < end; ++id) {
+      if (text(id).empty()) continue;
+      const uint64_t hash = hashes[id - begin];
+      uint32_t& slot = slots_[SlotOf(text(id), hash)];
+      if (slot != 0) texts_differ_ = false;
+      slot = TagOf(hash) | static_cast<uint32_t>(id + 1);
+    }
   }
+  return absl::OkStatus();
 }
 
-size_t Vocabulary::SlotOf(absl::string_view wanted, uint32_t hash) const {
-  size_t slot = hash & (slots_.size() - 1);
-  while (slots_[slot].id >= 0 && (slots_[slot].hash != hash || text(slots_[slot].id) != wanted)) {
+size_t Vocabulary::SlotOf(absl::string_view wanted, uint64_t hash) const {
+  const uint32_t tag = TagOf(hash);
+  size_t slot = FirstSlot(hash);
+  while (slots_[slot] != 0 && ((slots_[slot] & ~id_mask_) != tag || text(IdIn(slots_[slot])) != wanted)) {
     slot = (slot + 1) & (slots_.size() - 1);
   }
   return slot;
 }
 
 std::optional<TokenId> Vocabulary::Find(absl::string_view text) const {
-  const Slot& slot = slots_[SlotOf(text, HashOf(text))];
-  if (slot.id < 0) return std::nullopt;
-  return slot.id;
+  const TokenId id = IdIn(slots_[SlotOf(text, HashOf(text))]);
+  return id < 0 ? std::nullopt : std::optional<TokenId>(id);
+}
+
+void Vocabulary::FindAll(absl::Span<const absl::string_view> texts, absl::Span<TokenId> ids) const {
+  std::array<uint64_t, kAtOnce> hashes;
+  for (size_t begin = 0; begin < texts.size(); begin += kAtOnce) {
+    const size_t end = std::min(begin + kAtOnce, texts.size());
+    for (size_t i = begin; i < end; ++i) {
+      hashes[i - begin] = HashOf(texts[i]);
+      __builtin_prefetch(&slots_[FirstSlot(hashes[i - begin])]);
+    }
+    for (size_t i = begin; i < end; ++i) ids[i] = IdIn(slots_[SlotOf(texts[i], hashes[i - begin])]);
+  }
+}
+
+bool Vocabulary::IsJoined(TokenId id, absl::string_view left, absl::string_view right) const {
+  if (!texts_differ_ || !Contains(id)) return false;
+  const absl::string_view joined = text(id);
+  return joined.size() == left.size() + right.size() && absl::StartsWith(joined, left) && absl::EndsWith(joined, right);
 }
 
 bool Vocabulary::IsEnd(TokenId id) const { return std::find(ends_.begin(), ends_.end(), id) != ends_.end(); }

@@ -62,6 +62,14 @@ TEST(TokenizerBadInput, RefusesMergesThatAreNoMerges) {
   }
 }
 
+TEST(TokenizerBadInput, NamesTheFirstOfManyMergesThatIsNone) {
+  std::vector<std::string> merges(100, "h e");
+  merges[70] = "zz e";
+  merges[71] = "h zz";
+  ExpectRefused(SmallBytePair(), "tokenizer.ggml.merges", GgufMetadata::Strings(merges),
+                {"tokenizer.ggml.merges\" value[70] at byte ", "\"zz e\""});
+}
+
 TEST(TokenizerBadInput, RefusesKindsAndScoresThatMeanNothing) {
   for (int32_t type : {-1, 7, 1000000}) {
     std::vector<int32_t> types(265, 1);
@@ -98,6 +106,19 @@ TEST(TokenizerBadInput, RefusesToAddABosThatDoesNotExist) {
   metadata.Set("tokenizer.ggml.add_bos_token", GgufMetadata::Bool(true));
   metadata.Remove("tokenizer.ggml.bos_token_id");
   ExpectRefused(metadata, {"bos_token_id", "found none", "add_bos_token"});
+}
+
+TEST(TokenizerBadInput, MergesToTheLastOfEqualTexts) {
+  GgufMetadata metadata = SmallBytePair();
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.push_back(ByteCharacter(static_cast<uint8_t>(byte)));
+  tokens.insert(tokens.end(), {"ll", "he", "he", "x", "x", "x", "x", "x", "x"});  // The first "he" comes next after "ll".
+  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(tokens));
+  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(std::vector<int32_t>(tokens.size(), 1)));
+  metadata.Set("tokenizer.ggml.merges", GgufMetadata::Strings({"l l", "h e"}));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(tokenizer->Encode("he"), std::vector<TokenId>{258});
 }
 
 TEST(TokenizerBadInput, TakesEmptyAndRepeatedTexts) {

@@ -201,6 +201,30 @@ TEST(SpecialTokens, LongestWinsOverTheWholeText) {
   EXPECT_EQ(split("|abccc"), (Tokens{1, 3}));
 }
 
+TEST(Vocabulary, FindsManyTextsAsItFindsEach) {
+  std::mt19937 random(3);
+  const auto draw = [&] {  // Short and long, some again and again.
+    return std::string(random() % 40, 'a') + std::string(random() % 3, 'b');
+  };
+  Words texts;
+  for (int i = 0; i < 300; ++i) texts.push_back(draw());
+  GgufMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
+  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(texts));
+  const std::unique_ptr<Vocabulary> vocabulary = OpenVocabulary(metadata);
+  Words wanted = {"c", "", std::string(100, 'a')};
+  for (int i = 0; i < 200; ++i) wanted.push_back(draw());
+  Tokens found(wanted.size());
+  vocabulary->FindAll(std::vector<absl::string_view>(wanted.begin(), wanted.end()), absl::MakeSpan(found));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto last = std::find(texts.rbegin(), texts.rend(), wanted[i]);
+    const TokenId expected = last == texts.rend() || wanted[i].empty() ? -1 : static_cast<TokenId>(texts.rend() - last) - 1;
+    EXPECT_EQ(found[i], expected) << wanted[i];
+    EXPECT_EQ(vocabulary->Find(wanted[i]).value_or(-1), expected) << wanted[i];
+  }
+  for (TokenId id = 0; id < vocabulary->size(); ++id) EXPECT_EQ(vocabulary->text(id), texts[id]);
+}
+
 struct SpecialText {
   std::string text;
   int32_t type;  // 3: control, 4: user-defined.
