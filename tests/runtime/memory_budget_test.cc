@@ -110,7 +110,9 @@ TEST(MemoryBudget, AStoreThatIsFullForgetsItsOldestTextsWithinItsShare) {
   for (int i = 0; i < kTexts; ++i) {
     store->Add({}, RandomTokens(kTokens, i));
     ASSERT_LE(store->bytes(), kStore);
-    if (i % 100 == 0) ASSERT_TRUE(store->Save().ok());
+    if (i % 100 == 0) {
+      ASSERT_TRUE(store->Save().ok());
+    }
   }
   EXPECT_LT(store->tokens(), int64_t{kTexts} * kTokens / 5) << "nothing was forgotten";
   const std::vector<TokenId> newest = RandomTokens(kTokens, kTexts - 1);
