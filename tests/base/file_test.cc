@@ -16,6 +16,7 @@
 
 #include "glog/logging.h"
 #include "gtest/gtest.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -263,29 +264,36 @@ TEST_F(FileTest, WritableIsKnownBeforeTheWork) {
   EXPECT_NE(missing.message().find("/nowhere/"), std::string::npos) << missing;
 }
 
-// A handler of a signal that ends the process calls it, wherever the write stands.
+// A handler of a signal that ends the process calls it, wherever the write stands. The first signal waits for a whole file, which says
+// how long that takes here; the others come before, and a little after.
 TEST_F(FileTest, RemoveTemporaryFilesLeavesOnlyWholeFiles) {
   const std::string contents(8 << 20, 'x');
-  for (int i = 0; i < 40; ++i) {
+  int64_t nanos = 0;
+  for (int i = 0; i < 25; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       signal(SIGTERM, [](int) {
         RemoveTemporaryFiles();
         _exit(0);
       });
-      while (true) (void)WriteFileAtomically(Path("whole"), contents);
+      while (WriteFileAtomically(Path("whole"), contents).ok()) continue;
+      _exit(1);
     }
-    usleep(1000 * i);
-    kill(child, SIGTERM);
     int status;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_LE(folder_.Files(), 1);
-    const absl::StatusOr<std::string> read = ReadFileToString(Path("whole"), 1 << 30);
-    if (read.ok()) {
-      ASSERT_EQ(read->size(), contents.size());
+    if (i == 0) {
+      const int64_t begin = RealClock().NowNanos();
+      while (access(Path("whole").c_str(), F_OK) != 0 && waitpid(child, &status, WNOHANG) == 0) usleep(100);
+      nanos = RealClock().NowNanos() - begin;
     }
+    SleepNanos(nanos * i / 20);
+    kill(child, SIGTERM);
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "it could not write";
+    ASSERT_EQ(folder_.Files(), 1);
+    const absl::StatusOr<std::string> read = ReadFileToString(Path("whole"), 1 << 30);
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(read->size(), contents.size());
   }
-  EXPECT_EQ(folder_.Files(), 1) << "at least one write came to its end";
 }
 
 }  // namespace
