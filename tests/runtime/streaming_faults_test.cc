@@ -1,18 +1,17 @@
 // What a device does wrong ends one request at most: not the process, not the session, and never with wrong bits.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/weight_plan.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/faulty_device.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -118,7 +117,7 @@ TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenI
   const auto session = Must(engine->NewSession()), expected = Must(resident->NewSession());
   Must(session->Append({3}));
   Must(expected->Append({3}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // File systems keep times in steps of some milliseconds.
+  WaitForLaterFileTime(packed.path());
   std::fstream(packed.path(), std::ios::in | std::ios::out | std::ios::binary)
       .seekp(1 << 16)
       .write(std::string(1 << 16, 'x').data(), 1 << 16);

@@ -13,6 +13,7 @@
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/open_block_device.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -159,6 +160,7 @@ TEST_P(EveryDevice, NoticesWhetherTheFileWasWrittenTo) {
   EXPECT_EQ(device->CheckUnchanged(), absl::OkStatus());
   struct stat before;
   ASSERT_EQ(stat(path_.c_str(), &before), 0);
+  WaitForLaterFileTime(path_);
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary) << "overwritten";
   absl::Status status = device->CheckUnchanged();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));

@@ -14,6 +14,7 @@
 #include "tessera/storage/block_reader.h"
 #include "tessera/storage/layer_streamer.h"
 #include "tessera/storage/open_block_device.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
@@ -70,6 +71,7 @@ TEST_P(ChangingFile, CutShortTheExtentsBeyondItsEndFail) {
 
 TEST_P(ChangingFile, OverwrittenInPlaceTheExtentsWithOtherBytesFail) {
   const std::vector<absl::Status> statuses = ReadWhile([&] {
+    WaitForLaterFileTime(path_);
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(6 * kExtent) << std::string(kExtent, 'x');
   });

@@ -12,6 +12,7 @@
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/faulty_device.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
@@ -299,7 +300,7 @@ TEST_F(LayerStreamerTest, FaultsNeverGiveWrongBytes) {
 TEST_F(LayerStreamerTest, AFileThatIsWrittenToIsNoticed) {
   const std::unique_ptr<LayerStreamer> source = Open(OptionsFor(0, PinPolicy::kNone));
   ExpectPasses(*source, 2);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // File systems keep times in steps of some milliseconds.
+  WaitForLaterFileTime(path_);
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(file_->UnitOffset(0)).write("other", 5);
   absl::Status status;
   for (int i = 0; i < 100 && status.ok(); ++i) status = source->Acquire(i % source->units()).status();
@@ -317,7 +318,7 @@ TEST_F(LayerStreamerTest, NothingIsGivenOutThatWasWrittenAfterTheFileWasOpened) 
     file_ = Must(TsrReader::Open(path_));
     const std::unique_ptr<LayerStreamer> source = Open(options);
     for (int i = 0; i <= written; ++i) ASSERT_TRUE(Holds(Must(source->Acquire(i)), i));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    WaitForLaterFileTime(path_);
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     for (int unit = 0; unit < source->units(); ++unit) file.seekp(file_->UnitOffset(unit)).write("other", 5);
     file.close();

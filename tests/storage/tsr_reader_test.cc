@@ -9,6 +9,7 @@
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/superblock.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
@@ -158,6 +159,7 @@ TEST_F(TsrReaderTest, AFileThatIsOverwrittenIsNoticed) {
   TsrSample other = sample_;
   other.units[0] = SampleBytes(kSizes[0], 9);
   ASSERT_EQ(WriteTsrSample(folder_.Path("other.tsr"), other), absl::OkStatus());
+  WaitForLaterFileTime(path_);
   std::filesystem::copy_file(folder_.Path("other.tsr"), path_, std::filesystem::copy_options::overwrite_existing);
   EXPECT_TRUE(absl::IsDataLoss(ReadUnitOf(*reader, 0).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(reader->CheckUnchanged()));
@@ -166,6 +168,7 @@ TEST_F(TsrReaderTest, AFileThatIsOverwrittenIsNoticed) {
 TEST_F(TsrReaderTest, OneThatIsOverwrittenAndMadeToLookOldIsNoticed) {
   const std::unique_ptr<TsrReader> reader = Open();
   const auto written = std::filesystem::last_write_time(path_);
+  WaitForLaterFileTime(path_);
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(reader->UnitOffset(0)).write("other", 5);
   std::filesystem::last_write_time(path_, written);
   EXPECT_TRUE(absl::IsFailedPrecondition(reader->CheckUnchanged()));

@@ -9,6 +9,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/layer_streamer.h"
 #include "tessera/tests/fakes/backed_bytes.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
@@ -150,6 +151,7 @@ TEST_F(Unpin, PartsThatCannotBeReadKeepNoPin) {
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const absl::Span<const std::byte> place = Must(source->Acquire(3)).bytes();
   ASSERT_EQ(source->Unpin({1}), absl::OkStatus());
+  WaitForLaterFileTime(path_);
   std::ofstream(path_, std::ios::in | std::ios::out).put('x');  // What was read before the file was written to is trusted no longer.
   EXPECT_FALSE(source->AcquireParts({{3, 64, 64}, {1, 64, 5000}}).ok());
   ASSERT_EQ(source->Unpin({3}), absl::OkStatus());

@@ -1,0 +1,34 @@
+// File systems keep times in steps, some of milliseconds: a file that is written twice within one looks as if it had been written once.
+//
+//   WaitForLaterFileTime(path);                     // What is written to the file from now on has another time than it has now.
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <tuple>
+
+#include "glog/logging.h"
+
+namespace tessera {
+
+inline auto LastChange(const std::string& path) {
+  struct stat found;
+  PCHECK(stat(path.c_str(), &found) == 0) << path;
+  return std::make_tuple(found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+}
+
+// Writes a file beside it until that has a later time.
+inline void WaitForLaterFileTime(const std::string& path) {
+  const std::string other = path + ".time";
+  const auto then = LastChange(path);
+  do {
+    usleep(100);
+    std::ofstream(other) << "now";
+  } while (LastChange(other) <= then);
+  unlink(other.c_str());
+}
+
+}  // namespace tessera
