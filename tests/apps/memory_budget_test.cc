@@ -16,6 +16,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -156,13 +157,6 @@ class MemoryBudget : public testing::Test {
   }
 
   std::string prompt_ = "The war began when";
-};
-
-// Programs keep their measurements there, as long as it lives.
-class CacheFolderFor {
- public:
-  explicit CacheFolderFor(const std::string& path) { setenv("TESSERA_CACHE", path.c_str(), 1); }
-  ~CacheFolderFor() { unsetenv("TESSERA_CACHE"); }
 };
 
 TEST_F(MemoryBudget, TheLeastThatIsNamedWorksAndAllBudgetsAreKept) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -91,7 +92,7 @@ bool NamesAFileToWrite(const std::string& program, const std::string& flag) {
 TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
   const std::string huge(100'000, 'x');
   const TemporaryFolder cache;
-  setenv("TESSERA_CACHE", cache.path().c_str(), 1);  // Where histories go.
+  const CacheFolderFor histories(cache.path());
   for (const std::string& program : Programs()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type != "string") continue;
@@ -114,7 +115,6 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
       }
     }
   }
-  unsetenv("TESSERA_CACHE");
 }
 
 TEST(OddInputs, TwoSourcesOfOnePromptExcludeEachOther) {

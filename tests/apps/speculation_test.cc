@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -116,7 +116,7 @@ TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
 
 TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {
   const TemporaryFolder folder;
-  setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+  const CacheFolderFor cache(folder.path());
   const std::vector<std::string> flags = {"--prompt=the in re",
                                           "--n_predict=40",
                                           "--temperature=1.5",
@@ -132,7 +132,6 @@ TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {
   const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history=a/b"});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--history: "), std::string::npos) << bad.errors;
-  unsetenv("TESSERA_CACHE");
 }
 
 // The history's only file, whole; empty while there is none.
@@ -148,7 +147,7 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
   constexpr int kCtrlD = 101, kExit = 102, kCtrlCTwice = 103;   // Beside signals.
   for (const int end : {kCtrlD, kExit, kCtrlCTwice, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;
-    setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+    const CacheFolderFor cache(folder.path());
     const std::vector<std::string> flags = {"--model=" + TinyModel("llama"),
                                             "--threads=1",
                                             "--chat",
@@ -171,7 +170,6 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
     const int code = program.Finish(end == kExit ? "/exit\n" : "").code;
     EXPECT_EQ(code, end == kCtrlD || end == kExit ? 0 : 128 + (end == kCtrlCTwice ? SIGINT : end));
     EXPECT_GT(std::filesystem::file_size(HistoryFile(folder)), 60u) << "30 tokens are more, however they are written";
-    unsetenv("TESSERA_CACHE");
   }
 }
 
@@ -197,7 +195,7 @@ TEST(Speculate, AnswersToRequestsAreInTheirHistoryHoweverTheyEnd) {
 
 TEST(Speculate, AHistoryWhoseFileIsDeletedIsForgotten) {
   const TemporaryFolder folder;
-  setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+  const CacheFolderFor cache(folder.path());
   const std::vector<std::string> flags = {"--prompt=the in re",
                                           "--n_predict=40",
                                           "--temperature=1.5",
@@ -213,7 +211,6 @@ TEST(Speculate, AHistoryWhoseFileIsDeletedIsForgotten) {
   ASSERT_TRUE(std::filesystem::remove(HistoryFile(folder)));
   EXPECT_TRUE(std::filesystem::is_empty(folder.Path("history"))) << "that file was all";
   EXPECT_EQ(passes(), first);
-  unsetenv("TESSERA_CACHE");
 }
 
 TEST(Speculate, AWrongNameIsWrongUsage) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 
@@ -136,10 +137,9 @@ TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
 TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   const TemporaryFolder folder;
   const PackedModel packed(TinyModel("llama"));
-  setenv("TESSERA_CACHE", folder.Path("empty").c_str(), 1);
+  const CacheFolderFor cache(folder.Path("empty"));
   const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--raw",
                                                       "--prompt=a", "--n_predict=2", "--threads=1", "--json"});
-  unsetenv("TESSERA_CACHE");
   EXPECT_EQ(ended.code, 0) << ended.errors;
   const JsonValue figures = *Json(ended.output).Object("timings")->Object("streaming");
   EXPECT_TRUE(figures.Value("of_flash")->is_null());

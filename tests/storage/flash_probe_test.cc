@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +16,7 @@
 #include "tessera/base/clock.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -84,17 +84,7 @@ FlashProbeOptions QuickOn(int64_t nanos_a_mib, SlowDevice::Seen& seen) {
 
 class FlashProbe : public testing::Test {
  protected:
-  FlashProbe() {
-    WriteRandomFile(path_, kFile, /*seed=*/51);
-    setenv("TESSERA_CACHE", cache_.Path("new").c_str(), /*overwrite=*/1);
-  }
-  ~FlashProbe() override {
-    if (before_.has_value()) {
-      setenv("TESSERA_CACHE", before_->c_str(), 1);
-    } else {
-      unsetenv("TESSERA_CACHE");
-    }
-  }
+  FlashProbe() { WriteRandomFile(path_, kFile, /*seed=*/51); }
 
   std::string CacheFile() {
     std::vector<std::string> files;
@@ -103,9 +93,8 @@ class FlashProbe : public testing::Test {
     return files.empty() ? "" : files[0];
   }
 
-  const std::optional<std::string> before_ =
-      std::getenv("TESSERA_CACHE") != nullptr ? std::optional<std::string>(std::getenv("TESSERA_CACHE")) : std::nullopt;
   const TemporaryFolder folder_, cache_;
+  const CacheFolderFor cache_for_{cache_.Path("new")};
   const std::string path_ = folder_.Path("model.tsr");
 };
 
@@ -243,7 +232,7 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
 
 TEST_F(FlashProbe, WhereNothingCanBeKeptItMeasuresEachTime) {
   std::ofstream(cache_.Path("a file"));
-  setenv("TESSERA_CACHE", cache_.Path("a file").c_str(), 1);
+  const CacheFolderFor a_file(cache_.Path("a file"));
   EXPECT_TRUE(CachedFlash(path_, kQuick).ok());
 }
 
