@@ -99,6 +99,17 @@ class Program {
     return count > 0 ? std::string(bytes, count) : "";
   }
 
+  // Waits until `text` is among the errors, which Finish returns all the same. False if it ended without.
+  bool WaitForErrors(const std::string& text) {
+    char bytes[256];
+    while (seen_errors_.find(text) == std::string::npos) {
+      const ssize_t count = read(errors_[0], bytes, sizeof(bytes));
+      if (count <= 0) return false;
+      seen_errors_.append(bytes, count);
+    }
+    return true;
+  }
+
   void Write(const std::string& text) { CHECK_EQ(write(input_[1], text.data(), text.size()), static_cast<ssize_t>(text.size())); }
 
   bool Running() {
@@ -126,7 +137,7 @@ class Program {
       close(input_[1]);
     });
     Ended ended;
-    std::thread reader([&] { ended.errors = ReadAll(errors_[0]); });
+    std::thread reader([&] { ended.errors = seen_errors_ + ReadAll(errors_[0]); });
     ended.output = output_[0] < 0 ? "" : ReadAll(output_[0]);
     reader.join();
     writer.join();
@@ -156,6 +167,7 @@ class Program {
 
   int input_[2], output_[2], errors_[2];
   pid_t process_;
+  std::string seen_errors_;
   int code_ = -1;
   int64_t peak_memory_ = 0;
 };

@@ -156,14 +156,13 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
                                             "--temperature=0",
                                             "--history=test"};
     Program program("tessera_generate", flags);
-    program.Write("the in re\n");
-    for (int wait = 0; wait < 5000 && HistoryFile(folder).empty(); ++wait) usleep(2000);
+    program.Write("the in re\n/reset\n");
+    ASSERT_TRUE(program.WaitForErrors("The dialogue is forgotten."));   // And the next message is waited for.
     ASSERT_FALSE(HistoryFile(folder).empty()) << "no answer was kept";
-    usleep(100'000);   // It waits for the next message.
     if (end < kCtrlD) program.Signal(end);
     if (end == kCtrlCTwice) {
       program.Signal(SIGINT);
-      usleep(100'000);
+      ASSERT_TRUE(program.WaitForErrors("Ctrl-C again"));
       program.Signal(SIGINT);
     }
     if (end != kCtrlD && end != kExit) program.MillisToEnd();   // Before the end of its input comes, too.
