@@ -195,13 +195,15 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
     answerer.Reset();
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
     if (result.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
+    // Before anybody has the answer: on a busy disk a signal leaves too little time for it. In the end an error is told.
+    answerer.Save().IgnoreError();
     JsonWriter answer = BeginAnswer(request);
     WriteTokens(answer.Key("prompt_tokens"), prompt);
     WriteTokens(answer.Key("output_tokens"), result.tokens);
     answer.Key("output_text").String(result.text);
     return WriteAnswer(std::move(answer));
   });
-  const absl::Status saved = answerer.Save();  // A history has all answers so far, whatever ended the requests.
+  const absl::Status saved = answerer.Save();
   return status.ok() ? saved : status;
 }
 

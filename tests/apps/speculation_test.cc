@@ -174,9 +174,9 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
 
 TEST(Speculate, AnswersToRequestsAreInTheirHistoryHoweverTheyEnd) {
   constexpr int kNoJson = 101, kEndOfInput = 102;   // Beside signals.
-  for (const int end : {kEndOfInput, kNoJson, SIGINT, SIGTERM, SIGHUP}) {
+  for (const int end : {kEndOfInput, kNoJson, SIGINT, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;
-    setenv("TESSERA_CACHE", folder.path().c_str(), 1);
+    const CacheFolderFor cache(folder.path());
     Program program("tessera_generate", {"--model=" + TinyModel("llama"), "--threads=1", "--jsonl", "--temperature=0", "--history=test"});
     program.Write("{\"id\": 1, \"text\": \"the in re\", \"n\": 30}\n");
     ASSERT_NE(program.FirstOutput(), "");
@@ -188,7 +188,6 @@ TEST(Speculate, AnswersToRequestsAreInTheirHistoryHoweverTheyEnd) {
     EXPECT_EQ(code, end == kEndOfInput ? 0 : end == kNoJson ? 1 : 128 + end);
     ASSERT_FALSE(HistoryFile(folder).empty()) << end;
     EXPECT_GT(std::filesystem::file_size(HistoryFile(folder)), 60u) << "30 tokens are more, however they are written";
-    unsetenv("TESSERA_CACHE");
   }
 }
 
