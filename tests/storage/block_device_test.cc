@@ -148,6 +148,7 @@ TEST_P(EveryDevice, DestroyingItWaitsForWhatIsInFlight) {
 TEST_P(EveryDevice, LeavesNothingInThePageCache) {
   const int descriptor = open(path_.c_str(), O_RDONLY);
   DropFromPageCache(descriptor);
+  if (CachedPages(descriptor, kBlocks * kBlock) == kBlocks * kBlock / sysconf(_SC_PAGESIZE)) GTEST_SKIP() << path_ << " lies in memory";
   const std::unique_ptr<BlockDevice> device = Open();
   EXPECT_EQ(Read(*device, 0, Slot(0, 32)), 32 * kBlock);
   EXPECT_EQ(Read(*device, 0, Slot(0, 32)), 32 * kBlock);
