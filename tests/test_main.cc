@@ -1,10 +1,21 @@
 // The main of every test binary: GoogleTest with glog on stderr, and quiet below an error.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "glog/logging.h"
 #include "gtest/gtest.h"
 
+// Whoever starts a test may have closed them; a pipe or file of the test's would take their numbers, and be a program's input or output.
+void OpenStandardDescriptors() {
+  int opened = 0;
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = open("/dev/null", O_RDWR);
+  close(opened);
+}
+
 int main(int argc, char** argv) {
+  OpenStandardDescriptors();
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = google::GLOG_ERROR;
   google::InitGoogleLogging(argv[0]);
