@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 
@@ -19,7 +20,7 @@ TEST(FlashSpeed, IsProbedOrNotKnownForWantOfRoomOrGivenUp) {
   if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
   const PackedModel packed(gguf);
   const TemporaryFolder cache;
-  setenv("TESSERA_CACHE", cache.path().c_str(), 1);
+  const CacheFolderFor use(cache.path());
   std::atomic<bool> cancel = false;
   const std::unique_ptr<Engine> engine =
       *Engine::Open({.model_path = packed.path(), .threads = 1, .memory_budget = kRoom, .cancel = &cancel});
@@ -38,7 +39,6 @@ TEST(FlashSpeed, IsProbedOrNotKnownForWantOfRoomOrGivenUp) {
   cancel = false;
   EXPECT_GT(FlashSpeed(*engine, kRoom).value(), 1e6);
   EXPECT_EQ(cache.Files(), 1);
-  unsetenv("TESSERA_CACHE");
 }
 
 }  // namespace

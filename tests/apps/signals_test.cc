@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/random.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -127,14 +128,13 @@ TEST_F(Signals, EndAStreamedModelWhileItsFlashIsProbed) {
   const PackedModel packed(model);
   for (uint64_t delay : {150'000, 250'000, 350'000, 450'000}) {
     for (int signal : {SIGINT, SIGTERM, kReaderGone}) {
-      setenv("TESSERA_CACHE", folder_.Path(absl::StrCat("cache", delay, "_", signal)).c_str(), 1);
+      const CacheFolderFor unknown(folder_.Path(absl::StrCat("cache", delay, "_", signal)));
       const Phase phase = {"probing", "tessera_generate",
                            {"--model=" + packed.path(), "--memory_budget=300MiB", "--context=512", "--threads=1", "--n_predict=0",
                             "--temperature=0", "--prompt=The war", "--raw"}};
       EXPECT_LE(MillisToEnd(phase, signal, delay), kBoundMillis) << "signal " << signal << " after " << delay << " us";
     }
   }
-  unsetenv("TESSERA_CACHE");
 }
 
 // In order: a trace that is asked for is written, however far the text was scored.
