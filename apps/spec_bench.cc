@@ -245,6 +245,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(ForFlag("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
   RETURN_IF_ERROR(engine->LoadWeights());
+  RETURN_IF_ERROR(engine->AwaitWeights());
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
   RETURN_IF_ERROR(trace.Finish(findings.status()));
   const std::string heading = Heading(*engine);

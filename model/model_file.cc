@@ -14,7 +14,12 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostReaders = 4;  // Where fewer compute. More would hardly clear and copy memory faster.
+constexpr int kMostReaders = 4;  // More would hardly clear and copy memory faster.
+
+// Reading is the system's work, which clears pages and copies: it gets threads however few are to compute.
+absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& reader) {
+  return LoadingSource::Start(reader, std::min(AvailableCpus(), kMostReaders));
+}
 
 absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
   if (reader.layout() != PackedMatrix::kLayout) {
@@ -36,11 +41,14 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path, Weights weights) {
   std::unique_ptr<ModelFile> file(new ModelFile);
   ASSIGN_OR_RETURN(const bool packed, IsTsrFile(path));
   if (packed) {
     ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(path));
+    if (weights == Weights::kAtOnce) {
+      ASSIGN_OR_RETURN(file->loading_, StartLoading(*file->packed_));
+    }
     ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_));
   } else {
     absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(path);
@@ -62,15 +70,10 @@ absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, W
   return layout;
 }
 
-absl::StatusOr<std::unique_ptr<ResidentSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool,
-                                                                       const std::atomic<bool>* cancel) const {
+absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool) {
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
-  // Reading is the system's work, which clears pages and copies: it gets threads however few are to compute.
-  ThreadPool readers(std::max(pool.threads(), std::min(AvailableCpus(), kMostReaders)));
-  return LoadResident(path(), layout, readers, [&](int unit, absl::Span<std::byte> out) {
-    if (cancel != nullptr && *cancel) return absl::CancelledError("loading: cancelled");
-    return packed_->ReadUnit(unit, out);
-  });
+  if (loading_ != nullptr) return std::move(loading_);
+  return StartLoading(*packed_);
 }
 
 }  // namespace tessera

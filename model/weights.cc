@@ -180,17 +180,10 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
 }
 
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
-  return LoadResident(file.path(), layout, pool,
-                      [&](int unit, absl::Span<std::byte> out) { return FillUnit(file, layout, unit, out); });
-}
-
-absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const std::string& path, const WeightLayout& layout,
-                                                             ThreadPool& pool,
-                                                             absl::FunctionRef<absl::Status(int, absl::Span<std::byte>)> fill) {
   std::vector<int64_t> unit_bytes;
   for (int unit = 0; unit < layout.units(); ++unit) unit_bytes.push_back(layout.UnitBytes(unit));
   absl::StatusOr<std::unique_ptr<ResidentSource>> created = ResidentSource::Create(unit_bytes);
-  if (!created.ok()) return absl::Status(created.status().code(), absl::StrCat(path, ": weights: ", created.status().message()));
+  if (!created.ok()) return absl::Status(created.status().code(), absl::StrCat(file.path(), ": weights: ", created.status().message()));
   std::unique_ptr<ResidentSource> source = *std::move(created);
   std::vector<int> order(layout.units());  // Largest first, so that no thread is left with a large unit at the end.
   std::iota(order.begin(), order.end(), 0);
@@ -199,7 +192,7 @@ absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const std::string& 
   std::atomic<int> next = 0;
   pool.Run([&](int) {
     for (int i = next++; i < layout.units(); i = next++) {
-      statuses[order[i]] = fill(order[i], source->Unit(order[i]));
+      statuses[order[i]] = FillUnit(file, layout, order[i], source->Unit(order[i]));
     }
   });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/thread_pool.h"
@@ -72,12 +71,7 @@ class WeightLayout {
 // REQUIRES: out.size() == layout.UnitBytes(unit), zeroed; `layout` was planned from `file`.
 absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out);
 
-// All units, each filled by one call of `fill` on one of the pool's threads, several at once: out.size() is UnitBytes(unit),
-// zeroed. ResourceExhausted (with the bytes) if they do not fit in memory. path: for messages.
-absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(
-    const std::string& path, const WeightLayout& layout, ThreadPool& pool,
-    absl::FunctionRef<absl::Status(int unit, absl::Span<std::byte> out)> fill);
-// The same by FillUnit.
+// All units, by FillUnit on all threads of the pool. ResourceExhausted (with the bytes) if they do not fit in memory.
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool);
 
 }  // namespace tessera

@@ -72,6 +72,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& option
   loads.loads_weights = true;
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(loads));
   RETURN_IF_ERROR(engine->LoadWeights());
+  RETURN_IF_ERROR(engine->AwaitWeights());
   return engine;
 }
 
@@ -80,9 +81,6 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
   RETURN_IF_ERROR(engine->Prepare(options));
   return engine;
 }
-
-// A prompt may have been refused while its model was still being read.
-Engine::~Engine() { unwanted_ = true; }
 
 absl::Status Engine::Prepare(const EngineOptions& options) {
   options_ = options;
@@ -97,13 +95,13 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
   }
   ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
-  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path));
+  const bool reads = options.loads_weights && options.memory_budget == 0;
+  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, reads ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater));
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
-  BeginReading();
   ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
   RETURN_IF_ERROR(ChooseRows());
   process_bytes_ = OwnMemoryBytes();
@@ -161,17 +159,10 @@ absl::Status Engine::LoadWeights() {
   return absl::OkStatus();
 }
 
-// Packing a GGUF file is the work of the threads that compute, and waits for LoadWeights.
-void Engine::BeginReading() {
-  if (!options_.loads_weights || options_.memory_budget != 0 || file_->packed() == nullptr) return;
-  // Deferred where the system has no thread to give.
-  reading_ = std::async(std::launch::async | std::launch::deferred, [this] { return file_->LoadWeights(layout_, *pool_, &unwanted_); });
-}
-
 absl::Status Engine::OpenSource() {
   logits_at_once_ = Session::kLogitRows;
   if (options_.memory_budget == 0) {
-    ASSIGN_OR_RETURN(source_, reading_.valid() ? reading_.get() : file_->LoadWeights(layout_, *pool_));
+    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(plan_, PlanBudget(options_.memory_budget));

@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -83,7 +82,7 @@ struct EngineOptions {
   std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const WeightPlan& plan)> open_source;
   uint64_t scatter_seed = 0;         // See KvCache::Options: for tests.
   // LoadWeights will follow Open, as it does in Load: where all weights of a packed model stay in memory, threads of their own read
-  // them from then on, while the tokenizer is made.
+  // them from then on, while the header is parsed and the tokenizer made.
   bool loads_weights = false;
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
@@ -128,13 +127,15 @@ class Session;
 
 class Engine {
  public:
-  ~Engine();
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options);
 
   // The same in two steps, for what can be known or refused before weights are read. After Open there are file, config, layout,
-  // tokenizer, context and threads. LoadWeights, called once, makes what sessions need.
+  // tokenizer, context and threads. LoadWeights, called once, makes what sessions need. Weights of a packed model that stay in memory
+  // are still being read then: the first passes wait for what they need, and give the error of what cannot be read. AwaitWeights
+  // waits for all, as Load does: for who times passes, or wants that error before anything else.
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
   absl::Status LoadWeights();
+  absl::Status AwaitWeights() { return source_->AwaitResident(); }
 
   // Before LoadWeights: what it will take. Allocates none of it.
   absl::StatusOr<EngineMemory> PlanMemory() const;
@@ -192,7 +193,6 @@ class Engine {
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
   absl::Status PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const;
-  void BeginReading();
   absl::Status OpenSource();
 
   EngineOptions options_;
@@ -213,9 +213,6 @@ class Engine {
   BudgetPlan plan_;                   // As carried out. Under the mutex, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Forward> forward_;
-  std::atomic<bool> unwanted_ = false;  // The weights that are being read.
-  // All weights, if reading them has begun. The last member: its destructor waits for the threads that use the others.
-  std::future<absl::StatusOr<std::unique_ptr<ResidentSource>>> reading_;
 };
 
 // One sequence of tokens and what the model thinks comes next.

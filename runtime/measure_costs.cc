@@ -36,6 +36,7 @@ absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostP
     return absl::OkStatus();
   }
   if (options.seconds <= 0) return absl::OkStatus();
+  RETURN_IF_ERROR(session.engine().AwaitWeights());
   TreeLogits logits(session, engine.config().vocabulary);
   const int most_rows = std::min(options.most_rows, session.TreeRoom());
   if (session.length() == 0 && most_rows > 0) {  // An engine's first pass finds caches cold and threads asleep.

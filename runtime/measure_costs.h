@@ -19,7 +19,8 @@ struct MeasureOptions {
   int most_rows = 16;
 };
 
-// Nothing happens if the costs are frozen. The first error of a pass. REQUIRES: no tree of the session waits for Keep.
+// Nothing happens if the costs are frozen. The first error of a pass, or of reading the weights, which it waits for.
+// REQUIRES: no tree of the session waits for Keep.
 absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostProfile& costs);
 
 }  // namespace tessera

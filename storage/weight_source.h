@@ -70,6 +70,8 @@ class WeightSource {
   static constexpr int kMostParts = 64;
   static constexpr int64_t kMostPartBytes = int64_t{2} << 20;
   virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;
+  // Waits until all that will stay in memory is there, for who times passes or wants to hear of damage first. The first error of it.
+  virtual absl::Status AwaitResident() { return absl::OkStatus(); }
 
  protected:
   friend class WeightLease;

@@ -13,6 +13,7 @@ absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const Benc
   use.file = engine->file().size();
   use.in_page_cache_before = engine->file().CachedBytes();
   RETURN_IF_ERROR(engine->LoadWeights());
+  RETURN_IF_ERROR(engine->AwaitWeights());
   use.peak_loading = PeakMemoryBytes();
   use.in_page_cache_after = engine->file().CachedBytes();
   use.cache = engine->memory().cache;

@@ -29,7 +29,7 @@ TEST_F(GoldenTsr, Version1IsReadAndHasTheWeightsOfItsGgufFile) {
   for (int unit = 0; unit < weights->units(); ++unit) {
     std::vector<std::byte> expected(plan_.layout.UnitBytes(unit));
     Must(FillUnit(*gguf_, plan_.layout, unit, absl::MakeSpan(expected)));
-    EXPECT_TRUE(weights->Unit(unit) == absl::MakeConstSpan(expected)) << unit;
+    EXPECT_TRUE(Must(weights->Acquire(unit)).bytes() == absl::MakeConstSpan(expected)) << unit;
   }
 }
 

@@ -14,7 +14,7 @@ absl::StatusOr<int> Example(const std::string& path, ThreadPool& pool) {
   ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(file->gguf()));
   ASSIGN_OR_RETURN(WeightLayout layout, file->PlanWeights(config, WeightEncoding::kPacked));
-  ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> weights, file->LoadWeights(layout, pool));
+  ASSIGN_OR_RETURN(std::unique_ptr<WeightSource> weights, file->LoadWeights(layout, pool));
   return weights->units();
 }
 
@@ -41,15 +41,21 @@ TEST(ModelFile, PackedWeightsAreForTheFastPathOnly) {
             absl::InvalidArgumentError(model.packed() + ": found packed weights, expected a GGUF file for the reference path"));
 }
 
-TEST(ModelFile, ReadingPackedWeightsCanBeCancelled) {
+TEST(ModelFile, WeightsThatAreReadAtOnceHaveTheSameBytes) {
   const PackedTiny model({});
-  const auto file = Must(ModelFile::Open(model.packed()));
-  const WeightLayout layout = Must(file->PlanWeights(Must(ReadModelConfig(file->gguf())), WeightEncoding::kPacked));
   ThreadPool pool(1);
-  std::atomic<bool> cancel = false;
-  EXPECT_EQ(Must(file->LoadWeights(layout, pool, &cancel))->units(), layout.units());
-  cancel = true;
-  EXPECT_TRUE(absl::IsCancelled(file->LoadWeights(layout, pool, &cancel).status()));
+  std::vector<std::vector<std::byte>> bytes[2];
+  for (const auto weights : {ModelFile::Weights::kLater, ModelFile::Weights::kAtOnce}) {
+    const auto file = Must(ModelFile::Open(model.packed(), weights));
+    const auto source =
+        Must(file->LoadWeights(Must(file->PlanWeights(Must(ReadModelConfig(file->gguf())), WeightEncoding::kPacked)), pool));
+    for (int unit = 0; unit < source->units(); ++unit) {
+      const WeightLease lease = Must(source->Acquire(unit));
+      bytes[weights == ModelFile::Weights::kAtOnce].emplace_back(lease.bytes().begin(), lease.bytes().end());
+    }
+  }
+  EXPECT_EQ(bytes[0].size(), 4u);
+  EXPECT_TRUE(bytes[0] == bytes[1]);
 }
 
 // A .tsr file whose units are another model's: each kind of difference is named.

@@ -38,9 +38,14 @@ TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
   file.close();
   for (const bool at_once : {false, true}) {
     const auto engine = Must(Engine::Open({.model_path = model.packed(), .threads = 2, .loads_weights = at_once}));
-    const absl::Status status = engine->LoadWeights();
-    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-    EXPECT_TRUE(absl::StartsWith(status.message(), model.packed() + ": unit 2, blk.1.")) << status;
+    Must(engine->LoadWeights());
+    const auto session = Must(engine->NewSession());
+    const std::vector<TokenId> tokens = RandomTokens(20, 1);
+    for (const absl::Status& status : {session->Append(tokens), engine->AwaitWeights(), session->Append(tokens)}) {
+      EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+      EXPECT_TRUE(absl::StartsWith(status.message(), model.packed() + ": unit 2, blk.1.")) << status;
+    }
+    EXPECT_EQ(session->length(), 0);
   }
 }
 

@@ -1,0 +1,149 @@
+#include "tessera/storage/loading_source.h"
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "tessera/base/random.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tsr_sample.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kLargeUnit = 2;
+const std::vector<int64_t> kSizes = {5000, kTsrBlockBytes, 9 * kTsrBlockBytes + 100, 64, 1, 65536};
+
+class LoadingSourceTest : public testing::Test {
+ protected:
+  LoadingSourceTest() : sample_(MakeTsrSample(kSizes)) {
+    EXPECT_EQ(WriteTsrSample(path_, sample_), absl::OkStatus());
+    reader_ = *TsrReader::Open(path_);
+  }
+
+  std::unique_ptr<LoadingSource> Start(int threads) const {
+    auto source = LoadingSource::Start(*reader_, threads);
+    EXPECT_TRUE(source.ok()) << source.status();
+    return *std::move(source);
+  }
+
+  bool Holds(absl::Span<const std::byte> bytes, int unit, int64_t offset = 0) const {
+    return std::equal(bytes.begin(), bytes.end(), sample_.units[unit].begin() + offset);
+  }
+
+  // Changes a byte of a unit, or back.
+  void Flip(int unit, int64_t offset) const {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(reader_->UnitOffset(unit) + offset);
+    const char byte = static_cast<char>(file.get());
+    file.seekp(reader_->UnitOffset(unit) + offset);
+    file.put(static_cast<char>(byte ^ 1));
+    ASSERT_TRUE(file.flush().good());
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("model.tsr");
+  const TsrSample sample_;
+  std::unique_ptr<TsrReader> reader_;
+};
+
+TEST_F(LoadingSourceTest, HeaderExample) {
+  const auto run = [](const TsrReader* reader) -> absl::StatusOr<size_t> {
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, /*threads=*/4));
+    ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
+    RETURN_IF_ERROR(source->AwaitResident());
+    return lease.bytes().size();
+  };
+  const absl::StatusOr<size_t> bytes = run(reader_.get());
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(*bytes, 5000u);
+}
+
+// However few threads read, none included: who needs a unit reads it.
+TEST_F(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
+  SeededRandom random(3);
+  for (int threads = 0; threads < 20; ++threads) {
+    const auto source = Start(threads % 5);
+    std::vector<int> order(kSizes.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+    for (const int unit : order) {
+      const absl::StatusOr<WeightLease> lease = source->Acquire(unit);
+      ASSERT_TRUE(lease.ok()) << lease.status();
+      EXPECT_EQ(lease->bytes().size(), sample_.units[unit].size());
+      EXPECT_TRUE(Holds(lease->bytes(), unit)) << unit;
+    }
+    EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+  }
+}
+
+TEST_F(LoadingSourceTest, PartsWaitForTheirOwnStretchAlone) {
+  constexpr int64_t kStretch = 4 * kTsrBlockBytes, kSize = 2 * kStretch + kTsrBlockBytes + 100;
+  Flip(kLargeUnit, kStretch + kTsrBlockBytes + 7);
+  const auto source = Start(0);
+  const auto holds_part = [&](int64_t offset, int64_t bytes) -> absl::StatusOr<bool> {
+    ASSIGN_OR_RETURN(const std::vector<WeightLease> parts, source->AcquireParts({{kLargeUnit, offset, bytes}, {0, 64, 128}}));
+    return Holds(parts[0].bytes(), kLargeUnit, offset) && Holds(parts[1].bytes(), 0, 64);
+  };
+  for (const int64_t offset : {int64_t{0}, kTsrBlockBytes - 64, kStretch - 640, 2 * kStretch, kSize - 164}) {
+    const absl::StatusOr<bool> held = holds_part(offset, std::min<int64_t>(640, kSize - offset));
+    EXPECT_TRUE(held.ok() && *held) << offset << " " << held.status();
+  }
+  for (const int64_t offset : {kStretch, kStretch - 64, 2 * kStretch - 64}) {
+    EXPECT_TRUE(absl::IsDataLoss(holds_part(offset, 128).status())) << offset;
+  }
+}
+
+TEST_F(LoadingSourceTest, DamageIsTheErrorOfWhoNeedsIt) {
+  Flip(kLargeUnit, 2 * kTsrBlockBytes + 7);
+  for (const int threads : {0, 1, 4}) {
+    const auto source = Start(threads);
+    for (int unit = 0; unit < source->units(); ++unit) {
+      const absl::Status status = source->Acquire(unit).status();
+      EXPECT_EQ(status.code(), unit == kLargeUnit ? absl::StatusCode::kDataLoss : absl::StatusCode::kOk) << status;
+      if (!status.ok()) {
+        EXPECT_TRUE(absl::StrContains(status.message(), path_ + ": unit 2, unit2.a, byte ")) << status;
+      }
+    }
+    EXPECT_TRUE(absl::IsDataLoss(source->AwaitResident()));
+  }
+}
+
+TEST_F(LoadingSourceTest, AnErrorThatEndsIsForgotten) {
+  Flip(kLargeUnit, 7);
+  const auto source = Start(2);
+  EXPECT_TRUE(absl::IsDataLoss(source->AwaitResident()));
+  Flip(kLargeUnit, 7);
+  EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+  EXPECT_TRUE(Holds(source->Acquire(kLargeUnit)->bytes(), kLargeUnit));
+}
+
+TEST_F(LoadingSourceTest, ManyThreadsShareOne) {
+  for (int round = 0; round < 20; ++round) {
+    const auto source = Start(2);
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> users;
+    for (int user = 0; user < 4; ++user) {
+      users.emplace_back([&, user] {
+        for (int i = 0; i < source->units(); ++i) {
+          const int unit = (user % 2 == 0) ? i : source->units() - 1 - i;
+          const absl::StatusOr<WeightLease> lease = source->Acquire(unit);
+          if (!lease.ok() || !Holds(lease->bytes(), unit)) ++wrong;
+        }
+      });
+    }
+    for (std::thread& user : users) user.join();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST_F(LoadingSourceTest, MayGoBeforeAllIsRead) {
+  for (int round = 0; round < 20; ++round) Start(round % 5);
+}
+
+}  // namespace
+}  // namespace tessera
