@@ -187,6 +187,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
 absl::Status AnswerRequests(const OpenedEngine& opened) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsProgram);
   const absl::Status status = ForEachRequest([&](const JsonValue& request) -> absl::Status {

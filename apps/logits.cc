@@ -63,6 +63,7 @@ absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& to
 absl::Status AnswerRequests(const OpenedEngine& opened) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
@@ -97,6 +98,7 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
   const std::vector<TokenId> tokens = engine.tokenizer().Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   const Reader reader = {engine, *session, run};

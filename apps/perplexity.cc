@@ -85,6 +85,7 @@ void WriteScore(JsonWriter& json, const Score& score) {
 absl::Status AnswerRequests(const OpenedEngine& opened) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest([&](const JsonValue& request) -> absl::Status {
@@ -101,6 +102,7 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
   Engine& engine = *opened.engine;
   ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
   RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));

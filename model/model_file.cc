@@ -17,8 +17,8 @@ namespace {
 constexpr int kMostReaders = 4;  // More would hardly clear and copy memory faster.
 
 // Reading is the system's work, which clears pages and copies: it gets threads however few are to compute.
-absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& reader) {
-  return LoadingSource::Start(reader, std::min(AvailableCpus(), kMostReaders));
+absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& reader, const std::atomic<bool>* cancel) {
+  return LoadingSource::Start(reader, {.threads = std::min(AvailableCpus(), kMostReaders), .cancel = cancel});
 }
 
 absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
@@ -41,13 +41,15 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path, Weights weights) {
+absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path, Weights weights,
+                                                           const std::atomic<bool>* cancel) {
   std::unique_ptr<ModelFile> file(new ModelFile);
   ASSIGN_OR_RETURN(const bool packed, IsTsrFile(path));
   if (packed) {
     ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(path));
     if (weights == Weights::kAtOnce) {
-      ASSIGN_OR_RETURN(file->loading_, StartLoading(*file->packed_));
+      // Where there is no room for them, the header may still say what is wrong with the file; then LoadWeights tries again.
+      if (auto loading = StartLoading(*file->packed_, cancel); loading.ok()) file->loading_ = *std::move(loading);
     }
     ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_));
   } else {
@@ -70,10 +72,11 @@ absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, W
   return layout;
 }
 
-absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool) {
+absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool,
+                                                                     const std::atomic<bool>* cancel) {
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
   if (loading_ != nullptr) return std::move(loading_);
-  return StartLoading(*packed_);
+  return StartLoading(*packed_, cancel);
 }
 
 }  // namespace tessera

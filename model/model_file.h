@@ -7,9 +7,10 @@
 //
 // A packed file keeps the header of its GGUF file, so metadata, configuration, tokenizer and layout come from the same code.
 // Offsets in messages about it are those of that header. Both files are hostile until checked; errors are those of GgufFile,
-// TsrReader and WeightLayout, and name the file, what was found and what expected. Thread-safe after Open.
+// TsrReader and WeightLayout, and name the file, what was found and what expected. Thread-safe after Open, but for LoadWeights.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -26,8 +27,10 @@ namespace tessera {
 class ModelFile {
  public:
   // kAtOnce: LoadWeights will follow. Threads read the weights of a packed file from now on, while the header is parsed.
+  // cancel: as LoadingSource has it.
   enum class Weights { kAtOnce, kLater };
-  static absl::StatusOr<std::unique_ptr<ModelFile>> Open(const std::string& path, Weights weights = Weights::kLater);
+  static absl::StatusOr<std::unique_ptr<ModelFile>> Open(const std::string& path, Weights weights = Weights::kLater,
+                                                         const std::atomic<bool>* cancel = nullptr);
 
   const std::string& path() const { return gguf_->path(); }  // Of a split model: of its first part.
   const GgufFile& gguf() const { return *gguf_; }            // Of a packed file: only the header, no tensor's data.
@@ -39,7 +42,8 @@ class ModelFile {
 
   // All units: packed by all threads of the pool when this returns, or those of a packed file while they are used, as LoadingSource
   // has it. Must end before the file. REQUIRES: PlanWeights gave the layout; it was not called before.
-  absl::StatusOr<std::unique_ptr<WeightSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool);
+  absl::StatusOr<std::unique_ptr<WeightSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool,
+                                                            const std::atomic<bool>* cancel = nullptr);
 
  private:
   ModelFile() = default;

@@ -71,7 +71,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& option
   EngineOptions loads = options;
   loads.loads_weights = true;
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(loads));
-  RETURN_IF_ERROR(engine->LoadWeights());
+  TimelineScope scope(options.timeline, Zone::kLoad, 0);
+  RETURN_IF_ERROR(engine->MakeForSessions());
   RETURN_IF_ERROR(engine->AwaitWeights());
   return engine;
 }
@@ -96,7 +97,8 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   }
   ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
   const bool reads = options.loads_weights && options.memory_budget == 0;
-  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, reads ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater));
+  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, reads ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater,
+                                           options.cancel));
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
   pool_ = std::make_unique<ThreadPool>(threads_);
@@ -151,8 +153,22 @@ absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& sourc
 }
 
 absl::Status Engine::LoadWeights() {
-  CHECK(source_ == nullptr) << "LoadWeights: called a second time";
   TimelineScope scope(options_.timeline, Zone::kLoad, 0);
+  return MakeForSessions();
+}
+
+absl::Status Engine::AwaitWeights() {
+  CHECK(source_ != nullptr) << "AwaitWeights: the weights are not loaded";
+  return source_->AwaitResident();
+}
+
+double Engine::loading_seconds() const {
+  CHECK(source_ != nullptr) << "loading_seconds: the weights are not loaded";
+  return source_->LoadingSeconds();
+}
+
+absl::Status Engine::MakeForSessions() {
+  CHECK(source_ == nullptr) << "LoadWeights: called a second time";
   RETURN_IF_ERROR(OpenSource());
   ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));
   ASSIGN_OR_RETURN(forward_, MakeForward(*source_, *device_));
@@ -162,7 +178,7 @@ absl::Status Engine::LoadWeights() {
 absl::Status Engine::OpenSource() {
   logits_at_once_ = Session::kLogitRows;
   if (options_.memory_budget == 0) {
-    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
+    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_, options_.cancel));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(plan_, PlanBudget(options_.memory_budget));

@@ -135,7 +135,9 @@ class Engine {
   // waits for all, as Load does: for who times passes, or wants that error before anything else.
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
   absl::Status LoadWeights();
-  absl::Status AwaitWeights() { return source_->AwaitResident(); }
+  // REQUIRES for both: the weights are loaded, or being read.
+  absl::Status AwaitWeights();
+  double loading_seconds() const;  // That passes have taken so far because weights were not read yet.
 
   // Before LoadWeights: what it will take. Allocates none of it.
   absl::StatusOr<EngineMemory> PlanMemory() const;
@@ -193,6 +195,7 @@ class Engine {
   KvCache::Options CacheOptions() const;
   absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
   absl::Status PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const;
+  absl::Status MakeForSessions();  // What LoadWeights does, not timed.
   absl::Status OpenSource();
 
   EngineOptions options_;
@@ -207,7 +210,7 @@ class Engine {
   int64_t process_bytes_ = 0;  // Once all this was there: what else the process has of its own.
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<WeightSource> source_;
+  std::unique_ptr<WeightSource> source_;  // Ends before file_, which its threads may read.
   LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
   std::mutex shrinking_;
   BudgetPlan plan_;                   // As carried out. Under the mutex, once the weights are loaded.

@@ -32,9 +32,6 @@ mkdir -p "$results"
 # Keeps the outcome of a step that is no GoogleTest, to be counted at the end.
 record() { printf '%s\t%s\n' "$1" "$2" >>"$results/steps.tsv"; }
 
-# Tests end programs by signals, which nohup and a shell's & leave ignored.
-as_in_foreground=(env --default-signal=HUP,INT,QUIT,TERM)
-
 # How every run must end, however it goes.
 finish() {
   echo
@@ -73,7 +70,7 @@ script_tests() {
   local file log status=0
   for file in "$root"/tests/*_test.py; do
     log=$results/$(basename "$file").log
-    if run_logged "$(basename "$file")" "$log" "${as_in_foreground[@]}" python3 "$file" -v; then :; else
+    if run_logged "$(basename "$file")" "$log" python3 "$file" -v; then :; else
       status=1
       grep -qE '\.\.\. (FAIL|ERROR)$' "$log" || record fail "$(basename "$file")"
     fi
@@ -89,8 +86,7 @@ run_tests() {
   shift 3
   mkdir -p "$folder"
   GTEST_OUTPUT=json:$folder/ run_logged "$name" "$folder/$name.log" \
-    "${as_in_foreground[@]}" ctest --test-dir "$build" --output-on-failure --output-junit "$folder/$name.xml" \
-    --timeout 1200 -j "$(nproc)" "$@" && return
+    ctest --test-dir "$build" --output-on-failure --output-junit "$folder/$name.xml" --timeout 1200 -j "$(nproc)" "$@" && return
   [[ -f $folder/$name.xml ]] || record fail "$name ($folder): ctest did not come to its end"
   return 1
 }

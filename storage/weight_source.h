@@ -72,6 +72,8 @@ class WeightSource {
   virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;
   // Waits until all that will stay in memory is there, for who times passes or wants to hear of damage first. The first error of it.
   virtual absl::Status AwaitResident() { return absl::OkStatus(); }
+  // Seconds that Acquire and AcquireParts have taken so far because such units were not there yet.
+  virtual double LoadingSeconds() const { return 0; }
 
  protected:
   friend class WeightLease;

@@ -73,7 +73,9 @@ class PythonScripts(unittest.TestCase):
                 for name in ("tessera_pack", "tessera_generate"):
                     Path(folder, name).write_text(f"#!/bin/sh\necho $$ >{folder}/started\nexec sleep 1000\n")
                     Path(folder, name).chmod(0o755)
+                # Where nohup or a shell's & began the tests, these signals are ignored.
                 with subprocess.Popen([sys.executable, str(SCRIPTS / "compare_start.py"), f"{folder}/m.gguf", "--bin", folder],
+                                      preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
                                       stderr=subprocess.PIPE, text=True) as process:
                     started = Path(folder, "started")
                     while not (started.exists() and started.read_text().endswith("\n")):

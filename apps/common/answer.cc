@@ -58,12 +58,13 @@ absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, con
 
 absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
-  const double begin = SecondsSinceStart();
-  const absl::Status appended = AppendPrompt(prompt);
+  const double begin = SecondsSinceStart(), loading = engine_->loading_seconds();
+  absl::Status appended = AppendPrompt(prompt);
+  if (appended.ok()) appended = engine_->AwaitWeights();  // No word of an answer comes from a file that is damaged anywhere.
   if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
   RETURN_IF_ERROR(appended);
+  totals_.prompt_seconds += SecondsSinceStart() - begin - (engine_->loading_seconds() - loading);
   const double prompt_end = SecondsSinceStart();
-  totals_.prompt_seconds += prompt_end - begin;
   ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   totals_.generation_seconds += SecondsSinceStart() - prompt_end;
   if (speculation_ != nullptr) {

@@ -27,7 +27,7 @@ namespace tessera {
 
 struct Timings {
   int64_t prompt_tokens = 0;        // Computed: those the session held already are not counted.
-  double prompt_seconds = 0;
+  double prompt_seconds = 0;        // But for those in which weights were read that stay in memory.
   int64_t output_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;  // If weights are streamed.

@@ -26,7 +26,7 @@ class LoadingSourceTest : public testing::Test {
   }
 
   std::unique_ptr<LoadingSource> Start(int threads) const {
-    auto source = LoadingSource::Start(*reader_, threads);
+    auto source = LoadingSource::Start(*reader_, {.threads = threads});
     EXPECT_TRUE(source.ok()) << source.status();
     return *std::move(source);
   }
@@ -53,7 +53,7 @@ class LoadingSourceTest : public testing::Test {
 
 TEST_F(LoadingSourceTest, HeaderExample) {
   const auto run = [](const TsrReader* reader) -> absl::StatusOr<size_t> {
-    ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, /*threads=*/4));
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, {.threads = 4}));
     ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
     RETURN_IF_ERROR(source->AwaitResident());
     return lease.bytes().size();
@@ -139,6 +139,35 @@ TEST_F(LoadingSourceTest, ManyThreadsShareOne) {
     for (std::thread& user : users) user.join();
     EXPECT_EQ(wrong, 0);
   }
+}
+
+TEST_F(LoadingSourceTest, ACancelledWaitEndsAndTheNextIsServed) {
+  std::atomic<bool> cancel = true;
+  const auto source = *LoadingSource::Start(*reader_, {.threads = 0, .cancel = &cancel});
+  EXPECT_TRUE(absl::IsCancelled(source->Acquire(0).status()));
+  EXPECT_TRUE(absl::IsCancelled(source->AcquireParts({{kLargeUnit, 0, 64}}).status()));
+  cancel = false;
+  EXPECT_TRUE(Holds(source->Acquire(0)->bytes(), 0));
+}
+
+// Reading that nobody waits for is nobody's loss of time.
+TEST_F(LoadingSourceTest, TellsHowLongLeasesTook) {
+  const auto source = Start(0);
+  EXPECT_EQ(source->LoadingSeconds(), 0);
+  EXPECT_EQ(source->Acquire(kLargeUnit).status(), absl::OkStatus());
+  const double seconds = source->LoadingSeconds();
+  EXPECT_GT(seconds, 0);
+  EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+  const double all = source->LoadingSeconds();
+  EXPECT_GT(all, seconds);
+  EXPECT_EQ(source->Acquire(kLargeUnit).status(), absl::OkStatus());
+  EXPECT_EQ(source->LoadingSeconds(), all);
+}
+
+TEST_F(LoadingSourceTest, WhatItDoesNotHaveIsABugOfOurs) {
+  const auto source = Start(0);
+  EXPECT_DEATH(source->Acquire(6).IgnoreError(), "unit 6 of 6");
+  EXPECT_DEATH(source->AcquireParts({{0, 64, 5000}}).IgnoreError(), "unit 0 of 6: 5000 bytes at 64");
 }
 
 TEST_F(LoadingSourceTest, MayGoBeforeAllIsRead) {
