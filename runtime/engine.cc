@@ -104,7 +104,7 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
-  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
+  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file(), pool_.get()));
   RETURN_IF_ERROR(ChooseRows());
   process_bytes_ = OwnMemoryBytes();
   return absl::OkStatus();
@@ -155,6 +155,11 @@ absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& sourc
 absl::Status Engine::LoadWeights() {
   TimelineScope scope(options_.timeline, Zone::kLoad, 0);
   return MakeForSessions();
+}
+
+absl::Status Engine::CheckWeights() {
+  CHECK(source_ != nullptr) << "CheckWeights: the weights are not loaded";
+  return source_->AwaitChecked();
 }
 
 absl::Status Engine::AwaitWeights() {

@@ -131,11 +131,13 @@ class Engine {
 
   // The same in two steps, for what can be known or refused before weights are read. After Open there are file, config, layout,
   // tokenizer, context and threads. LoadWeights, called once, makes what sessions need. Weights of a packed model that stay in memory
-  // are still being read then: the first passes wait for what they need, and give the error of what cannot be read. AwaitWeights
-  // waits for all, as Load does: for who times passes, or wants that error before anything else.
+  // are still being read then: the first passes wait for what they need, and give the error of what cannot be read. CheckWeights
+  // waits until all were read, for who wants that error before anything else; AwaitWeights until they are where they stay, as
+  // Load does, for who times passes.
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
   absl::Status LoadWeights();
-  // REQUIRES for both: the weights are loaded, or being read.
+  // REQUIRES for all three: the weights are loaded, or being read.
+  absl::Status CheckWeights();
   absl::Status AwaitWeights();
   double loading_seconds() const;  // That passes have taken so far because weights were not read yet.
 

@@ -1,6 +1,8 @@
 #include "tessera/storage/loading_source.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <exception>
 
 #include <glog/logging.h>
@@ -9,8 +11,16 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/storage/internal/borrowed_pages.h"
+#include "tessera/storage/internal/reading_priority.h"
 
 namespace tessera {
+namespace {
+
+// Without a word from who computes, or where much has to come from the disk, the file is borrowed for so long: then all is moved.
+constexpr int64_t kLongestBorrowed = 1'000'000'000;  // Nanoseconds.
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrReader& reader, const Options& options) {
   CHECK(!reader.direct()) << reader.path() << ": units lie at multiples of pages, but do not end there";
@@ -18,18 +28,21 @@ absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrRea
   for (int unit = 0; unit < reader.units(); ++unit) unit_bytes.push_back(reader.UnitBytes(unit));
   absl::StatusOr<std::unique_ptr<ResidentSource>> memory = ResidentSource::Create(unit_bytes);
   if (!memory.ok()) return absl::Status(memory.status().code(), absl::StrCat(reader.path(), ": weights: ", memory.status().message()));
-  auto source = std::unique_ptr<LoadingSource>(new LoadingSource(reader, *std::move(memory), options.cancel));
+  auto source = std::unique_ptr<LoadingSource>(new LoadingSource(reader, *std::move(memory), options));
   try {  // The standard library's only way to say that the system has no thread to give.
-    for (int i = 0; i < options.threads; ++i) source->threads_.emplace_back([loading = source.get()] { loading->ReadInOrder(); });
+    for (int i = 0; i < options.threads; ++i) source->threads_.emplace_back([loading = source.get()] { loading->Work(); });
   } catch (const std::exception& error) {
     LOG(WARNING) << reader.path() << ": read by only " << source->threads_.size() << " of " << options.threads
                  << " threads, and those that compute: " << error.what();
   }
+  if (source->threads_.empty()) source->ReturnPages();
   return source;
 }
 
-LoadingSource::LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const std::atomic<bool>* cancel)
-    : reader_(reader), memory_(std::move(memory)), cancel_(cancel != nullptr ? *cancel : never_) {
+LoadingSource::LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
+    : reader_(reader), memory_(std::move(memory)), cancel_(options.cancel != nullptr ? *options.cancel : never_),
+      cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
+      borrowed_until_(RealClock().NowNanos() + kLongestBorrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
     first_of_unit_.push_back(stretches_.size());
     const int64_t begin = reader.FirstBlock(unit), end = begin + CeilDiv(reader.UnitBytes(unit), kTsrBlockBytes);
@@ -42,48 +55,89 @@ LoadingSource::LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSo
 
 LoadingSource::~LoadingSource() {
   unwanted_ = true;
+  Settle();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void LoadingSource::ReadInOrder() {
+void LoadingSource::Work() {
+  RunAfterOthers();  // Up to the first pass, what this does is needed last; after it, the pass that waits for nothing.
   const int64_t count = stretches_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
     ReadIfUnread(stretches_[i], unwanted_).IgnoreError();  // Who needs it will read it again, and have the error.
+    if (RealClock().NowNanos() > borrowed_until_) Settle();
+    if (settling_ && !moved_) MoveAll();
   }
+  AwaitSettling();
+  MoveAll();
+}
+
+void LoadingSource::AwaitSettling() {
+  {
+    std::unique_lock<std::mutex> lock(settle_mutex_);
+    const std::chrono::nanoseconds left(std::max<int64_t>(0, borrowed_until_ - RealClock().NowNanos()));
+    settled_.wait_for(lock, left, [this] { return settling_ || moved_; });
+  }
+  Settle();
+}
+
+void LoadingSource::Settle() {
+  if (settling_) return;
+  {
+    const std::lock_guard<std::mutex> lock(settle_mutex_);
+    settling_ = true;
+  }
+  settled_.notify_all();
 }
 
 absl::Status LoadingSource::ReadIfUnread(Stretch& stretch, const std::atomic<bool>& cancel) {
-  State expected = kUnread;
-  if (!stretch.state.compare_exchange_strong(expected, kReading)) return absl::OkStatus();
-  const absl::Status status = ReadBlocks(stretch, cancel);
+  State state = kUnread;
+  if (!stretch.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
+  absl::Status status;
+  state = kCached;
+  if (!FindInCache(stretch)) {
+    status = ReadBlocks(stretch, cancel);
+    state = status.ok() ? kRead : kUnread;
+  }
   if (status.ok()) --unread_;
-  stretch.state = status.ok() ? kRead : kUnread;
+  stretch.state = state;
   stretch.state.notify_all();
   return status;
 }
 
+bool LoadingSource::FindInCache(const Stretch& stretch) {
+  // Who moves passes over what is unread: to be looked at after `state` was changed.
+  if (settling_ || !EnterCache()) return false;
+  const absl::Span<const std::byte> bytes = CachedBytes(stretch);
+  bool found = cache_->Hold(bytes);
+  for (int64_t i = 0; i < stretch.blocks && found; ++i) {
+    found = reader_.CheckBlock(stretch.first_block + i, bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes)).ok();
+  }
+  LeaveCache();
+  return found;
+}
+
 absl::Status LoadingSource::ReadBlocks(const Stretch& stretch, const std::atomic<bool>& cancel) {
-  const absl::Span<std::byte> unit = memory_->Unit(stretch.unit);
-  for (int64_t block = stretch.first_block; block < stretch.first_block + stretch.blocks; ++block) {
+  const absl::Span<std::byte> memory = OwnBytes(stretch);
+  for (int64_t i = 0; i < stretch.blocks; ++i) {
     if (cancel) return absl::CancelledError("loading: cancelled");
-    RETURN_IF_ERROR(reader_.ReadBlock(block, unit.subspan((block - reader_.FirstBlock(stretch.unit)) * kTsrBlockBytes, kTsrBlockBytes)));
+    RETURN_IF_ERROR(reader_.ReadBlock(stretch.first_block + i, memory.subspan(i * kTsrBlockBytes, kTsrBlockBytes)));
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadingSource::Need(int64_t begin, int64_t end) {
+absl::Status LoadingSource::Need(Range range) {
   if (unread_ == 0) return absl::OkStatus();
   const int64_t before = RealClock().NowNanos();
-  const absl::Status status = WaitFor(begin, end);
+  const absl::Status status = WaitFor(range);
   waited_ns_ += RealClock().NowNanos() - before;
   return status;
 }
 
-absl::Status LoadingSource::WaitFor(int64_t begin, int64_t end) {
+absl::Status LoadingSource::WaitFor(Range range) {
   // First what nobody reads: to wait for others before would leave a CPU idle.
-  for (int64_t i = begin; i < end; ++i) RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));
-  for (int64_t i = begin; i < end; ++i) {
-    while (stretches_[i].state != kRead) {
+  for (int64_t i = range.begin; i < range.end; ++i) RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));
+  for (int64_t i = range.begin; i < range.end; ++i) {
+    while (stretches_[i].state <= kReading) {
       stretches_[i].state.wait(kReading);
       RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));  // Another's attempt may have failed.
     }
@@ -91,19 +145,107 @@ absl::Status LoadingSource::WaitFor(int64_t begin, int64_t end) {
   return absl::OkStatus();
 }
 
+absl::Status LoadingSource::AwaitChecked() {
+  const absl::Status status = Need({0, static_cast<int64_t>(stretches_.size())});
+  Settle();
+  return status;
+}
+
+absl::Status LoadingSource::AwaitResident() {
+  Settle();
+  RETURN_IF_ERROR(Need({0, static_cast<int64_t>(stretches_.size())}));
+  MoveAll();
+  return absl::OkStatus();
+}
+
+void LoadingSource::MoveAll() {
+  const int64_t count = stretches_.size();
+  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(stretches_[i]);
+  if (unwanted_) return;
+  Move({0, count});
+  if (unread_ == 0) resident_ = true;
+  ReturnPages();
+}
+
+void LoadingSource::ReturnPages() {
+  settling_ = moved_ = true;
+  if (cache_ != nullptr && cache_users_ == 0) cache_->Return();
+}
+
+void LoadingSource::Move(Range range) {
+  for (int64_t i = range.begin; i < range.end; ++i) MoveIfCached(stretches_[i]);
+  for (int64_t i = range.begin; i < range.end; ++i) stretches_[i].state.wait(kMoving);
+}
+
+void LoadingSource::MoveIfCached(Stretch& stretch) {
+  stretch.state.wait(kReading);
+  State state = kCached;
+  if (!stretch.state.compare_exchange_strong(state, kMoving)) return;
+  const absl::Span<const std::byte> cached = CachedBytes(stretch);
+  std::memcpy(OwnBytes(stretch).data(), cached.data(), cached.size());
+  cache_->Drop(cached);
+  stretch.state = kMoved;
+  stretch.state.notify_all();
+}
+
+bool LoadingSource::EnterCache() {
+  ++cache_users_;
+  if (!moved_) return true;
+  LeaveCache();
+  return false;
+}
+
+void LoadingSource::LeaveCache() {
+  if (--cache_users_ == 0 && moved_ && cache_ != nullptr) cache_->Return();
+}
+
+int64_t LoadingSource::OffsetInUnit(const Stretch& stretch) const {
+  return (stretch.first_block - reader_.FirstBlock(stretch.unit)) * kTsrBlockBytes;
+}
+
+absl::Span<std::byte> LoadingSource::OwnBytes(const Stretch& stretch) const {
+  return memory_->Unit(stretch.unit).subspan(OffsetInUnit(stretch), stretch.blocks * kTsrBlockBytes);
+}
+
+absl::Span<const std::byte> LoadingSource::CachedBytes(const Stretch& stretch) const {
+  return cache_->bytes().subspan(reader_.UnitOffset(stretch.unit) + OffsetInUnit(stretch), OwnBytes(stretch).size());
+}
+
+absl::StatusOr<WeightLease> LoadingSource::Lease(const UnitPart& part) {
+  const auto& [unit, offset, bytes] = part;
+  CHECK(unit >= 0 && unit < units() && offset >= 0 && bytes >= 0 && bytes <= reader_.UnitBytes(unit) - offset)
+      << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
+  if (!resident_) {
+    const int64_t first = first_of_unit_[unit] + offset / kStretchBytes;
+    const Range range = {first, first_of_unit_[unit] + CeilDiv(offset + bytes, kStretchBytes)};
+    RETURN_IF_ERROR(Need(range));
+    if (!All(range, [](State state) { return state >= kMoved; }) && EnterCache()) {
+      if (All(range, [](State state) { return state <= kMoved; })) {
+        return WeightLease(this, unit, cache_->bytes().subspan(reader_.UnitOffset(unit) + offset, bytes), /*pinned=*/true);
+      }
+      LeaveCache();
+    }
+    Move(range);
+  }
+  return WeightLease(memory_.get(), unit, memory_->Unit(unit).subspan(offset, bytes), /*pinned=*/true);
+}
+
+bool LoadingSource::All(Range range, bool (*is)(State)) const {
+  return std::all_of(stretches_.begin() + range.begin, stretches_.begin() + range.end, [&](const Stretch& each) { return is(each.state); });
+}
+
 absl::StatusOr<WeightLease> LoadingSource::Acquire(int unit) {
   CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
-  RETURN_IF_ERROR(Need(first_of_unit_[unit], StretchAt(unit, reader_.UnitBytes(unit) - 1) + 1));
-  return memory_->Acquire(unit);
+  return Lease({unit, 0, reader_.UnitBytes(unit)});
 }
 
 absl::StatusOr<std::vector<WeightLease>> LoadingSource::AcquireParts(absl::Span<const UnitPart> parts) {
-  for (const auto& [unit, offset, bytes] : parts) {
-    CHECK(unit >= 0 && unit < units() && offset >= 0 && bytes > 0 && bytes <= reader_.UnitBytes(unit) - offset)
-        << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
-    RETURN_IF_ERROR(Need(StretchAt(unit, offset), StretchAt(unit, offset + bytes - 1) + 1));
+  std::vector<WeightLease> leases;
+  leases.reserve(parts.size());
+  for (const UnitPart& part : parts) {
+    ASSIGN_OR_RETURN(leases.emplace_back(), Lease(part));
   }
-  return memory_->AcquireParts(parts);
+  return leases;
 }
 
 }  // namespace tessera

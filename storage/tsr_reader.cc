@@ -164,16 +164,20 @@ absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_vi
   const std::string what = absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\"");
   if (found == index_->attachments.end()) return absl::NotFoundError(absl::StrCat(what, ": found none of that name"));
   const TsrExtent& extent = found->extent;
-  ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(std::min(extent.stored_bytes(), kTsrBlockBytes)));
-  std::vector<std::byte> bytes;
-  bytes.reserve(extent.bytes);
+  AlignedBuffer aligned;
+  if (direct()) {
+    ASSIGN_OR_RETURN(aligned, AlignedBuffer::Allocate(std::min(extent.stored_bytes(), kTsrBlockBytes)));
+  }
+  std::vector<std::byte> bytes(extent.stored_bytes());
   for (int64_t block = 0; block < extent.blocks(); ++block) {
     const int64_t begin = block * kTsrBlockBytes;
-    const absl::Span<std::byte> part = buffer.bytes().first(std::min(kTsrBlockBytes, extent.stored_bytes() - begin));
-    RETURN_IF_ERROR(file_->Read(extent.offset + begin, part));
+    const absl::Span<std::byte> part = absl::MakeSpan(bytes).subspan(begin, kTsrBlockBytes);
+    const absl::Span<std::byte> read = direct() ? aligned.bytes().first(part.size()) : part;
+    RETURN_IF_ERROR(file_->Read(extent.offset + begin, read));
+    if (direct()) std::memcpy(part.data(), read.data(), part.size());
     RETURN_IF_ERROR(CheckExtentBlock(extent, extent.first_block + block, part, absl::StrCat(what, " byte ", begin)));
-    bytes.insert(bytes.end(), part.begin(), part.begin() + std::min(kTsrBlockBytes, extent.bytes - begin));
   }
+  bytes.resize(extent.bytes);
   return bytes;
 }
 

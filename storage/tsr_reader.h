@@ -80,6 +80,7 @@ class TsrReader {
   std::vector<absl::Status> CheckManifests() const;
 
   bool direct() const { return file_->direct(); }
+  int descriptor() const { return file_->descriptor(); }  // As RandomAccessFile has it.
 
  private:
   TsrReader();

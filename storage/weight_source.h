@@ -70,7 +70,9 @@ class WeightSource {
   static constexpr int kMostParts = 64;
   static constexpr int64_t kMostPartBytes = int64_t{2} << 20;
   virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;
-  // Waits until all that will stay in memory is there, for who times passes or wants to hear of damage first. The first error of it.
+  // Waits until all that will stay in memory was read and found whole, for who wants to hear of damage first. The first error of it.
+  virtual absl::Status AwaitChecked() { return absl::OkStatus(); }
+  // And until it is where it stays, for who times passes.
   virtual absl::Status AwaitResident() { return absl::OkStatus(); }
   // Seconds that Acquire and AcquireParts have taken so far because such units were not there yet.
   virtual double LoadingSeconds() const { return 0; }

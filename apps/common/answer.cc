@@ -60,7 +60,7 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
   const double begin = SecondsSinceStart(), loading = engine_->loading_seconds();
   absl::Status appended = AppendPrompt(prompt);
-  if (appended.ok()) appended = engine_->AwaitWeights();  // No word of an answer comes from a file that is damaged anywhere.
+  if (appended.ok()) appended = engine_->CheckWeights();  // No word of an answer comes from a file that is damaged anywhere.
   if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
   RETURN_IF_ERROR(appended);
   totals_.prompt_seconds += SecondsSinceStart() - begin - (engine_->loading_seconds() - loading);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -21,6 +22,8 @@ constexpr char kPreKey[] = "tokenizer.ggml.pre";
 
 uint64_t PairKey(TokenId left, TokenId right) { return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right); }
 
+struct MergeTokens;
+
 class BytePairSegmenter final : public Segmenter {
  public:
   BytePairSegmenter(const Vocabulary& vocabulary, std::unique_ptr<PreTokenizer> cutter)
@@ -31,7 +34,7 @@ class BytePairSegmenter final : public Segmenter {
     }
   }
 
-  absl::Status ReadMerges(const GgufFile& file);
+  absl::Status ReadMerges(const GgufFile& file, ThreadPool* pool);
   void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const override;
   std::string Piece(TokenId token) const override { return BytesFromAlphabet(vocabulary_.text(token)); }
   bool adds_space_prefix() const override { return false; }
@@ -43,6 +46,7 @@ class BytePairSegmenter final : public Segmenter {
     const std::optional<TokenId> id = vocabulary_.Find(text);
     return id.has_value() && vocabulary_.IsText(*id) ? id : std::nullopt;
   }
+  void FindMerges(absl::Span<const absl::string_view> lines, absl::Span<MergeTokens> found) const;
   TokenId FindJoined(absl::string_view left, absl::string_view right, TokenId next) const;  // -1: none.
   std::optional<TokenId> FindWord(absl::string_view word) const;
   void EncodeWord(absl::string_view word, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const;
@@ -58,47 +62,66 @@ class BytePairSegmenter final : public Segmenter {
   absl::flat_hash_map<uint64_t, Merge> merges_;           // By PairKey.
 };
 
-// Some merges, in the order of the file: the two texts of each, and their tokens.
+// What a line of the file says: its two texts merge to a third. -1: no token has that text.
+struct MergeTokens { TokenId left, right, joined; };
+
+// Texts are looked up together, some merges at a time.
 struct MergeBatch {
   static constexpr size_t kMost = 32;
 
   void Add(absl::string_view merge) {
     const size_t space = merge.find(' ', 1);  // From 1: neither side is empty.
     const bool two = space != absl::string_view::npos && space + 1 < merge.size();
-    lines[size] = merge;
     texts[2 * size] = merge.substr(0, space);
     texts[2 * size + 1] = two ? merge.substr(space + 1) : "";  // An empty text is never found.
     ++size;
   }
 
   size_t size = 0;
-  std::array<absl::string_view, kMost> lines;
   std::array<absl::string_view, 2 * kMost> texts;
-  std::array<TokenId, 2 * kMost> tokens;  // -1: none.
+  std::array<TokenId, 2 * kMost> tokens;
 };
 
-absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
+absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file, ThreadPool* pool) {
   ASSIGN_OR_RETURN(const GgufStrings merges, file.Strings(kMergesKey));
+  std::vector<absl::string_view> lines;
+  lines.reserve(merges.size());
+  for (absl::string_view line : merges) lines.push_back(line);
+  std::vector<MergeTokens> found(lines.size());
+  const auto find_share = [&](int worker, int workers) {
+    const auto [begin, end] = ShareOf(static_cast<long>(lines.size()), worker, workers);
+    FindMerges(absl::MakeSpan(lines).subspan(begin, end - begin), absl::MakeSpan(found).subspan(begin, end - begin));
+  };
+  if (pool == nullptr) find_share(0, 1);
+  else pool->Run([&](int worker) { find_share(worker, pool->threads()); });
   merges_.reserve(std::min<uint64_t>(merges.size(), vocabulary_.size()));
-  MergeBatch batch;
-  TokenId joined = -1;
-  uint32_t rank = 0;
-  for (auto merge = merges.begin(); merge != merges.end();) {
-    for (batch.size = 0; batch.size < MergeBatch::kMost && merge != merges.end(); ++merge) batch.Add(*merge);
-    vocabulary_.FindAll({batch.texts.data(), 2 * batch.size}, {batch.tokens.data(), 2 * batch.size});
-    for (size_t i = 0; i < batch.size; ++i) merges_.prefetch(PairKey(batch.tokens[2 * i], batch.tokens[2 * i + 1]));
-    for (size_t i = 0; i < batch.size; ++i, ++rank) {
-      const TokenId left = batch.tokens[2 * i], right = batch.tokens[2 * i + 1];
-      joined = FindJoined(batch.texts[2 * i], batch.texts[2 * i + 1], joined + 1);
-      if (left < 0 || right < 0 || joined < 0) {
-        const std::string found = Quoted(batch.lines[i]);
-        return file.WrongValue(
-            kMergesKey, absl::StrCat("found ", found, ", expected two tokens with a space between, whose joined text is a token"), rank);
-      }
-      if (vocabulary_.IsText(joined)) merges_.try_emplace(PairKey(left, right), Merge{rank, joined});  // Given twice: the first counts.
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto& [left, right, joined] = found[i];
+    if (left < 0 || right < 0 || joined < 0) {
+      return file.WrongValue(kMergesKey,
+                             absl::StrCat("found ", Quoted(lines[i]),
+                                          ", expected two tokens with a space between, whose joined text is a token"),
+                             static_cast<int64_t>(i));
     }
+    const size_t ahead = std::min(i + MergeBatch::kMost, found.size() - 1);
+    merges_.prefetch(PairKey(found[ahead].left, found[ahead].right));
+    // Given twice: the first counts.
+    if (vocabulary_.IsText(joined)) merges_.try_emplace(PairKey(left, right), Merge{static_cast<uint32_t>(i), joined});
   }
   return absl::OkStatus();
+}
+
+void BytePairSegmenter::FindMerges(absl::Span<const absl::string_view> lines, absl::Span<MergeTokens> found) const {
+  TokenId joined = -1;
+  for (size_t done = 0; done < lines.size();) {
+    MergeBatch batch;
+    while (batch.size < MergeBatch::kMost && done + batch.size < lines.size()) batch.Add(lines[done + batch.size]);
+    vocabulary_.FindAll({batch.texts.data(), 2 * batch.size}, {batch.tokens.data(), 2 * batch.size});
+    for (size_t i = 0; i < batch.size; ++i, ++done) {
+      joined = FindJoined(batch.texts[2 * i], batch.texts[2 * i + 1], joined + 1);
+      found[done] = {batch.tokens[2 * i], batch.tokens[2 * i + 1], joined};
+    }
+  }
 }
 
 // Tokens have mostly been numbered in the order of the merges that make them: then the next is the right one.
@@ -142,12 +165,12 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, std::vector<MergeSymb
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
+absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary, ThreadPool* pool) {
   ASSIGN_OR_RETURN(const absl::string_view name, file.StringOr(kPreKey, "default"));
   absl::StatusOr<std::unique_ptr<PreTokenizer>> cutter = PreTokenizer::ByName(name);
   if (!cutter.ok()) return file.WrongValue(kPreKey, cutter.status().message());
   auto segmenter = std::make_unique<BytePairSegmenter>(vocabulary, *std::move(cutter));
-  RETURN_IF_ERROR(segmenter->ReadMerges(file));
+  RETURN_IF_ERROR(segmenter->ReadMerges(file, pool));
   return segmenter;
 }
 

@@ -144,7 +144,8 @@ std::string SentencePieceSegmenter::Piece(TokenId token) const {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
+absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary,
+                                                                    ThreadPool* /*pool*/) {
   auto segmenter = std::make_unique<SentencePieceSegmenter>(vocabulary);
   RETURN_IF_ERROR(segmenter->Read(file));
   return segmenter;

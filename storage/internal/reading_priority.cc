@@ -12,4 +12,9 @@ void RunBeforeOthers() {
   if (sched_setscheduler(gettid(), SCHED_FIFO, &least) != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
 }
 
+void RunAfterOthers() {
+  constexpr int kNice = 10;
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+}
+
 }  // namespace tessera

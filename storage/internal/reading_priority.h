@@ -1,8 +1,9 @@
-// Lets a thread that reads run as soon as what it waits for has come, however busy threads that compute keep all cores.
+// Whether a thread that reads runs before those that compute or after them.
 //
-//   std::thread([] { RunBeforeOthers(); ReadAllDay(); });
+//   std::thread([] { RunBeforeOthers(); ReadAllDay(); });     // waits for a device, which should never wait for it
+//   std::thread([] { RunAfterOthers(); CopyAllOfIt(); });     // computes itself, and what it does is needed later
 //
-// Thread-safe.
+// Both are for the calling thread, for the rest of its life. Thread-safe.
 #pragma once
 
 namespace tessera {
@@ -10,5 +11,8 @@ namespace tessera {
 // Real-time, of the least priority, where the system allows that; else a high ordinary priority; else nothing changes. Among ordinary
 // threads the one that wakes waits up to several milliseconds for a core, and the device with it. REQUIRES: the thread mostly waits.
 void RunBeforeOthers();
+
+// A low ordinary priority: about a tenth of a core that others want, all of one that nobody does.
+void RunAfterOthers();
 
 }  // namespace tessera

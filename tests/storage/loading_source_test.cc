@@ -1,14 +1,19 @@
 #include "tessera/storage/loading_source.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <numeric>
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "tessera/base/file.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
@@ -18,11 +23,17 @@ namespace {
 constexpr int kLargeUnit = 2;
 const std::vector<int64_t> kSizes = {5000, kTsrBlockBytes, 9 * kTsrBlockBytes + 100, 64, 1, 65536};
 
-class LoadingSourceTest : public testing::Test {
+// kBorrowed: in the system's cache, and nobody writes to it. kFetched: not there. kWrittenTo: there, but not to be borrowed.
+enum class Weights { kBorrowed, kFetched, kWrittenTo };
+
+class LoadingSourceTest : public testing::TestWithParam<Weights> {
  protected:
   LoadingSourceTest() : sample_(MakeTsrSample(kSizes)) {
     EXPECT_EQ(WriteTsrSample(path_, sample_), absl::OkStatus());
     reader_ = *TsrReader::Open(path_);
+    EXPECT_EQ(ReadFileToString(path_, 1 << 30)->size(), reader_->file_bytes());
+    if (GetParam() == Weights::kFetched) DropFromPageCache(reader_->descriptor());
+    if (GetParam() == Weights::kWrittenTo) writer_.open(path_, std::ios::in | std::ios::out | std::ios::binary);
   }
 
   std::unique_ptr<LoadingSource> Start(int threads) const {
@@ -49,9 +60,55 @@ class LoadingSourceTest : public testing::Test {
   const std::string path_ = folder_.Path("model.tsr");
   const TsrSample sample_;
   std::unique_ptr<TsrReader> reader_;
+  std::fstream writer_;
 };
 
-TEST_F(LoadingSourceTest, HeaderExample) {
+std::string NameOf(const testing::TestParamInfo<Weights>& info) {
+  constexpr const char* kNames[] = {"Borrowed", "Fetched", "WrittenTo"};
+  return kNames[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Files, LoadingSourceTest, testing::Values(Weights::kBorrowed, Weights::kFetched, Weights::kWrittenTo), NameOf);
+
+using BorrowedFileTest = LoadingSourceTest;
+INSTANTIATE_TEST_SUITE_P(Files, BorrowedFileTest, testing::Values(Weights::kBorrowed));
+
+// Leases of the cache, which threads leave behind under those who hold them.
+TEST_P(BorrowedFileTest, LeasesStayGoodWhileAllMoves) {
+  for (const int threads : {1, 4}) {
+    const auto source = Start(threads);
+    std::vector<WeightLease> before, after;
+    for (int unit = 0; unit < source->units(); ++unit) before.push_back(*source->Acquire(unit));
+    EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
+    EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+    for (int unit = 0; unit < source->units(); ++unit) after.push_back(*source->Acquire(unit));
+    for (int unit = 0; unit < source->units(); ++unit) {
+      EXPECT_TRUE(Holds(before[unit].bytes(), unit) && Holds(after[unit].bytes(), unit)) << unit;
+      EXPECT_NE(before[unit].bytes().data(), after[unit].bytes().data()) << unit;
+    }
+  }
+}
+
+// Before, the file is as it was; after, nothing of it is needed any more. Unasked, the threads move everything in the end.
+TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsUntilAllIsInMemory) {
+  const auto source = Start(2);
+  for (int unit = 0; unit < source->units(); ++unit) EXPECT_EQ(source->Acquire(unit).status(), absl::OkStatus());
+  ASSERT_EQ(truncate(path_.c_str(), 0), 0);
+  for (int unit = 0; unit < source->units(); ++unit) EXPECT_TRUE(Holds(source->Acquire(unit)->bytes(), unit)) << unit;
+}
+
+// The lease of a part holds the file as one of a unit does.
+TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsForTheLastLease) {
+  const auto source = Start(2);
+  auto parts = *source->AcquireParts({{kLargeUnit, 64, 640}});
+  EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+  std::thread writer([&] { EXPECT_EQ(truncate(path_.c_str(), 0), 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(Holds(parts[0].bytes(), kLargeUnit, 64));
+  parts.clear();
+  writer.join();
+}
+
+TEST_P(LoadingSourceTest, HeaderExample) {
   const auto run = [](const TsrReader* reader) -> absl::StatusOr<size_t> {
     ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, {.threads = 4}));
     ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
@@ -64,7 +121,7 @@ TEST_F(LoadingSourceTest, HeaderExample) {
 }
 
 // However few threads read, none included: who needs a unit reads it.
-TEST_F(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
+TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
   SeededRandom random(3);
   for (int threads = 0; threads < 20; ++threads) {
     const auto source = Start(threads % 5);
@@ -81,7 +138,7 @@ TEST_F(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
   }
 }
 
-TEST_F(LoadingSourceTest, PartsWaitForTheirOwnStretchAlone) {
+TEST_P(LoadingSourceTest, PartsWaitForTheirOwnStretchAlone) {
   constexpr int64_t kStretch = 4 * kTsrBlockBytes, kSize = 2 * kStretch + kTsrBlockBytes + 100;
   Flip(kLargeUnit, kStretch + kTsrBlockBytes + 7);
   const auto source = Start(0);
@@ -98,7 +155,7 @@ TEST_F(LoadingSourceTest, PartsWaitForTheirOwnStretchAlone) {
   }
 }
 
-TEST_F(LoadingSourceTest, DamageIsTheErrorOfWhoNeedsIt) {
+TEST_P(LoadingSourceTest, DamageIsTheErrorOfWhoNeedsIt) {
   Flip(kLargeUnit, 2 * kTsrBlockBytes + 7);
   for (const int threads : {0, 1, 4}) {
     const auto source = Start(threads);
@@ -113,7 +170,7 @@ TEST_F(LoadingSourceTest, DamageIsTheErrorOfWhoNeedsIt) {
   }
 }
 
-TEST_F(LoadingSourceTest, AnErrorThatEndsIsForgotten) {
+TEST_P(LoadingSourceTest, AnErrorThatEndsIsForgotten) {
   Flip(kLargeUnit, 7);
   const auto source = Start(2);
   EXPECT_TRUE(absl::IsDataLoss(source->AwaitResident()));
@@ -122,7 +179,7 @@ TEST_F(LoadingSourceTest, AnErrorThatEndsIsForgotten) {
   EXPECT_TRUE(Holds(source->Acquire(kLargeUnit)->bytes(), kLargeUnit));
 }
 
-TEST_F(LoadingSourceTest, ManyThreadsShareOne) {
+TEST_P(LoadingSourceTest, ManyThreadsShareOne) {
   for (int round = 0; round < 20; ++round) {
     const auto source = Start(2);
     std::atomic<int> wrong = 0;
@@ -141,7 +198,7 @@ TEST_F(LoadingSourceTest, ManyThreadsShareOne) {
   }
 }
 
-TEST_F(LoadingSourceTest, ACancelledWaitEndsAndTheNextIsServed) {
+TEST_P(LoadingSourceTest, ACancelledWaitEndsAndTheNextIsServed) {
   std::atomic<bool> cancel = true;
   const auto source = *LoadingSource::Start(*reader_, {.threads = 0, .cancel = &cancel});
   EXPECT_TRUE(absl::IsCancelled(source->Acquire(0).status()));
@@ -151,7 +208,7 @@ TEST_F(LoadingSourceTest, ACancelledWaitEndsAndTheNextIsServed) {
 }
 
 // Reading that nobody waits for is nobody's loss of time.
-TEST_F(LoadingSourceTest, TellsHowLongLeasesTook) {
+TEST_P(LoadingSourceTest, TellsHowLongLeasesTook) {
   const auto source = Start(0);
   EXPECT_EQ(source->LoadingSeconds(), 0);
   EXPECT_EQ(source->Acquire(kLargeUnit).status(), absl::OkStatus());
@@ -164,13 +221,13 @@ TEST_F(LoadingSourceTest, TellsHowLongLeasesTook) {
   EXPECT_EQ(source->LoadingSeconds(), all);
 }
 
-TEST_F(LoadingSourceTest, WhatItDoesNotHaveIsABugOfOurs) {
+TEST_P(LoadingSourceTest, WhatItDoesNotHaveIsABugOfOurs) {
   const auto source = Start(0);
   EXPECT_DEATH(source->Acquire(6).IgnoreError(), "unit 6 of 6");
   EXPECT_DEATH(source->AcquireParts({{0, 64, 5000}}).IgnoreError(), "unit 0 of 6: 5000 bytes at 64");
 }
 
-TEST_F(LoadingSourceTest, MayGoBeforeAllIsRead) {
+TEST_P(LoadingSourceTest, MayGoBeforeAllIsRead) {
   for (int round = 0; round < 20; ++round) Start(round % 5);
 }
 

@@ -1,0 +1,55 @@
+#include "tessera/storage/internal/borrowed_pages.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#ifndef MADV_POPULATE_READ  // Of Linux 5.14; older ones answer EINVAL.
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kAskedEvery = int64_t{1} << 20;  // To ask for each page takes as long as to map it.
+
+// The system tells of who waits for the lease by a signal, SIGIO unless another is asked for, which would end the process. One that
+// processes ignore unless they ask for it does no harm, and nobody needs it: the lease ends soon in any case.
+bool Lease(int descriptor) { return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0; }
+
+}  // namespace
+
+std::unique_ptr<BorrowedPages> BorrowedPages::Map(int descriptor, int64_t size) {
+  if (size <= 0 || !Lease(descriptor)) return nullptr;
+  void* const mapped = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (mapped == MAP_FAILED) {
+    fcntl(descriptor, F_SETLEASE, F_UNLCK);
+    return nullptr;
+  }
+  return std::unique_ptr<BorrowedPages>(new BorrowedPages(descriptor, static_cast<std::byte*>(mapped), size));
+}
+
+BorrowedPages::~BorrowedPages() {
+  munmap(mapped_, size_);
+  Return();
+}
+
+void BorrowedPages::Return() const { fcntl(descriptor_, F_SETLEASE, F_UNLCK); }
+
+bool BorrowedPages::Hold(absl::Span<const std::byte> bytes) const {
+  std::byte* const begin = const_cast<std::byte*>(bytes.data());
+  for (size_t at = 0; at < bytes.size(); at += kAskedEvery) {
+    unsigned char page = 0;
+    if (mincore(begin + at, 1, &page) != 0 || (page & 1) == 0) return false;
+  }
+  return madvise(begin, bytes.size(), MADV_POPULATE_READ) == 0;
+}
+
+void BorrowedPages::Drop(absl::Span<const std::byte> bytes) const {
+  madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+}
+
+}  // namespace tessera

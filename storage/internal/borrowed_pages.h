@@ -1,0 +1,51 @@
+// A file's own pages in the system's cache, mapped for as long as nobody may change the file: bytes that need no copy.
+//
+//   if (const std::unique_ptr<BorrowedPages> pages = BorrowedPages::Map(file.descriptor(), file.size())) {
+//     const absl::Span<const std::byte> some = pages->bytes().subspan(0, 4 << 20);
+//     if (pages->Hold(some)) Use(some);
+//   }
+//
+// What a mapping is feared for does not happen to this one:
+//   Someone shortens or overwrites the file. A lease (fcntl, F_SETLEASE) makes who opens it for that wait until this object goes; where
+//   anybody has it open for writing already, or the user may not have leases, there is no mapping. The system waits for
+//   /proc/sys/fs/lease-break-time (45 s) and no longer, so this is for a moment's use, not for that of a program's whole life.
+//   The disk fails. Hold says so; bytes are looked at only once the system had them all. (It may drop them and fail to
+//   fetch them again, as with the pages of a program that runs.)
+// Bytes that are not in the cache are not fetched: reading them is faster.
+// Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/types/span.h"
+
+namespace tessera {
+
+class BorrowedPages {
+ public:
+  // Null where the system does not lend the file, or has no place to map it. The descriptor must outlive this, be open for reading alone,
+  // and have no other lease.
+  static std::unique_ptr<BorrowedPages> Map(int descriptor, int64_t size);
+  ~BorrowedPages();
+  BorrowedPages(const BorrowedPages&) = delete;
+  BorrowedPages& operator=(const BorrowedPages&) = delete;
+
+  absl::Span<const std::byte> bytes() const { return {mapped_, static_cast<size_t>(size_)}; }
+  // True if the system's cache has these; they may then be read, without delay. REQUIRES: they are of bytes(), from a multiple of 4096 on.
+  bool Hold(absl::Span<const std::byte> bytes) const;
+  // These no longer count as this process's memory. Who reads them still finds them.
+  void Drop(absl::Span<const std::byte> bytes) const;
+  // The file may be changed again: none of bytes() may be read any more. May be called several times.
+  void Return() const;
+
+ private:
+  BorrowedPages(int descriptor, std::byte* mapped, int64_t size) : descriptor_(descriptor), mapped_(mapped), size_(size) {}
+
+  const int descriptor_;
+  std::byte* const mapped_;
+  const int64_t size_;
+};
+
+}  // namespace tessera
