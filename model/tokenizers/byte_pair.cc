@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/quoted.h"
 #include "tessera/model/tokenizers/byte_alphabet.h"
+#include "tessera/model/tokenizers/merge_table.h"
 #include "tessera/model/tokenizers/pair_merger.h"
 #include "tessera/model/tokenizers/pre_tokenizer.h"
 
@@ -19,10 +19,6 @@ namespace {
 
 constexpr char kMergesKey[] = "tokenizer.ggml.merges";
 constexpr char kPreKey[] = "tokenizer.ggml.pre";
-
-uint64_t PairKey(TokenId left, TokenId right) { return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right); }
-
-struct MergeTokens;
 
 class BytePairSegmenter final : public Segmenter {
  public:
@@ -46,7 +42,7 @@ class BytePairSegmenter final : public Segmenter {
     const std::optional<TokenId> id = vocabulary_.Find(text);
     return id.has_value() && vocabulary_.IsText(*id) ? id : std::nullopt;
   }
-  void FindMerges(absl::Span<const absl::string_view> lines, absl::Span<MergeTokens> found) const;
+  void FindMerges(absl::Span<const GgufStrings::Iterator> lines, absl::Span<MergeTokens> found) const;
   TokenId FindJoined(absl::string_view left, absl::string_view right, TokenId next) const;  // -1: none.
   std::optional<TokenId> FindWord(absl::string_view word) const;
   void EncodeWord(absl::string_view word, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const;
@@ -55,15 +51,8 @@ class BytePairSegmenter final : public Segmenter {
   std::unique_ptr<PreTokenizer> cutter_;
   std::array<std::string, 256> characters_;
   std::array<TokenId, 256> byte_tokens_;                  // -1: the vocabulary has none.
-  struct Merge {
-    uint32_t rank;  // In the file: the lower, the sooner.
-    TokenId token;
-  };
-  absl::flat_hash_map<uint64_t, Merge> merges_;           // By PairKey.
+  MergeTable merges_;
 };
-
-// What a line of the file says: its two texts merge to a third. -1: no token has that text.
-struct MergeTokens { TokenId left, right, joined; };
 
 // Texts are looked up together, some merges at a time.
 struct MergeBatch {
@@ -84,9 +73,9 @@ struct MergeBatch {
 
 absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file, ThreadPool* pool) {
   ASSIGN_OR_RETURN(const GgufStrings merges, file.Strings(kMergesKey));
-  std::vector<absl::string_view> lines;
+  std::vector<GgufStrings::Iterator> lines;
   lines.reserve(merges.size());
-  for (absl::string_view line : merges) lines.push_back(line);
+  for (auto line = merges.begin(); line != merges.end(); ++line) lines.push_back(line);
   std::vector<MergeTokens> found(lines.size());
   const auto find_share = [&](int worker, int workers) {
     const auto [begin, end] = ShareOf(static_cast<long>(lines.size()), worker, workers);
@@ -94,28 +83,25 @@ absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file, ThreadPool* poo
   };
   if (pool == nullptr) find_share(0, 1);
   else pool->Run([&](int worker) { find_share(worker, pool->threads()); });
-  merges_.reserve(std::min<uint64_t>(merges.size(), vocabulary_.size()));
   for (size_t i = 0; i < found.size(); ++i) {
-    const auto& [left, right, joined] = found[i];
+    auto& [left, right, joined] = found[i];
     if (left < 0 || right < 0 || joined < 0) {
       return file.WrongValue(kMergesKey,
-                             absl::StrCat("found ", Quoted(lines[i]),
+                             absl::StrCat("found ", Quoted(*lines[i]),
                                           ", expected two tokens with a space between, whose joined text is a token"),
                              static_cast<int64_t>(i));
     }
-    const size_t ahead = std::min(i + MergeBatch::kMost, found.size() - 1);
-    merges_.prefetch(PairKey(found[ahead].left, found[ahead].right));
-    // Given twice: the first counts.
-    if (vocabulary_.IsText(joined)) merges_.try_emplace(PairKey(left, right), Merge{static_cast<uint32_t>(i), joined});
+    if (!vocabulary_.IsText(joined)) joined = -1;
   }
+  merges_ = MergeTable(std::move(found));
   return absl::OkStatus();
 }
 
-void BytePairSegmenter::FindMerges(absl::Span<const absl::string_view> lines, absl::Span<MergeTokens> found) const {
+void BytePairSegmenter::FindMerges(absl::Span<const GgufStrings::Iterator> lines, absl::Span<MergeTokens> found) const {
   TokenId joined = -1;
   for (size_t done = 0; done < lines.size();) {
     MergeBatch batch;
-    while (batch.size < MergeBatch::kMost && done + batch.size < lines.size()) batch.Add(lines[done + batch.size]);
+    while (batch.size < MergeBatch::kMost && done + batch.size < lines.size()) batch.Add(*lines[done + batch.size]);
     vocabulary_.FindAll({batch.texts.data(), 2 * batch.size}, {batch.tokens.data(), 2 * batch.size});
     for (size_t i = 0; i < batch.size; ++i, ++done) {
       joined = FindJoined(batch.texts[2 * i], batch.texts[2 * i + 1], joined + 1);
@@ -154,9 +140,9 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, std::vector<MergeSymb
   symbols.clear();
   for (uint32_t i = 0; i < word.size(); ++i) symbols.push_back({i, 1, byte_tokens_[static_cast<uint8_t>(word[i])]});
   MergePairs(symbols, [this](const MergeSymbol& left, const MergeSymbol& right) -> std::optional<PairMerge> {
-    const auto merge = merges_.find(PairKey(left.token, right.token));
-    if (merge == merges_.end()) return std::nullopt;
-    return PairMerge{static_cast<double>(merge->second.rank), merge->second.token};
+    const std::optional<size_t> rank = merges_.Find(left.token, right.token);
+    if (!rank.has_value()) return std::nullopt;
+    return PairMerge{static_cast<double>(*rank), merges_.merge(*rank).joined};
   });
   for (int32_t i = 0; i >= 0; i = symbols[i].next) {
     if (symbols[i].token >= 0) tokens->push_back(symbols[i].token);  // Else a byte that this vocabulary cannot say.
