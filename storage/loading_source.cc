@@ -108,9 +108,10 @@ bool LoadingSource::FindInCache(const Stretch& stretch) {
   // Who moves passes over what is unread: to be looked at after `state` was changed.
   if (settling_ || !EnterCache()) return false;
   const absl::Span<const std::byte> bytes = CachedBytes(stretch);
-  bool found = cache_->Hold(bytes);
-  for (int64_t i = 0; i < stretch.blocks && found; ++i) {
-    found = reader_.CheckBlock(stretch.first_block + i, bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes)).ok();
+  bool found = true;
+  for (int64_t i = 0; i < stretch.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
+    const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
+    found = cache_->Hold(block) && reader_.CheckBlock(stretch.first_block + i, block).ok();
   }
   LeaveCache();
   return found;
