@@ -22,7 +22,7 @@ constexpr char kAddBosKey[] = "tokenizer.ggml.add_bos_token";
 
 struct Kind {
   absl::string_view model;
-  absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(const GgufFile& file, const Vocabulary& vocabulary, ThreadPool* pool);
+  absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(const GgufFile& file, const Vocabulary& vocabulary);
 };
 constexpr Kind kKinds[] = {
     {"gpt2", NewBytePairSegmenter},
@@ -97,10 +97,10 @@ absl::StatusOr<bool> AddsBos(const GgufFile& file, const Vocabulary& vocabulary,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromGguf(const GgufFile& file, ThreadPool* pool) {
+absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromGguf(const GgufFile& file) {
   ASSIGN_OR_RETURN(const Kind* kind, KindOf(file));
   ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::FromGguf(file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(file, *vocabulary, pool));
+  ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(file, *vocabulary));
   ASSIGN_OR_RETURN(const bool adds_bos, AddsBos(file, *vocabulary, segmenter->adds_bos_by_default()));
   return std::make_unique<SegmentingTokenizer>(std::move(vocabulary), std::move(segmenter), adds_bos);
 }

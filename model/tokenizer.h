@@ -24,7 +24,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/model/gguf.h"
 #include "tessera/model/token.h"
 
@@ -49,8 +48,7 @@ class Tokenizer {
   // Longer texts are a CHECK failure in Encode: positions have 31 bits, and a space may become three bytes.
   static constexpr size_t kMaxTextBytes = size_t{512} << 20;
 
-  // `pool`, if any, helps, and is not kept.
-  static absl::StatusOr<std::unique_ptr<Tokenizer>> FromGguf(const GgufFile& file, ThreadPool* pool = nullptr);
+  static absl::StatusOr<std::unique_ptr<Tokenizer>> FromGguf(const GgufFile& file);
   virtual ~Tokenizer() = default;
 
   // Takes O(n log n) for n bytes, whatever the text. REQUIRES: text.size() <= kMaxTextBytes.

@@ -104,7 +104,7 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
-  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file(), pool_.get()));
+  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
   RETURN_IF_ERROR(ChooseRows());
   process_bytes_ = OwnMemoryBytes();
   return absl::OkStatus();

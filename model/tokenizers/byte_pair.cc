@@ -30,7 +30,7 @@ class BytePairSegmenter final : public Segmenter {
     }
   }
 
-  absl::Status ReadMerges(const GgufFile& file, ThreadPool* pool);
+  absl::Status ReadMerges(const GgufFile& file);
   void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const override;
   std::string Piece(TokenId token) const override { return BytesFromAlphabet(vocabulary_.text(token)); }
   bool adds_space_prefix() const override { return false; }
@@ -42,10 +42,9 @@ class BytePairSegmenter final : public Segmenter {
     const std::optional<TokenId> id = vocabulary_.Find(text);
     return id.has_value() && vocabulary_.IsText(*id) ? id : std::nullopt;
   }
-  void FindMerges(absl::Span<const GgufStrings::Iterator> lines, absl::Span<MergeTokens> found) const;
   TokenId FindJoined(absl::string_view left, absl::string_view right, TokenId next) const;  // -1: none.
-  std::optional<TokenId> FindWord(absl::string_view word) const;
-  void EncodeWord(absl::string_view word, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const;
+  std::optional<PairMerge> FindMerge(absl::string_view text, const MergeSymbol& left, const MergeSymbol& right) const;
+  void EncodeWord(absl::string_view word, const std::string& text, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const;
 
   const Vocabulary& vocabulary_;
   std::unique_ptr<PreTokenizer> cutter_;
@@ -54,60 +53,25 @@ class BytePairSegmenter final : public Segmenter {
   MergeTable merges_;
 };
 
-// Texts are looked up together, some merges at a time.
-struct MergeBatch {
-  static constexpr size_t kMost = 32;
-
-  void Add(absl::string_view merge) {
-    const size_t space = merge.find(' ', 1);  // From 1: neither side is empty.
-    const bool two = space != absl::string_view::npos && space + 1 < merge.size();
-    texts[2 * size] = merge.substr(0, space);
-    texts[2 * size + 1] = two ? merge.substr(space + 1) : "";  // An empty text is never found.
-    ++size;
-  }
-
-  size_t size = 0;
-  std::array<absl::string_view, 2 * kMost> texts;
-  std::array<TokenId, 2 * kMost> tokens;
-};
-
-absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file, ThreadPool* pool) {
-  ASSIGN_OR_RETURN(const GgufStrings merges, file.Strings(kMergesKey));
-  std::vector<GgufStrings::Iterator> lines;
-  lines.reserve(merges.size());
-  for (auto line = merges.begin(); line != merges.end(); ++line) lines.push_back(line);
-  std::vector<MergeTokens> found(lines.size());
-  const auto find_share = [&](int worker, int workers) {
-    const auto [begin, end] = ShareOf(static_cast<long>(lines.size()), worker, workers);
-    FindMerges(absl::MakeSpan(lines).subspan(begin, end - begin), absl::MakeSpan(found).subspan(begin, end - begin));
-  };
-  if (pool == nullptr) find_share(0, 1);
-  else pool->Run([&](int worker) { find_share(worker, pool->threads()); });
-  for (size_t i = 0; i < found.size(); ++i) {
-    auto& [left, right, joined] = found[i];
-    if (left < 0 || right < 0 || joined < 0) {
-      return file.WrongValue(kMergesKey,
-                             absl::StrCat("found ", Quoted(*lines[i]),
-                                          ", expected two tokens with a space between, whose joined text is a token"),
-                             static_cast<int64_t>(i));
-    }
-    if (!vocabulary_.IsText(joined)) joined = -1;
-  }
-  merges_ = MergeTable(std::move(found));
-  return absl::OkStatus();
-}
-
-void BytePairSegmenter::FindMerges(absl::Span<const GgufStrings::Iterator> lines, absl::Span<MergeTokens> found) const {
+// That the two texts are tokens is not asked: one that is none is no symbol, and never merges.
+absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
+  ASSIGN_OR_RETURN(const GgufStrings lines, file.Strings(kMergesKey));
+  std::vector<MergeTable::Merge> merges;
+  merges.reserve(lines.size());
   TokenId joined = -1;
-  for (size_t done = 0; done < lines.size();) {
-    MergeBatch batch;
-    while (batch.size < MergeBatch::kMost && done + batch.size < lines.size()) batch.Add(*lines[done + batch.size]);
-    vocabulary_.FindAll({batch.texts.data(), 2 * batch.size}, {batch.tokens.data(), 2 * batch.size});
-    for (size_t i = 0; i < batch.size; ++i, ++done) {
-      joined = FindJoined(batch.texts[2 * i], batch.texts[2 * i + 1], joined + 1);
-      found[done] = {batch.tokens[2 * i], batch.tokens[2 * i + 1], joined};
+  for (const absl::string_view line : lines) {
+    const size_t space = line.find(' ', 1);  // From 1: neither side is empty.
+    const bool two = space != absl::string_view::npos && space + 1 < line.size();
+    joined = two ? FindJoined(line.substr(0, space), line.substr(space + 1), joined + 1) : -1;
+    if (joined < 0) {
+      return file.WrongValue(kMergesKey,
+                             absl::StrCat("found ", Quoted(line), ", expected two texts with a space between, whose joined text is a token"),
+                             static_cast<int64_t>(merges.size()));
     }
+    merges.push_back({vocabulary_.IsText(joined) ? joined : -1, static_cast<uint32_t>(space)});
   }
+  merges_ = MergeTable(vocabulary_.size(), merges);
+  return absl::OkStatus();
 }
 
 // Tokens have mostly been numbered in the order of the merges that make them: then the next is the right one.
@@ -119,44 +83,53 @@ TokenId BytePairSegmenter::FindJoined(absl::string_view left, absl::string_view 
 void BytePairSegmenter::Encode(absl::string_view text, bool /*starts_text*/, std::vector<TokenId>* tokens) const {
   std::vector<absl::string_view> words;
   cutter_->Split(text, &words);
-  std::vector<MergeSymbol> symbols;  // One for all words: most are short.
+  std::vector<MergeSymbol> symbols;  // One for all words, as is `spelled`: most are short.
+  std::string spelled;
   for (absl::string_view word : words) {
-    const std::optional<TokenId> known = cutter_->keeps_known_words() ? FindWord(word) : std::nullopt;
+    spelled.clear();
+    for (char byte : word) spelled += characters_[static_cast<uint8_t>(byte)];
+    const std::optional<TokenId> known = cutter_->keeps_known_words() ? FindText(spelled) : std::nullopt;
     if (known.has_value()) {
       tokens->push_back(*known);
     } else {
-      EncodeWord(word, symbols, tokens);
+      EncodeWord(word, spelled, symbols, tokens);
     }
   }
 }
 
-std::optional<TokenId> BytePairSegmenter::FindWord(absl::string_view word) const {
-  std::string text;
-  for (char byte : word) text += characters_[static_cast<uint8_t>(byte)];
-  return FindText(text);
-}
-
-void BytePairSegmenter::EncodeWord(absl::string_view word, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const {
+// `text`: the word, spelled as the vocabulary does.
+void BytePairSegmenter::EncodeWord(absl::string_view word, const std::string& text, std::vector<MergeSymbol>& symbols,
+                                   std::vector<TokenId>* tokens) const {
   symbols.clear();
-  for (uint32_t i = 0; i < word.size(); ++i) symbols.push_back({i, 1, byte_tokens_[static_cast<uint8_t>(word[i])]});
-  MergePairs(symbols, [this](const MergeSymbol& left, const MergeSymbol& right) -> std::optional<PairMerge> {
-    const std::optional<size_t> rank = merges_.Find(left.token, right.token);
-    if (!rank.has_value()) return std::nullopt;
-    return PairMerge{static_cast<double>(*rank), merges_.merge(*rank).joined};
-  });
+  uint32_t begin = 0;
+  for (char byte : word) {
+    const uint32_t size = static_cast<uint32_t>(characters_[static_cast<uint8_t>(byte)].size());
+    symbols.push_back({begin, size, byte_tokens_[static_cast<uint8_t>(byte)]});
+    begin += size;
+  }
+  MergePairs(symbols, [&](const MergeSymbol& left, const MergeSymbol& right) { return FindMerge(text, left, right); });
   for (int32_t i = 0; i >= 0; i = symbols[i].next) {
     if (symbols[i].token >= 0) tokens->push_back(symbols[i].token);  // Else a byte that this vocabulary cannot say.
   }
 }
 
+std::optional<PairMerge> BytePairSegmenter::FindMerge(absl::string_view text, const MergeSymbol& left, const MergeSymbol& right) const {
+  if (left.token < 0 || right.token < 0) return std::nullopt;
+  const std::optional<TokenId> joined = vocabulary_.Find(text.substr(left.begin, left.size + right.size));
+  if (!joined.has_value()) return std::nullopt;
+  const std::optional<uint32_t> rank = merges_.RankOf(*joined, left.size);
+  if (!rank.has_value()) return std::nullopt;
+  return PairMerge{static_cast<double>(*rank), *joined};
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary, ThreadPool* pool) {
+absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
   ASSIGN_OR_RETURN(const absl::string_view name, file.StringOr(kPreKey, "default"));
   absl::StatusOr<std::unique_ptr<PreTokenizer>> cutter = PreTokenizer::ByName(name);
   if (!cutter.ok()) return file.WrongValue(kPreKey, cutter.status().message());
   auto segmenter = std::make_unique<BytePairSegmenter>(vocabulary, *std::move(cutter));
-  RETURN_IF_ERROR(segmenter->ReadMerges(file, pool));
+  RETURN_IF_ERROR(segmenter->ReadMerges(file));
   return segmenter;
 }
 

@@ -5,20 +5,18 @@
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
 //
 // Errors: InvalidArgument or NotFound with file, key (tokenizer.ggml.merges, tokenizer.ggml.pre), offset, found and expected.
-// `pool`, if any, helps to look up the merges, and is not kept. The vocabulary must outlive the segmenter. Thread-safe.
+// The vocabulary must outlive the segmenter. Thread-safe.
 #pragma once
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/model/gguf.h"
 #include "tessera/model/tokenizers/segmenter.h"
 #include "tessera/model/tokenizers/vocabulary.h"
 
 namespace tessera {
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary,
-                                                                ThreadPool* pool = nullptr);
+absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary);
 
 }  // namespace tessera

@@ -1,40 +1,43 @@
-// Which neighbouring tokens merge: two texts of a byte pair encoding's list of merges, how soon they do, and what they become.
+// When two neighbouring texts merge, by the token that they become: a byte pair encoding's list of merges, made to be filled fast.
 //
-//   MergeTable table(std::move(merges));                          // in the order of the file: the first merges soonest
-//   if (const std::optional<size_t> rank = table.Find(left, right)) Use(table.merge(*rank).joined);
+//   MergeTable table(vocabulary.size(), merges);                  // in the order of the file: the first merges soonest
+//   if (const std::optional<uint32_t> rank = table.RankOf(joined, left_bytes)) Use(*rank);
 //
-// A general hash map takes three times as much memory, and what takes time in filling one is the memory. Thread-safe.
+// The joined text and where it is cut say what the two texts are. So filling takes no search for either of them, which would be most of
+// the time that a tokenizer takes to load, and finding a merge takes one search, of the joined text in the vocabulary.
+// Thread-safe.
 #pragma once
 
-#include <cstddef>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "tessera/model/token.h"
 
 namespace tessera {
 
-struct MergeTokens { TokenId left, right, joined; };  // `joined` < 0: these two do not merge.
-
 class MergeTable {
  public:
-  MergeTable() : MergeTable(std::vector<MergeTokens>()) {}
-  // Of two merges of the same tokens the first counts. REQUIRES: fewer than 2^30.
-  explicit MergeTable(std::vector<MergeTokens> merges);
+  struct Merge {
+    TokenId joined;       // What the two become; below 0 they do not merge.
+    uint32_t left_bytes;  // Of the joined text.
+  };
+  MergeTable() = default;
+  // A merge's rank is its place in the list; of two that say the same the first counts. REQUIRES: joined < tokens; fewer than 2^32 merges.
+  MergeTable(int tokens, absl::Span<const Merge> merges);
 
-  std::optional<size_t> Find(TokenId left, TokenId right) const;
-  const MergeTokens& merge(size_t rank) const { return merges_[rank]; }
+  // REQUIRES: 0 <= joined < tokens.
+  std::optional<uint32_t> RankOf(TokenId joined, uint32_t left_bytes) const;
 
  private:
-  size_t SlotOf(TokenId left, TokenId right, uint64_t hash) const;  // Where the two are, or the free slot where they would go.
-  uint32_t TagOf(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~rank_mask_; }
-
-  std::vector<MergeTokens> merges_;
-  // Open addressing with linear probing, a power of two of slots, at most half of them taken. A slot has a rank plus 1 in its low bits and
-  // some of the hash, its tag, in all others; a free one is 0.
-  std::vector<uint32_t> slots_;
-  uint32_t rank_mask_;
+  struct Cut {
+    uint32_t left_bytes, rank;
+    auto operator<=>(const Cut&) const = default;
+  };
+  std::vector<uint32_t> begins_;  // Where the cuts of each token begin, and the end of the last.
+  std::vector<Cut> cuts_;         // By token, then in ascending order.
 };
 
 }  // namespace tessera

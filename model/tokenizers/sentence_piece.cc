@@ -144,8 +144,7 @@ std::string SentencePieceSegmenter::Piece(TokenId token) const {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary,
-                                                                    ThreadPool* /*pool*/) {
+absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
   auto segmenter = std::make_unique<SentencePieceSegmenter>(vocabulary);
   RETURN_IF_ERROR(segmenter->Read(file));
   return segmenter;

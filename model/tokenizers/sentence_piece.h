@@ -5,20 +5,18 @@
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
 //
 // Errors: InvalidArgument or NotFound with file, key (tokenizer.ggml.scores, tokenizer.ggml.tokens), offset, found and expected.
-// There is nothing for a pool to do. The vocabulary must outlive the segmenter. Thread-safe.
+// The vocabulary must outlive the segmenter. Thread-safe.
 #pragma once
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/model/gguf.h"
 #include "tessera/model/tokenizers/segmenter.h"
 #include "tessera/model/tokenizers/vocabulary.h"
 
 namespace tessera {
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary,
-                                                                     ThreadPool* pool = nullptr);
+absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary);
 
 }  // namespace tessera

@@ -166,18 +166,6 @@ std::optional<TokenId> Vocabulary::Find(absl::string_view text) const {
   return id < 0 ? std::nullopt : std::optional<TokenId>(id);
 }
 
-void Vocabulary::FindAll(absl::Span<const absl::string_view> texts, absl::Span<TokenId> ids) const {
-  std::array<uint64_t, kAtOnce> hashes;
-  for (size_t begin = 0; begin < texts.size(); begin += kAtOnce) {
-    const size_t end = std::min(begin + kAtOnce, texts.size());
-    for (size_t i = begin; i < end; ++i) {
-      hashes[i - begin] = HashOf(texts[i]);
-      __builtin_prefetch(&slots_[FirstSlot(hashes[i - begin])]);
-    }
-    for (size_t i = begin; i < end; ++i) ids[i] = IdIn(slots_[SlotOf(texts[i], hashes[i - begin])]);
-  }
-}
-
 bool Vocabulary::IsJoined(TokenId id, absl::string_view left, absl::string_view right) const {
   if (!texts_differ_ || !Contains(id)) return false;
   const absl::string_view joined = text(id);

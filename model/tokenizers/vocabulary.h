@@ -39,8 +39,6 @@ class Vocabulary {
   int size() const { return static_cast<int>(kinds_.size()); }
   bool Contains(TokenId id) const { return id >= 0 && id < size(); }
   std::optional<TokenId> Find(absl::string_view text) const;
-  // The same for many texts, -1 where there is none: they wait for memory together. REQUIRES: as many ids as texts.
-  void FindAll(absl::Span<const absl::string_view> texts, absl::Span<TokenId> ids) const;
   // Whether Find(left + right) is known, without looking for it, to give `id`.
   bool IsJoined(TokenId id, absl::string_view left, absl::string_view right) const;
 

@@ -58,7 +58,7 @@ TEST(TokenizerBadInput, RefusesIdsOutsideTheVocabulary) {
 TEST(TokenizerBadInput, RefusesMergesThatAreNoMerges) {
   for (const char* merge : {"h x1", "zz e", "he he", "hello", "", " ", "h ", " e", "h  e"}) {
     ExpectRefused(SmallBytePair(), "tokenizer.ggml.merges", GgufMetadata::Strings({"h e", merge}),
-                  {"tokenizer.ggml.merges\" value[1] at byte ", std::string("\"") + merge + "\"", "expected two tokens"});
+                  {"tokenizer.ggml.merges\" value[1] at byte ", std::string("\"") + merge + "\"", "expected two texts"});
   }
 }
 

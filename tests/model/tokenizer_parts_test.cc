@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
 #include "tessera/base/status_macros.h"
 #include "tessera/model/tokenizers/byte_alphabet.h"
 #include "tessera/model/tokenizers/byte_pair.h"
+#include "tessera/model/tokenizers/merge_table.h"
 #include "tessera/model/tokenizers/pair_merger.h"
 #include "tessera/model/tokenizers/pre_tokenizer.h"
 #include "tessera/model/tokenizers/sentence_piece.h"
@@ -201,7 +203,7 @@ TEST(SpecialTokens, LongestWinsOverTheWholeText) {
   EXPECT_EQ(split("|abccc"), (Tokens{1, 3}));
 }
 
-TEST(Vocabulary, FindsManyTextsAsItFindsEach) {
+TEST(Vocabulary, FindsTheLastOfEqualTexts) {
   std::mt19937 random(3);
   const auto draw = [&] {  // Short and long, some again and again.
     return std::string(random() % 40, 'a') + std::string(random() % 3, 'b');
@@ -214,15 +216,45 @@ TEST(Vocabulary, FindsManyTextsAsItFindsEach) {
   const std::unique_ptr<Vocabulary> vocabulary = OpenVocabulary(metadata);
   Words wanted = {"c", "", std::string(100, 'a')};
   for (int i = 0; i < 200; ++i) wanted.push_back(draw());
-  Tokens found(wanted.size());
-  vocabulary->FindAll(std::vector<absl::string_view>(wanted.begin(), wanted.end()), absl::MakeSpan(found));
   for (size_t i = 0; i < wanted.size(); ++i) {
     const auto last = std::find(texts.rbegin(), texts.rend(), wanted[i]);
     const TokenId expected = last == texts.rend() || wanted[i].empty() ? -1 : static_cast<TokenId>(texts.rend() - last) - 1;
-    EXPECT_EQ(found[i], expected) << wanted[i];
     EXPECT_EQ(vocabulary->Find(wanted[i]).value_or(-1), expected) << wanted[i];
   }
   for (TokenId id = 0; id < vocabulary->size(); ++id) EXPECT_EQ(vocabulary->text(id), texts[id]);
+}
+
+TEST(MergeTable, HeaderExample) {
+  const Vocabulary& vocabulary = *OpenVocabulary(SmallBytePair());
+  const std::vector<MergeTable::Merge> merges = {{3, 1}, {2, 1}};
+  const auto Use = [](uint32_t rank) { EXPECT_EQ(rank, 1u); };
+  MergeTable table(vocabulary.size(), merges);
+  const TokenId joined = 2;
+  const uint32_t left_bytes = 1;
+  if (const std::optional<uint32_t> rank = table.RankOf(joined, left_bytes)) Use(*rank);
+  EXPECT_EQ(MergeTable().RankOf(0, 1), std::nullopt);
+}
+
+// Few tokens, so that many merges make the same one, and many are given twice.
+TEST(MergeTable, KnowsTheFirstPlaceOfEachMerge) {
+  std::mt19937 random(5);
+  for (const uint32_t tokens : {1u, 3u, 50u}) {
+    std::vector<MergeTable::Merge> merges(400);
+    std::map<std::pair<TokenId, uint32_t>, uint32_t> first;
+    for (uint32_t rank = 0; rank < merges.size(); ++rank) {
+      merges[rank] = {static_cast<TokenId>(random() % (tokens + 1)) - 1, static_cast<uint32_t>(random() % 12)};
+      if (merges[rank].joined >= 0) first.try_emplace({merges[rank].joined, merges[rank].left_bytes}, rank);
+    }
+    const MergeTable table(static_cast<int>(tokens), merges);
+    for (TokenId joined = 0; joined < static_cast<TokenId>(tokens); ++joined) {
+      for (uint32_t left_bytes = 0; left_bytes < 14; ++left_bytes) {
+        const auto expected = first.find({joined, left_bytes});
+        const std::optional<uint32_t> found = table.RankOf(joined, left_bytes);
+        EXPECT_EQ(found.has_value(), expected != first.end()) << joined << " " << left_bytes;
+        EXPECT_EQ(found.value_or(0), expected == first.end() ? 0 : expected->second);
+      }
+    }
+  }
 }
 
 struct SpecialText {

@@ -69,25 +69,25 @@ inline std::vector<Spoiled> BadMerges() {
        "metadata \"tokenizer.ggml.merges\" value at byte 4404: found an array of 2 INT32, expected an array of STRING"},
       {"merge-unknown-left", merges("zz e"),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"zz e\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
       {"merge-unknown-right", merges("h zz"),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h zz\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
       {"merge-unknown-result", merges("h x"),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h x\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
       {"merge-one-token", merges("hello"),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"hello\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
       {"merge-empty", merges(""),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
       {"merge-two-spaces", merges("h  e"),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h  e\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
       {"merge-control-characters", merges("\x1b[2J \xff"),
        "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"\\x1b[2J \\xff\", "
-       "expected two tokens with a space between, whose joined text is a token"},
+       "expected two texts with a space between, whose joined text is a token"},
   };
 }
 
