@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kAskedEvery = int64_t{1} << 20;  // To ask for each page takes as long as to map it.
+constexpr size_t kAskedEvery = 128 << 10;  // To ask for each page takes as long as to map it.
 
 // The system tells of who waits for the lease by a signal, SIGIO unless another is asked for, which would end the process. One that
 // processes ignore unless they ask for it does no harm, and nobody needs it: the lease ends soon in any case.
@@ -41,11 +41,12 @@ void BorrowedPages::Return() const { fcntl(descriptor_, F_SETLEASE, F_UNLCK); }
 
 bool BorrowedPages::Hold(absl::Span<const std::byte> bytes) const {
   std::byte* const begin = const_cast<std::byte*>(bytes.data());
-  for (size_t at = 0; at < bytes.size(); at += kAskedEvery) {
+  size_t held = 0, asked = 0;
+  for (size_t at = 0; at < bytes.size(); at += kAskedEvery, ++asked) {
     unsigned char page = 0;
-    if (mincore(begin + at, 1, &page) != 0 || (page & 1) == 0) return false;
+    if (mincore(begin + at, 1, &page) == 0) held += page & 1;
   }
-  return madvise(begin, bytes.size(), MADV_POPULATE_READ) == 0;
+  return 2 * held > asked && madvise(begin, bytes.size(), MADV_POPULATE_READ) == 0;
 }
 
 void BorrowedPages::Drop(absl::Span<const std::byte> bytes) const {

@@ -11,7 +11,8 @@
 //   /proc/sys/fs/lease-break-time (45 s) and no longer, so this is for a moment's use, not for that of a program's whole life.
 //   The disk fails. Hold says so; bytes are looked at only once the system had them all. (It may drop them and fail to
 //   fetch them again, as with the pages of a program that runs.)
-// Bytes that are not in the cache are not fetched: reading them is faster.
+// What the cache has little of is not fetched: reading it is faster. A page here and there is, for a system that needs memory takes back a
+// few of every file, and stays there as the others do.
 // Thread-safe.
 #pragma once
 
@@ -33,7 +34,8 @@ class BorrowedPages {
   BorrowedPages& operator=(const BorrowedPages&) = delete;
 
   absl::Span<const std::byte> bytes() const { return {mapped_, static_cast<size_t>(size_)}; }
-  // True if the system's cache has these; they may then be read, without delay. REQUIRES: they are of bytes(), from a multiple of 4096 on.
+  // True if the system's cache has these, or had most of them; they may then be read, without delay. REQUIRES: they are of bytes(), from a
+  // multiple of 4096 on.
   bool Hold(absl::Span<const std::byte> bytes) const;
   // These no longer count as this process's memory. Who reads them still finds them.
   void Drop(absl::Span<const std::byte> bytes) const;

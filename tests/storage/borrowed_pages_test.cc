@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/checked_math.h"
 #include "tessera/base/file.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -57,6 +58,25 @@ TEST_F(BorrowedPagesTest, WhatTheCacheDoesNotHaveIsNotFetched) {
   if (file_->CachedBytes() > 0) GTEST_SKIP() << "the file system keeps files in memory";
   EXPECT_FALSE(pages->Hold(pages->bytes()));
   EXPECT_EQ(file_->CachedBytes(), 0);
+}
+
+TEST_F(BorrowedPagesTest, APageThatTheCacheLostIsFetched) {
+  const auto pages = BorrowedPages::Map(file_->descriptor(), kSize);
+  ASSERT_NE(pages, nullptr);
+  const auto lose = [&](int64_t from, int64_t bytes) {
+    ASSERT_EQ(fsync(file_->descriptor()), 0);
+    ASSERT_EQ(posix_fadvise(file_->descriptor(), from, bytes, POSIX_FADV_DONTNEED), 0);
+  };
+  for (const int64_t from : {int64_t{0}, int64_t{4096}, int64_t{1} << 20}) {
+    lose(from, 4096);
+    EXPECT_TRUE(pages->Hold(pages->bytes()));
+    EXPECT_EQ(file_->CachedBytes(), AlignUp(kSize, 4096));
+    EXPECT_TRUE(IsContents(pages->bytes()));
+    pages->Drop(pages->bytes());
+  }
+  lose(0, kSize * 3 / 4);
+  if (file_->CachedBytes() > kSize / 2) GTEST_SKIP() << "the file system keeps files in memory";
+  EXPECT_FALSE(pages->Hold(pages->bytes()));
 }
 
 // Someone may have changed it before the lease was given.
