@@ -148,7 +148,7 @@ absl::Status LoadingSource::WaitFor(Range range) {
 
 absl::Status LoadingSource::AwaitChecked() {
   const absl::Status status = Need({0, static_cast<int64_t>(stretches_.size())});
-  Settle();
+  asked_ = true;
   return status;
 }
 
@@ -217,6 +217,7 @@ absl::StatusOr<WeightLease> LoadingSource::Lease(const UnitPart& part) {
   CHECK(unit >= 0 && unit < units() && offset >= 0 && bytes >= 0 && bytes <= reader_.UnitBytes(unit) - offset)
       << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
   if (!resident_) {
+    if (asked_) Settle();
     const int64_t first = first_of_unit_[unit] + offset / kStretchBytes;
     const Range range = {first, first_of_unit_[unit] + CeilDiv(offset + bytes, kStretchBytes)};
     RETURN_IF_ERROR(Need(range));

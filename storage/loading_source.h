@@ -11,8 +11,8 @@
 //
 // A file that is in the system's cache is checked there, and its pages are leased as they are at first (internal/borrowed_pages.h): the
 // first pass waits for no copies, which take longer than all else. Memory of our own is read faster, and is nobody else's, so the
-// threads move everything there once AwaitChecked or AwaitResident was called, or a second has passed; who wants to write to the
-// file waits until they have.
+// threads move everything there with the first lease after AwaitChecked, which is not that of the first token, with AwaitResident, or
+// when a second has passed; who wants to write to the file waits until they have.
 //
 // The reader must outlive the source, whose end waits for the block that each thread reads, not for the rest. Thread-safe.
 #pragma once
@@ -110,6 +110,7 @@ class LoadingSource : public WeightSource {
 
   const std::unique_ptr<BorrowedPages> cache_;       // Null: there is none.
   std::atomic<int64_t> cache_users_ = 0;
+  std::atomic<bool> asked_ = false;                // By AwaitChecked: the first pass is over.
   std::atomic<bool> settling_ = false, moved_ = false;
   const int64_t borrowed_until_;                   // On the real clock.
   std::mutex settle_mutex_;                        // With which a thread waits for `settling_`.

@@ -96,6 +96,17 @@ TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsUntilAllIsInMemory) {
   for (int unit = 0; unit < source->units(); ++unit) EXPECT_TRUE(Holds(source->Acquire(unit)->bytes(), unit)) << unit;
 }
 
+// Who has learnt that all is as it should be makes the first token: that is not held up by copying.
+TEST_P(BorrowedFileTest, TheFirstLeaseAfterAwaitCheckedIsOfTheCache) {
+  const auto source = Start(2);
+  EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const WeightLease before = *source->Acquire(kLargeUnit);
+  EXPECT_TRUE(Holds(before.bytes(), kLargeUnit));
+  while (source->Acquire(kLargeUnit)->bytes().data() == before.bytes().data()) std::this_thread::yield();
+  EXPECT_TRUE(Holds(source->Acquire(kLargeUnit)->bytes(), kLargeUnit));
+}
+
 // The lease of a part holds the file as one of a unit does.
 TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsForTheLastLease) {
   const auto source = Start(2);
