@@ -133,6 +133,8 @@ absl::Status Vocabulary::BuildIndex() {
   const size_t slots = std::bit_ceil(kinds_.size()) * 2;
   ASSIGN_OR_RETURN(slots_memory_, AlignedBuffer::Allocate(slots * sizeof(uint32_t)));
   slots_ = {slots_memory_.as<uint32_t>(), slots};
+  // Free already, but where memory is first read and then written, the system interrupts all other threads, once a page.
+  std::fill(slots_.begin(), slots_.end(), 0);
   id_mask_ = static_cast<uint32_t>(std::bit_ceil(kinds_.size() + 1) - 1);
   std::array<uint64_t, kAtOnce> hashes;
   for (TokenId begin = 0; begin < size(); begin += kAtOnce) {
