@@ -153,7 +153,7 @@ TESSERA_CRC_FOLDING inline __m256i Fold(__m256i sum, __m256i ahead, const std::b
 // their bytes are zeros. Windows are long, since joining lanes takes time, so memory is asked for here, in order and well ahead.
 TESSERA_CRC_FOLDING uint32_t FoldingCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
   constexpr size_t kLane = 512, kLanes = 3 * kLane, kFolded = kLanes, kWindow = kFolded + kLanes;
-  constexpr size_t kSum = sizeof(__m256i), kSums = 3 * kSum, kCacheLine = 64, kAskedAhead = 4096;
+  constexpr size_t kSum = sizeof(__m256i), kSums = 3 * kSum, kCacheLine = 64, kAskedAhead = 8192;
   if (bytes.size() < kWindow) return LanesCrc32c(bytes, crc);
   crc = ~crc;
   const __m256i step = Ahead<kSums>(), step_over_lanes = Ahead<kSums + kLanes>();

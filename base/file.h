@@ -9,8 +9,9 @@
 //   RemoveStaleTemporaryFiles(path);                             // of writers that were killed
 //
 // Files are read, not mapped: a file that another process shortens, or a disk that fails, is then a Status, where a mapping would
-// end the process (SIGBUS). Only regular files are opened: a directory, FIFO or device is InvalidArgument with what it is. Missing:
-// NotFound; unreadable: PermissionDenied. Thread-safe after Open.
+// end the process (SIGBUS; storage/internal/borrowed_pages.h keeps it from that for a moment). Only regular files are opened: a
+// directory, FIFO or device is InvalidArgument with what it is. Missing: NotFound; unreadable: PermissionDenied. Thread-safe after
+// Open.
 //
 // Read leaves the system's page cache as it found it. What the cache held stays there, whoever put it there; pages that had to be
 // fetched are given back (POSIX_FADV_DONTNEED): the reader has a copy, and a second one would take memory from others. So a file that

@@ -17,8 +17,6 @@
 namespace tessera {
 namespace {
 
-// Without a word from who computes, or where much has to come from the disk, the file is borrowed for so long: then all is moved.
-constexpr int64_t kLongestBorrowed = 1'000'000'000;  // Nanoseconds.
 
 }  // namespace
 
@@ -42,7 +40,7 @@ absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrRea
 LoadingSource::LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
     : reader_(reader), memory_(std::move(memory)), cancel_(options.cancel != nullptr ? *options.cancel : never_),
       cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
-      borrowed_until_(RealClock().NowNanos() + kLongestBorrowed) {
+      borrowed_until_(RealClock().NowNanos() + options.longest_borrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
     first_of_unit_.push_back(stretches_.size());
     const int64_t begin = reader.FirstBlock(unit), end = begin + CeilDiv(reader.UnitBytes(unit), kTsrBlockBytes);
@@ -60,13 +58,13 @@ LoadingSource::~LoadingSource() {
 }
 
 void LoadingSource::Work() {
-  RunAfterOthers();  // Up to the first pass, what this does is needed last; after it, the pass that waits for nothing.
   const int64_t count = stretches_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
     ReadIfUnread(stretches_[i], unwanted_).IgnoreError();  // Who needs it will read it again, and have the error.
     if (RealClock().NowNanos() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
+  RunAfterOthers();
   AwaitSettling();
   MoveAll();
 }
@@ -94,25 +92,26 @@ absl::Status LoadingSource::ReadIfUnread(Stretch& stretch, const std::atomic<boo
   if (!stretch.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
   absl::Status status;
   state = kCached;
-  if (!FindInCache(stretch)) {
+  if (!FindInCache(stretch, cancel)) {
     status = ReadBlocks(stretch, cancel);
     state = status.ok() ? kRead : kUnread;
   }
-  if (status.ok()) --unread_;
   stretch.state = state;
   stretch.state.notify_all();
+  if (status.ok()) --unread_;
   return status;
 }
 
-bool LoadingSource::FindInCache(const Stretch& stretch) {
+bool LoadingSource::FindInCache(const Stretch& stretch, const std::atomic<bool>& cancel) {
   // Who moves passes over what is unread: to be looked at after `state` was changed.
   if (settling_ || !EnterCache()) return false;
   const absl::Span<const std::byte> bytes = CachedBytes(stretch);
   bool found = true;
   for (int64_t i = 0; i < stretch.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
     const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
-    found = cache_->Hold(block) && reader_.CheckBlock(stretch.first_block + i, block).ok();
+    found = !cancel && cache_->Hold(block) && reader_.CheckBlock(stretch.first_block + i, block).ok();
   }
+  if (!found) cache_->Drop(bytes);
   LeaveCache();
   return found;
 }
@@ -189,6 +188,16 @@ void LoadingSource::MoveIfCached(Stretch& stretch) {
   stretch.state.notify_all();
 }
 
+// Pages of what was moved meanwhile came back when they were read.
+void LoadingSource::Release(int unit, absl::Span<const std::byte> bytes) {
+  const int64_t offset = bytes.data() - cache_->bytes().data() - reader_.UnitOffset(unit);
+  const Range range = StretchesOf({unit, offset, static_cast<int64_t>(bytes.size())});
+  for (int64_t i = range.begin; i < range.end; ++i) {
+    if (stretches_[i].state == kMoved) cache_->Drop(CachedBytes(stretches_[i]));
+  }
+  LeaveCache();
+}
+
 bool LoadingSource::EnterCache() {
   ++cache_users_;
   if (!moved_) return true;
@@ -197,7 +206,13 @@ bool LoadingSource::EnterCache() {
 }
 
 void LoadingSource::LeaveCache() {
-  if (--cache_users_ == 0 && moved_ && cache_ != nullptr) cache_->Return();
+  // Who came between counting and looking at `moved_` still reads: whoever comes later goes at once, and the last one returns it.
+  if (--cache_users_ == 0 && moved_ && cache_users_ == 0 && cache_ != nullptr) cache_->Return();
+}
+
+LoadingSource::Range LoadingSource::StretchesOf(const UnitPart& part) const {
+  const int64_t first = first_of_unit_[part.unit];
+  return {first + part.offset / kStretchBytes, first + CeilDiv(part.offset + part.bytes, kStretchBytes)};
 }
 
 int64_t LoadingSource::OffsetInUnit(const Stretch& stretch) const {
@@ -218,11 +233,10 @@ absl::StatusOr<WeightLease> LoadingSource::Lease(const UnitPart& part) {
       << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
   if (!resident_) {
     if (asked_) Settle();
-    const int64_t first = first_of_unit_[unit] + offset / kStretchBytes;
-    const Range range = {first, first_of_unit_[unit] + CeilDiv(offset + bytes, kStretchBytes)};
+    const Range range = StretchesOf(part);
     RETURN_IF_ERROR(Need(range));
     if (!All(range, [](State state) { return state >= kMoved; }) && EnterCache()) {
-      if (All(range, [](State state) { return state <= kMoved; })) {
+      if (All(range, [](State state) { return state >= kCached && state <= kMoved; })) {
         return WeightLease(this, unit, cache_->bytes().subspan(reader_.UnitOffset(unit) + offset, bytes), /*pinned=*/true);
       }
       LeaveCache();

@@ -38,6 +38,8 @@ class LoadingSource : public WeightSource {
     int threads = 4;
     // True ends a wait at the next block, with Cancelled; the source's own threads read on. Must outlive it. Null: never.
     const std::atomic<bool>* cancel = nullptr;
+    // Nanoseconds for which a file is borrowed at most, without a word from who computes, or where much has to come from the disk.
+    int64_t longest_borrowed = 1'000'000'000;
   };
   // ResourceExhausted (file, bytes) if the units do not fit in memory. REQUIRES: the reader is not direct(), and has one such source
   // at a time.
@@ -66,9 +68,10 @@ class LoadingSource : public WeightSource {
   static constexpr int64_t kBlocksOfStretch = 4, kStretchBytes = kBlocksOfStretch * kTsrBlockBytes;
 
   LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options);
-  void Release(int, absl::Span<const std::byte>) override { LeaveCache(); }
+  void Release(int unit, absl::Span<const std::byte> bytes) override;
   void Work();
   void AwaitSettling();
+  Range StretchesOf(const UnitPart& part) const;
   int64_t OffsetInUnit(const Stretch& stretch) const;
   absl::Span<std::byte> OwnBytes(const Stretch& stretch) const;
   absl::Span<const std::byte> CachedBytes(const Stretch& stretch) const;
@@ -81,7 +84,7 @@ class LoadingSource : public WeightSource {
   // Reads the stretch if nobody does or did. Cancelled, at the next block, once `cancel` is true.
   absl::Status ReadIfUnread(Stretch& stretch, const std::atomic<bool>& cancel);
   absl::Status ReadBlocks(const Stretch& stretch, const std::atomic<bool>& cancel);
-  bool FindInCache(const Stretch& stretch);
+  bool FindInCache(const Stretch& stretch, const std::atomic<bool>& cancel);
 
   // From now on nothing more is looked for in the cache, and what was found there is moved.
   void Settle();

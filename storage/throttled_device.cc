@@ -29,9 +29,6 @@ absl::Status ThrottledDevice::Submit(const Read& read) {
 
 absl::Status ThrottledDevice::Wait(std::vector<Completion>& done) {
   CHECK(!in_flight_.empty()) << path();
-  // First until the modeled flash has it: by then the device mostly has it, too, and one wait is enough.
-  const int64_t early = in_flight_.front().ready - options_.clock->NowNanos();
-  if (early > 0) options_.sleep(early);
   std::vector<Completion> came;
   while (!in_flight_.front().result.has_value()) {
     came.clear();
@@ -41,8 +38,12 @@ absl::Status ThrottledDevice::Wait(std::vector<Completion>& done) {
       std::find_if(in_flight_.begin(), in_flight_.end(), of_tag)->result = completion.result;
     }
   }
-  const int64_t now = std::max(options_.clock->NowNanos(), in_flight_.front().ready);
+  int64_t now = options_.clock->NowNanos();
   late_ = std::max(late_, now - in_flight_.front().ready);
+  if (now < in_flight_.front().ready) {
+    options_.sleep(in_flight_.front().ready - now);
+    now = std::max(options_.clock->NowNanos(), in_flight_.front().ready);
+  }
   while (!in_flight_.empty() && in_flight_.front().result.has_value() && in_flight_.front().ready <= now) {
     done.push_back({in_flight_.front().tag, *in_flight_.front().result});
     in_flight_.pop_front();

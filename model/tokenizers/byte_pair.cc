@@ -65,7 +65,8 @@ absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
     joined = two ? FindJoined(line.substr(0, space), line.substr(space + 1), joined + 1) : -1;
     if (joined < 0) {
       return file.WrongValue(kMergesKey,
-                             absl::StrCat("found ", Quoted(line), ", expected two texts with a space between, whose joined text is a token"),
+                             absl::StrCat("found ", Quoted(line),
+                                          ", expected two texts with a space between, whose joined text is a token"),
                              static_cast<int64_t>(merges.size()));
     }
     merges.push_back({vocabulary_.IsText(joined) ? joined : -1, static_cast<uint32_t>(space)});

@@ -1,7 +1,9 @@
 #include "tessera/storage/internal/borrowed_pages.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +20,11 @@ constexpr size_t kAskedEvery = 128 << 10;  // To ask for each page takes as long
 
 // The system tells of who waits for the lease by a signal, SIGIO unless another is asked for, which would end the process. One that
 // processes ignore unless they ask for it does no harm, and nobody needs it: the lease ends soon in any case.
-bool Lease(int descriptor) { return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0; }
+bool Lease(int descriptor) {
+  struct statfs found;  // What others write to a file system of a user's program, or of a virtual machine's host, no lease keeps away.
+  if (fstatfs(descriptor, &found) != 0 || found.f_type == FUSE_SUPER_MAGIC) return false;
+  return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0;
+}
 
 }  // namespace
 

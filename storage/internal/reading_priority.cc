@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace tessera {
 
 void RunBeforeOthers() {
@@ -13,10 +15,10 @@ void RunBeforeOthers() {
 }
 
 void RunAfterOthers() {
-  constexpr int kNice = 10;
+  const int nice = std::max(10, getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));  // The user may have asked for less.
   const sched_param none = {};
   sched_setscheduler(gettid(), SCHED_BATCH, &none);  // Whoever wakes such a thread is not interrupted by it.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice);
 }
 
 }  // namespace tessera
