@@ -140,6 +140,7 @@ TEST_P(LoadingSourceTest, HeaderExample) {
   const auto run = [](const TsrReader* reader) -> absl::StatusOr<size_t> {
     ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, {.threads = 4}));
     ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
+    RETURN_IF_ERROR(source->AwaitChecked());
     RETURN_IF_ERROR(source->AwaitResident());
     return lease.bytes().size();
   };
