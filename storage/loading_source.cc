@@ -15,10 +15,6 @@
 #include "tessera/storage/internal/reading_priority.h"
 
 namespace tessera {
-namespace {
-
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrReader& reader, const Options& options) {
   CHECK(!reader.direct()) << reader.path() << ": units lie at multiples of pages, but do not end there";

@@ -111,7 +111,7 @@ class LoadingSource : public WeightSource {
   const std::atomic<bool> never_ = false;
   const std::atomic<bool>& cancel_;
 
-  const std::unique_ptr<BorrowedPages> cache_;       // Null: there is none.
+  const std::unique_ptr<BorrowedPages> cache_;     // Null: there is none.
   std::atomic<int64_t> cache_users_ = 0;
   std::atomic<bool> asked_ = false;                // By AwaitChecked: the first pass is over.
   std::atomic<bool> settling_ = false, moved_ = false;
