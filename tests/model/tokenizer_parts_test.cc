@@ -225,7 +225,8 @@ TEST(Vocabulary, FindsTheLastOfEqualTexts) {
 }
 
 TEST(MergeTable, HeaderExample) {
-  const Vocabulary& vocabulary = *OpenVocabulary(SmallBytePair());
+  const std::unique_ptr<Vocabulary> small = OpenVocabulary(SmallBytePair());
+  const Vocabulary& vocabulary = *small;
   const std::vector<MergeTable::Merge> merges = {{3, 1}, {2, 1}};
   const auto Use = [](uint32_t rank) { EXPECT_EQ(rank, 1u); };
   MergeTable table(vocabulary.size(), merges);
