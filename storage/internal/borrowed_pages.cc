@@ -6,7 +6,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 
 #ifndef MADV_POPULATE_READ  // Of Linux 5.14; older ones answer EINVAL.

@@ -6,10 +6,10 @@
 //   }
 //
 // What a mapping is feared for does not happen to this one:
-//   Someone shortens or overwrites the file. A lease (fcntl, F_SETLEASE) makes who opens it for that wait until this object goes; where
-//   anybody has it open for writing already, the user may not have leases, or a file system does not keep them (FUSE), there is no
-//   mapping. The system waits for /proc/sys/fs/lease-break-time (45 s) and no longer, so this is for a moment's use, not for that
-//   of a program's whole life.
+//   Someone shortens or overwrites the file. A lease (fcntl, F_SETLEASE) makes who opens it for that wait until Return; with O_NONBLOCK,
+//   as coreutils' truncate has it, they get EAGAIN instead. Where anybody has it open for writing already, the user may not have
+//   leases, or a file system does not keep them (FUSE), there is no mapping. The system waits for
+//   /proc/sys/fs/lease-break-time (45 s) and no longer, so this is for a moment's use, not for that of a program's whole life.
 //   The disk fails. Hold says so; bytes are looked at only once the system had them all. (It may drop them and fail to
 //   fetch them again, as with the pages of a program that runs.)
 // What the cache has little of is not fetched: reading it is faster. A page here and there is, for a system that needs memory takes back a

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -124,6 +125,18 @@ TEST_F(BorrowedPagesTest, WhoWouldChangeTheFileWaitsUntilAllHaveReturnedIt) {
   more = nullptr;
   writer.join();
   EXPECT_TRUE(shortened);
+}
+
+TEST_F(BorrowedPagesTest, WhoDoesNotWaitIsToldToTryAgain) {
+  const auto pages = BorrowedPages::Map(file_->descriptor(), kSize);
+  ASSERT_TRUE(pages != nullptr && pages->Hold(pages->bytes()));
+  EXPECT_LT(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NONBLOCK), 0);
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_TRUE(IsContents(pages->bytes()));
+  pages->Return();
+  const int writer = open(path_.c_str(), O_WRONLY | O_NONBLOCK);
+  EXPECT_GE(writer, 0);
+  close(writer);
 }
 
 // What is put in its place is another file.
