@@ -14,7 +14,7 @@ namespace {
 
 absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
   if (buffer.size() >= bytes) return absl::OkStatus();
-  ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(std::max(bytes, 2 * buffer.size())));  // Doubled: paths grow token by token.
+  ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(std::max(bytes, 2 * buffer.size()), AlignedBuffer::Pages::kSmall));
   return absl::OkStatus();
 }
 

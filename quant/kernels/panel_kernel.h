@@ -32,10 +32,12 @@ constexpr int64_t kLine = 64;
 // Eight KiB ahead: what one core must have in flight for its share of the memory bandwidth (~85 ns x 40 GB/s = 3.4 KB, twice over).
 constexpr int64_t kPrefetchAhead = 8192;
 
-// What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it.
+// What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and the rows of the
+// next pass, group by group, which are too many for the first-level cache.
 struct Prefetch {
   const std::byte* next;    // The first byte to fetch.
   int lines_per_group;
+  int64_t next_rows;        // How far the next pass's rows lie from this one's, in bytes; 0: there is only one pass.
 };
 
 // The rows of a pass and where their sums go.
@@ -177,12 +179,19 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
   for (auto& row : sums.lanes) {
     for (auto& lanes : row) lanes = L::Zero();
   }
+  // Where the sums go is seldom in a cache: in a prompt each pass touches lines that lie a row of y apart.
+  for (int r = 0; r < kRows; ++r) {
+    for (int t = 0; t < kTiles; ++t) __builtin_prefetch(pass.y + r * pass.y_stride + 16 * t, 1, 3);
+  }
   const std::byte* header = panel;
   for (int64_t g = 0; g < pass.groups; header += Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes) {
     const std::byte* group = header + Format::kHeaderBytes;
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
       for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
       prefetch.next += prefetch.lines_per_group * kLine;
+      for (int r = 0; r < kRows; ++r) {
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(rows[r] + g) + prefetch.next_rows, 0, 3);
+      }
       AddGroup<L, Format, Group, kRows>(header, group, rows, g, sums);
     }
   }
@@ -220,10 +229,11 @@ void PanelsTimesGroups(const PanelJob& job) {
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
-    Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines};
+    Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, 0};
     PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     for (int64_t row = 0; row < job.rows;) {
       const int rows = RowsOfPass<Products>(job.rows - row);
+      prefetch.next_rows = (row + rows < job.rows ? rows : -row) * job.x_stride;
       RunPass<L, Format, Group>(rows, panel, pass, prefetch);
       pass.x += rows * job.x_stride;
       pass.y += rows * job.y_stride;
