@@ -24,7 +24,7 @@ class LayerBuilder {
   BlockGraph Build() {
     block_.graph.adapters = kLoraTargets;
     const BufferId hidden = block_.graph.AddInput("hidden", config_.width);
-    const BufferId attended = AddAttention(hidden);
+    const BufferId attended = AddAttention(Project(hidden, /*queries=*/true));
     const BufferId after_attention = block_.graph.AddScratch("after_attention", config_.width);
     block_.graph.Add(Add{.a = hidden, .b = attended, .y = after_attention});
     const BufferId fed = AddFeedForward(after_attention);
@@ -32,28 +32,39 @@ class LayerBuilder {
     return std::move(block_);
   }
 
+  BlockGraph BuildKeysAndValues() {
+    block_.graph.adapters = kLoraTargets;
+    Project(block_.graph.AddInput("hidden", config_.width), /*queries=*/false);
+    return std::move(block_);
+  }
+
  private:
-  BufferId AddAttention(BufferId hidden) {
-    const LayerConfig& layer = config_.layers[layer_];
+  // Stores keys and values; returns the queries, if they are asked for.
+  BufferId Project(BufferId hidden, bool queries) {
     const BufferId normed = Norm(hidden, "attn_norm.weight", "attn_normed");
-    BufferId query = Scratch("query", queries_), key = Scratch("key", keys_), value = Scratch("value", keys_);
+    BufferId query = queries ? Scratch("query", queries_) : kNone, key = Scratch("key", keys_), value = Scratch("value", keys_);
     Linear project{.x = normed};
-    AddProducts(project, "attn_q.weight", query, LoraTarget::kQuery);
+    if (queries) AddProducts(project, "attn_q.weight", query, LoraTarget::kQuery);
     AddProducts(project, "attn_k.weight", key, LoraTarget::kKey);
     AddProducts(project, "attn_v.weight", value, LoraTarget::kValue, kFine);
     block_.graph.Add(std::move(project));
     if (config_.qkv_bias) {
-      query = Bias(query, "attn_q.bias", "query_biased");
+      if (queries) query = Bias(query, "attn_q.bias", "query_biased");
       key = Bias(key, "attn_k.bias", "key_biased");
       value = Bias(value, "attn_v.bias", "value_biased");
     }
     if (config_.query_key_norm) {
-      query = Norm(query, "attn_q_norm.weight", "query_normed", config_.heads);
+      if (queries) query = Norm(query, "attn_q_norm.weight", "query_normed", config_.heads);
       key = Norm(key, "attn_k_norm.weight", "key_normed", config_.kv_heads);
     }
-    query = Rotate(query, config_.heads, "query_rotated");
+    if (queries) query = Rotate(query, config_.heads, "query_rotated");
     key = Rotate(key, config_.kv_heads, "key_rotated");
     block_.graph.Add(StoreKeyValue{.key = key, .value = value, .layer = 0});
+    return query;
+  }
+
+  BufferId AddAttention(BufferId query) {
+    const LayerConfig& layer = config_.layers[layer_];
     const BufferId mixed = Scratch("mixed", queries_);
     block_.graph.Add(Attention{.query = query, .y = mixed, .layer = 0, .heads = config_.heads, .scale = config_.attention_scale,
                                .window = layer.window});
@@ -140,6 +151,10 @@ std::string WeightText(const GraphWeight& weight) {
 
 BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer) {
   return LayerBuilder(config, layout, layer).Build();
+}
+
+BlockGraph BuildKeyValueGraph(const ModelConfig& config, const WeightLayout& layout, int layer) {
+  return LayerBuilder(config, layout, layer).BuildKeysAndValues();
 }
 
 BlockGraph BuildEmbeddingGraph(const ModelConfig& config, const TensorPart& panel) {

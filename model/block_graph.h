@@ -26,6 +26,9 @@ struct BlockGraph {
 // Input "hidden" [width], output "hidden" [width]. Attention and stores use layer 0 of the KvView given to Run.
 BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
 
+// What a layer does for rows whose own result nobody wants: it stores their keys and values. Input "hidden" [width], no output.
+BlockGraph BuildKeyValueGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
+
 // Of a panel of the embedding table (WeightLayout::PanelOf). No input; output "hidden" [width], written for rows whose token, counted
 // from the panel's first row, is in the panel: so the graphs of all panels are alike.
 BlockGraph BuildEmbeddingGraph(const ModelConfig& config, const TensorPart& panel);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
@@ -41,6 +42,8 @@ absl::Status Forward::BuildBlocks(const WeightLayout& layout) {
     ASSIGN_OR_RETURN(Block loaded, LoadBlock(BuildLayerGraph(config_, layout, layer), options_.row_capacity));
     layers_.push_back(std::move(loaded));
   }
+  const int last = static_cast<int>(layers_.size()) - 1;
+  ASSIGN_OR_RETURN(last_keys_and_values_, LoadBlock(BuildKeyValueGraph(config_, layout, last), options_.row_capacity));
   ASSIGN_OR_RETURN(output_norm_, LoadBlock(BuildOutputNormGraph(config_, layout), kHeadRows));
   for (BlockGraph& block : BuildHeadGraphs(config_, layout)) {
     ASSIGN_OR_RETURN(Block loaded, LoadBlock(std::move(block), kHeadRows));
@@ -73,31 +76,32 @@ absl::Status Forward::CheckCancelled() const {
   return absl::OkStatus();
 }
 
-absl::Status Forward::LeaseWeights(const Block& block) {
+absl::Status Forward::LeaseUnits(const Block& block) {
   RETURN_IF_ERROR(CheckCancelled());
   for (int unit : block.units) {
     TimelineScope scope(options_.timeline, Zone::kLease, unit, Resource::kFlash);
     ASSIGN_OR_RETURN(WeightLease lease, source_.Acquire(unit));
     leases_.push_back(std::move(lease));
   }
+  return absl::OkStatus();
+}
+
+// REQUIRES: leases_ are of all the block's units, or of more.
+absl::Status Forward::RunLeased(const Block& block, int detail, RunArguments& arguments) {
+  RETURN_IF_ERROR(CheckCancelled());
   weights_.clear();
   for (const TensorPart& part : block.parts) {
     const auto lease = std::lower_bound(leases_.begin(), leases_.end(), part.unit,
                                         [](const WeightLease& l, int unit) { return l.unit() < unit; });
     weights_.push_back(lease->bytes().subspan(part.offset, part.bytes));
   }
-  return absl::OkStatus();
-}
-
-absl::Status Forward::RunLeased(const Block& block, int detail, RunArguments& arguments) {
-  RETURN_IF_ERROR(CheckCancelled());
   arguments.weights = weights_;
   TimelineScope scope(options_.timeline, Zone::kGraphRun, detail, Resource::kNpu);
   return device_.Run(block.handle, arguments);
 }
 
 absl::Status Forward::RunBlock(const Block& block, int detail, RunArguments& arguments) {
-  absl::Status status = LeaseWeights(block);
+  absl::Status status = LeaseUnits(block);
   if (status.ok()) status = RunLeased(block, detail, arguments);
   leases_.clear();  // The block's weights are given back before the next block's are asked for.
   return status;
@@ -164,28 +168,88 @@ void Forward::FillAdapters(absl::Span<const ForwardRow> rows, int layer) {
   for (const ForwardRow& row : rows) adapters_.push_back(row.adapter == nullptr ? nullptr : row.adapter->Layer(layer).data());
 }
 
-absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
+absl::Status Forward::CheckWanted(absl::Span<const int> wanted, int rows) const {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int least = i == 0 ? 0 : wanted[i - 1] + 1;
+    if (wanted[i] >= least && wanted[i] < rows) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("wanted row ", i, ": found ", wanted[i], ", expected ", least, " to ", rows - 1, ", in ascending order"));
+  }
+  return absl::OkStatus();
+}
+
+RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(rows.size());
   arguments.rope_tables = rope_pointers_;
-  for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) {
-    FillAdapters(rows, layer);
-    arguments.adapters = adapters_;
+  FillAdapters(rows, layer);
+  arguments.adapters = adapters_;
+  const GroupRows& of_group = group_rows_[cache.GroupOf(layer)];
+  arguments.slots = of_group.slots;
+  arguments.paths = of_group.paths;
+  arguments.kv = cache.View(layer);
+  return arguments;
+}
+
+absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
+  const int last = static_cast<int>(layers_.size()) - 1;
+  for (int layer = 0; layer <= last; ++layer) {
+    if (layer == last && wanted_.size() < rows.size()) return RunLastLayer(rows, cache);
+    RunArguments arguments = ArgumentsOf(rows, cache, layer);
     arguments.buffers = {Hidden(current_), Hidden(1 - current_)};
-    const GroupRows& of_group = group_rows_[cache.GroupOf(layer)];
-    arguments.slots = of_group.slots;
-    arguments.paths = of_group.paths;
-    arguments.kv = cache.View(layer);
     RETURN_IF_ERROR(RunBlock(layers_[layer], layer, arguments));
     current_ = 1 - current_;
   }
   return absl::OkStatus();
 }
 
+// Keys and values of all rows, then the whole layer for those that are wanted; they store theirs once more, the same bits.
+absl::Status Forward::RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache) {
+  const int last = static_cast<int>(layers_.size()) - 1;
+  RunArguments arguments = ArgumentsOf(rows, cache, last);
+  arguments.buffers = {Hidden(current_)};
+  absl::Status status = LeaseUnits(layers_[last]);  // Once for both: a unit that was given back comes again in the next pass.
+  if (status.ok()) status = RunLeased(last_keys_and_values_, last, arguments);
+  if (status.ok() && !wanted_.empty()) {
+    KeepWanted(group_rows_[cache.GroupOf(last)]);
+    std::vector<ForwardRow> some;
+    for (const int row : wanted_) some.push_back(rows[row]);
+    arguments = ArgumentsOf(some, cache, last);
+    arguments.buffers = {Hidden(1 - current_), Hidden(current_)};
+    status = RunLeased(layers_[last], last, arguments);
+  }
+  leases_.clear();
+  return status;
+}
+
+// Moves what the pass holds of the wanted rows to the front; their hidden states, to the front of the other buffer.
+void Forward::KeepWanted(GroupRows& of_group) {
+  const int64_t stride = RowStride(config_.width);
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    const int row = wanted_[i];
+    std::copy_n(Hidden(current_).data + row * stride, config_.width, Hidden(1 - current_).data + i * stride);
+    of_group.slots[i] = of_group.slots[row];
+    of_group.paths[i] = of_group.paths[row];
+    for (size_t t = 0; t < ropes_.size(); ++t) {
+      const int dimensions = ropes_[t].dimensions();
+      std::copy_n(rope_values_[t].data() + row * dimensions, dimensions, rope_values_[t].data() + i * dimensions);
+    }
+  }
+  of_group.slots.resize(wanted_.size());
+  of_group.paths.resize(wanted_.size());
+}
+
 absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cache) {
+  std::vector<int> all(rows.size());
+  std::iota(all.begin(), all.end(), 0);
+  return Run(rows, cache, all);
+}
+
+absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> wanted) {
   RETURN_IF_ERROR(CheckRows(rows, cache.groups()));
+  RETURN_IF_ERROR(CheckWanted(wanted, static_cast<int>(rows.size())));
   TimelineScope scope(options_.timeline, Zone::kPass, static_cast<int>(rows.size()));
-  rows_ = 0;  // Until the pass is whole there is nothing to take logits of.
+  wanted_.clear();  // Until the pass is whole there is nothing to take logits of.
   current_ = 0;
   if (rows.empty()) return absl::OkStatus();
   passes_begun_.fetch_add(1, std::memory_order_relaxed);
@@ -193,9 +257,13 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   for (const GroupRows& of_group : group_rows_) RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
   RETURN_IF_ERROR(CheckCancelled());
   RETURN_IF_ERROR(embedding_->LookUp(tokens_, source_, device_, Hidden(0), options_.timeline));
-  RETURN_IF_ERROR(RunLayers(rows, cache));
-  rows_ = static_cast<int>(rows.size());
-  rows_done_.fetch_add(rows_, std::memory_order_relaxed);
+  wanted_.assign(wanted.begin(), wanted.end());
+  const absl::Status status = RunLayers(rows, cache);
+  if (!status.ok()) {
+    wanted_.clear();
+    return status;
+  }
+  rows_done_.fetch_add(static_cast<int64_t>(rows.size()), std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
@@ -204,8 +272,10 @@ absl::Status Forward::Logits(absl::Span<const int> chosen, TensorView<float> log
     return absl::InvalidArgumentError(absl::StrCat("logits: found [", logits.rows(), ", ", logits.columns(), "], expected [",
                                                    chosen.size(), ", ", config_.vocabulary, "]"));
   }
-  for (int row : chosen) {
-    if (row < 0 || row >= rows_) return RowError(row, "row of the last pass", row, absl::StrCat("0 to ", rows_ - 1));
+  for (const int row : chosen) {
+    if (!std::binary_search(wanted_.begin(), wanted_.end(), row)) {
+      return RowError(row, "row of the last pass", row, absl::StrCat("one of the ", wanted_.size(), " that were wanted of it"));
+    }
   }
   TimelineScope scope(options_.timeline, Zone::kHead, static_cast<int>(chosen.size()));
   for (size_t begin = 0; begin < chosen.size(); begin += options_.row_capacity) {
@@ -224,7 +294,8 @@ absl::Status Forward::Normalize(absl::Span<const int> chosen) {
   for (size_t begin = 0; begin < chosen.size(); begin += kHeadRows) {
     const absl::Span<const int> some = chosen.subspan(begin, kHeadRows);
     for (size_t i = 0; i < some.size(); ++i) {
-      std::memcpy(picked + i * stride, Hidden(current_).data + some[i] * stride, config_.width * sizeof(float));
+      const int64_t place = std::lower_bound(wanted_.begin(), wanted_.end(), some[i]) - wanted_.begin();
+      std::memcpy(picked + i * stride, Hidden(current_).data + place * stride, config_.width * sizeof(float));
     }
     arguments.rows = static_cast<int>(some.size());
     arguments.buffers = {{picked, stride}, {Hidden(1 - current_).data + begin * stride, stride}};
@@ -237,7 +308,7 @@ absl::Status Forward::Normalize(absl::Span<const int> chosen) {
 absl::Status Forward::RunHead(int rows, TensorView<float> logits) {
   const BoundBuffer normed = Hidden(1 - current_);
   for (const Block& part : head_) {
-    absl::Status status = LeaseWeights(part);
+    absl::Status status = LeaseUnits(part);
     for (int begin = 0; begin < rows && status.ok(); begin += kHeadRows) {
       RunArguments arguments;
       arguments.rows = std::min(kHeadRows, rows - begin);

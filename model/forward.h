@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Forward> forward, Forward::Create(config, layout, source, device, {.row_capacity = 512}));
 //   RETURN_IF_ERROR(cache->Extend(sequence, tokens.size()));
-//   RETURN_IF_ERROR(forward->Run(rows, *cache));                        // one ForwardRow per token
+//   RETURN_IF_ERROR(forward->Run(rows, *cache, {last_row}));            // one ForwardRow per token
 //   RETURN_IF_ERROR(forward->Logits({last_row}, logits));               // logits: [1, vocabulary]
 //
 // A row is a token and, for each group of layers of the cache, the path of slots it may attend to; the last of them is the row's own,
@@ -53,10 +53,12 @@ class Forward {
   static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
                                                          Device& device, const Options& options);
 
-  // Computes the hidden state of every row, and stores its key and value. No rows: does nothing.
+  // Computes rows and stores their keys and values. Logits may then be asked of the `wanted` ones (ascending), or of all: the last layer
+  // computes no others, which is most of its work in a prompt. No bit of a row depends on what else is wanted. No rows: does nothing.
+  absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> wanted);
   absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache);
 
-  // Logits of chosen rows of the last Run, in the order given. logits: [chosen.size(), vocabulary].
+  // Logits of chosen rows of the last Run, which were wanted, in the order given. logits: [chosen.size(), vocabulary].
   absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits);
 
   // Since this was made: passes that have begun, and rows of those that are whole (but for their logits). From any thread.
@@ -77,21 +79,27 @@ class Forward {
     int64_t first_row;                   // Of the head, if this is a part of it.
   };
 
+  struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
+
   Forward(const ModelConfig& config, WeightSource& source, Device& device, const Options& options)
       : config_(config), source_(source), device_(device), options_(options) {}
 
   absl::Status BuildBlocks(const WeightLayout& layout);
   absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
   absl::Status CheckCancelled() const;
-  // leases_ and weights_ are those of the block until they are cleared.
-  absl::Status LeaseWeights(const Block& block);
+  // leases_ are those of the block until they are cleared.
+  absl::Status LeaseUnits(const Block& block);
   absl::Status RunLeased(const Block& block, int detail, RunArguments& arguments);
   absl::Status RunBlock(const Block& block, int detail, RunArguments& arguments);
   absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
   void FillRowData(absl::Span<const ForwardRow> rows, int groups);
   absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);
   void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
+  absl::Status CheckWanted(absl::Span<const int> wanted, int rows) const;
+  RunArguments ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer);
   absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
+  absl::Status RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache);
+  void KeepWanted(GroupRows& of_group);
   absl::Status Normalize(absl::Span<const int> chosen);
   absl::Status RunHead(int rows, TensorView<float> logits);
   BoundBuffer Hidden(int which) { return {hidden_[which].as<float>(), RowStride(config_.width)}; }
@@ -104,19 +112,19 @@ class Forward {
   absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
   std::optional<EmbeddingTable> embedding_;
   std::vector<Block> layers_;
+  Block last_keys_and_values_;   // What the last layer does for rows that are not wanted.
   Block output_norm_;
   std::vector<Block> head_;
   std::vector<RopeTable> ropes_;
 
   AlignedBuffer hidden_[2];      // Layers read one and write the other.
   int current_ = 0;              // Which holds the last pass's hidden states.
-  int rows_ = 0;                 // Of the last pass.
+  std::vector<int> wanted_;      // Rows of the last pass whose hidden states are there, one behind the other.
   std::atomic<int64_t> passes_begun_{0}, rows_done_{0};
   AlignedBuffer chosen_;         // kHeadRows rows: those that get logits.
 
   // Per row of the pass at hand.
   std::vector<int32_t> tokens_;
-  struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
   std::vector<GroupRows> group_rows_;      // For each group of the cache.
   std::vector<int32_t> sorted_slots_;
   std::vector<const AdapterProduct*> adapters_;

@@ -270,10 +270,11 @@ class Session {
   friend class Engine;
   Session(Engine& engine, KvCache::SequenceId sequence);
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
-  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails.
-  absl::Status Pass(absl::Span<const TokenId> tokens);
+  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails. Logits may be
+  // asked of the `wanted` ones.
+  absl::Status Pass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
   // The same for tokens that are part of it already, the next that the cache has not.
-  absl::Status RunPass(absl::Span<const TokenId> tokens);
+  absl::Status RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
   // Gives every node of the tree its slots.
   absl::Status PlaceTree(const TokenTree& tree);
   // Drops what the cache has of the tree, but for the node's path.

@@ -30,12 +30,12 @@ absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
   return absl::OkStatus();
 }
 
-absl::Status Session::Pass(absl::Span<const TokenId> tokens) {
+absl::Status Session::Pass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  return RunPass(tokens);
+  return RunPass(tokens, wanted);
 }
 
-absl::Status Session::RunPass(absl::Span<const TokenId> tokens) {
+absl::Status Session::RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
   engine_.FollowCpus();
   KvCache& cache = engine_.cache();
   const int before = cache.Length(sequence_), count = static_cast<int>(tokens.size());
@@ -45,7 +45,7 @@ absl::Status Session::RunPass(absl::Span<const TokenId> tokens) {
   rows_.clear();
   for (int i = 0; i < count; ++i) paths_.push_back(cache.PathsOf(sequence_, before + i + 1));
   for (int i = 0; i < count; ++i) rows_.push_back({tokens[i], paths_[i], nullptr});
-  const absl::Status status = engine_.forward().Run(rows_, cache);
+  const absl::Status status = engine_.forward().Run(rows_, cache, wanted);
   if (!status.ok()) cache.Truncate(sequence_, before);
   return status;
 }
@@ -55,7 +55,7 @@ absl::Status Session::Restore() {
   if (!cache.CanExtend(sequence_)) cache.Truncate(sequence_, 0);
   const size_t capacity = engine_.forward().row_capacity();
   while (cache.Length(sequence_) < length()) {
-    RETURN_IF_ERROR(RunPass(absl::MakeConstSpan(tokens_).subspan(cache.Length(sequence_), capacity)));
+    RETURN_IF_ERROR(RunPass(absl::MakeConstSpan(tokens_).subspan(cache.Length(sequence_), capacity), /*wanted=*/{}));
   }
   return absl::OkStatus();
 }
@@ -75,12 +75,13 @@ absl::Status Session::Append(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
-  const int capacity = engine_.forward().row_capacity();
+  const size_t capacity = engine_.forward().row_capacity();
   int last = 0;
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
-    RETURN_IF_ERROR(Pass(part));
     last = static_cast<int>(part.size()) - 1;
+    const bool more = begin + capacity < tokens.size();
+    RETURN_IF_ERROR(Pass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
   }
   has_logits_ = false;
   RETURN_IF_ERROR(engine_.forward().Logits({last}, TensorView<float>(logits_buffer_.data(), 1, engine_.config().vocabulary)));
@@ -112,12 +113,12 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     const int end = static_cast<int>(begin + part.size());
-    RETURN_IF_ERROR(Pass(part));
     rows.clear();
     size_t asked = 0;
     for (; asked < indices.size() && indices[asked] < end; ++asked) rows.push_back(indices[asked] - static_cast<int>(begin));
     indices.remove_prefix(asked);
     if (end > last && (rows.empty() || rows.back() != last - static_cast<int>(begin))) rows.push_back(last - static_cast<int>(begin));
+    RETURN_IF_ERROR(Pass(part, rows));
     for (size_t first = 0; first < rows.size(); first += at_once) {
       const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, at_once);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));

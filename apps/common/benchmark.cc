@@ -44,11 +44,25 @@ absl::Status Benchmark::MoveTo(int depth) {
   return session_->Append(RandomTokens(kSeed + 1, depth - length, vocabulary_));
 }
 
-absl::StatusOr<double> Benchmark::TimePass(int tokens) {
+absl::StatusOr<double> Benchmark::TimePrompt() {
   RETURN_IF_ERROR(MoveTo(options_.depth));
   const double begin = Now();
-  RETURN_IF_ERROR(session_->Append(absl::MakeConstSpan(prompt_).first(tokens)));
+  RETURN_IF_ERROR(session_->Append(prompt_));
   return Now() - begin;
+}
+
+absl::StatusOr<double> Benchmark::TimeDraft(int tokens) {
+  RETURN_IF_ERROR(MoveTo(options_.depth));
+  TokenTree chain(prompt_[0]);
+  for (int node = 1; node < tokens; ++node) chain.Add(node - 1, prompt_[node], 1);
+  logits_.resize(vocabulary_);
+  const double begin = Now();
+  RETURN_IF_ERROR(session_->PassTree(chain));
+  const absl::Status status = session_->TreeLogits({tokens - 1}, TensorView<float>(logits_.data(), 1, vocabulary_));
+  const double end = Now();
+  session_->Keep({}, {});
+  RETURN_IF_ERROR(status);
+  return end - begin;
 }
 
 absl::StatusOr<GenerationTime> Benchmark::TimeGeneration() {

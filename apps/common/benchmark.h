@@ -40,9 +40,10 @@ class Benchmark {
   // Cuts the cache back or fills it to `depth` tokens: from there the next runs start.
   absl::Status MoveTo(int depth);
 
-  absl::StatusOr<double> TimePrompt() { return TimePass(options_.prompt_tokens); }  // Seconds.
-  // Of the prompt's first `tokens`. REQUIRES: 1 <= tokens <= options.prompt_tokens.
-  absl::StatusOr<double> TimePass(int tokens);
+  absl::StatusOr<double> TimePrompt();  // Seconds.
+  // A pass over the prompt's first `tokens` as a speculative step makes it, which wants every row, and the logits of the last.
+  // REQUIRES: 1 <= tokens <= options.prompt_tokens.
+  absl::StatusOr<double> TimeDraft(int tokens);
   absl::StatusOr<GenerationTime> TimeGeneration();
 
  private:
@@ -54,6 +55,7 @@ class Benchmark {
   std::unique_ptr<Session> session_;
   int vocabulary_;
   std::vector<TokenId> prompt_;
+  std::vector<float> logits_;
 };
 
 struct Spread {

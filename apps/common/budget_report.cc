@@ -66,7 +66,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   ASSIGN_OR_RETURN(const BudgetPlan plan, engine.PlanBudget(engine.options().memory_budget));
   report.units_ = engine.layout().units();
   report.wanted_logit_rows_ = engine.options().logit_rows;
-  const PassWork work = WeightWorkOf(engine, /*rows=*/1);
+  const PassWork work = WeightWorkOf(engine, {.rows = 1});
   report.pass_bytes_ = work.weight_bytes;
   ASSIGN_OR_RETURN(report.product_seconds_, ProductSeconds(engine, work));
   const int64_t room = plan.budget - plan.process - plan.reserve;  // Of weights, keys and values, scratch: nothing of it is there yet.

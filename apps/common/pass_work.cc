@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {
@@ -16,19 +18,27 @@ double Attended(const LayerConfig& layer, int position) {
   return layer.window > 0 ? std::min(layer.window, position + 1) : position + 1;
 }
 
-void AddAttention(Engine& engine, int rows, int depth, PassWork& work) {
+void AddAttention(Engine& engine, const PassShape& pass, PassWork& work) {
   const ModelConfig& config = engine.config();
   const KvFormat format = engine.cache().View(0).format();
   constexpr int64_t kSlots = KvView::kSlotsPerBlock;
   const int64_t block_bytes = KvView::KeyBytes(format, config.kv_heads, config.head_size, kSlots) +
                               KvView::ValueBytes(format, config.kv_heads, config.head_size, kSlots);
   for (const LayerConfig& layer : config.layers) {
+    const int rows = &layer == &config.layers.back() ? pass.wanted : pass.rows, depth = pass.depth + pass.rows - rows;
     double pairs = 0;
     for (int row = 0; row < rows; ++row) pairs += Attended(layer, depth + row);
     work.attention += pairs * 4.0 * config.heads * config.head_size;  // Two a dimension for the score, two for the sum of values.
     const double reach = layer.window > 0 ? std::min(depth + rows, layer.window + rows - 1) : depth + rows;
     work.kv_bytes += reach * static_cast<double>(block_bytes) / kSlots;
   }
+}
+
+// Rows that a tensor is multiplied with: of the last layer, all give keys and values, and those that are wanted the rest.
+int RowsOf(absl::string_view tensor, int layers, const PassShape& pass) {
+  if (tensor == kEmbedding || tensor == kHead) return 1;
+  if (!absl::ConsumePrefix(&tensor, absl::StrCat("blk.", layers - 1, "."))) return pass.rows;
+  return tensor == "attn_k.weight" || tensor == "attn_v.weight" ? pass.rows : pass.wanted;
 }
 
 }  // namespace
@@ -53,27 +63,26 @@ double PassWork::ProductSeconds(double int8, double fp32, bool reachable) const 
   return seconds;
 }
 
-PassWork WeightWorkOf(const Engine& engine, int rows) {
+PassWork WeightWorkOf(const Engine& engine, const PassShape& pass) {
   PassWork work;
-  const bool tied = engine.config().tied_head;
+  const int layers = static_cast<int>(engine.config().layers.size());
   for (int unit = 0; unit < engine.layout().units(); ++unit) {
     for (const WeightLayout::Placed& placed : engine.layout().PartsOfUnit(unit)) {
-      const bool embedding = *placed.tensor == kEmbedding;
-      if (embedding && !tied) continue;
+      if (*placed.tensor == kEmbedding && !engine.config().tied_head) continue;
       work.weight_bytes += static_cast<double>(placed.part->bytes);
       const GraphWeight& weight = placed.part->weight;
       if (weight.vector) continue;
-      const double times = embedding || *placed.tensor == kHead ? 1 : rows;
-      work.products[static_cast<int>(weight.spec.format)] +=
-          2 * times * static_cast<double>(weight.spec.out_features) * static_cast<double>(weight.spec.in_features);
+      work.products[static_cast<int>(weight.spec.format)] += 2.0 * RowsOf(*placed.tensor, layers, pass) *
+                                                             static_cast<double>(weight.spec.out_features) *
+                                                             static_cast<double>(weight.spec.in_features);
     }
   }
   return work;
 }
 
-PassWork PassWorkOf(Engine& engine, int rows, int depth) {
-  PassWork work = WeightWorkOf(engine, rows);
-  AddAttention(engine, rows, depth, work);
+PassWork PassWorkOf(Engine& engine, const PassShape& pass) {
+  PassWork work = WeightWorkOf(engine, pass);
+  AddAttention(engine, pass, work);
   return work;
 }
 

@@ -1,11 +1,12 @@
 // What a pass cannot do without: the bytes it must read and the operations it must do, counted from the model's tensors.
 //
-//   const PassWork work = PassWorkOf(*engine, /*rows=*/1, /*depth=*/4096);
+//   const PassWork work = PassWorkOf(*engine, {.rows = 512, .wanted = 1, .depth = 4096});
 //   const double seconds = work.Bytes() / bytes_per_second;                  // no engine is faster while memory is the limit
 //
-// A pass takes `rows` tokens of one sequence that has `depth` before, and gives the logits of the last. Counted are packed
-// weights (of an embedding table that is not the head, nothing: a row is little), keys and values once a pass, products of matrices,
-// and those of attention; not norms, activations, softmax and rounding. An operation is a multiplication or an addition. Thread-safe.
+// A pass takes `rows` tokens of one sequence that has `depth` before. What the last layer makes of them is wanted of the last `wanted`
+// ones (in a prompt of one), logits of the last. Counted are packed weights (of an embedding table that is not the head, nothing: a row is
+// little), keys and values once a pass, products of matrices, and those of attention; not norms, activations, softmax and rounding. An
+// operation is a multiplication or an addition. Thread-safe.
 #pragma once
 
 #include <array>
@@ -28,9 +29,14 @@ struct PassWork {
   double ProductSeconds(double int8, double fp32, bool reachable) const;
 };
 
-PassWork PassWorkOf(Engine& engine, int rows, int depth);
+struct PassShape {
+  int rows = 1;
+  int wanted = 1;
+  int depth = 0;
+};
+PassWork PassWorkOf(Engine& engine, const PassShape& pass);
 // The weights' part of it, which can be known before they are loaded.
-PassWork WeightWorkOf(const Engine& engine, int rows);
+PassWork WeightWorkOf(const Engine& engine, const PassShape& pass);
 
 // The share of the INT8 peak that kernels of a format reach at most: besides the products, each group of 32 has its scales (and
 // minima) to apply on the same units. docs/benchmarks.md says where the numbers come from.

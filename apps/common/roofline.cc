@@ -63,7 +63,7 @@ class RooflineClock {
     ASSIGN_OR_RETURN(const GenerationTime time, benchmark_.TimeGeneration());
     const double after = probe_.Read();
     samples.read.insert(samples.read.end(), {before, after});
-    const double bytes = PassWorkOf(engine_, /*rows=*/1, depth + options_.generate_tokens / 2).Bytes();
+    const double bytes = PassWorkOf(engine_, {.depth = depth + options_.generate_tokens / 2}).Bytes();
     samples.generation[depth].Add(options_.generate_tokens / time.Total(), (before + after) / 2 / bytes);
     return absl::OkStatus();
   }
@@ -79,7 +79,7 @@ class RooflineClock {
       samples.difference[depth].push_back(seconds - samples.pass[0].back());
       return absl::OkStatus();
     }
-    const PassWork work = PassWorkOf(engine_, options_.prompt_tokens, depth);
+    const PassWork work = PassWorkOf(engine_, {.rows = options_.prompt_tokens, .depth = depth});
     const double least = work.ProductSeconds((int8_before + int8_after) / 2, (fp32_before + fp32_after) / 2, /*reachable=*/false);
     samples.prompt.Add(options_.prompt_tokens / seconds, options_.prompt_tokens / least);
     return absl::OkStatus();
@@ -94,7 +94,7 @@ class RooflineClock {
 // A difference of two times is too noisy to be held against a single probe: medians first, then the share.
 RooflineLine AttentionLine(Engine& engine, int rows, int depth, double seconds, double fp32) {
   RooflineLine line = {.figure = "attention", .tokens = rows, .depth = depth, .unit = "GFLOP/s", .limit = fp32 * 1e-9};
-  const double operations = PassWorkOf(engine, rows, depth).attention - PassWorkOf(engine, rows, 0).attention;
+  const double operations = PassWorkOf(engine, {.rows = rows, .depth = depth}).attention - PassWorkOf(engine, {.rows = rows}).attention;
   if (seconds > 0) line.measured = operations / seconds * 1e-9;
   line.share = line.measured / line.limit;
   return line;

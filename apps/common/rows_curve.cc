@@ -62,7 +62,7 @@ absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, cons
   for (int i = -1; i < repetitions; ++i) {  // The first warms caches and is not counted.
     for (int n : rows) {
       for (int pass = 0; pass < kPasses; ++pass) {
-        ASSIGN_OR_RETURN(const double time, benchmark.TimePass(n));
+        ASSIGN_OR_RETURN(const double time, benchmark.TimeDraft(n));
         if (i >= 0) seconds[n].push_back(time);
       }
       read.push_back(probe.Read());
@@ -74,7 +74,8 @@ absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, cons
   RowsCurve curve = {.read = SpreadOf(read), .int8 = SpreadOf(int8), .fp32 = SpreadOf(fp32)};
   for (int n : rows) curve.points.push_back({.rows = n, .seconds = MedianOf(seconds[n])});
   for (RowsPoint& point : curve.points) {
-    point.bound_seconds = BoundSeconds(PassWorkOf(engine, point.rows, depth), point.rows, curve.points[0].seconds, curve);
+    const PassWork work = PassWorkOf(engine, {.rows = point.rows, .wanted = point.rows, .depth = depth});
+    point.bound_seconds = BoundSeconds(work, point.rows, curve.points[0].seconds, curve);
   }
   return curve;
 }

@@ -14,6 +14,7 @@ namespace {
 
 absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
   if (buffer.size() >= bytes) return absl::OkStatus();
+  // Doubled: paths grow token by token. On small pages: a first pass would back large ones of which it uses the beginning.
   ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(std::max(bytes, 2 * buffer.size()), AlignedBuffer::Pages::kSmall));
   return absl::OkStatus();
 }

@@ -28,7 +28,7 @@ double AllProducts(const PassWork& work) {
   return sum;
 }
 
-TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHead) {
+TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHeadAndThoseWantedInTheLastLayer) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("work.gguf");
   ThreadPool pool(1);
@@ -38,11 +38,13 @@ TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHead) {
   const auto engine = Load(path);
   const double norms = (2.0 * shape.layers + 1) * shape.width, head = static_cast<double>(shape.width) * shape.vocabulary;
   const double layers = static_cast<double>(model.parameters()) - norms - head;
-  for (int rows : {1, 3}) {
-    const PassWork work = PassWorkOf(*engine, rows, /*depth=*/10);
-    EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ4_0)], 2 * rows * layers);
+  const double keys_and_values = 2.0 * shape.width * shape.kv_heads * shape.head_size;
+  for (const auto& [rows, wanted] : {std::pair(1, 1), std::pair(3, 3), std::pair(3, 1), std::pair(3, 0)}) {
+    const PassWork work = PassWorkOf(*engine, {.rows = rows, .wanted = wanted, .depth = 10});
+    const double left_out = (rows - wanted) * (layers / shape.layers - keys_and_values);  // Of the last layer.
+    EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ4_0)], 2 * (rows * layers - left_out));
     EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ8_0)], 2 * head);
-    EXPECT_EQ(AllProducts(work), 2 * (rows * layers + head));
+    EXPECT_EQ(AllProducts(work), 2 * (rows * layers - left_out + head));
     EXPECT_EQ(work.weight_bytes, layers * 18 / 32 + head * 34 / 32 + norms * 4);
     EXPECT_EQ(work.kv_bytes, (10.0 + rows) * shape.layers * 2 * shape.kv_heads * shape.head_size * 2);
   }
@@ -61,7 +63,22 @@ TEST(PassWorks, AttentionCountsWhatEachRowSeesWindowsIncluded) {
         }
       }
     }
-    EXPECT_EQ(PassWorkOf(*engine, /*rows=*/5, depth).attention, expected) << depth;
+    EXPECT_EQ(PassWorkOf(*engine, {.rows = 5, .wanted = 5, .depth = depth}).attention, expected) << depth;
+  }
+}
+
+TEST(PassWorks, RowsThatAreNotWantedDoNotAttendInTheLastLayer) {
+  const auto engine = Load(TinyModel("gemma3"));
+  const ModelConfig& config = engine->config();
+  const double a_pair = 4.0 * config.heads * config.head_size;
+  const LayerConfig& last = config.layers.back();
+  for (int depth : {0, 100}) {
+    double left_out = 0;
+    for (int position = depth; position < depth + 4; ++position) {
+      left_out += a_pair * (last.window > 0 ? std::min(last.window, position + 1) : position + 1);
+    }
+    EXPECT_EQ(PassWorkOf(*engine, {.rows = 5, .wanted = 1, .depth = depth}).attention,
+              PassWorkOf(*engine, {.rows = 5, .wanted = 5, .depth = depth}).attention - left_out);
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,6 +109,11 @@ class Machine {
   // Extends the sequence by `tokens` in one pass and returns the logits of each.
   std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens,
                                          const LoraAdapter* adapter = nullptr) {
+    return Extend(sequence, tokens, All(static_cast<int>(tokens.size())), adapter);
+  }
+  // The same where only some are wanted, and of those.
+  std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens, absl::Span<const int> wanted,
+                                         const LoraAdapter* adapter) {
     const int before = cache_->Length(sequence), count = static_cast<int>(tokens.size());
     Must(cache_->MakeRoom(count));
     Must(cache_->Extend(sequence, count));
@@ -115,8 +121,8 @@ class Machine {
     for (int i = 0; i < count; ++i) paths.push_back(cache_->PathsOf(sequence, before + i + 1));
     std::vector<ForwardRow> rows;
     for (int i = 0; i < count; ++i) rows.push_back({tokens[i], paths[i], adapter});
-    Must(forward_->Run(rows, *cache_));
-    return LogitsOfAll(count);
+    Must(forward_->Run(rows, *cache_, wanted));
+    return LogitsOf(wanted);
   }
 
   // Extends the sequence by one token and returns its logits, or the source's error: the sequence is then as it was.
@@ -133,15 +139,22 @@ class Machine {
     return status;
   }
 
-  // The logits of every row of the last pass.
-  std::vector<std::vector<float>> LogitsOfAll(int rows) {
-    std::vector<float> all(static_cast<size_t>(rows) * config_.vocabulary);
-    std::vector<int> chosen(rows);
-    for (int i = 0; i < rows; ++i) chosen[i] = i;
-    Must(forward_->Logits(chosen, TensorView<float>(all.data(), rows, config_.vocabulary)));
-    std::vector<std::vector<float>> logits(rows);
-    for (int i = 0; i < rows; ++i) logits[i].assign(&all[i * config_.vocabulary], &all[i * config_.vocabulary] + config_.vocabulary);
+  // The logits of every row of the last pass, or of some.
+  std::vector<std::vector<float>> LogitsOfAll(int rows) { return LogitsOf(All(rows)); }
+  std::vector<std::vector<float>> LogitsOf(absl::Span<const int> chosen) {
+    std::vector<float> all(chosen.size() * config_.vocabulary);
+    Must(forward_->Logits(chosen, TensorView<float>(all.data(), static_cast<int64_t>(chosen.size()), config_.vocabulary)));
+    std::vector<std::vector<float>> logits(chosen.size());
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      logits[i].assign(&all[i * config_.vocabulary], &all[i * config_.vocabulary] + config_.vocabulary);
+    }
     return logits;
+  }
+
+  static std::vector<int> All(int rows) {
+    std::vector<int> all(rows);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
   }
 
   // The logits of the last of `tokens`, one token a pass, in a sequence of its own.

@@ -54,6 +54,19 @@ TEST(BlockGraph, OperatorsOfEachArchitecture) {
                              "RmsNorm Linear GatedActivation Linear RmsNorm Add");
 }
 
+TEST(BlockGraph, KeysAndValuesAloneTakeWhatLeadsToThem) {
+  const auto layer = [](const char* name) {
+    const LoadedModel model = Golden(name);
+    const BlockGraph block = BuildKeyValueGraph(model.config(), model.layout(), 0);
+    EXPECT_EQ(block.parts.size(), block.graph.weights.size());
+    return Operators(block.graph);
+  };
+  EXPECT_EQ(layer("llama"), "RmsNorm Linear Rope StoreKeyValue");
+  EXPECT_EQ(layer("qwen2"), "RmsNorm Linear AddBias AddBias Rope StoreKeyValue");
+  EXPECT_EQ(layer("qwen3"), "RmsNorm Linear RmsNorm Rope StoreKeyValue");
+  EXPECT_EQ(layer("gemma3"), "RmsNorm Linear RmsNorm Rope StoreKeyValue");
+}
+
 // One graph for layers that are alike: the text tells global layers from those with a window, and nothing else.
 TEST(BlockGraph, LayersThatAreAlikeGiveEqualGraphs) {
   const LoadedModel model = Golden("gemma3");

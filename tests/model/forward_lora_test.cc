@@ -139,6 +139,9 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
       for (int i = 0; i < 3 * count; ++i) rows.push_back({kTokens[i / 3], paths[i], adapters[i % 3]});
       Must(machine.forward().Run(rows, machine.cache()));
       const Rows mixed = machine.LogitsOfAll(3 * count);
+      const std::vector<int> wanted = {5, 3 * count - 2, 3 * count - 1};
+      Must(machine.forward().Run(rows, machine.cache(), wanted));  // The rows that are left keep their adapters.
+      EXPECT_EQ(machine.LogitsOf(wanted), (Rows{mixed[5], mixed[3 * count - 2], mixed[3 * count - 1]}));
       Machine alone(model, {.path = path});
       for (int s = 0; s < 3; ++s) {
         EXPECT_EQ(mixed[3 * (count - 1) + s], alone.Plain(kTokens, adapters[s])) << KernelPathName(path) << " adapter " << s;

@@ -38,7 +38,7 @@ TEST(Forward, HeaderExample) {
     RETURN_IF_ERROR(cache->Extend(sequence, static_cast<int>(tokens.size())));
     for (size_t i = 0; i < tokens.size(); ++i) paths.push_back(cache->PathsOf(sequence, static_cast<int>(i) + 1));
     for (size_t i = 0; i < tokens.size(); ++i) rows.push_back({tokens[i], paths[i], nullptr});
-    RETURN_IF_ERROR(forward->Run(rows, *cache));
+    RETURN_IF_ERROR(forward->Run(rows, *cache, {last_row}));
     RETURN_IF_ERROR(forward->Logits({last_row}, logits));
     return absl::OkStatus();
   };
@@ -126,7 +126,7 @@ TEST_F(ForwardRows, LogitsOfWhatWasNotComputedAreErrors) {
   std::vector<float> logits(2 * kTinyVocabulary);
   const TensorView<float> one(logits.data(), 1, kTinyVocabulary), narrow(logits.data(), 1, 100), two(logits.data(), 2, kTinyVocabulary);
   Forward& forward = machine_.forward();
-  EXPECT_EQ(forward.Logits({3}, one).message(), "row 3: row of the last pass: found 3, expected 0 to 2");
+  EXPECT_EQ(forward.Logits({3}, one).message(), "row 3: row of the last pass: found 3, expected one of the 3 that were wanted of it");
   EXPECT_EQ(forward.Logits({-1}, one).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(forward.Logits({0}, narrow).message(), "logits: found [1, 100], expected [1, 265]");
   EXPECT_EQ(forward.Logits({0}, two).message(), "logits: found [2, 265], expected [1, 265]");
@@ -259,6 +259,50 @@ TEST(Forward, TheFastPathIsNearTheReference) {
     EXPECT_GT(error, 0) << InfoOf(format).name;  // They are two computations.
   }
 }
+
+TEST_F(ForwardRows, WantedRowsAscendAndAreOfThePass) {
+  const std::vector<ForwardRow> rows = {row_};
+  const auto message = [&](absl::Span<const int> wanted) {
+    return std::string(machine_.forward().Run(rows, machine_.cache(), wanted).message());
+  };
+  EXPECT_EQ(message({1}), "wanted row 0: found 1, expected 0 to 0, in ascending order");
+  EXPECT_EQ(message({-1}), "wanted row 0: found -1, expected 0 to 0, in ascending order");
+  EXPECT_EQ(message({0, 0}), "wanted row 1: found 0, expected 1 to 0, in ascending order");
+}
+
+TEST_F(ForwardRows, LogitsOfRowsThatWereNotWantedAreErrors) {
+  machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3}, {0, 2}, nullptr);
+  std::vector<float> logits(kTinyVocabulary);
+  const TensorView<float> one(logits.data(), 1, kTinyVocabulary);
+  EXPECT_EQ(machine_.forward().Logits({1}, one).message(),
+            "row 1: row of the last pass: found 1, expected one of the 2 that were wanted of it");
+  Must(machine_.forward().Logits({2}, one));
+}
+
+// Prompts of which some rows are wanted, by model, slots and kernels: the logits of those rows, and of all that is appended later, are
+// those of a pass that wants all.
+class WantedRows : public testing::TestWithParam<const char*> {};
+
+TEST_P(WantedRows, WhatElseIsWantedChangesNoBit) {
+  const std::string architecture = GetParam();
+  const LoadedModel model(TinyModelBuilder({.architecture = architecture, .layers = 6, .window = architecture == "gemma3" ? 8 : 0}));
+  for (const uint64_t scatter : {0, 7}) {
+    Machine machine(model, {.threads = 2, .scatter_seed = scatter, .windowed_sequences = scatter == 0 ? 2 : 0});
+    const KvCache::SequenceId sequence = machine.cache().NewSequence();
+    const Rows all = machine.Extend(sequence, kTokens), next = machine.Extend(sequence, {17, 4});
+    machine.cache().Release(sequence);
+    for (const std::vector<int>& wanted : std::vector<std::vector<int>>{{}, {13}, {0}, {2, 3, 9}, Machine::All(14)}) {
+      const KvCache::SequenceId again = machine.cache().NewSequence();
+      const Rows some = machine.Extend(again, kTokens, wanted, nullptr);
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(some[i], all[wanted[i]]) << wanted[i];
+      EXPECT_EQ(machine.Extend(again, {17, 4}), next);
+      machine.cache().Release(again);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, WantedRows, testing::Values("llama", "gemma3", "qwen2", "qwen3"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace tessera
