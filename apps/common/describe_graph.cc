@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<DescribedGraph>> GraphsOf(const ModelConfig& config, 
     RETURN_IF_ERROR(collector.Add(absl::StrCat("layer ", layer), BuildLayerGraph(config, layout, static_cast<int>(layer))));
   }
   const int last = static_cast<int>(config.layers.size()) - 1;
-  RETURN_IF_ERROR(collector.Add(absl::StrCat("layer ", last, ", keys and values alone"), BuildKeyValueGraph(config, layout, last)));
+  RETURN_IF_ERROR(collector.Add(absl::StrCat("keys and values of layer ", last), BuildKeyValueGraph(config, layout, last)));
   RETURN_IF_ERROR(collector.Add("output norm", BuildOutputNormGraph(config, layout)));
   RETURN_IF_ERROR(collector.AddParts("head", BuildHeadGraphs(config, layout)));
   return collector.Take();

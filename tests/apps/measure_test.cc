@@ -163,9 +163,10 @@ TEST(Inspect, GraphShowsEachDistinctBlockOnce) {
   const Ended ended = RunTiny("tessera_inspect", {"--graph", "--json"}, "", "gemma3");
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue graphs = *Json(ended.output).Array("graphs");
-  int layers = 0, graphs_of_layers = 0;
+  int layers = 0, graphs_of_layers = 0, of_unwanted_rows = 0;
   for (int64_t i = 0; i < graphs.size(); ++i) {
     const JsonValue uses = *graphs[i].Array("uses");
+    of_unwanted_rows += *uses[0].String("name") == "keys and values of layer 6";
     if (uses[0].String("name")->rfind("layer ", 0) != 0) continue;
     layers += static_cast<int>(uses.size());
     ++graphs_of_layers;
@@ -175,6 +176,7 @@ TEST(Inspect, GraphShowsEachDistinctBlockOnce) {
   }
   EXPECT_EQ(layers, 7);
   EXPECT_EQ(graphs_of_layers, 2) << "layers with a window, and the global one";
+  EXPECT_EQ(of_unwanted_rows, 1);
   const std::string text = RunTiny("tessera_inspect", {"--graph"}, "", "gemma3").output;
   for (const char* part : {"RmsNorm", "Attention", "window=16", "attn_q.weight", "the caller's"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
