@@ -32,8 +32,8 @@ constexpr int64_t kLine = 64;
 // Eight KiB ahead: what one core must have in flight for its share of the memory bandwidth (~85 ns x 40 GB/s = 3.4 KB, twice over).
 constexpr int64_t kPrefetchAhead = 8192;
 
-// What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and the rows of the
-// next pass, group by group, which are too many for the first-level cache.
+// What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
+// passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.
 struct Prefetch {
   const std::byte* next;    // The first byte to fetch.
   int lines_per_group;
@@ -189,7 +189,7 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
       for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
       prefetch.next += prefetch.lines_per_group * kLine;
-      for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < (prefetch.next_rows == 0 ? 0 : kRows); ++r) {
         __builtin_prefetch(reinterpret_cast<const std::byte*>(rows[r] + g) + prefetch.next_rows, 0, 3);
       }
       AddGroup<L, Format, Group, kRows>(header, group, rows, g, sums);
