@@ -14,11 +14,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "tessera/storage/block_device.h"
+#include "tessera/tests/fakes/device_over_device.h"
 
 namespace tessera {
 
@@ -40,15 +39,9 @@ class Breaker {
   int64_t countdown_ = -1, broken_ = -1, reads_ = 0;
 };
 
-class BreakableDevice : public BlockDevice {
+class BreakableDevice : public DeviceOverDevice {
  public:
-  BreakableDevice(std::unique_ptr<BlockDevice> below, Breaker& breaker) : below_(std::move(below)), breaker_(breaker) {}
-  const std::string& path() const override { return below_->path(); }
-  absl::string_view kind() const override { return below_->kind(); }
-  int64_t size() const override { return below_->size(); }
-  int depth() const override { return below_->depth(); }
-  absl::Status CheckUnchanged() override { return below_->CheckUnchanged(); }
-  int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override { return below_->ReadPlain(offset, out); }
+  BreakableDevice(std::unique_ptr<BlockDevice> below, Breaker& breaker) : DeviceOverDevice(std::move(below)), breaker_(breaker) {}
   absl::Status Submit(const Read& read) override {
     breaks_[read.tag] = breaker_.Breaks(read.offset);
     return below_->Submit(read);
@@ -63,7 +56,6 @@ class BreakableDevice : public BlockDevice {
   }
 
  private:
-  const std::unique_ptr<BlockDevice> below_;
   Breaker& breaker_;
   std::map<uint64_t, bool> breaks_;
 };

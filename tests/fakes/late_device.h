@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,13 +19,14 @@
 #include "glog/logging.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/random.h"
-#include "tessera/storage/block_device.h"
+#include "tessera/tests/fakes/device_over_device.h"
 
 namespace tessera {
 
-class LateDevice : public BlockDevice {
+class LateDevice : public DeviceOverDevice {
  public:
-  LateDevice(std::unique_ptr<BlockDevice> below, uint64_t seed) : below_(std::move(below)), random_(seed), thread_([this] { Run(); }) {}
+  LateDevice(std::unique_ptr<BlockDevice> below, uint64_t seed)
+      : DeviceOverDevice(std::move(below)), random_(seed), thread_([this] { Run(); }) {}
   ~LateDevice() override {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -37,13 +37,6 @@ class LateDevice : public BlockDevice {
   }
 
   int in_flight() const { return in_flight_; }
-
-  const std::string& path() const override { return below_->path(); }
-  absl::string_view kind() const override { return below_->kind(); }
-  int64_t size() const override { return below_->size(); }
-  int depth() const override { return below_->depth(); }
-  absl::Status CheckUnchanged() override { return below_->CheckUnchanged(); }
-  int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override { return below_->ReadPlain(offset, out); }
 
   absl::Status Submit(const Read& read) override {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -87,7 +80,6 @@ class LateDevice : public BlockDevice {
     }
   }
 
-  const std::unique_ptr<BlockDevice> below_;
   SeededRandom random_;
   std::mutex mutex_;
   std::condition_variable changed_;

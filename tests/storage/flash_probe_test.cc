@@ -17,6 +17,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
+#include "tessera/tests/fakes/device_over_device.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -27,7 +28,7 @@ constexpr int64_t kFile = 8 << 20;
 const FlashProbeOptions kQuick = {.bytes_per_shape = 0};  // The least there is: the deepest shape once.
 
 // Serves one read after the other, which takes so long for each MiB, and cancels once so many were submitted.
-class SlowDevice : public BlockDevice {
+class SlowDevice : public DeviceOverDevice {
  public:
   struct Seen {
     std::atomic<bool> cancel = false;
@@ -37,15 +38,8 @@ class SlowDevice : public BlockDevice {
     bool gone = false;
   };
   SlowDevice(std::unique_ptr<BlockDevice> below, int64_t nanos_a_mib, Seen& seen)
-      : below_(std::move(below)), nanos_a_mib_(nanos_a_mib), seen_(seen) {}
+      : DeviceOverDevice(std::move(below)), nanos_a_mib_(nanos_a_mib), seen_(seen) {}
   ~SlowDevice() override { seen_.gone = true; }
-
-  const std::string& path() const override { return below_->path(); }
-  absl::string_view kind() const override { return below_->kind(); }
-  int64_t size() const override { return below_->size(); }
-  int depth() const override { return below_->depth(); }
-  absl::Status CheckUnchanged() override { return below_->CheckUnchanged(); }
-  int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) override { return below_->ReadPlain(offset, out); }
 
   absl::Status Submit(const Read& read) override {
     reads_.push_back(read);
@@ -67,7 +61,6 @@ class SlowDevice : public BlockDevice {
   }
 
  private:
-  const std::unique_ptr<BlockDevice> below_;
   const int64_t nanos_a_mib_;
   Seen& seen_;
   std::deque<Read> reads_;
