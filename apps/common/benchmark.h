@@ -42,7 +42,7 @@ class Benchmark {
 
   absl::StatusOr<double> TimePrompt();  // Seconds.
   // A pass over the prompt's first `tokens` as a speculative step makes it, which wants every row, and the logits of the last.
-  // REQUIRES: 1 <= tokens <= options.prompt_tokens.
+  // REQUIRES: 1 <= tokens <= options.prompt_tokens; InvalidArgument if a pass has fewer rows.
   absl::StatusOr<double> TimeDraft(int tokens);
   absl::StatusOr<GenerationTime> TimeGeneration();
 

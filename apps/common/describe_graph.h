@@ -23,10 +23,11 @@ struct GraphUse {
 
 struct DescribedGraph {
   CompiledGraph compiled;
-  std::vector<GraphUse> uses;      // In order of execution, at least one.
+  std::vector<GraphUse> uses;      // In that order, at least one.
 };
 
-// In order of execution: embedding, layers, output norm, head. The error of Compile if a graph does not compile.
+// Embedding, layers, what the last layer does for rows that are not wanted, output norm, head. The error of Compile if a graph does not
+// compile.
 absl::StatusOr<std::vector<DescribedGraph>> GraphsOf(const ModelConfig& config, const WeightLayout& layout, int row_capacity);
 
 std::string GraphsText(const std::vector<DescribedGraph>& graphs);

@@ -29,7 +29,7 @@ struct PassWork {
   double ProductSeconds(double int8, double fp32, bool reachable) const;
 };
 
-struct PassShape {
+struct PassShape {  // REQUIRES: 1 <= wanted <= rows.
   int rows = 1;
   int wanted = 1;
   int depth = 0;

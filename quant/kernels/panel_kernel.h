@@ -190,7 +190,8 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
       for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
       prefetch.next += prefetch.lines_per_group * kLine;
       for (int r = 0; r < (prefetch.next_rows == 0 ? 0 : kRows); ++r) {
-        __builtin_prefetch(reinterpret_cast<const std::byte*>(rows[r] + g) + prefetch.next_rows, 0, 3);
+        const std::byte* next = reinterpret_cast<const std::byte*>(rows[r] + g) + prefetch.next_rows;
+        for (size_t line = 0; line < sizeof(Group); line += kLine) __builtin_prefetch(next + line, 0, 3);
       }
       AddGroup<L, Format, Group, kRows>(header, group, rows, g, sums);
     }

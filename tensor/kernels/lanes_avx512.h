@@ -83,7 +83,7 @@ struct LanesAvx512 {
   TESSERA_INLINE Float ToFloat(Int a) { return _mm512_cvtepi32_ps(a); }
 
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
-  // Upwards by additions, for which there are more units than for shifts (twice as many on Zen 4); the products need one of those.
+  // Upwards by additions, for which there are more units than for shifts (twice as many on Zen 4), and one that shifts has products to do.
   template <int kShift, int kMask, int kTo>
   TESSERA_INLINE Bytes Field(Bytes a) {
     for (int bit = kShift; bit < kTo; ++bit) a = _mm512_add_epi8(a, a);

@@ -222,16 +222,18 @@ class RandomProgram {
     for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Any(i)]);
   }
 
-  // Runs the rows and compares the logits of some of them, asked for in any order.
+  // Runs the rows, of which some are wanted, and compares the logits of some of those, asked for in any order.
   std::string Compute() {
     std::vector<ForwardRow> rows;
     for (const Row& row : rows_) rows.push_back({row.text.back(), row.paths, nullptr});
-    Must(machine_->forward().Run(rows, cache()));
-    rows_computed_ += static_cast<int64_t>(rows.size());
-    std::vector<int> chosen;
+    std::vector<int> chosen, wanted;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      if (random_.Below(3) > 0) chosen.push_back(static_cast<int>(i));
+      const bool picked = random_.Below(3) > 0;
+      if (picked) chosen.push_back(static_cast<int>(i));
+      if (picked || random_.Below(2) > 0) wanted.push_back(static_cast<int>(i));
     }
+    Must(machine_->forward().Run(rows, cache(), wanted));
+    rows_computed_ += static_cast<int64_t>(rows.size());
     Shuffle(chosen);
     const int64_t vocabulary = machine_->config().vocabulary, count = static_cast<int64_t>(chosen.size());
     std::vector<float> logits(count * vocabulary);

@@ -59,6 +59,7 @@ TEST(BlockGraph, KeysAndValuesAloneTakeWhatLeadsToThem) {
     const LoadedModel model = Golden(name);
     const BlockGraph block = BuildKeyValueGraph(model.config(), model.layout(), 0);
     EXPECT_EQ(block.parts.size(), block.graph.weights.size());
+    for (const GraphWeight& weight : block.graph.weights) EXPECT_EQ(weight.spec.name.find("attn_q"), std::string::npos) << weight.spec.name;
     return Operators(block.graph);
   };
   EXPECT_EQ(layer("llama"), "RmsNorm Linear Rope StoreKeyValue");

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/vanishing_source.h"
@@ -279,30 +282,77 @@ TEST_F(ForwardRows, LogitsOfRowsThatWereNotWantedAreErrors) {
   Must(machine_.forward().Logits({2}, one));
 }
 
-// Prompts of which some rows are wanted, by model, slots and kernels: the logits of those rows, and of all that is appended later, are
-// those of a pass that wants all.
-class WantedRows : public testing::TestWithParam<const char*> {};
+// Five passes of which some rows are wanted, which goes round the ring of a sliding window: the logits of those rows are those of passes
+// that want all. Gemma 3's last layer sees all positions, or, of five layers, a window.
+struct WantedModel {
+  const char* architecture;
+  int layers;
+};
+class WantedRows : public testing::TestWithParam<WantedModel> {};
 
 TEST_P(WantedRows, WhatElseIsWantedChangesNoBit) {
-  const std::string architecture = GetParam();
-  const LoadedModel model(TinyModelBuilder({.architecture = architecture, .layers = 6, .window = architecture == "gemma3" ? 8 : 0}));
+  const auto& [architecture, layers] = GetParam();
+  const int window = std::string(architecture) == "gemma3" ? 8 : 0;
+  const LoadedModel model(TinyModelBuilder({.architecture = architecture, .layers = layers, .window = window}));
   for (const uint64_t scatter : {0, 7}) {
-    Machine machine(model, {.threads = 2, .scatter_seed = scatter, .windowed_sequences = scatter == 0 ? 2 : 0});
-    const KvCache::SequenceId sequence = machine.cache().NewSequence();
-    const Rows all = machine.Extend(sequence, kTokens), next = machine.Extend(sequence, {17, 4});
-    machine.cache().Release(sequence);
-    for (const std::vector<int>& wanted : std::vector<std::vector<int>>{{}, {13}, {0}, {2, 3, 9}, Machine::All(14)}) {
-      const KvCache::SequenceId again = machine.cache().NewSequence();
-      const Rows some = machine.Extend(again, kTokens, wanted, nullptr);
-      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(some[i], all[wanted[i]]) << wanted[i];
-      EXPECT_EQ(machine.Extend(again, {17, 4}), next);
-      machine.cache().Release(again);
+    const auto passes = [&](absl::Span<const int> wanted) {
+      Machine machine(model, {.threads = 2, .scatter_seed = scatter, .row_capacity = 16, .windowed_sequences = scatter == 0 ? 1 : 0});
+      const KvCache::SequenceId sequence = machine.cache().NewSequence();
+      std::vector<Rows> logits;
+      for (size_t pass = 0; pass < 5; ++pass) {
+        std::vector<TokenId> tokens = kTokens;
+        std::rotate(tokens.begin(), tokens.begin() + pass, tokens.end());
+        logits.push_back(machine.Extend(sequence, tokens, wanted, nullptr));
+      }
+      logits.push_back(machine.Extend(sequence, {17, 4}));
+      return logits;
+    };
+    const std::vector<Rows> all = passes(Machine::All(static_cast<int>(kTokens.size())));
+    for (const std::vector<int>& wanted : std::vector<std::vector<int>>{{}, {13}, {0}, {2, 3, 9}}) {
+      const std::vector<Rows> some = passes(wanted);
+      EXPECT_EQ(some[5], all[5]);
+      for (size_t pass = 0; pass < 5; ++pass) {
+        for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(some[pass][i], all[pass][wanted[i]]) << pass << " " << wanted[i];
+      }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, WantedRows, testing::Values("llama", "gemma3", "qwen2", "qwen3"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Models, WantedRows,
+                         testing::Values(WantedModel{"llama", 2}, WantedModel{"llama", 1}, WantedModel{"gemma3", 6},
+                                         WantedModel{"gemma3", 5}, WantedModel{"qwen2", 2}, WantedModel{"qwen3", 2}),
+                         [](const auto& info) { return absl::StrCat(info.param.architecture, "_", info.param.layers); });
+
+// Of each of the last layer's units, whichever of its two graphs needs it: no lease stays, and there is nothing to take logits of.
+TEST(Forward, AnErrorInTheLastLayerLeavesNothingBehind) {
+  const LoadedModel model(TinyModelBuilder({.layers = 2}), WeightEncoding::kPacked, /*largest_unit=*/4096);
+  VanishingSource vanishing(model.Units());
+  FailingSource source(vanishing);
+  Machine machine(model, {.row_capacity = 4, .source = &source});
+  std::set<int> units;
+  for (const TensorPart& part : BuildLayerGraph(model.config(), model.layout(), 1).parts) units.insert(part.unit);
+  ASSERT_GT(units.size(), 2u);
+  const Rows expected = machine.Extend(machine.cache().NewSequence(), {1, 2, 3});
+  std::vector<float> logits(kTinyVocabulary);
+  const TensorView<float> one(logits.data(), 1, kTinyVocabulary);
+  for (const int unit : units) {
+    for (const std::vector<int>& wanted : std::vector<std::vector<int>>{{}, {2}, {0, 1, 2}}) {
+      const KvCache::SequenceId sequence = machine.cache().NewSequence();
+      Must(machine.cache().Extend(sequence, 3));
+      std::vector<KvCache::Paths> paths;
+      for (int i = 0; i < 3; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
+      const std::vector<ForwardRow> rows = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
+      source.failing = unit;
+      EXPECT_EQ(machine.forward().Run(rows, machine.cache(), wanted), absl::UnavailableError("unit cannot be read")) << unit;
+      source.failing = -1;
+      EXPECT_EQ(vanishing.live(), 0) << unit;
+      EXPECT_EQ(machine.forward().Logits({2}, one).code(), absl::StatusCode::kInvalidArgument);
+      Must(machine.forward().Run(rows, machine.cache(), {2}));
+      EXPECT_EQ(machine.LogitsOf({2})[0], expected[2]) << unit;
+      machine.cache().Release(sequence);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tessera
