@@ -53,8 +53,9 @@ class Forward {
   static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
                                                          Device& device, const Options& options);
 
-  // Computes rows and stores their keys and values. Logits may then be asked of the `wanted` ones (ascending), or of all: the last layer
-  // computes no others, which is most of its work in a prompt. No bit of a row depends on what else is wanted. No rows: does nothing.
+  // Computes rows and stores their keys and values. Logits may then be asked of the `wanted` ones (ascending; without it, of all): the
+  // last layer computes no others, which spares most of its work in a prompt. No bit of a row depends on what else is wanted. No rows:
+  // does nothing. InvalidArgument, with the place, if `wanted` does not ascend or names no row.
   absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> wanted);
   absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache);
 

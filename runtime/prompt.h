@@ -21,7 +21,7 @@
 namespace tessera {
 
 // Of the multiplications of a prompt, those of the head. They take up to three times as long (few rows at a time, a large result), and the
-// last layer computes these rows, too, an eighth more in SmolLM2: so this is about 5 % of the time.
+// last layer computes these rows, too, an eighth more in SmolLM2: still this is less than 5 % of the time.
 constexpr double kLearningShare = 0.015;
 
 // Appends tokens as Session::Append does: the same logits, the same errors, after which nothing is learnt. A null speculator

@@ -23,7 +23,7 @@ struct GraphUse {
 
 struct DescribedGraph {
   CompiledGraph compiled;
-  std::vector<GraphUse> uses;      // In that order, at least one.
+  std::vector<GraphUse> uses;      // In the order of GraphsOf, at least one.
 };
 
 // Embedding, layers, what the last layer does for rows that are not wanted, output norm, head. The error of Compile if a graph does not
