@@ -24,14 +24,21 @@ constexpr struct { KernelPath path; absl::string_view name; } kAllPaths[] = {
     {KernelPath::kNeon, "neon"},
 };
 
+#if defined(__x86_64__)
+// Not every compiler knows its name: leaf 1, ECX, bit 29. Its registers are AVX's, which a built-in checks. To be asked once: on a virtual
+// machine it is the host that answers.
+bool HasF16c() {
+  unsigned eax, ebx, ecx = 0, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29 & 1) != 0;
+}
+#endif
+
 // What the path's files are compiled for (cmake/TesseraKernels.cmake) must all be there, in the CPU and in the system's saved state.
 bool CpuSupports(KernelPath path) {
   if (path == KernelPath::kPortable) return true;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  // Not every compiler knows the name f16c: leaf 1, ECX, bit 29. Its registers are AVX's, which the built-in checks.
-  unsigned eax, ebx, ecx = 0, edx;
-  const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29 & 1) != 0;
+  static const bool f16c = HasF16c();
   const bool avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (path == KernelPath::kAvx2) return avx2;
   if (path == KernelPath::kAvx512Vnni) {

@@ -80,7 +80,7 @@ absl::Status Forward::LeaseUnits(const Block& block) {
   RETURN_IF_ERROR(CheckCancelled());
   for (int unit : block.units) {
     TimelineScope scope(options_.timeline, Zone::kLease, unit, Resource::kFlash);
-    ASSIGN_OR_RETURN(WeightLease lease, source_.Acquire(unit));
+    ASSIGN_OR_RETURN(WeightLease lease, source_->Acquire(unit));
     leases_.push_back(std::move(lease));
   }
   return absl::OkStatus();
@@ -256,7 +256,7 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   FillRowData(rows, cache.groups());
   for (const GroupRows& of_group : group_rows_) RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
   RETURN_IF_ERROR(CheckCancelled());
-  RETURN_IF_ERROR(embedding_->LookUp(tokens_, source_, device_, Hidden(0), options_.timeline));
+  RETURN_IF_ERROR(embedding_->LookUp(tokens_, *source_, device_, Hidden(0), options_.timeline));
   wanted_.assign(wanted.begin(), wanted.end());
   const absl::Status status = RunLayers(rows, cache);
   if (!status.ok()) {

@@ -67,7 +67,8 @@ class Forward {
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
 
   int row_capacity() const { return options_.row_capacity; }
-  // From the next pass on. Null: nothing is recorded and no clock is read.
+  // Both from the next pass on. The source must outlive this; a null timeline: nothing is recorded and no clock is read.
+  void SetSource(WeightSource& source) { source_ = &source; }
   void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
   int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
 
@@ -83,7 +84,7 @@ class Forward {
   struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
 
   Forward(const ModelConfig& config, WeightSource& source, Device& device, const Options& options)
-      : config_(config), source_(source), device_(device), options_(options) {}
+      : config_(config), source_(&source), device_(device), options_(options) {}
 
   absl::Status BuildBlocks(const WeightLayout& layout);
   absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
@@ -106,7 +107,7 @@ class Forward {
   BoundBuffer Hidden(int which) { return {hidden_[which].as<float>(), RowStride(config_.width)}; }
 
   const ModelConfig config_;
-  WeightSource& source_;
+  WeightSource* source_;
   Device& device_;
   Options options_;
 

@@ -129,7 +129,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::
 absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseHeaders(std::vector<Header> parts, const std::string& name) {
   std::vector<std::unique_ptr<GgufFile>> files;
   for (Header& part : parts) {
-    const int64_t header_bytes = static_cast<int64_t>(part.bytes.size());
+    const int64_t header_bytes = static_cast<int64_t>(part.bytes.span().size());
     if (header_bytes > part.file_bytes || header_bytes > GgufBytes::kLongestHeader) {
       return absl::InvalidArgumentError(absl::StrCat(name, ": header ", files.size(), ": found ", header_bytes,
                                                      " bytes, expected at most ",
@@ -150,7 +150,7 @@ absl::StatusOr<GgufFile::Header> GgufFile::HeaderOf(int part) const {
   const GgufFile& file = Part(part);
   ASSIGN_OR_RETURN(const absl::Span<const std::byte> bytes, file.bytes_->Header(file.header_end_));
   const absl::Span<const std::byte> header = bytes.first(file.header_end_);
-  return Header{{header.begin(), header.end()}, file.bytes_->size()};
+  return Header{SharedBytes(std::vector<std::byte>(header.begin(), header.end())), file.bytes_->size()};
 }
 
 int64_t GgufFile::size() const {

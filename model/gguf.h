@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/shared_bytes.h"
 #include "tessera/quant/block_format.h"
 
 namespace tessera {
@@ -102,7 +103,7 @@ class GgufFile {
   static absl::StatusOr<std::unique_ptr<GgufFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
   // The same over headers alone, as HeaderOf gives them, of all parts of a model in order: for models whose tensors' data is kept
   // in another form. All but Read works; sizes and offsets are held against the size that each file had.
-  struct Header { std::vector<std::byte> bytes; int64_t file_bytes; };
+  struct Header { SharedBytes bytes; int64_t file_bytes; };
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseHeaders(std::vector<Header> parts, const std::string& name);
   ~GgufFile();
 

@@ -16,12 +16,21 @@ namespace {
 
 constexpr int kMostReaders = 4;  // More would hardly clear and copy memory faster.
 
-// Reading is the system's work, which clears pages and copies: it gets threads however few are to compute.
+// Reading is the system's work, which clears pages and copies: it gets threads however few are to compute. But the CPU of who parses
+// the header meanwhile it gets only where that is worth it.
 absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& reader, const std::atomic<bool>* cancel) {
-  return LoadingSource::Start(reader, {.threads = std::min(AvailableCpus(), kMostReaders), .cancel = cancel});
+  const int cpus = AvailableCpus(), threads = std::min(cpus, kMostReaders);
+  return LoadingSource::Start(reader, {.threads = threads, .late_threads = threads == cpus && cpus > 1 ? 1 : 0, .cancel = cancel});
 }
 
-absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
+// `loading` may be null.
+absl::StatusOr<SharedBytes> ReadHeader(const TsrReader& reader, LoadingSource* loading, absl::string_view name) {
+  if (loading != nullptr) return loading->ReadAttachment(name);
+  ASSIGN_OR_RETURN(std::vector<std::byte> bytes, reader.ReadAttachment(name));
+  return SharedBytes(std::move(bytes));
+}
+
+absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader, LoadingSource* loading) {
   if (reader.layout() != PackedMatrix::kLayout) {
     return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": layout: found ", Quoted(reader.layout()), ", expected ",
                                                    Quoted(PackedMatrix::kLayout), "; pack the model again"));
@@ -29,7 +38,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader) {
   std::vector<GgufFile::Header> headers;
   for (const auto& [name, bytes, whole_bytes] : reader.attachments()) {
     if (name != GgufAttachment(static_cast<int>(headers.size()))) continue;  // Others may be for others.
-    ASSIGN_OR_RETURN(std::vector<std::byte> header, reader.ReadAttachment(name));
+    ASSIGN_OR_RETURN(SharedBytes header, ReadHeader(reader, loading, name));
     headers.push_back({std::move(header), whole_bytes == 0 ? bytes : whole_bytes});
   }
   if (headers.empty()) {
@@ -51,7 +60,7 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
       // Where there is no room for them, the header may still say what is wrong with the file; then LoadWeights tries again.
       if (auto loading = StartLoading(*file->packed_, cancel); loading.ok()) file->loading_ = *std::move(loading);
     }
-    ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_));
+    ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_, file->loading_.get()));
   } else {
     absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(path);
     if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut short, to less than tells what it was.

@@ -106,8 +106,9 @@ absl::StatusOr<PackPlan> PackPlan::Make(const GgufFile& file) {
   plan.contents.layout = PackedMatrix::kLayout;
   for (int unit = 0; unit < plan.layout.units(); ++unit) plan.contents.units.push_back(PackedUnit(plan.layout, unit));
   for (int part = 0; part < file.parts(); ++part) {
-    ASSIGN_OR_RETURN(GgufFile::Header header, file.HeaderOf(part));
-    plan.contents.attachments.push_back({GgufAttachment(part), std::move(header.bytes), header.file_bytes});
+    ASSIGN_OR_RETURN(const GgufFile::Header header, file.HeaderOf(part));
+    const absl::Span<const std::byte> bytes = header.bytes.span();
+    plan.contents.attachments.push_back({GgufAttachment(part), {bytes.begin(), bytes.end()}, header.file_bytes});
   }
   ASSIGN_OR_RETURN(plan.file_bytes, TsrWriter::FileBytes(plan.contents));
   return plan;

@@ -1,6 +1,7 @@
 #include "tessera/runtime/engine.h"
 
 #include <algorithm>
+#include <future>
 
 #include <glog/logging.h>
 
@@ -96,18 +97,27 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
   }
   ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
-  const bool reads = options.loads_weights && options.memory_budget == 0;
-  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, reads ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater,
-                                           options.cancel));
+  const auto weights = ReadsWeights() ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater;
+  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, weights, options.cancel));
+  // Beside the tokenizer, which takes as long. A system that has no thread to give has it done after that.
+  std::future<absl::Status> rest = std::async(std::launch::async | std::launch::deferred, [this] { return PrepareToCompute(); });
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::FromGguf(file());
+  RETURN_IF_ERROR(rest.get());
+  ASSIGN_OR_RETURN(tokenizer_, std::move(tokenizer));
+  process_bytes_ = OwnMemoryBytes();
+  return absl::OkStatus();
+}
+
+absl::Status Engine::PrepareToCompute() {
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
-  ASSIGN_OR_RETURN(context_, ContextOf(options, config_));
+  ASSIGN_OR_RETURN(context_, ContextOf(options_, config_));
   pool_ = std::make_unique<ThreadPool>(threads_);
   ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
-  ASSIGN_OR_RETURN(tokenizer_, Tokenizer::FromGguf(file()));
+  ASSIGN_OR_RETURN(no_weights_, ResidentSource::Create({}));
   RETURN_IF_ERROR(ChooseRows());
-  process_bytes_ = OwnMemoryBytes();
-  return absl::OkStatus();
+  // Weights that are being read already take no time.
+  return file_->packed() != nullptr && ReadsWeights() ? MakeForSessions() : absl::OkStatus();
 }
 
 void Engine::FollowCpus() {
@@ -118,13 +128,15 @@ void Engine::FollowCpus() {
 }
 
 absl::Status Engine::ChooseRows() {
+  // The device and the forward pass reserve what they need when graphs are loaded, and touch it only when rows come.
   rows_ = std::min(options_.row_capacity > 0 ? options_.row_capacity : kDefaultRowCapacity, context_);
+  RETURN_IF_ERROR(MakeForward());
   while (options_.row_capacity == 0 && rows_ > kLeastRows) {
-    ASSIGN_OR_RETURN(const EngineMemory memory, PlanMemory());
-    const int64_t scratch = memory.graphs + memory.hidden_states;
+    const int64_t scratch = device_->ScratchBytes(context_) + forward_->scratch_bytes();
     if (scratch <= kDefaultScratch) break;
     const int64_t fitting = rows_ * kDefaultScratch / scratch / kRowStep * kRowStep;
     rows_ = std::max<int>(kLeastRows, std::min<int64_t>(fitting, rows_ - kRowStep));
+    RETURN_IF_ERROR(MakeForward());
   }
   return absl::OkStatus();
 }
@@ -141,10 +153,15 @@ KvCache::Options Engine::CacheOptions() const {
           .scatter_seed = options_.scatter_seed};
 }
 
-absl::StatusOr<std::unique_ptr<Forward>> Engine::MakeForward(WeightSource& source, Device& device) const {
+absl::Status Engine::MakeForward() {
+  forward_ = nullptr;
+  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
   absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
-      config_, layout_, source, device, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
-  if (forward.ok()) return forward;
+      config_, layout_, *no_weights_, *device_, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
+  if (forward.ok()) {
+    forward_ = *std::move(forward);
+    return absl::OkStatus();
+  }
   const absl::string_view message = forward.status().message();
   if (!absl::IsResourceExhausted(forward.status()))
     return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
@@ -173,10 +190,10 @@ double Engine::loading_seconds() const {
 }
 
 absl::Status Engine::MakeForSessions() {
-  CHECK(source_ == nullptr) << "LoadWeights: called a second time";
+  if (source_ != nullptr) return absl::OkStatus();  // Open has done it.
   RETURN_IF_ERROR(OpenSource());
+  forward_->SetSource(*source_);
   ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));
-  ASSIGN_OR_RETURN(forward_, MakeForward(*source_, *device_));
   return absl::OkStatus();
 }
 
@@ -295,15 +312,11 @@ absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) {
 }
 
 absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
-  EngineMemory memory = {.weights = layout_.TotalBytes()};
-  ASSIGN_OR_RETURN(memory.cache, KvCache::BytesFor(CacheOptions()));
-  // The device and the forward pass reserve what they need when graphs are loaded, and touch it only when rows come.
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, MakeDevice(options_, *pool_));
-  ASSIGN_OR_RETURN(const std::unique_ptr<ResidentSource> no_weights, ResidentSource::Create({}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Forward> forward, MakeForward(*no_weights, *device));
-  memory.graphs = device->ScratchBytes(context_);
-  memory.hidden_states = forward->scratch_bytes();
-  return memory;
+  ASSIGN_OR_RETURN(const int64_t cache, KvCache::BytesFor(CacheOptions()));
+  return EngineMemory{.weights = layout_.TotalBytes(),
+                      .cache = cache,
+                      .graphs = device_->ScratchBytes(context_),
+                      .hidden_states = forward_->scratch_bytes()};
 }
 
 int64_t Engine::PlanDrafting() const {

@@ -141,7 +141,7 @@ class Engine {
   absl::Status AwaitWeights();
   double loading_seconds() const;  // That passes have taken so far because weights were not read yet.
 
-  // Before LoadWeights: what it will take. Allocates none of it.
+  // What LoadWeights and the sessions take, or will take.
   absl::StatusOr<EngineMemory> PlanMemory() const;
   int64_t PlanLogits() const { return options_.logit_rows * LogitRowBytes(); }
   int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
@@ -190,12 +190,14 @@ class Engine {
   friend class Session;
   Engine() = default;
   absl::Status Prepare(const EngineOptions& options);
+  absl::Status PrepareToCompute();  // All that Open makes of the file, but the tokenizer.
+  bool ReadsWeights() const { return options_.loads_weights && options_.memory_budget == 0; }
   // Before a pass: CPUs may have been given and taken (an app goes to the background, a container is resized).
   void FollowCpus();
   absl::Status ChooseRows();
   int64_t LogitRowBytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
   KvCache::Options CacheOptions() const;
-  absl::StatusOr<std::unique_ptr<Forward>> MakeForward(WeightSource& source, Device& device) const;
+  absl::Status MakeForward();      // For passes of rows_, without weights so far.
   absl::Status PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const;
   absl::Status MakeForSessions();  // What LoadWeights does, not timed.
   absl::Status OpenSource();
@@ -212,6 +214,7 @@ class Engine {
   int64_t process_bytes_ = 0;  // Once all this was there: what else the process has of its own.
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Device> device_;
+  std::unique_ptr<WeightSource> no_weights_;  // The forward's, before there are any.
   std::unique_ptr<WeightSource> source_;  // Ends before file_, which its threads may read.
   LayerStreamer* streamer_ = nullptr;  // The source, if it is one.
   std::mutex shrinking_;

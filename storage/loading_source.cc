@@ -13,6 +13,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/borrowed_pages.h"
 #include "tessera/storage/internal/reading_priority.h"
+#include "tessera/storage/internal/settling_bytes.h"
 
 namespace tessera {
 
@@ -24,7 +25,10 @@ absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrRea
   if (!memory.ok()) return absl::Status(memory.status().code(), absl::StrCat(reader.path(), ": weights: ", memory.status().message()));
   auto source = std::unique_ptr<LoadingSource>(new LoadingSource(reader, *std::move(memory), options));
   try {  // The standard library's only way to say that the system has no thread to give.
-    for (int i = 0; i < options.threads; ++i) source->threads_.emplace_back([loading = source.get()] { loading->Work(); });
+    for (int i = 0; i < options.threads; ++i) {
+      const bool late = i >= options.threads - options.late_threads;
+      source->threads_.emplace_back([loading = source.get(), late] { loading->Work(late); });
+    }
   } catch (const std::exception& error) {
     LOG(WARNING) << reader.path() << ": read by only " << source->threads_.size() << " of " << options.threads
                  << " threads, and those that compute: " << error.what();
@@ -51,18 +55,25 @@ LoadingSource::~LoadingSource() {
   unwanted_ = true;
   Settle();
   for (std::thread& thread : threads_) thread.join();
+  SettleAttachments();
 }
 
-void LoadingSource::Work() {
+void LoadingSource::Work(bool late) {
+  RunAfterOthers();
+  if (late) all_work_.wait(false);
   const int64_t count = stretches_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
     ReadIfUnread(stretches_[i], unwanted_).IgnoreError();  // Who needs it will read it again, and have the error.
     if (RealClock().NowNanos() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
-  RunAfterOthers();
   AwaitSettling();
   MoveAll();
+}
+
+void LoadingSource::CallLateThreads() {
+  if (all_work_.exchange(true)) return;
+  all_work_.notify_all();
 }
 
 void LoadingSource::AwaitSettling() {
@@ -81,6 +92,7 @@ void LoadingSource::Settle() {
     settling_ = true;
   }
   settled_.notify_all();
+  CallLateThreads();
 }
 
 absl::Status LoadingSource::ReadIfUnread(Stretch& stretch, const std::atomic<bool>& cancel) {
@@ -89,6 +101,7 @@ absl::Status LoadingSource::ReadIfUnread(Stretch& stretch, const std::atomic<boo
   absl::Status status;
   state = kCached;
   if (!FindInCache(stretch, cancel)) {
+    CallLateThreads();
     status = ReadBlocks(stretch, cancel);
     state = status.ok() ? kRead : kUnread;
   }
@@ -123,6 +136,7 @@ absl::Status LoadingSource::ReadBlocks(const Stretch& stretch, const std::atomic
 
 absl::Status LoadingSource::Need(Range range) {
   if (unread_ == 0) return absl::OkStatus();
+  CallLateThreads();
   const int64_t before = RealClock().NowNanos();
   const absl::Status status = WaitFor(range);
   waited_ns_ += RealClock().NowNanos() - before;
@@ -165,6 +179,7 @@ void LoadingSource::MoveAll() {
 
 void LoadingSource::ReturnPages() {
   settling_ = moved_ = true;
+  SettleAttachments();
   if (cache_ != nullptr && cache_users_ == 0) cache_->Return();
 }
 
@@ -204,6 +219,39 @@ bool LoadingSource::EnterCache() {
 void LoadingSource::LeaveCache() {
   // Who came between counting and looking at `moved_` still reads: whoever comes later goes at once, and the last one returns it.
   if (--cache_users_ == 0 && moved_ && cache_users_ == 0 && cache_ != nullptr) cache_->Return();
+}
+
+absl::StatusOr<SharedBytes> LoadingSource::ReadAttachment(absl::string_view name) {
+  ASSIGN_OR_RETURN(const TsrReader::Place place, reader_.PlaceOfAttachment(name));
+  if (EnterCache()) {
+    const std::shared_ptr<SettlingBytes> borrowed = BorrowAttachment(name);
+    LeaveCache();
+    if (borrowed != nullptr) return SharedBytes(borrowed->bytes().first(place.bytes), borrowed);
+  }
+  ASSIGN_OR_RETURN(std::vector<std::byte> bytes, reader_.ReadAttachment(name));
+  return SharedBytes(std::move(bytes));
+}
+
+std::shared_ptr<SettlingBytes> LoadingSource::BorrowAttachment(absl::string_view name) {
+  const auto [offset, bytes, stored_bytes] = *reader_.PlaceOfAttachment(name);
+  if (!cache_->Hold(cache_->bytes().subspan(offset, stored_bytes))) return nullptr;
+  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.descriptor(), offset, stored_bytes);
+  if (borrowed == nullptr || !reader_.CheckAttachment(name, borrowed->bytes()).ok()) return nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(attachments_mutex_);
+    attachments_.push_back(borrowed);
+  }
+  if (moved_) SettleAttachments();  // Whoever moved all may have looked before it was there.
+  return borrowed;
+}
+
+void LoadingSource::SettleAttachments() {
+  const std::lock_guard<std::mutex> lock(attachments_mutex_);
+  for (const std::shared_ptr<SettlingBytes>& each : attachments_) {
+    LOG_IF(WARNING, !each->Settle()) << reader_.path() << ": found no memory for " << each->bytes().size()
+                                     << " bytes of its header, which must not be changed from now on";
+  }
+  attachments_.clear();
 }
 
 LoadingSource::Range LoadingSource::StretchesOf(const UnitPart& part) const {

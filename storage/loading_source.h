@@ -2,6 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, {.threads = 4}));   // of a TsrReader
 //   ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));   // read by now, and checked
+//   ASSIGN_OR_RETURN(SharedBytes header, source->ReadAttachment("gguf"));
 //   RETURN_IF_ERROR(source->AwaitChecked());                   // for who wants to know that all of it is as it should be
 //   RETURN_IF_ERROR(source->AwaitResident());                  // for who wants it where it stays
 //
@@ -25,17 +26,22 @@
 #include <thread>
 #include <vector>
 
+#include "tessera/base/shared_bytes.h"
 #include "tessera/storage/resident_source.h"
 #include "tessera/storage/tsr_reader.h"
 
 namespace tessera {
 
 class BorrowedPages;
+class SettlingBytes;
 
 class LoadingSource : public WeightSource {
  public:
   struct Options {
     int threads = 4;
+    // Of these, so many begin only once something has to come from the disk, or a lease waits: until then they would take a CPU from who
+    // makes ready what comes before the first lease.
+    int late_threads = 0;
     // True ends a wait at the next block, with Cancelled; the source's own threads read on. Must outlive it. Null: never.
     const std::atomic<bool>* cancel = nullptr;
     // Nanoseconds for which a file is borrowed at most, without a word from who computes, or where much has to come from the disk.
@@ -51,6 +57,9 @@ class LoadingSource : public WeightSource {
   absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override;
   absl::Status AwaitChecked() override;
   absl::Status AwaitResident() override;
+  // As TsrReader has it, but without a copy while the file is borrowed: with the last weights it moves to memory of our own, where its
+  // addresses stay the same. It may outlive the source.
+  absl::StatusOr<SharedBytes> ReadAttachment(absl::string_view name);
   double LoadingSeconds() const override { return static_cast<double>(waited_ns_) * 1e-9; }
 
  private:
@@ -69,7 +78,8 @@ class LoadingSource : public WeightSource {
 
   LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options);
   void Release(int unit, absl::Span<const std::byte> bytes) override;
-  void Work();
+  void Work(bool late);
+  void CallLateThreads();
   void AwaitSettling();
   Range StretchesOf(const UnitPart& part) const;
   int64_t OffsetInUnit(const Stretch& stretch) const;
@@ -95,6 +105,9 @@ class LoadingSource : public WeightSource {
   // Whoever reads in the cache, but for who moves, enters before and leaves after. False: all that was there is moved, or there was none.
   bool EnterCache();
   void LeaveCache();
+  // Null if the cache does not have it, or it is not as it should be. REQUIRES: between these two.
+  std::shared_ptr<SettlingBytes> BorrowAttachment(absl::string_view name);
+  void SettleAttachments();
   void ReturnPages();  // Once all that was found there is moved; what is leased still is returned with the last lease.
 
   const TsrReader& reader_;
@@ -105,6 +118,7 @@ class LoadingSource : public WeightSource {
   // sees the last count sees, by the order of these, the bytes of all.
   std::atomic<int64_t> unread_ = 0;
   std::atomic<bool> resident_ = false;             // All is in memory of our own.
+  std::atomic<bool> all_work_ = false;             // Late threads, too.
   std::atomic<int64_t> next_ = 0, next_moved_ = 0; // Stretch for the next thread that looks for one.
   std::atomic<int64_t> waited_ns_ = 0;
   std::atomic<bool> unwanted_ = false;
@@ -116,6 +130,8 @@ class LoadingSource : public WeightSource {
   std::atomic<bool> asked_ = false;                // By AwaitChecked: the first pass is over.
   std::atomic<bool> settling_ = false, moved_ = false;
   const int64_t borrowed_until_;                   // On the real clock.
+  std::mutex attachments_mutex_;
+  std::vector<std::shared_ptr<SettlingBytes>> attachments_;  // That are the file's still.
   std::mutex settle_mutex_;                        // With which a thread waits for `settling_`.
   std::condition_variable settled_;
   std::vector<std::thread> threads_;

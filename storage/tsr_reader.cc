@@ -158,26 +158,49 @@ std::vector<TsrReader::Attachment> TsrReader::attachments() const {
   return all;
 }
 
-absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_view name) const {
+std::string TsrReader::AttachmentText(absl::string_view name) const {
+  return absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\"");
+}
+
+absl::StatusOr<const TsrExtent*> TsrReader::FindAttachment(absl::string_view name) const {
   const auto found =
       std::find_if(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
-  const std::string what = absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\"");
-  if (found == index_->attachments.end()) return absl::NotFoundError(absl::StrCat(what, ": found none of that name"));
-  const TsrExtent& extent = found->extent;
+  if (found == index_->attachments.end()) return absl::NotFoundError(absl::StrCat(AttachmentText(name), ": found none of that name"));
+  return &found->extent;
+}
+
+absl::StatusOr<TsrReader::Place> TsrReader::PlaceOfAttachment(absl::string_view name) const {
+  ASSIGN_OR_RETURN(const TsrExtent* extent, FindAttachment(name));
+  return Place{extent->offset, extent->bytes, extent->stored_bytes()};
+}
+
+absl::Status TsrReader::CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const {
+  ASSIGN_OR_RETURN(const TsrExtent* extent, FindAttachment(name));
+  CHECK_EQ(static_cast<int64_t>(stored.size()), extent->stored_bytes()) << AttachmentText(name);
+  for (int64_t block = 0; block < extent->blocks(); ++block) {
+    const int64_t begin = block * kTsrBlockBytes;
+    RETURN_IF_ERROR(CheckExtentBlock(*extent, extent->first_block + block, stored.subspan(begin, kTsrBlockBytes),
+                                     absl::StrCat(AttachmentText(name), " byte ", begin)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_view name) const {
+  ASSIGN_OR_RETURN(const TsrExtent* extent, FindAttachment(name));
   AlignedBuffer aligned;
   if (direct()) {
-    ASSIGN_OR_RETURN(aligned, AlignedBuffer::Allocate(std::min(extent.stored_bytes(), kTsrBlockBytes)));
+    ASSIGN_OR_RETURN(aligned, AlignedBuffer::Allocate(std::min(extent->stored_bytes(), kTsrBlockBytes)));
   }
-  std::vector<std::byte> bytes(extent.stored_bytes());
-  for (int64_t block = 0; block < extent.blocks(); ++block) {
+  std::vector<std::byte> bytes(extent->stored_bytes());
+  for (int64_t block = 0; block < extent->blocks(); ++block) {
     const int64_t begin = block * kTsrBlockBytes;
     const absl::Span<std::byte> part = absl::MakeSpan(bytes).subspan(begin, kTsrBlockBytes);
     const absl::Span<std::byte> read = direct() ? aligned.bytes().first(part.size()) : part;
-    RETURN_IF_ERROR(file_->Read(extent.offset + begin, read));
+    RETURN_IF_ERROR(file_->Read(extent->offset + begin, read));
     if (direct()) std::memcpy(part.data(), read.data(), part.size());
-    RETURN_IF_ERROR(CheckExtentBlock(extent, extent.first_block + block, part, absl::StrCat(what, " byte ", begin)));
   }
-  bytes.resize(extent.bytes);
+  RETURN_IF_ERROR(CheckAttachment(name, bytes));
+  bytes.resize(extent->bytes);
   return bytes;
 }
 

@@ -73,8 +73,13 @@ class TsrReader {
 
   struct Attachment { absl::string_view name; int64_t bytes; int64_t whole_bytes; };
   std::vector<Attachment> attachments() const;  // Names live as long as the reader.
-  // NotFound if there is none of that name.
+  // NotFound if there is none of that name; DataLoss (attachment, byte, checksum found and expected) if it is damaged.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
+  // For who has the file's bytes in another way: where an attachment is, and whether `stored` are what was written there.
+  // REQUIRES: stored.size() == stored_bytes.
+  struct Place { int64_t offset, bytes, stored_bytes; };  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
+  absl::StatusOr<Place> PlaceOfAttachment(absl::string_view name) const;
+  absl::Status CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const;
 
   // What is wrong with either manifest; empty if nothing is. (Open does with one.)
   std::vector<absl::Status> CheckManifests() const;
@@ -87,6 +92,8 @@ class TsrReader {
   absl::Status ReadSuperblock();
   absl::Status ReadManifest();
   absl::StatusOr<TsrIndex> ReadManifestAt(int64_t offset) const;
+  std::string AttachmentText(absl::string_view name) const;  // For messages.
+  absl::StatusOr<const TsrExtent*> FindAttachment(absl::string_view name) const;
   absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes,
                                 absl::string_view what) const;
 

@@ -14,12 +14,12 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/file.h"
+#include "tessera/base/shared_bytes.h"
 
 namespace tessera {
 
@@ -37,9 +37,9 @@ class GgufBytes {
         header_(bytes.first(std::min<size_t>(bytes.size(), kLongestHeader))),
         size_(static_cast<int64_t>(bytes.size())) {}
 
-  // The header of a file of `size` bytes, whose tensors' data is not at hand. REQUIRES: header.size() <= size.
-  GgufBytes(std::vector<std::byte> header, int64_t size)
-      : owned_(std::move(header)), header_(owned_), header_only_(true), size_(size) {}
+  // The header of a file of `size` bytes, whose tensors' data is not at hand. REQUIRES: it is no longer than that.
+  GgufBytes(SharedBytes header, int64_t size)
+      : shared_(std::move(header)), header_(shared_.span()), header_only_(true), size_(size) {}
 
   int64_t size() const { return size_; }
   int64_t CachedBytes() const { return file_ == nullptr ? 0 : file_->CachedBytes(); }
@@ -57,7 +57,7 @@ class GgufBytes {
   std::unique_ptr<RandomAccessFile> file_;  // Null for bytes in memory.
   AlignedBuffer buffer_;                    // Room for the header of a file; only what was read takes memory.
   absl::Span<const std::byte> memory_;      // Empty for a file.
-  std::vector<std::byte> owned_;            // The header, if that is all.
+  SharedBytes shared_;                      // The header, if that is all.
   absl::Span<const std::byte> header_;      // What there is of the header so far.
   bool header_only_ = false;
   int64_t size_;

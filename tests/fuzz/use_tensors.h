@@ -67,7 +67,10 @@ inline void UseHeaders(const GgufFile& file) {
     const GgufTensor &tensor = file.tensors()[i], &same = (*again)->tensors()[i];
     CHECK(same.name == tensor.name && same.shape == tensor.shape && same.offset == tensor.offset && same.part == tensor.part);
   }
-  headers.back().bytes.push_back(std::byte{0});  // Headers end where the table of tensors does.
+  const absl::Span<const std::byte> last = headers.back().bytes.span();
+  std::vector<std::byte> longer(last.begin(), last.end());
+  longer.push_back(std::byte{0});  // Headers end where the table of tensors does.
+  headers.back().bytes = SharedBytes(std::move(longer));
   CHECK(!GgufFile::ParseHeaders(std::move(headers), "headers").ok());
 }
 

@@ -75,7 +75,7 @@ TEST(GgufHeaders, OfASplitModelAreJoined) {
 TEST(GgufHeaders, AreAsHostileAsFiles) {
   for (const BadFile& file : BadGgufFiles()) {
     const absl::Span<const std::byte> bytes = BytesOf(file.bytes);
-    GgufFile::Header header{{bytes.begin(), bytes.end()}, static_cast<int64_t>(bytes.size())};
+    const GgufFile::Header header{SharedBytes({bytes.begin(), bytes.end()}), static_cast<int64_t>(bytes.size())};
     const absl::Status status = GgufFile::ParseHeaders({header}, "header").status();
     EXPECT_EQ(status, absl::InvalidArgumentError("header: " + file.message)) << file.name;
   }
@@ -85,6 +85,7 @@ TEST(GgufHeaders, AreAsHostileAsFiles) {
 TEST(GgufHeaders, SizesAreHeldAgainstTheFileTheyHad) {
   const std::string bytes = SmallGguf().Build();
   const GgufFile::Header good = Must(Must(GgufFile::Parse(BytesOf(bytes), "whole"))->HeaderOf(0));
+  const absl::Span<const std::byte> good_bytes = good.bytes.span();
   const auto message = [](const GgufFile::Header& header) {
     return std::string(GgufFile::ParseHeaders({header}, "header").status().message());
   };
@@ -93,13 +94,15 @@ TEST(GgufHeaders, SizesAreHeldAgainstTheFileTheyHad) {
   header.file_bytes = 600;
   EXPECT_EQ(message(header), "header: tensor \"b\" data at byte 544: the file is truncated: needs 68 bytes, 56 left");
   header.file_bytes = 10;
-  EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", good.bytes.size(), " bytes, expected at most 10"));
+  EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", good_bytes.size(), " bytes, expected at most 10"));
   header = good;
-  header.bytes.push_back(std::byte{0});
-  EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", good.bytes.size() + 1, " bytes, expected ",
-                                          good.bytes.size(), ", to the end of the table of tensors"));
-  for (size_t size = 0; size < good.bytes.size(); ++size) {
-    header.bytes.assign(good.bytes.begin(), good.bytes.begin() + size);
+  std::vector<std::byte> longer(good_bytes.begin(), good_bytes.end());
+  longer.push_back(std::byte{0});
+  header.bytes = SharedBytes(longer);
+  EXPECT_EQ(message(header), absl::StrCat("header: header 0: found ", longer.size(), " bytes, expected ", good_bytes.size(),
+                                          ", to the end of the table of tensors"));
+  for (size_t size = 0; size < good_bytes.size(); ++size) {
+    header.bytes = SharedBytes({good_bytes.begin(), good_bytes.begin() + size});
     EXPECT_TRUE(absl::StrContains(message(header), absl::StrCat("expected metadata and tensor table to end before byte ", size)))
         << message(header);
   }

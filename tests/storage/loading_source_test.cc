@@ -1,5 +1,6 @@
 #include "tessera/storage/loading_source.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,12 +48,15 @@ class LoadingSourceTest : public testing::TestWithParam<Weights> {
     return std::equal(bytes.begin(), bytes.end(), sample_.units[unit].begin() + offset);
   }
 
-  // Changes a byte of a unit, or back.
-  void Flip(int unit, int64_t offset) const {
+  bool IsConfig(const SharedBytes& bytes) const { return bytes.span() == absl::MakeConstSpan(sample_.contents.attachments[0].bytes); }
+
+  // Changes a byte of a unit, or of the file, or back.
+  void Flip(int unit, int64_t offset) const { FlipAt(reader_->UnitOffset(unit) + offset); }
+  void FlipAt(int64_t offset) const {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(reader_->UnitOffset(unit) + offset);
+    file.seekg(offset);
     const char byte = static_cast<char>(file.get());
-    file.seekp(reader_->UnitOffset(unit) + offset);
+    file.seekp(offset);
     file.put(static_cast<char>(byte ^ 1));
     ASSERT_TRUE(file.flush().good());
   }
@@ -136,10 +140,71 @@ TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsForTheLastLease) {
   writer.join();
 }
 
+// Its addresses stay when the file goes, whether the source moves it or ends before.
+TEST_P(BorrowedFileTest, AnAttachmentOutlivesFileAndSource) {
+  for (const bool moves : {false, true}) {
+    auto source = StartForLong(2);
+    const SharedBytes attachment = *source->ReadAttachment("config");
+    EXPECT_TRUE(IsConfig(attachment));
+    if (moves) EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+    const SharedBytes late = *source->ReadAttachment("config");
+    if (!moves) source = nullptr;
+    const std::string all = *ReadFileToString(path_, 1 << 30);
+    ASSERT_EQ(truncate(path_.c_str(), 0), 0);
+    EXPECT_TRUE(IsConfig(attachment) && IsConfig(late));
+    source = nullptr;
+    EXPECT_TRUE(IsConfig(attachment) && IsConfig(late));
+    std::ofstream(path_, std::ios::binary) << all;
+  }
+}
+
+TEST_P(BorrowedFileTest, AnAttachmentIsWholeWheneverAllMoves) {
+  for (int round = 0; round < 50; ++round) {
+    const auto source = StartForLong(2);
+    std::thread mover([&] { EXPECT_EQ(source->AwaitResident(), absl::OkStatus()); });
+    const SharedBytes attachment = *source->ReadAttachment("config");
+    mover.join();
+    const int writer = open(path_.c_str(), O_WRONLY | O_NONBLOCK);  // Nobody borrows the file any more.
+    EXPECT_GE(writer, 0);
+    close(writer);
+    EXPECT_TRUE(IsConfig(attachment));
+  }
+}
+
+// They come for who waits, and for what has to be fetched; and go with the source, called or not.
+TEST_P(LoadingSourceTest, LateThreadsChangeNothing) {
+  for (int threads = 1; threads <= 4; ++threads) {
+    for (int late = 0; late <= threads; ++late) {
+      for (const bool waits : {false, true}) {
+        const auto source = *LoadingSource::Start(*reader_, {.threads = threads, .late_threads = late});
+        if (!waits) continue;
+        for (int unit = source->units(); unit-- > 0;) EXPECT_TRUE(Holds(source->Acquire(unit)->bytes(), unit)) << unit;
+        EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+        EXPECT_TRUE(Holds(source->Acquire(kLargeUnit)->bytes(), kLargeUnit));
+      }
+    }
+  }
+}
+
+TEST_P(LoadingSourceTest, AttachmentsAreTheReaders) {
+  const auto source = Start(2);
+  EXPECT_TRUE(IsConfig(*source->ReadAttachment("config")));
+  EXPECT_TRUE(source->ReadAttachment("empty")->span().empty());
+  EXPECT_EQ(source->ReadAttachment("none").status(), reader_->ReadAttachment("none").status());
+}
+
+TEST_P(LoadingSourceTest, ADamagedAttachmentIsTheReadersError) {
+  FlipAt(reader_->PlaceOfAttachment("config")->offset + 7);
+  const absl::Status status = Start(2)->ReadAttachment("config").status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_EQ(status, reader_->ReadAttachment("config").status());
+}
+
 TEST_P(LoadingSourceTest, HeaderExample) {
   const auto run = [](const TsrReader* reader) -> absl::StatusOr<size_t> {
     ASSIGN_OR_RETURN(std::unique_ptr<LoadingSource> source, LoadingSource::Start(*reader, {.threads = 4}));
     ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
+    ASSIGN_OR_RETURN(SharedBytes header, source->ReadAttachment("config"));
     RETURN_IF_ERROR(source->AwaitChecked());
     RETURN_IF_ERROR(source->AwaitResident());
     return lease.bytes().size();

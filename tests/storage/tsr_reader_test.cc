@@ -81,6 +81,29 @@ TEST_F(TsrReaderTest, FindsWhatWasWritten) {
   EXPECT_TRUE(absl::IsNotFound(reader->ReadAttachment("none").status()));
 }
 
+// For who maps the file.
+TEST_F(TsrReaderTest, AnAttachmentsBytesAreCheckedWhereTheyLie) {
+  const std::unique_ptr<TsrReader> reader = Open();
+  const auto file = ReadFileToString(path_, 1 << 30);
+  ASSERT_TRUE(file.ok()) << file.status();
+  for (const char* name : {"config", "empty"}) {
+    const auto [offset, bytes, stored_bytes] = *reader->PlaceOfAttachment(name);
+    EXPECT_EQ(offset % kTsrPage, 0);
+    EXPECT_EQ(stored_bytes, AlignUp(bytes, kTsrPage));
+    const std::byte* const begin = reinterpret_cast<const std::byte*>(file->data()) + offset;
+    std::vector<std::byte> stored(begin, begin + stored_bytes);
+    EXPECT_EQ(reader->CheckAttachment(name, stored), absl::OkStatus());
+    EXPECT_EQ(std::vector<std::byte>(stored.begin(), stored.begin() + bytes), *reader->ReadAttachment(name));
+    if (stored.empty()) continue;
+    stored.back() ^= std::byte{1};
+    EXPECT_TRUE(absl::IsDataLoss(reader->CheckAttachment(name, stored)));
+    stored.pop_back();
+    EXPECT_DEATH(reader->CheckAttachment(name, stored).IgnoreError(), "attachment \"config\"");
+  }
+  EXPECT_TRUE(absl::IsNotFound(reader->PlaceOfAttachment("none").status()));
+  EXPECT_TRUE(absl::IsNotFound(reader->CheckAttachment("none", {})));
+}
+
 // What direct reads rely on.
 TEST_F(TsrReaderTest, UnitsLieOnAlignedPlacesAndPadsAreZeros) {
   const std::unique_ptr<TsrReader> reader = Open();

@@ -1,0 +1,42 @@
+// A part of a file as bytes that need no copy at first, and stay where they are when they get one.
+//
+//   if (const std::shared_ptr<SettlingBytes> header = SettlingBytes::Map(file.descriptor(), /*offset=*/8192, /*size=*/5954)) {
+//     Parse(header->bytes());          // pages of the system's cache: new memory for them would take several times as long
+//     header->Settle();                // the same addresses, but memory of the program
+//   }
+//
+// Until it has settled nobody may change the file: who maps it holds a lease (borrowed_pages.h). Then the file may go, too. Who reads
+// while it settles finds the one or the other. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "absl/types/span.h"
+
+namespace tessera {
+
+class SettlingBytes {
+ public:
+  // Null where the system does not map it: `offset` may not be a multiple of its pages.
+  static std::shared_ptr<SettlingBytes> Map(int descriptor, int64_t offset, int64_t size);
+  ~SettlingBytes();
+  SettlingBytes(const SettlingBytes&) = delete;
+  SettlingBytes& operator=(const SettlingBytes&) = delete;
+
+  absl::Span<const std::byte> bytes() const { return {mapped_, static_cast<size_t>(size_)}; }
+  // False if the system has no memory for it: the bytes are still the file's. May be called several times.
+  bool Settle();
+
+ private:
+  SettlingBytes(std::byte* mapped, int64_t size) : mapped_(mapped), size_(size) {}
+
+  std::byte* const mapped_;
+  const int64_t size_;
+  std::mutex mutex_;
+  bool settled_ = false;
+};
+
+}  // namespace tessera
