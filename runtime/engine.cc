@@ -97,8 +97,9 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
   }
   ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
-  const auto weights = ReadsWeights() ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater;
-  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, weights, options.cancel));
+  const bool reads = options.loads_weights && options.memory_budget == 0;
+  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, reads ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater,
+                                           options.cancel));
   // Beside the tokenizer, which takes as long. A system that has no thread to give has it done after that.
   std::future<absl::Status> rest = std::async(std::launch::async | std::launch::deferred, [this] { return PrepareToCompute(); });
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::FromGguf(file());
@@ -112,12 +113,10 @@ absl::Status Engine::PrepareToCompute() {
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options_, config_));
   pool_ = std::make_unique<ThreadPool>(threads_);
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
+  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));  // Says how it wants weights; MakeForward makes the one that computes.
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
   ASSIGN_OR_RETURN(no_weights_, ResidentSource::Create({}));
-  RETURN_IF_ERROR(ChooseRows());
-  // Weights that are being read already take no time.
-  return file_->packed() != nullptr && ReadsWeights() ? MakeForSessions() : absl::OkStatus();
+  return ChooseRows();
 }
 
 void Engine::FollowCpus() {
@@ -190,7 +189,7 @@ double Engine::loading_seconds() const {
 }
 
 absl::Status Engine::MakeForSessions() {
-  if (source_ != nullptr) return absl::OkStatus();  // Open has done it.
+  CHECK(source_ == nullptr) << "LoadWeights: called a second time";
   RETURN_IF_ERROR(OpenSource());
   forward_->SetSource(*source_);
   ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));

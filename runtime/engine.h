@@ -141,7 +141,7 @@ class Engine {
   absl::Status AwaitWeights();
   double loading_seconds() const;  // That passes have taken so far because weights were not read yet.
 
-  // What LoadWeights and the sessions take, or will take.
+  // What all of it takes in memory, weights included, with a context that is full. Allocates nothing.
   absl::StatusOr<EngineMemory> PlanMemory() const;
   int64_t PlanLogits() const { return options_.logit_rows * LogitRowBytes(); }
   int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
@@ -191,7 +191,6 @@ class Engine {
   Engine() = default;
   absl::Status Prepare(const EngineOptions& options);
   absl::Status PrepareToCompute();  // All that Open makes of the file, but the tokenizer.
-  bool ReadsWeights() const { return options_.loads_weights && options_.memory_budget == 0; }
   // Before a pass: CPUs may have been given and taken (an app goes to the background, a container is resized).
   void FollowCpus();
   absl::Status ChooseRows();

@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrRea
   auto source = std::unique_ptr<LoadingSource>(new LoadingSource(reader, *std::move(memory), options));
   try {  // The standard library's only way to say that the system has no thread to give.
     for (int i = 0; i < options.threads; ++i) {
-      const bool late = i >= options.threads - options.late_threads;
+      const bool late = i > 0 && i >= options.threads - options.late_threads;
       source->threads_.emplace_back([loading = source.get(), late] { loading->Work(late); });
     }
   } catch (const std::exception& error) {
@@ -59,7 +59,6 @@ LoadingSource::~LoadingSource() {
 }
 
 void LoadingSource::Work(bool late) {
-  RunAfterOthers();
   if (late) all_work_.wait(false);
   const int64_t count = stretches_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
@@ -67,6 +66,7 @@ void LoadingSource::Work(bool late) {
     if (RealClock().NowNanos() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
+  RunAfterOthers();
   AwaitSettling();
   MoveAll();
 }
@@ -178,9 +178,10 @@ void LoadingSource::MoveAll() {
 }
 
 void LoadingSource::ReturnPages() {
+  ++cache_users_;  // Nobody else returns it before all of it has settled.
   settling_ = moved_ = true;
   SettleAttachments();
-  if (cache_ != nullptr && cache_users_ == 0) cache_->Return();
+  LeaveCache();
 }
 
 void LoadingSource::Move(Range range) {
@@ -223,7 +224,7 @@ void LoadingSource::LeaveCache() {
 
 absl::StatusOr<SharedBytes> LoadingSource::ReadAttachment(absl::string_view name) {
   ASSIGN_OR_RETURN(const TsrReader::Place place, reader_.PlaceOfAttachment(name));
-  if (EnterCache()) {
+  if (place.bytes > 0 && EnterCache()) {
     const std::shared_ptr<SettlingBytes> borrowed = BorrowAttachment(name);
     LeaveCache();
     if (borrowed != nullptr) return SharedBytes(borrowed->bytes().first(place.bytes), borrowed);

@@ -39,8 +39,8 @@ class LoadingSource : public WeightSource {
  public:
   struct Options {
     int threads = 4;
-    // Of these, so many begin only once something has to come from the disk, or a lease waits: until then they would take a CPU from who
-    // makes ready what comes before the first lease.
+    // Of these, so many, but not the first, begin only once something has to come from the disk, or a lease waits: until then they would
+    // take a CPU from who makes ready what comes before the first lease.
     int late_threads = 0;
     // True ends a wait at the next block, with Cancelled; the source's own threads read on. Must outlive it. Null: never.
     const std::atomic<bool>* cancel = nullptr;

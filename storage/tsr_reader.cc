@@ -158,15 +158,17 @@ std::vector<TsrReader::Attachment> TsrReader::attachments() const {
   return all;
 }
 
-std::string TsrReader::AttachmentText(absl::string_view name) const {
-  return absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\"");
-}
-
 absl::StatusOr<const TsrExtent*> TsrReader::FindAttachment(absl::string_view name) const {
   const auto found =
       std::find_if(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
-  if (found == index_->attachments.end()) return absl::NotFoundError(absl::StrCat(AttachmentText(name), ": found none of that name"));
-  return &found->extent;
+  if (found != index_->attachments.end()) return &found->extent;
+  return absl::NotFoundError(absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\": found none of that name"));
+}
+
+absl::Status TsrReader::CheckAttachmentBlock(absl::string_view name, const TsrExtent& extent, int64_t block,
+                                             absl::Span<const std::byte> bytes) const {
+  return CheckExtentBlock(extent, extent.first_block + block, bytes,
+                          absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\" byte ", block * kTsrBlockBytes));
 }
 
 absl::StatusOr<TsrReader::Place> TsrReader::PlaceOfAttachment(absl::string_view name) const {
@@ -176,11 +178,9 @@ absl::StatusOr<TsrReader::Place> TsrReader::PlaceOfAttachment(absl::string_view 
 
 absl::Status TsrReader::CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const {
   ASSIGN_OR_RETURN(const TsrExtent* extent, FindAttachment(name));
-  CHECK_EQ(static_cast<int64_t>(stored.size()), extent->stored_bytes()) << AttachmentText(name);
+  CHECK_EQ(static_cast<int64_t>(stored.size()), extent->stored_bytes()) << path_ << ": attachment " << name;
   for (int64_t block = 0; block < extent->blocks(); ++block) {
-    const int64_t begin = block * kTsrBlockBytes;
-    RETURN_IF_ERROR(CheckExtentBlock(*extent, extent->first_block + block, stored.subspan(begin, kTsrBlockBytes),
-                                     absl::StrCat(AttachmentText(name), " byte ", begin)));
+    RETURN_IF_ERROR(CheckAttachmentBlock(name, *extent, block, stored.subspan(block * kTsrBlockBytes, kTsrBlockBytes)));
   }
   return absl::OkStatus();
 }
@@ -198,8 +198,8 @@ absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_vi
     const absl::Span<std::byte> read = direct() ? aligned.bytes().first(part.size()) : part;
     RETURN_IF_ERROR(file_->Read(extent->offset + begin, read));
     if (direct()) std::memcpy(part.data(), read.data(), part.size());
+    RETURN_IF_ERROR(CheckAttachmentBlock(name, *extent, block, part));
   }
-  RETURN_IF_ERROR(CheckAttachment(name, bytes));
   bytes.resize(extent->bytes);
   return bytes;
 }

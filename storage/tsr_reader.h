@@ -92,8 +92,9 @@ class TsrReader {
   absl::Status ReadSuperblock();
   absl::Status ReadManifest();
   absl::StatusOr<TsrIndex> ReadManifestAt(int64_t offset) const;
-  std::string AttachmentText(absl::string_view name) const;  // For messages.
   absl::StatusOr<const TsrExtent*> FindAttachment(absl::string_view name) const;
+  absl::Status CheckAttachmentBlock(absl::string_view name, const TsrExtent& extent, int64_t block,
+                                    absl::Span<const std::byte> bytes) const;
   absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes,
                                 absl::string_view what) const;
 

@@ -10,8 +10,8 @@
 //   as coreutils' truncate has it, they get EAGAIN instead. Where anybody has it open for writing already, the user may not have
 //   leases, or a file system does not keep them (FUSE), there is no mapping. The system waits for
 //   /proc/sys/fs/lease-break-time (45 s) and no longer, so this is for a moment's use, not for that of a program's whole life.
-//   The disk fails. Hold says so; bytes are looked at only once the system has them all. (It may drop them and fail to
-//   fetch them again, or fail to end what it fetches for another, as with the pages of a program that runs.)
+//   The disk fails. Hold says so; bytes are looked at only once the system had them all. (It may drop them and fail to
+//   fetch them again, as with the pages of a program that runs.)
 // What the cache has little of is not fetched: reading it is faster. A page here and there is, for a system that needs memory takes back a
 // few of every file, and stays there as the others do.
 // Thread-safe.

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include <glog/logging.h>
+
 namespace tessera {
 
 std::shared_ptr<SettlingBytes> SettlingBytes::Map(int descriptor, int64_t offset, int64_t size) {
@@ -20,10 +22,12 @@ bool SettlingBytes::Settle() {
   void* const copy = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return false;
   std::memcpy(copy, mapped_, size_);
-  // Pages that take the place of others do so under the lock that a thread takes which finds no page there.
-  settled_ = mprotect(copy, size_, PROT_READ) == 0 && mremap(copy, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, mapped_) != MAP_FAILED;
-  if (!settled_) munmap(copy, size_);
-  return settled_;
+  PCHECK(mprotect(copy, size_, PROT_READ) == 0);
+  // Pages take the place of others under the lock that a thread takes which finds no page there. That this fails is not foreseen: then
+  // nobody could say what lies there.
+  PCHECK(mremap(copy, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, mapped_) != MAP_FAILED);
+  settled_ = true;
+  return true;
 }
 
 }  // namespace tessera

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
 
@@ -73,6 +75,20 @@ std::string NameOf(const testing::TestParamInfo<Weights>& info) {
   return kNames[static_cast<int>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Files, LoadingSourceTest, testing::Values(Weights::kBorrowed, Weights::kFetched, Weights::kWrittenTo), NameOf);
+
+// The file that is mapped at an address; empty if that is memory.
+std::string MappedFrom(const std::byte* address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin, end;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) continue;
+    const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+    if (begin > at || at >= end) continue;
+    const size_t path = line.find('/');
+    return path == std::string::npos ? "" : line.substr(path);
+  }
+  return "not mapped";
+}
 
 class BorrowedFileTest : public LoadingSourceTest {
  protected:
@@ -158,16 +174,29 @@ TEST_P(BorrowedFileTest, AnAttachmentOutlivesFileAndSource) {
   }
 }
 
+TEST_P(BorrowedFileTest, AnAttachmentIsTheFilesUntilAllMoves) {
+  const auto source = StartForLong(2);
+  const SharedBytes attachment = *source->ReadAttachment("config");
+  EXPECT_EQ(MappedFrom(attachment.span().data()), path_);
+  EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+  EXPECT_EQ(MappedFrom(attachment.span().data()), "");
+  EXPECT_TRUE(IsConfig(attachment));
+}
+
+// The file is shortened as soon as nobody borrows it: by then all must be in memory, whoever was the last to return it.
 TEST_P(BorrowedFileTest, AnAttachmentIsWholeWheneverAllMoves) {
+  const std::string all = *ReadFileToString(path_, 1 << 30);
   for (int round = 0; round < 50; ++round) {
     const auto source = StartForLong(2);
     std::thread mover([&] { EXPECT_EQ(source->AwaitResident(), absl::OkStatus()); });
     const SharedBytes attachment = *source->ReadAttachment("config");
-    mover.join();
-    const int writer = open(path_.c_str(), O_WRONLY | O_NONBLOCK);  // Nobody borrows the file any more.
-    EXPECT_GE(writer, 0);
-    close(writer);
+    for (int unit = 0; unit < source->units(); ++unit) EXPECT_TRUE(source->Acquire(unit).ok());
+    ASSERT_EQ(truncate(path_.c_str(), 0), 0);
     EXPECT_TRUE(IsConfig(attachment));
+    mover.join();
+    EXPECT_TRUE(IsConfig(attachment));
+    std::ofstream(path_, std::ios::binary) << all;
+    EXPECT_EQ(ReadFileToString(path_, 1 << 30)->size(), all.size());
   }
 }
 

@@ -1,6 +1,6 @@
 #include "tessera/storage/internal/settling_bytes.h"
 
-#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/tests/fakes/random_file.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -72,6 +73,19 @@ TEST_F(SettlingBytesTest, WhoReadsMeanwhileFindsTheSame) {
     settled = true;
     for (std::thread& reader : readers) reader.join();
   }
+}
+
+TEST_F(SettlingBytesTest, WithoutMemoryTheyStayTheFiles) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has its own needs of address space";
+  const auto settling = SettlingBytes::Map(file_->descriptor(), kOffset, kSize);
+  ASSERT_NE(settling, nullptr);
+  const auto settle_without_memory = [&] {
+    const rlimit none = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+    const bool settled = setrlimit(RLIMIT_AS, &none) != 0 || settling->Settle();
+    const bool whole = CounterRandom(kSeed, 0, kOffset / 8) == *reinterpret_cast<const uint64_t*>(settling->bytes().data());
+    _exit(!settled && whole ? 0 : 1);
+  };
+  EXPECT_EXIT(settle_without_memory(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(SettlingBytesTest, WhatCannotBeMappedIsNotThere) {
