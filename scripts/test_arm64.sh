@@ -12,7 +12,7 @@ source "$root/scripts/emulated_tests.sh"
 # What an emulated process cannot show: a limit on its memory is one on the emulator's, too, a clock counts the emulator's time, and
 # what a process says of its memory (madvise) is not passed on.
 left_out=(
-  ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore
+  ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore SettlingBytesTest.WithoutMemoryTheyStayTheFiles
   'AlignedBuffer.PreparedForDevices*' FileTest.WhatThePageCacheHeldStaysThere
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )

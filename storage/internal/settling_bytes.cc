@@ -22,7 +22,10 @@ bool SettlingBytes::Settle() {
   void* const copy = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return false;
   std::memcpy(copy, mapped_, size_);
-  PCHECK(mprotect(copy, size_, PROT_READ) == 0);
+  if (mprotect(copy, size_, PROT_READ) != 0) {
+    munmap(copy, size_);
+    return false;
+  }
   // Pages take the place of others under the lock that a thread takes which finds no page there. That this fails is not foreseen: then
   // nobody could say what lies there.
   PCHECK(mremap(copy, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, mapped_) != MAP_FAILED);
