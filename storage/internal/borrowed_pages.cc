@@ -51,8 +51,8 @@ bool BorrowedPages::Hold(absl::Span<const std::byte> bytes) const {
   std::vector<unsigned char> pages(CeilDiv(static_cast<int64_t>(bytes.size()), sysconf(_SC_PAGESIZE)));
   if (mincore(begin, bytes.size(), pages.data()) != 0) return false;
   const size_t there = std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
-  // Who reads pages that are there has several mapped at once. To have them mapped before looks at each, which takes two to three times as
-  // long, more where threads do so side by side: only for those that are not there.
+  // Who reads pages that are there has several mapped at once. To have them mapped before looks at each, which takes longer, much longer
+  // where threads do so side by side: only for those that are not there.
   return there == pages.size() || (2 * there > pages.size() && madvise(begin, bytes.size(), MADV_POPULATE_READ) == 0);
 }
 
