@@ -225,7 +225,7 @@ void LoadingSource::LeaveCache() {
 absl::StatusOr<SharedBytes> LoadingSource::ReadAttachment(absl::string_view name) {
   ASSIGN_OR_RETURN(const TsrReader::Place place, reader_.PlaceOfAttachment(name));
   if (place.bytes > 0 && EnterCache()) {
-    const std::shared_ptr<SettlingBytes> borrowed = BorrowAttachment(name);
+    const std::shared_ptr<SettlingBytes> borrowed = BorrowAttachment(name, place);
     LeaveCache();
     if (borrowed != nullptr) return SharedBytes(borrowed->bytes().first(place.bytes), borrowed);
   }
@@ -233,10 +233,9 @@ absl::StatusOr<SharedBytes> LoadingSource::ReadAttachment(absl::string_view name
   return SharedBytes(std::move(bytes));
 }
 
-std::shared_ptr<SettlingBytes> LoadingSource::BorrowAttachment(absl::string_view name) {
-  const auto [offset, bytes, stored_bytes] = *reader_.PlaceOfAttachment(name);
-  if (!cache_->Hold(cache_->bytes().subspan(offset, stored_bytes))) return nullptr;
-  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.descriptor(), offset, stored_bytes);
+std::shared_ptr<SettlingBytes> LoadingSource::BorrowAttachment(absl::string_view name, const TsrReader::Place& place) {
+  if (!cache_->Hold(cache_->bytes().subspan(place.offset, place.stored_bytes))) return nullptr;
+  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.descriptor(), place.offset, place.stored_bytes);
   if (borrowed == nullptr || !reader_.CheckAttachment(name, borrowed->bytes()).ok()) return nullptr;
   {
     const std::lock_guard<std::mutex> lock(attachments_mutex_);
@@ -249,8 +248,9 @@ std::shared_ptr<SettlingBytes> LoadingSource::BorrowAttachment(absl::string_view
 void LoadingSource::SettleAttachments() {
   const std::lock_guard<std::mutex> lock(attachments_mutex_);
   for (const std::shared_ptr<SettlingBytes>& each : attachments_) {
-    LOG_IF(WARNING, !each->Settle()) << reader_.path() << ": found no memory for " << each->bytes().size()
-                                     << " bytes of its header, which must not be changed from now on";
+    if (each->Settle()) continue;
+    LOG(WARNING) << reader_.path() << ": found no memory for a copy of an attachment, expected " << each->bytes().size()
+                 << " bytes; the file must not be changed while this runs";
   }
   attachments_.clear();
 }

@@ -105,8 +105,8 @@ class LoadingSource : public WeightSource {
   // Whoever reads in the cache, but for who moves, enters before and leaves after. False: all that was there is moved, or there was none.
   bool EnterCache();
   void LeaveCache();
-  // Null if the cache does not have it, or it is not as it should be. REQUIRES: between these two.
-  std::shared_ptr<SettlingBytes> BorrowAttachment(absl::string_view name);
+  // Null if the cache does not have it, or it is not as it should be. REQUIRES: after EnterCache, before LeaveCache.
+  std::shared_ptr<SettlingBytes> BorrowAttachment(absl::string_view name, const TsrReader::Place& place);
   void SettleAttachments();
   void ReturnPages();  // Once all that was found there is moved; what is leased still is returned with the last lease.
 
