@@ -10,7 +10,12 @@ namespace tessera {
 namespace {
 
 constexpr int kLongEnough = 128;       // Positions from which on keys and values take longer to load than workers to meet once more.
-constexpr int64_t kPartsOfWorker = 8;  // A worker that is held up keeps the others waiting for one part at most.
+// Parts of a worker's share of an operator: one that is held up keeps the others waiting for one part at most.
+constexpr int64_t kPartsOfFewRows = 8;
+constexpr int64_t kPartsOfManyRows = 32;
+constexpr int64_t kManyRows = 32;             // Of each worker: as many as make up for each walking all weights.
+constexpr int64_t kRowsOfBlock = 80;          // Rounded rows that a worker takes together.
+constexpr int64_t kBytesOfCut = 128 << 10;    // Weights that stay in a second-level cache beside such rows.
 
 }  // namespace
 
@@ -120,7 +125,7 @@ void Worker::Execute(const Linear& op) {
   run_.pool.Barrier();
 }
 
-// The panels of all products in a row, cut into parts of equal bytes.
+// The panels of all products in a row, cut into parts of equal bytes, times blocks of rows.
 void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
   int64_t bytes = 0, panels = 0;
   for (const Product& product : op.products) {
@@ -128,14 +133,25 @@ void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
     bytes += weight.panels * weight.panel_bytes;
     panels += weight.panels;
   }
-  const int64_t parts = workers_ == 1 ? 1 : std::min(panels, workers_ * kPartsOfWorker);
-  ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
-    MultiplyBytes(op, rounded, bytes / parts * part, part + 1 == parts ? bytes : bytes / parts * (part + 1));
+  const PartGrid grid = GridOf(bytes, panels);
+  ForEachPart(taken_, index_, workers_, grid.row_blocks * grid.cuts, [&](int64_t part) {
+    const int64_t blocks = grid.row_blocks / grid.owners, owner = part / (blocks * grid.cuts), cut = part / blocks % grid.cuts;
+    MultiplyBytes(op, rounded, bytes / grid.cuts * cut, cut + 1 == grid.cuts ? bytes : bytes / grid.cuts * (cut + 1),
+                  ShareOf(run_.arguments.rows, owner * blocks + part % blocks, grid.row_blocks));
   });
 }
 
+// Of few rows each worker has panels, so that weights come from memory once. Of many it has rows: those whose norms, sums and rounding
+// it computes, too, which so stay in its cache; of the panels it takes as many at a time as stay there for all its rows.
+Worker::PartGrid Worker::GridOf(int64_t bytes, int64_t panels) const {
+  const int64_t rows = run_.arguments.rows;
+  if (rows < workers_ * kManyRows) return {1, 1, workers_ == 1 ? 1 : std::min(panels, workers_ * kPartsOfFewRows)};
+  const int64_t blocks = std::max<int64_t>(rows / (workers_ * kRowsOfBlock), 1);
+  return {workers_, workers_ * blocks, std::min(panels, std::max(CeilDiv(kPartsOfManyRows, blocks), CeilDiv(bytes, kBytesOfCut)))};
+}
+
 // The panels that start in bytes [begin, end).
-void Worker::MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end) {
+void Worker::MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows) {
   int64_t start = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
@@ -144,14 +160,14 @@ void Worker::MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64
     };
     const Share panels = {first_panel(begin), first_panel(end)};
     if (panels.begin < panels.end) {
-      MultiplyPanels(op, product, rounded, panels);
-      if (product.adapter != kNone && !run_.arguments.adapters.empty()) AdaptShare(op, product, panels);
+      MultiplyPanels(op, product, rounded, panels, rows);
+      if (product.adapter != kNone && !run_.arguments.adapters.empty()) AdaptShare(op, product, panels, rows);
     }
     start += weight.panels * weight.panel_bytes;
   }
 }
 
-void Worker::MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels) {
+void Worker::MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels, Share rows) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const bool floats = weight.float_activations;
   PanelJob job;
@@ -160,20 +176,20 @@ void Worker::MultiplyPanels(const Linear& op, const Product& product, const Quan
   job.panel_end = panels.end;
   job.in_features = weight.in_features;
   job.out_features = weight.out_features;
-  job.rows = run_.arguments.rows;
+  job.rows = rows.end - rows.begin;
   job.fine = product.fine;
-  job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, 0)) : rounded.Rows(product.fine);
+  job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, rows.begin)) : rounded.Rows(product.fine) + rows.begin * rounded.stride();
   job.x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride();
-  job.y = RowOf(product.y, 0) + product.first_column;
+  job.y = RowOf(product.y, rows.begin) + product.first_column;
   job.y_stride = StrideOf(product.y);
   run_.matmul.panels[static_cast<int>(weight.format)](job);
 }
 
-void Worker::AdaptShare(const Linear& op, const Product& product, Share panels) {
+void Worker::AdaptShare(const Linear& op, const Product& product, Share panels, Share rows) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const int64_t begin = panels.begin * PanelFormat::kOutputs;
   const int64_t end = std::min<int64_t>(panels.end * PanelFormat::kOutputs, weight.out_features);
-  for (int64_t r = 0; r < run_.arguments.rows; ++r) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
     const AdapterProduct* adapter = run_.arguments.adapters[r];
     if (adapter == nullptr || adapter[product.adapter].a == nullptr) continue;
     run_.rows.adapt({RowOf(op.x, r), weight.in_features, Columns(product.y), adapter[product.adapter], product.first_column + begin,
@@ -212,7 +228,7 @@ void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int 
 void Worker::Execute(const Attention& op) {
   if (SharesHeads(op)) return AttendTogether(op);
   const int64_t queries = static_cast<int64_t>(run_.arguments.rows) * op.heads;
-  const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfWorker, CeilDiv(queries, int64_t{AttentionTile::kMost}));
+  const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfManyRows, CeilDiv(queries, int64_t{AttentionTile::kMost}));
   ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
     const Share share = ShareOf(queries, static_cast<int>(part), static_cast<int>(parts));
     AttendShare(op, share.begin, share.end);

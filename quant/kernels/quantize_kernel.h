@@ -1,6 +1,9 @@
 // Rounding a row of FP32 to 8 or 16 bits in groups of 32 (quant/activation.h), the same on every instruction set.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -20,53 +23,93 @@ constexpr int32_t kSmallestBits = 0x0d800000;  // 2^-100: below it 32512 / magni
 struct CodeScale { float inverse; float scale; };
 template <int kLargest>
 static inline CodeScale CodeScaleOf(int32_t magnitude_bits) {
+  const float magnitude = std::bit_cast<float>(magnitude_bits);
   if (magnitude_bits >= kInfinityBits) return {0.0f, std::numeric_limits<float>::quiet_NaN()};
   if (magnitude_bits < kSmallestBits) return {0.0f, 0.0f};
-  float magnitude;
-  std::memcpy(&magnitude, &magnitude_bits, sizeof magnitude);
   return {kLargest / magnitude, magnitude / kLargest};
 }
 
-// `x` holds 32 values. Integer sums are exact, so their order is free.
-template <typename L, typename Group>
-inline __attribute__((always_inline)) void QuantizeGroup(const float* x, int32_t magnitude_bits, Group* out) {
-  const CodeScale scale = CodeScaleOf<Group::kLargest>(magnitude_bits);
-  const typename L::Int low = L::RoundToInt(L::Mul(L::Load(x), L::Set(scale.inverse)));
-  const typename L::Int high = L::RoundToInt(L::Mul(L::Load(x + 16), L::Set(scale.inverse)));
-  ProductsOf<L, Group>::StoreValues(out->values, low);
-  ProductsOf<L, Group>::StoreValues(out->values + sizeof out->values / 2, high);
-  const int32_t sum_low = L::SumInt(low), sum_high = L::SumInt(high), sum = sum_low + sum_high;
-  out->scale = scale.scale;
-  out->scaled_sum = out->scale * static_cast<float>(sum);
-  out->start8 = -8 * sum;
-  out->start16 = -16 * sum;
-  out->start128 = -128 * sum;
-  out->start32[0] = -32 * sum_low;
-  out->start32[1] = -32 * sum_high;
+// Groups that are rounded together: their halves are one for each lane, so that sums, maxima and divisions take a vector for all.
+constexpr int kGroupsTogether = 8;
+
+// The 32 values of group `g`; those of a tail are copied to `tail` and filled up with zeros.
+static inline const float* ValuesOfGroup(const float* x, int64_t in_features, int64_t g, float* tail) {
+  const int64_t left = in_features - 32 * g;
+  if (left >= 32) return x + 32 * g;
+  std::fill_n(std::copy_n(x + 32 * g, left, tail), 32 - left, 0.0f);
+  return tail;
 }
 
-// The largest magnitude of 32 values, as bits; infinities and NaN are larger than every number.
+// code = round(x * inverse), x is about code * scale: of group i in lanes i and i + 8.
 template <typename L>
-inline __attribute__((always_inline)) int32_t MagnitudeBits(const float* x) {
-  return L::LargestInt(L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), L::Load(x)), L::Load(x + 16)));
+struct GroupScales {
+  typename L::Float inverse;
+  typename L::Float scale;
+  bool finite;  // All of them.
+};
+
+template <typename L, int kLargest>
+inline __attribute__((always_inline)) GroupScales<L> ScalesOfGroups(const float* const* values) {
+  typename L::Int magnitudes[16];
+  for (int i = 0; i < 16; ++i) {
+    const float* x = values[i % kGroupsTogether];
+    magnitudes[i] = L::MaxMagnitudeBits(L::MaxMagnitudeBits(L::SetInt(0), L::Load(x)), L::Load(x + 16));
+  }
+  const typename L::Int bits = L::LargestOfEach(magnitudes);
+  const typename L::Float largest = L::AsFloat(bits), codes = L::Set(kLargest), smallest = L::Set(std::bit_cast<float>(kSmallestBits));
+  return {L::ZeroBelow(largest, smallest, L::Div(codes, largest)), L::ZeroBelow(largest, smallest, L::Div(largest, codes)),
+          L::LargestInt(bits) < kInfinityBits};  // Infinities and NaN are larger than every number.
+}
+
+// Stores the codes of `count` groups. Returns the sums of codes 0-15 of group i in lane i, of codes 16-31 in lane i + 8. Sums of
+// integers are exact in any order.
+template <typename L, typename Group>
+inline __attribute__((always_inline)) typename L::Int RoundGroups(const float* const* values, typename L::Float inverses, int count,
+                                                                  Group* out) {
+  typename L::Int codes[16];
+  alignas(64) float inverse[16];
+  L::Store(inverse, inverses);
+  for (int i = 0; i < kGroupsTogether; ++i) {
+    codes[i] = L::RoundToInt(L::Mul(L::Load(values[i]), L::Set(inverse[i])));
+    codes[kGroupsTogether + i] = L::RoundToInt(L::Mul(L::Load(values[i] + 16), L::Set(inverse[i])));
+  }
+  for (int i = 0; i < count; ++i) {
+    ProductsOf<L, Group>::StoreValues(out[i].values, codes[i]);
+    ProductsOf<L, Group>::StoreValues(out[i].values + sizeof out->values / 2, codes[kGroupsTogether + i]);
+  }
+  return L::SumOfEach(codes);
+}
+
+// Stores what groups have behind their values: first as columns, each in half of the lanes, then group by group.
+template <typename L, typename Group>
+inline __attribute__((always_inline)) void StoreFigures(typename L::Float scale, typename L::Int sums, int count, Group* out) {
+  const typename L::Int sum = L::AddInt(sums, L::SwapHalves(sums));
+  alignas(64) int32_t columns[9][kGroupsTogether];
+  L::StoreInt(columns[7], L::SetInt(0));
+  L::Store(reinterpret_cast<float*>(columns[0]), scale);  // Each store's upper half makes room for the next one.
+  L::Store(reinterpret_cast<float*>(columns[1]), L::Mul(scale, L::ToFloat(sum)));
+  L::StoreInt(columns[2], L::MulInt(sum, -8));
+  L::StoreInt(columns[3], L::MulInt(sum, -16));
+  L::StoreInt(columns[4], L::MulInt(sum, -128));
+  L::StoreInt(columns[5], L::MulInt(sums, -32));          // And this one's upper half is column 6.
+  alignas(64) int32_t figures[kGroupsTogether][8];
+  L::Transpose(columns, figures);
+  static_assert(sizeof(Group) - offsetof(Group, scale) >= sizeof figures[0]);
+  for (int i = 0; i < count; ++i) std::memcpy(&out[i].scale, figures[i], sizeof figures[i]);
 }
 
 template <typename L, typename Group>
 void QuantizeRow(const float* x, int64_t in_features, Group* out) {
   const int64_t groups = QuantizedRows::Groups(in_features);
   bool finite = true;
-  for (int64_t g = 0; g < groups; ++g) {
+  for (int64_t first = 0; finite && first < groups; first += kGroupsTogether) {
     float tail[32];
-    const float* values = x + 32 * g;
-    if (in_features - 32 * g < 32) {
-      std::memset(tail, 0, sizeof tail);
-      std::memcpy(tail, values, (in_features - 32 * g) * sizeof(float));
-      values = tail;
-    }
-    const int32_t magnitude_bits = MagnitudeBits<L>(values);
-    finite = finite && magnitude_bits < kInfinityBits;
-    if (!finite) break;
-    QuantizeGroup<L>(values, magnitude_bits, out + g);
+    const int count = static_cast<int>(std::min<int64_t>(groups - first, kGroupsTogether));
+    const float* values[kGroupsTogether];
+    for (int i = 0; i < kGroupsTogether; ++i) values[i] = i < count ? ValuesOfGroup(x, in_features, first + i, tail) : values[0];
+    const GroupScales<L> scales = ScalesOfGroups<L, Group::kLargest>(values);
+    StoreFigures<L>(scales.scale, RoundGroups<L>(values, scales.inverse, count, out + first), count, out + first);
+    finite = scales.finite;
   }
   if (finite) return;
   for (int64_t g = 0; g < groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.

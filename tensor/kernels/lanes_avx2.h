@@ -103,9 +103,41 @@ struct LanesAvx2 {
     four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
     return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
   }
+  TESSERA_INLINE Int SumOfEach(const Int (&a)[16]) {
+    return Joined(a, [](__m256i x, __m256i y) __attribute__((always_inline)) { return _mm256_add_epi32(x, y); });
+  }
+  TESSERA_INLINE Int LargestOfEach(const Int (&a)[16]) {
+    return Joined(a, [](__m256i x, __m256i y) __attribute__((always_inline)) { return _mm256_max_epi32(x, y); });
+  }
+  TESSERA_INLINE Int SwapHalves(Int a) { return {a.high, a.low}; }
+  TESSERA_INLINE Int MulInt(Int a, int32_t b) {
+    return {_mm256_mullo_epi32(a.low, _mm256_set1_epi32(b)), _mm256_mullo_epi32(a.high, _mm256_set1_epi32(b))};
+  }
+  TESSERA_INLINE void StoreInt(int32_t* p, Int a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), a.high);
+  }
+  TESSERA_INLINE void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
+    __m256i four[2][4];  // four[h][k]: rows 4 h to 4 h + 3 of columns k and k + 4.
+    for (int h = 0; h < 2; ++h) {
+      __m256i v[4];
+      for (int i = 0; i < 4; ++i) v[i] = _mm256_load_si256(reinterpret_cast<const __m256i*>(a[4 * h + i]));
+      const __m256i low01 = _mm256_unpacklo_epi32(v[0], v[1]), low23 = _mm256_unpacklo_epi32(v[2], v[3]);
+      const __m256i high01 = _mm256_unpackhi_epi32(v[0], v[1]), high23 = _mm256_unpackhi_epi32(v[2], v[3]);
+      four[h][0] = _mm256_unpacklo_epi64(low01, low23);
+      four[h][1] = _mm256_unpackhi_epi64(low01, low23);
+      four[h][2] = _mm256_unpacklo_epi64(high01, high23);
+      four[h][3] = _mm256_unpackhi_epi64(high01, high23);
+    }
+    for (int k = 0; k < 4; ++k) {
+      _mm256_store_si256(reinterpret_cast<__m256i*>(to[k]), _mm256_permute2x128_si256(four[0][k], four[1][k], 0x20));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(to[k + 4]), _mm256_permute2x128_si256(four[0][k], four[1][k], 0x31));
+    }
+  }
   TESSERA_INLINE Int AddInt(Int a, Int b) { return {_mm256_add_epi32(a.low, b.low), _mm256_add_epi32(a.high, b.high)}; }
 
   TESSERA_INLINE Int SetInt(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
+  TESSERA_INLINE Float AsFloat(Int a) { return {_mm256_castsi256_ps(a.low), _mm256_castsi256_ps(a.high)}; }
   TESSERA_INLINE Float ToFloat(Int a) { return {_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}; }
 
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) {
@@ -201,6 +233,23 @@ struct LanesAvx2 {
   };
 
  private:
+  // Lane i: all lanes of a[i] joined. Joined across, not along: four vectors become one whose lanes are theirs.
+  template <typename Join>
+  TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
+    return {JoinedEight(a, join), JoinedEight(a + 8, join)};
+  }
+  template <typename Join>
+  TESSERA_INLINE __m256i JoinedEight(const Int* a, Join join) {
+    __m256i four[2];  // Each 128 bits of four[i]: half of the lanes of each of a[4 i] to a[4 i + 3].
+    for (int i = 0; i < 2; ++i, a += 4) {
+      __m256i v[4];
+      for (int k = 0; k < 4; ++k) v[k] = join(a[k].low, a[k].high);
+      const __m256i first = join(_mm256_unpacklo_epi32(v[0], v[1]), _mm256_unpackhi_epi32(v[0], v[1]));
+      const __m256i second = join(_mm256_unpacklo_epi32(v[2], v[3]), _mm256_unpackhi_epi32(v[2], v[3]));
+      four[i] = join(_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
+    }
+    return join(_mm256_permute2x128_si256(four[0], four[1], 0x20), _mm256_permute2x128_si256(four[0], four[1], 0x31));
+  }
   TESSERA_INLINE __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
   TESSERA_INLINE __m256i Broadcast(const int8_t* quad) {
     int32_t bits;

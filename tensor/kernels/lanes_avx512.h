@@ -77,9 +77,36 @@ struct LanesAvx512 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
   }
   TESSERA_INLINE int32_t SumInt(Int a) { return _mm512_reduce_add_epi32(a); }
+  TESSERA_INLINE Int SumOfEach(const Int (&a)[16]) {
+    return Joined(a, [](__m512i x, __m512i y) __attribute__((always_inline)) { return _mm512_add_epi32(x, y); });
+  }
+  TESSERA_INLINE Int LargestOfEach(const Int (&a)[16]) {
+    return Joined(a, [](__m512i x, __m512i y) __attribute__((always_inline)) { return _mm512_max_epi32(x, y); });
+  }
+  TESSERA_INLINE Int SwapHalves(Int a) { return _mm512_shuffle_i32x4(a, a, 0x4e); }
+  TESSERA_INLINE Int MulInt(Int a, int32_t b) { return _mm512_mullo_epi32(a, _mm512_set1_epi32(b)); }
+  TESSERA_INLINE void StoreInt(int32_t* p, Int a) { _mm512_storeu_si512(p, a); }
+  TESSERA_INLINE void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
+    __m256i four[2][4];  // four[h][k]: rows 4 h to 4 h + 3 of columns k and k + 4.
+    for (int h = 0; h < 2; ++h) {
+      __m256i v[4];
+      for (int i = 0; i < 4; ++i) v[i] = _mm256_load_si256(reinterpret_cast<const __m256i*>(a[4 * h + i]));
+      const __m256i low01 = _mm256_unpacklo_epi32(v[0], v[1]), low23 = _mm256_unpacklo_epi32(v[2], v[3]);
+      const __m256i high01 = _mm256_unpackhi_epi32(v[0], v[1]), high23 = _mm256_unpackhi_epi32(v[2], v[3]);
+      four[h][0] = _mm256_unpacklo_epi64(low01, low23);
+      four[h][1] = _mm256_unpackhi_epi64(low01, low23);
+      four[h][2] = _mm256_unpacklo_epi64(high01, high23);
+      four[h][3] = _mm256_unpackhi_epi64(high01, high23);
+    }
+    for (int k = 0; k < 4; ++k) {
+      _mm256_store_si256(reinterpret_cast<__m256i*>(to[k]), _mm256_permute2x128_si256(four[0][k], four[1][k], 0x20));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(to[k + 4]), _mm256_permute2x128_si256(four[0][k], four[1][k], 0x31));
+    }
+  }
   TESSERA_INLINE Int AddInt(Int a, Int b) { return _mm512_add_epi32(a, b); }
 
   TESSERA_INLINE Int SetInt(int32_t x) { return _mm512_set1_epi32(x); }
+  TESSERA_INLINE Float AsFloat(Int a) { return _mm512_castsi512_ps(a); }
   TESSERA_INLINE Float ToFloat(Int a) { return _mm512_cvtepi32_ps(a); }
 
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
@@ -134,6 +161,20 @@ struct LanesAvx512 {
   };
 
  private:
+  // Lane i: all lanes of a[i] joined. Joined across, not along: four vectors become one whose lanes are theirs, and so do four of those.
+  template <typename Join>
+  TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
+    __m512i four[4];  // Each 128 bits of four[i]: a part of each of a[4 i] to a[4 i + 3].
+    for (int i = 0; i < 4; ++i) {
+      const Int* v = a + 4 * i;
+      const __m512i first = join(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
+      const __m512i second = join(_mm512_unpacklo_epi32(v[2], v[3]), _mm512_unpackhi_epi32(v[2], v[3]));
+      four[i] = join(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second));
+    }
+    const __m512i low = join(_mm512_shuffle_i32x4(four[0], four[1], 0x88), _mm512_shuffle_i32x4(four[0], four[1], 0xdd));
+    const __m512i high = join(_mm512_shuffle_i32x4(four[2], four[3], 0x88), _mm512_shuffle_i32x4(four[2], four[3], 0xdd));
+    return join(_mm512_shuffle_i32x4(low, high, 0x88), _mm512_shuffle_i32x4(low, high, 0xdd));
+  }
   TESSERA_INLINE __m512i Broadcast(const int8_t* quad) {
     int32_t bits;
     std::memcpy(&bits, quad, sizeof bits);

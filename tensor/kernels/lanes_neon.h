@@ -104,9 +104,26 @@ struct LanesNeon {
     vst1q_s8(p, vmovn_high_s16(vmovn_s16(low), high));
   }
   TESSERA_INLINE int32_t SumInt(Int a) { return vaddvq_s32(vaddq_s32(vaddq_s32(a.v[0], a.v[1]), vaddq_s32(a.v[2], a.v[3]))); }
+  TESSERA_INLINE Int SumOfEach(const Int (&a)[16]) {
+    return Joined(a, [](int32x4_t x, int32x4_t y) __attribute__((always_inline)) { return vpaddq_s32(x, y); });
+  }
+  TESSERA_INLINE Int LargestOfEach(const Int (&a)[16]) {
+    return Joined(a, [](int32x4_t x, int32x4_t y) __attribute__((always_inline)) { return vpmaxq_s32(x, y); });
+  }
+  TESSERA_INLINE Int SwapHalves(Int a) { return {a.v[2], a.v[3], a.v[0], a.v[1]}; }
+  TESSERA_INLINE Int MulInt(Int a, int32_t b) { return Each<Int>([&](int i) { return vmulq_n_s32(a.v[i], b); }); }
+  TESSERA_INLINE void StoreInt(int32_t* p, Int a) {
+    for (int i = 0; i < 4; ++i) vst1q_s32(p + 4 * i, a.v[i]);
+  }
+  TESSERA_INLINE void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
+    for (int i = 0; i < 8; ++i) {
+      for (int k = 0; k < 8; ++k) to[k][i] = a[i][k];
+    }
+  }
   TESSERA_INLINE Int AddInt(Int a, Int b) { return Each<Int>([&](int i) { return vaddq_s32(a.v[i], b.v[i]); }); }
 
   TESSERA_INLINE Int SetInt(int32_t x) { return {vdupq_n_s32(x), vdupq_n_s32(x), vdupq_n_s32(x), vdupq_n_s32(x)}; }
+  TESSERA_INLINE Float AsFloat(Int a) { return Each<Float>([&](int i) { return vreinterpretq_f32_s32(a.v[i]); }); }
   TESSERA_INLINE Float ToFloat(Int a) { return Each<Float>([&](int i) { return vcvtq_f32_s32(a.v[i]); }); }
 
   // The empty statement keeps loads where they are written. Else g++ loads and unpacks the weights of a group before it multiplies any,
@@ -179,6 +196,18 @@ struct LanesNeon {
   };
 
  private:
+  // Lane i: all lanes of a[i] joined, two and two.
+  template <typename Join>
+  TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
+    return Each<Int>([&](int i) {
+      int32x4_t of_each[4];
+      for (int k = 0; k < 4; ++k) {
+        const Int& x = a[4 * i + k];
+        of_each[k] = join(join(x.v[0], x.v[1]), join(x.v[2], x.v[3]));
+      }
+      return join(join(of_each[0], of_each[1]), join(of_each[2], of_each[3]));
+    });
+  }
   template <typename Lanes, typename F>
   TESSERA_INLINE Lanes Each(F f) { return {f(0), f(1), f(2), f(3)}; }
   TESSERA_INLINE float32x4_t Larger(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }

@@ -9,6 +9,7 @@
 // the width of the CPU's registers. Everything here is exact or rounded once, so all agree (tests/tensor/lanes_test.cc).
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -94,9 +95,23 @@ struct LanesPortable {
   static Int RoundToInt(Float a) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = static_cast<int32_t>(std::nearbyintf(a.v[i])); return r; }
   static void StoreSigned8(int8_t* p, Int a) { for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.v[i]); }
   static int32_t SumInt(Int a) { int32_t sum = 0; for (int32_t x : a.v) sum += x; return sum; }
+  // Lane i: the sum, or the largest lane, of a[i]. Cheaper together than one by one.
+  static Int SumOfEach(const Int (&a)[16]) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = SumInt(a[i]); return r; }
+  static Int LargestOfEach(const Int (&a)[16]) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = LargestInt(a[i]); return r; }
+  // Lanes 8 to 15, then 0 to 7.
+  static Int SwapHalves(Int a) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = a.v[(i + 8) % 16]; return r; }
+  static Int MulInt(Int a, int32_t b) { for (int32_t& lane : a.v) lane *= b; return a; }
+  static void StoreInt(int32_t* p, Int a) { std::memcpy(p, a.v, sizeof a.v); }
+  // to[k][i] = a[i][k] for eight rows and columns. REQUIRES: both are on 64-byte boundaries.
+  static void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
+    for (int i = 0; i < 8; ++i) {
+      for (int k = 0; k < 8; ++k) to[k][i] = a[i][k];
+    }
+  }
   static Int AddInt(Int a, Int b) { for (int i = 0; i < 16; ++i) a.v[i] += b.v[i]; return a; }
 
   static Int SetInt(int32_t x) { Int r; for (int32_t& lane : r.v) lane = x; return r; }
+  static Float AsFloat(Int a) { return Each([&](int i) { return std::bit_cast<float>(a.v[i]); }); }
   static Float ToFloat(Int a) { return Each([&](int i) { return static_cast<float>(a.v[i]); }); }
 
   static Bytes LoadBytes(const std::byte* p) { Bytes r; std::memcpy(r.v, p, 64); return r; }

@@ -50,11 +50,16 @@ class Worker {
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
+  // How a Linear's work is cut: cuts of its panels times blocks of rows. Each of `owners` workers has as many blocks, one after the
+  // other; a part is one block of one cut, and the blocks of a cut follow each other.
+  struct PartGrid { int64_t owners; int64_t row_blocks; int64_t cuts; };
+
   QuantizedRows RoundRows(const Linear& op);
+  PartGrid GridOf(int64_t bytes, int64_t panels) const;
   void MultiplyShare(const Linear& op, const QuantizedRows& rounded);
-  void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end);
-  void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels);
-  void AdaptShare(const Linear& op, const Product& product, Share panels);
+  void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows);
+  void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels, Share rows);
+  void AdaptShare(const Linear& op, const Product& product, Share panels, Share rows);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   bool SharesHeads(const Attention& op) const;
