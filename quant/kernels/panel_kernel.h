@@ -17,12 +17,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "tessera/quant/kernels/prepared_panel.h"
 #include "tessera/quant/kernels/quantize_kernel.h"
 #include "tessera/quant/matmul_kernels.h"
 
 namespace tessera {
 
-constexpr int kTiles = 2;
 #ifdef TESSERA_SANITIZED
 constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile, which takes minutes with a sanitizer's checks.
 #else
@@ -48,20 +48,13 @@ struct PassRows {
   float* y;
   int64_t y_stride;
   int64_t outputs;          // Of the panel that exist: 32, or fewer in the last.
+  bool go_on = false;       // From the sums in y, not from zero.
 };
 
 template <typename L, int kRows>
 struct PanelSums {
   typename L::Float lanes[kRows][kTiles];
 };
-
-// Calls f(constant) for 0 .. kCount - 1.
-template <int kCount, typename F>
-inline __attribute__((always_inline)) void Unrolled(F f) {
-  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, kIndex>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
-}
 
 // Where an integer sum starts: minus the code of zero, less what TakePlane takes off by itself, times the sum of the activations;
 // with halves, of the half's sixteen.
@@ -157,6 +150,19 @@ inline __attribute__((always_inline)) void AddGroup(const std::byte* header, con
 }
 
 template <typename L, int kRows>
+inline __attribute__((always_inline)) PanelSums<L, kRows> LoadSums(const PassRows& pass) {
+  PanelSums<L, kRows> sums;
+  for (int r = 0; r < kRows; ++r) {
+    for (int t = 0; t < kTiles; ++t) {
+      const int64_t exist = pass.go_on ? std::clamp<int64_t>(pass.outputs - 16 * t, 0, 16) : 0;
+      const float* y = pass.y + r * pass.y_stride + 16 * t;
+      sums.lanes[r][t] = exist == 0 ? L::Zero() : exist == 16 ? L::Load(y) : L::LoadPartial(y, static_cast<int>(exist));
+    }
+  }
+  return sums;
+}
+
+template <typename L, int kRows>
 inline void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
   for (int r = 0; r < kRows; ++r) {
     for (int t = 0; t < kTiles; ++t) {
@@ -175,10 +181,7 @@ template <typename L, typename Format, typename Group, int kRows>
 void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
   const Group* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const Group*>(pass.x + r * pass.x_stride);
-  PanelSums<L, kRows> sums;
-  for (auto& row : sums.lanes) {
-    for (auto& lanes : row) lanes = L::Zero();
-  }
+  PanelSums<L, kRows> sums = LoadSums<L, kRows>(pass);
   // Where the sums go is seldom in a cache: in a prompt each pass touches lines that lie a row of y apart.
   for (int r = 0; r < kRows; ++r) {
     for (int t = 0; t < kTiles; ++t) __builtin_prefetch(pass.y + r * pass.y_stride + 16 * t, 1, 3);
@@ -245,9 +248,45 @@ void PanelsTimesGroups(const PanelJob& job) {
   }
 }
 
+constexpr int64_t kRowsToPrepareFor = 24;
+constexpr int64_t kGroupsPrepared = 16;  // Together: 18 to 24 KiB, beside the rows of a pass.
+
+// The same for many rows: some groups of a panel are prepared, and all rows multiplied by those before the next ones.
+template <typename L, typename Format, typename Group>
+void PreparedPanelsTimesGroups(const PanelJob& job) {
+  using Prepared = PreparedOf<Format>;
+  using Products = ProductsOf<L, Group>;
+  alignas(64) std::byte prepared[kGroupsPrepared * Prepared::kGroupBytes];
+  const int64_t groups = job.in_features / Group::kValues;
+  const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
+  for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
+    for (int64_t first = 0; first < groups; first += kGroupsPrepared) {
+      const int64_t count = std::min(groups - first, kGroupsPrepared);
+      PreparePanel<L, Format>(job.panels + p * panel_bytes, first, count, prepared);
+      PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
+                       job.out_features - 32 * p, first > 0};
+      for (int64_t row = 0; row < job.rows;) {
+        const int rows = RowsOfPass<Products>(job.rows - row);
+        RunPass<L, Prepared, Group>(rows, prepared, pass, {nullptr, 0, (row + rows < job.rows ? rows : -row) * job.x_stride});
+        pass.x += rows * job.x_stride;
+        pass.y += rows * job.y_stride;
+        row += rows;
+      }
+    }
+  }
+}
+
+template <typename L, typename Format, typename Group>
+void PanelsOf(const PanelJob& job) {
+  if constexpr (kWorthPreparing<Format>) {
+    if (job.rows >= kRowsToPrepareFor) return PreparedPanelsTimesGroups<L, Format, Group>(job);
+  }
+  PanelsTimesGroups<L, Format, Group>(job);
+}
+
 template <typename L, typename Format>
 void Panels(const PanelJob& job) {
-  job.fine ? PanelsTimesGroups<L, Format, FineActivationGroup>(job) : PanelsTimesGroups<L, Format, ActivationGroup>(job);
+  job.fine ? PanelsOf<L, Format, FineActivationGroup>(job) : PanelsOf<L, Format, ActivationGroup>(job);
 }
 
 }  // namespace tessera

@@ -61,6 +61,7 @@ struct TileCodes {
   static constexpr int kBits = kLow + kHigh;
   static constexpr int kTileBytes = kLineBytes * kBits;
   static constexpr int kHighPlane = kLineBytes * kLow;
+  static constexpr bool kHasHighPlane = kHigh > 0;
 
   template <typename L, int j>
   static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* tile) {

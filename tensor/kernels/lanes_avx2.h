@@ -140,6 +140,10 @@ struct LanesAvx2 {
   TESSERA_INLINE Float AsFloat(Int a) { return {_mm256_castsi256_ps(a.low), _mm256_castsi256_ps(a.high)}; }
   TESSERA_INLINE Float ToFloat(Int a) { return {_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}; }
 
+  TESSERA_INLINE void StoreBytes(std::byte* p, Bytes a) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(p), a.low);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(p + 32), a.high);
+  }
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) {
     return {_mm256_load_si256(reinterpret_cast<const __m256i*>(p)), _mm256_load_si256(reinterpret_cast<const __m256i*>(p + 32))};
   }

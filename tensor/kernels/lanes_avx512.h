@@ -109,6 +109,7 @@ struct LanesAvx512 {
   TESSERA_INLINE Float AsFloat(Int a) { return _mm512_castsi512_ps(a); }
   TESSERA_INLINE Float ToFloat(Int a) { return _mm512_cvtepi32_ps(a); }
 
+  TESSERA_INLINE void StoreBytes(std::byte* p, Bytes a) { _mm512_store_si512(p, a); }
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
   // Upwards by additions, for which there are more units than for shifts (twice as many on Zen 4), and one that shifts has products to do.
   template <int kShift, int kMask, int kTo>

@@ -114,6 +114,7 @@ struct LanesPortable {
   static Float AsFloat(Int a) { return Each([&](int i) { return std::bit_cast<float>(a.v[i]); }); }
   static Float ToFloat(Int a) { return Each([&](int i) { return static_cast<float>(a.v[i]); }); }
 
+  static void StoreBytes(std::byte* p, Bytes a) { std::memcpy(p, a.v, 64); }
   static Bytes LoadBytes(const std::byte* p) { Bytes r; std::memcpy(r.v, p, 64); return r; }
   // (a >> kShift) & mask, left in place or moved up to bit kTo.
   template <int kShift, int kMask, int kTo>

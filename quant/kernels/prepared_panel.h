@@ -1,0 +1,89 @@
+// A panel as a pass of many rows wants it: codes a byte each, scales and minima in FP32. Made of a few groups at a time, small enough
+// for the first-level cache, and used by all rows.
+//
+//   alignas(64) std::byte prepared[kGroups * PreparedOf<panels::Q5_0>::kGroupBytes];
+//   PreparePanel<L, panels::Q5_0>(panel, first_group, kGroups, prepared);      // Groups first_group to first_group + kGroups - 1.
+//
+// Codes of two planes and scales of two halves cost a pass of five rows up to a quarter of its time; once for dozens of rows they are
+// a few hundredths. Not worth it for the other formats (docs/kernels.md).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "tessera/quant/panels/tile_codes.h"
+
+namespace tessera {
+
+constexpr int kTiles = 2;
+
+// Calls f(constant) for 0 .. kCount - 1.
+template <int kCount, typename F>
+inline __attribute__((always_inline)) void Unrolled(F f) {
+  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, kIndex>()), ...);
+  }(std::make_integer_sequence<int, kCount>());
+}
+
+// A format of the kernel (docs/adding_a_block_format.md). A group: two tiles of codes, then for each half and tile a line of scales and,
+// where there are any, one of minima.
+template <int kCodeBits, int kZeroCode, int kScalesOfGroup, bool kMinima>
+struct PreparedPanel {
+  static constexpr int kBits = kCodeBits, kZero = kZeroCode, kHalves = kScalesOfGroup, kGroups = 1, kHeaderBytes = 0;
+  static constexpr bool kHasMinimum = kMinima;
+  static constexpr int kTileBytes = 8 * panels::kLineBytes, kScalesAt = kTiles * kTileBytes;
+  static constexpr int kScaleBytes = panels::kLineBytes * (kMinima ? 2 : 1);
+  static constexpr int kGroupBytes = kScalesAt + kTiles * kHalves * kScaleBytes;
+
+  static constexpr int ScaleAt(int tile, int half) { return kScalesAt + (half * kTiles + tile) * kScaleBytes; }
+  static constexpr int MinimumAt(int tile, int half) { return ScaleAt(tile, half) + panels::kLineBytes; }
+
+  template <typename L, int j>
+  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* tile) {
+    return L::LoadBytes(tile + panels::kLineBytes * j);
+  }
+  template <typename L>
+  static inline __attribute__((always_inline)) typename L::Float Scale(const std::byte*, const std::byte* group, int tile, int half) {
+    return L::Load(reinterpret_cast<const float*>(group + ScaleAt(tile, half)));
+  }
+  template <typename L>
+  static inline __attribute__((always_inline)) typename L::Float Minimum(const std::byte*, const std::byte* group, int tile, int half) {
+    return L::Load(reinterpret_cast<const float*>(group + MinimumAt(tile, half)));
+  }
+};
+
+template <typename Format>
+using PreparedOf = PreparedPanel<Format::kBits, Format::kZero, Format::kHalves, Format::kHasMinimum>;
+
+template <typename Format>
+constexpr bool kWorthPreparing = Format::kHasHighPlane || Format::kHalves == 2;
+
+template <typename L, typename Format>
+inline __attribute__((always_inline)) void PrepareGroup(const std::byte* header, const std::byte* group, std::byte* out) {
+  using Prepared = PreparedOf<Format>;
+  Unrolled<kTiles * 8>([&](auto line) __attribute__((always_inline)) {
+    constexpr int kTile = line.value / 8, kQuad = line.value % 8;
+    const typename L::Bytes codes = Format::template Quad<L, kQuad>(group + kTile * Format::kTileBytes);
+    L::StoreBytes(out + kTile * Prepared::kTileBytes + panels::kLineBytes * kQuad, codes);
+  });
+  for (int half = 0; half < Format::kHalves; ++half) {
+    for (int tile = 0; tile < kTiles; ++tile) {
+      L::Store(reinterpret_cast<float*>(out + Prepared::ScaleAt(tile, half)), Format::template Scale<L>(header, group, tile, half));
+      if constexpr (Format::kHasMinimum) {
+        const typename L::Float minimum = Format::template Minimum<L>(header, group, tile, half);
+        L::Store(reinterpret_cast<float*>(out + Prepared::MinimumAt(tile, half)), minimum);
+      }
+    }
+  }
+}
+
+template <typename L, typename Format>
+void PreparePanel(const std::byte* panel, int64_t first, int64_t count, std::byte* out) {
+  constexpr int kUnit = Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes;
+  for (int64_t g = first; g < first + count; ++g, out += PreparedOf<Format>::kGroupBytes) {
+    const std::byte* header = panel + g / Format::kGroups * kUnit;
+    PrepareGroup<L, Format>(header, header + Format::kHeaderBytes + g % Format::kGroups * Format::kGroupBytes, out);
+  }
+}
+
+}  // namespace tessera
