@@ -223,55 +223,56 @@ static constexpr int RowsOfPass(int64_t left) {
   return left < 2 * kRowsOfBlock<Products> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<Products>;
 }
 
+template <typename Format>
+constexpr int64_t BytesOfGroups(int64_t groups) {
+  return groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
+}
+
+// All rows of the job times some groups of one panel. Fetches up to `fetch_end`.
+template <typename L, typename Format, typename Group>
+void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch, const std::byte* fetch_end) {
+  for (int64_t row = 0; row < job.rows;) {
+    const int rows = RowsOfPass<ProductsOf<L, Group>>(job.rows - row);
+    prefetch.next_rows = (row + rows < job.rows ? rows : -row) * job.x_stride;
+    RunPass<L, Format, Group>(rows, panel, pass, prefetch);
+    pass.x += rows * job.x_stride;
+    pass.y += rows * job.y_stride;
+    row += rows;
+    prefetch.next += prefetch.lines_per_group * kLine * pass.groups;
+    if (prefetch.next >= fetch_end) prefetch.lines_per_group = 0;
+  }
+}
+
 // All rows of the job times its panels: panel by panel, so that each weight is fetched from memory once.
 template <typename L, typename Format, typename Group>
 void PanelsTimesGroups(const PanelJob& job) {
   using Products = ProductsOf<L, Group>;
-  const int64_t groups = job.in_features / Group::kValues;
-  const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
+  const int64_t groups = job.in_features / Group::kValues, panel_bytes = BytesOfGroups<Format>(groups);
   const int64_t passes = job.rows <= kRowsOfPass<Products> ? 1 : (job.rows + kRowsOfBlock<Products> - 1) / kRowsOfBlock<Products>;
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
-    Prefetch prefetch = {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, 0};
-    PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
-    for (int64_t row = 0; row < job.rows;) {
-      const int rows = RowsOfPass<Products>(job.rows - row);
-      prefetch.next_rows = (row + rows < job.rows ? rows : -row) * job.x_stride;
-      RunPass<L, Format, Group>(rows, panel, pass, prefetch);
-      pass.x += rows * job.x_stride;
-      pass.y += rows * job.y_stride;
-      row += rows;
-      prefetch.next += lines * kLine * groups;
-      if (prefetch.next >= panel + 2 * panel_bytes) prefetch.lines_per_group = 0;
-    }
+    const PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
+    RowsTimesPanel<L, Format, Group>(job, panel, pass, {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, 0},
+                                     panel + 2 * panel_bytes);
   }
 }
 
 constexpr int64_t kRowsToPrepareFor = 24;
-constexpr int64_t kGroupsPrepared = 16;  // Together: 18 to 24 KiB, beside the rows of a pass.
+constexpr int64_t kGroupsPrepared = 8;  // Together: 8 to 12 KiB, beside the rows of a pass.
 
 // The same for many rows: some groups of a panel are prepared, and all rows multiplied by those before the next ones.
 template <typename L, typename Format, typename Group>
 void PreparedPanelsTimesGroups(const PanelJob& job) {
-  using Prepared = PreparedOf<Format>;
-  using Products = ProductsOf<L, Group>;
-  alignas(64) std::byte prepared[kGroupsPrepared * Prepared::kGroupBytes];
-  const int64_t groups = job.in_features / Group::kValues;
-  const int64_t panel_bytes = groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
+  alignas(64) std::byte prepared[kGroupsPrepared * PreparedOf<Format>::kGroupBytes];
+  const int64_t groups = job.in_features / Group::kValues, panel_bytes = BytesOfGroups<Format>(groups);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     for (int64_t first = 0; first < groups; first += kGroupsPrepared) {
       const int64_t count = std::min(groups - first, kGroupsPrepared);
       PreparePanel<L, Format>(job.panels + p * panel_bytes, first, count, prepared);
-      PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
-                       job.out_features - 32 * p, first > 0};
-      for (int64_t row = 0; row < job.rows;) {
-        const int rows = RowsOfPass<Products>(job.rows - row);
-        RunPass<L, Prepared, Group>(rows, prepared, pass, {nullptr, 0, (row + rows < job.rows ? rows : -row) * job.x_stride});
-        pass.x += rows * job.x_stride;
-        pass.y += rows * job.y_stride;
-        row += rows;
-      }
+      const PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
+                             job.out_features - 32 * p, first > 0};
+      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {nullptr, 0, 0}, nullptr);
     }
   }
 }

@@ -93,10 +93,11 @@ TEST(MatMul, EqualsExactProductWithinRoundingOfActivations) {
   }
 }
 
+// From 24 rows on, some formats' panels are prepared (quant/kernels/prepared_panel.h). The last panel has 26 outputs.
 TEST(MatMul, RowBitsDoNotDependOnBatch) {
-  constexpr int kRows = 23;
+  constexpr int kRows = 41, kOutputs = 90;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
-    const Packed w = RandomMatrix(info.format, 96, 768, 5);
+    const Packed w = RandomMatrix(info.format, kOutputs, 768, 5);
     const std::vector<float> x = RandomRows(kRows, 768, 6);
     for (KernelPath path : SupportedKernelPaths()) {
       std::vector<float> alone;
@@ -104,10 +105,10 @@ TEST(MatMul, RowBitsDoNotDependOnBatch) {
         const std::vector<float> y = Multiply(w, {x.begin() + r * 768, x.begin() + (r + 1) * 768}, 1, MatMulKernelsFor(path));
         alone.insert(alone.end(), y.begin(), y.end());
       }
-      for (int rows : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 23}) {
+      for (int rows : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 23, 24, 26, 41}) {
         const std::vector<float> y = Multiply(w, {x.begin(), x.begin() + rows * 768}, 1 + rows % 3, MatMulKernelsFor(path));
         for (int r = 0; r < rows; ++r) {
-          ASSERT_TRUE(SameBits(&y[r * 96], &alone[r * 96], 96))
+          ASSERT_TRUE(SameBits(&y[r * kOutputs], &alone[r * kOutputs], kOutputs))
               << info.name << " " << KernelPathName(path) << " row " << r << " of " << rows;
         }
       }
@@ -118,12 +119,15 @@ TEST(MatMul, RowBitsDoNotDependOnBatch) {
 TEST(MatMul, AllInstructionSetsGiveTheSameBits) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     const Packed w = RandomMatrix(info.format, 45, 1024, 7);
-    const std::vector<float> x = RandomRows(7, 1024, 8);
-    for (bool fine : {false, true}) {
-      const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable), fine);
-      for (KernelPath path : SupportedKernelPaths()) {
-        const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path), fine);
-        EXPECT_TRUE(SameBits(y.data(), expected.data(), y.size())) << info.name << " " << KernelPathName(path) << (fine ? " fine" : "");
+    for (int rows : {7, 25}) {
+      const std::vector<float> x = RandomRows(rows, 1024, 8);
+      for (bool fine : {false, true}) {
+        const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable), fine);
+        for (KernelPath path : SupportedKernelPaths()) {
+          const std::vector<float> y = Multiply(w, x, 1, MatMulKernelsFor(path), fine);
+          EXPECT_TRUE(SameBits(y.data(), expected.data(), y.size()))
+              << info.name << " " << KernelPathName(path) << " " << rows << (fine ? " fine" : "");
+        }
       }
     }
   }

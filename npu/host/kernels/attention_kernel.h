@@ -7,13 +7,14 @@
 //   y[d]     = (sum over positions, ascending, one FMA chain) * (1 / total)
 // Over 8-bit codes, which are of rotated heads, queries are rotated, score(p) = scale * (key scale of p * the sum over codes), y's chain
 // multiplies codes by weight(p) * value scale of p, each product rounded once, and the chain's result is rotated back.
-// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time. So
-// neither slots, nor tile, nor a neighbour's values can reach its bits.
+// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time (but
+// for scores behind its end, which nothing reads). So neither slots, nor tile, nor a neighbour's values can reach its bits.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "tessera/npu/host/kernels/row_kernel.h"
 
@@ -226,16 +227,18 @@ template <typename L>
 class TileWalk {
  public:
   explicit TileWalk(const AttentionTile& tile) : tile_(tile) {
-    int longest = 0;
-    shared_begin_ = tile.begin[0];
+    int first = tile.begin[0];
+    shared_begin_ = first;
     shared_end_ = tile.end[0];
     for (int q = 0; q < tile.count; ++q) {
-      longest = std::max(longest, tile.end[q] - tile.begin[q] / 16 * 16);
+      first = std::min(first, tile.begin[q]);
+      if (tile.end[q] > tile.end[longest_]) longest_ = q;
       shared_begin_ = std::max(shared_begin_, tile.begin[q]);
       shared_end_ = std::min({shared_end_, tile.end[q], CommonPositions(tile.path[0], tile.path[q])});
     }
     if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // Nothing shared: each query walks alone.
-    score_stride_ = ScoreStride(longest);
+    scored_end_ = Shares() && EachContinuesTheOthers() ? tile.end[longest_] : shared_end_;
+    score_stride_ = ScoreStride(tile.end[longest_] - first / 16 * 16);
     for (int q = 0; q < tile.count; ++q) {
       scores_[q] = tile.scratch + q * score_stride_;
       sums_[q] = tile.scratch + AttentionTile::kMost * score_stride_ + q * Columns();
@@ -246,16 +249,16 @@ class TileWalk {
   void Score() {
     for (int q = 0; q < tile_.count; ++q) {
       ScoreAlone(q, tile_.begin[q], OwnHeadEnd(q));
-      ScoreAlone(q, OwnTailBegin(q), tile_.end[q]);
+      ScoreAlone(q, Shares() ? scored_end_ : tile_.end[q], tile_.end[q]);
     }
-    ScoreShared(shared_begin_, shared_end_);
+    ScoreShared(shared_begin_, scored_end_);
   }
 
   void SumValues() {
     for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
     SumShared(0, Columns());
-    for (int q = 0; q < tile_.count; ++q) SumAlone(q, OwnTailBegin(q), tile_.end[q]);
+    for (int q = 0; q < tile_.count; ++q) SumAlone(q, Shares() ? shared_end_ : tile_.end[q], tile_.end[q]);
   }
 
   void Finish() {
@@ -279,8 +282,7 @@ class TileWalk {
 
  private:
   template <int n>
-  struct Count { static constexpr int value = n; };
-
+  using Count = std::integral_constant<int, n>;
   // Calls f with the tile's number of queries as a constant.
   template <typename F>
   void Dispatch(F f) {
@@ -293,14 +295,21 @@ class TileWalk {
       default: return f(Count<6>());
     }
   }
+  // Is each query's path the beginning of the longest one, as the rows of a prompt's are?
+  bool EachContinuesTheOthers() const {
+    for (int q = 0; q < tile_.count; ++q) {
+      if (CommonPositions(tile_.path[longest_], tile_.path[q]) < tile_.end[q]) return false;
+    }
+    return true;
+  }
   int64_t Columns() const { return KvView::ValueStride(tile_.head_size); }
   bool Shares() const { return shared_begin_ < shared_end_; }
   int OwnHeadEnd(int q) const { return Shares() ? shared_begin_ : tile_.end[q]; }
-  int OwnTailBegin(int q) const { return Shares() ? shared_end_ : tile_.end[q]; }
   float* At(int q, int position) const { return scores_[q] + (position - tile_.begin[q] / 16 * 16); }
 
+  // Behind a query's own end the lanes would be idle; nothing reads those scores.
   void ScoreShared(int begin, int end) {
-    ForEachRun(tile_.path[0], begin, end, [&](int slot, int count, int position) {
+    ForEachRun(tile_.path[longest_], begin, end, [&](int slot, int count, int position) {
       float* out[AttentionTile::kMost];
       for (int q = 0; q < tile_.count; ++q) out[q] = At(q, position);
       Dispatch([&](auto queries) { ScoreRun<L, queries.value>(tile_, 0, slot, count, out); });
@@ -344,8 +353,10 @@ class TileWalk {
   const AttentionTile& tile_;
   int shared_begin_;
   int shared_end_;
+  int scored_end_;    // Scores are walked together up to here: behind shared_end_, where each path continues the others.
+  int longest_ = 0;   // The query that sees most positions.
   int64_t score_stride_;
-  float* scores_[AttentionTile::kMost];
+  float* scores_[AttentionTile::kMost] = {};
   float* sums_[AttentionTile::kMost];
   float totals_[AttentionTile::kMost];
 };

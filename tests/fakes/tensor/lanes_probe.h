@@ -123,12 +123,29 @@ class LanesProbe {
     PutInt("SumInt", L::SumInt(a));
     PutInt("LargestInt of signed", L::LargestInt(a));
     PutInts("SetInt", L::SetInt(-input_.count));
+    PutInts("SwapHalves", L::SwapHalves(a));
+    PutInts("MulInt", L::MulInt(a, -128));
+    Put("AsFloat", L::AsFloat(L::MaxMagnitudeBits(L::SetInt(0), L::Load(input_.a))));
+    Int sixteen[16];
+    for (int i = 0; i < 16; ++i) sixteen[i] = L::MulInt(L::AddInt(i % 3 == 0 ? b : a, L::SetInt(i)), i % 2 == 0 ? i : -i);
+    PutInts("SumOfEach", L::SumOfEach(sixteen));
+    PutInts("LargestOfEach", L::LargestOfEach(sixteen));
+    int32_t stored[16];
+    L::StoreInt(stored, a);
+    PutBits("StoreInt", /*is_float=*/false, stored, sizeof stored);
     Put("ToFloat", L::ToFloat(L::AddInt(a, L::SetInt(1 << 30))));
   }
 
   void ByteFields() {
     const Bytes w = L::LoadBytes(input_.bytes);
     PutBytes("LoadBytes", w);
+    alignas(64) std::byte stored[64];
+    L::StoreBytes(stored, w);
+    PutBits("StoreBytes", /*is_float=*/false, stored, sizeof stored);
+    alignas(64) int32_t rows[8][8], columns[8][8];
+    for (int i = 0; i < 64; ++i) rows[i / 8][i % 8] = static_cast<int32_t>(input_.bytes[i]) * (i + 1);
+    L::Transpose(rows, columns);
+    for (int i = 0; i < 8; i += 2) PutBits("Transpose", /*is_float=*/false, columns[i], 2 * sizeof columns[i]);
     PutBytes("Lookup", L::Lookup(reinterpret_cast<const uint8_t*>(input_.more_bytes), L::template Field<0, 15, 0>(w)));
     PutBytes("Or", L::Or(w, L::LoadBytes(input_.more_bytes)));
     PutBytes("Field<0, 255, 0>", L::template Field<0, 255, 0>(w));
