@@ -10,10 +10,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$root/scripts/emulated_tests.sh"
 
 # What an emulated process cannot show: a limit on its memory is one on the emulator's, too, a clock counts the emulator's time, and
-# what a process says of its memory (madvise) is not passed on.
+# what a process says of its memory (madvise) is not passed on, nor is it told which pages of a file are in memory (mincore).
 left_out=(
   ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore SettlingBytesTest.WithoutMemoryTheyStayTheFiles
   'AlignedBuffer.PreparedForDevices*' FileTest.WhatThePageCacheHeldStaysThere
+  BorrowedPagesTest.APageThatTheCacheLostIsFetched BorrowedPagesTest.BytesThatTheFileNoLongerHasAreNotThere
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )
 # The emulator cannot start an Arm program from within one, so death tests fork in place of that.
