@@ -224,14 +224,16 @@ void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int 
 }
 
 // The query vectors of all rows, key/value head by key/value head. Those of one row walk the same positions: more parts than workers
-// would only load keys more often.
+// would only load keys more often. Those of several are cut between tiles, which so are whole but for a head's last.
 void Worker::Execute(const Attention& op) {
   if (SharesHeads(op)) return AttendTogether(op);
-  const int64_t queries = static_cast<int64_t>(run_.arguments.rows) * op.heads;
-  const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfManyRows, CeilDiv(queries, int64_t{AttentionTile::kMost}));
+  const int64_t per_head = run_.arguments.rows * (op.heads / run_.arguments.kv.heads());
+  const int64_t unit = single_ ? 1 : AttentionTile::kMost, units = CeilDiv(per_head, unit) * run_.arguments.kv.heads();
+  const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfManyRows, units);
+  const auto first_query = [&](int64_t i) { return i / CeilDiv(per_head, unit) * per_head + i % CeilDiv(per_head, unit) * unit; };
   ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
-    const Share share = ShareOf(queries, static_cast<int>(part), static_cast<int>(parts));
-    AttendShare(op, share.begin, share.end);
+    const Share share = ShareOf(units, static_cast<int>(part), static_cast<int>(parts));
+    AttendShare(op, first_query(share.begin), first_query(share.end));
   });
   run_.pool.Barrier();
 }

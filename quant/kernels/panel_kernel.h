@@ -259,16 +259,17 @@ void PanelsTimesGroups(const PanelJob& job) {
 }
 
 constexpr int64_t kRowsToPrepareFor = 24;
-constexpr int64_t kGroupsPrepared = 8;  // Together: 8 to 12 KiB, beside the rows of a pass.
+constexpr int64_t kGroupsPrepared = 12;  // Together, at most: 14 to 18 KiB, beside the rows of a pass.
 
 // The same for many rows: some groups of a panel are prepared, and all rows multiplied by those before the next ones.
 template <typename L, typename Format, typename Group>
 void PreparedPanelsTimesGroups(const PanelJob& job) {
   alignas(64) std::byte prepared[kGroupsPrepared * PreparedOf<Format>::kGroupBytes];
   const int64_t groups = job.in_features / Group::kValues, panel_bytes = BytesOfGroups<Format>(groups);
+  const int64_t steps = (groups + kGroupsPrepared - 1) / kGroupsPrepared;
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
-    for (int64_t first = 0; first < groups; first += kGroupsPrepared) {
-      const int64_t count = std::min(groups - first, kGroupsPrepared);
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t first = groups * step / steps, count = groups * (step + 1) / steps - first;
       PreparePanel<L, Format>(job.panels + p * panel_bytes, first, count, prepared);
       const PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
                              job.out_features - 32 * p, first > 0};
