@@ -14,8 +14,9 @@ constexpr int kLongEnough = 128;       // Positions from which on keys and value
 constexpr int64_t kPartsOfFewRows = 8;
 constexpr int64_t kPartsOfManyRows = 32;
 constexpr int64_t kManyRows = 32;             // Of each worker: as many as make up for each walking all weights.
-constexpr int64_t kRowsOfBlock = 80;          // Rounded rows that a worker takes together.
-constexpr int64_t kBytesOfCut = 128 << 10;    // Weights that stay in a second-level cache beside such rows.
+// Rounded rows that a worker takes together, or up to twice as many, and weights: both stay in a second-level cache.
+constexpr int64_t kFewestTogether = 40, kMostTogether = 80;
+constexpr int64_t kBytesOfRows = 256 << 10, kBytesOfCut = 128 << 10;
 
 }  // namespace
 
@@ -133,7 +134,7 @@ void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
     bytes += weight.panels * weight.panel_bytes;
     panels += weight.panels;
   }
-  const PartGrid grid = GridOf(bytes, panels);
+  const PartGrid grid = GridOf(op, bytes, panels);
   ForEachPart(taken_, index_, workers_, grid.row_blocks * grid.cuts, [&](int64_t part) {
     const int64_t blocks = grid.row_blocks / grid.owners, owner = part / (blocks * grid.cuts), cut = part / blocks % grid.cuts;
     MultiplyBytes(op, rounded, bytes / grid.cuts * cut, cut + 1 == grid.cuts ? bytes : bytes / grid.cuts * (cut + 1),
@@ -141,13 +142,18 @@ void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
   });
 }
 
-// Of few rows each worker has panels, so that weights come from memory once. Of many it has rows: those whose norms, sums and rounding
-// it computes, too, which so stay in its cache; of the panels it takes as many at a time as stay there for all its rows.
-Worker::PartGrid Worker::GridOf(int64_t bytes, int64_t panels) const {
+// Of few rows each worker has panels, so that weights come from memory once. Of many it has rows: those, or nearly those, whose norms,
+// sums and rounding it computes, too, which so stay in its cache; of the panels it takes as many at a time as stay there for all its rows.
+Worker::PartGrid Worker::GridOf(const Linear& op, int64_t bytes, int64_t panels) const {
   const int64_t rows = run_.arguments.rows;
   if (rows < workers_ * kManyRows) return {1, 1, workers_ == 1 ? 1 : std::min(panels, workers_ * kPartsOfFewRows)};
-  const int64_t blocks = std::max<int64_t>(rows / (workers_ * kRowsOfBlock), 1);
-  return {workers_, workers_ * blocks, std::min(panels, std::max(CeilDiv(kPartsOfManyRows, blocks), CeilDiv(bytes, kBytesOfCut)))};
+  const int64_t row_bytes = QuantizedRows::Groups(Columns(op.x)) * static_cast<int64_t>(sizeof(ActivationGroup));
+  const int64_t together = std::clamp(kBytesOfRows / row_bytes, kFewestTogether, kMostTogether);
+  const int64_t blocks = std::max<int64_t>(rows / (workers_ * together), 1);
+  // For each cut, a row that has an adapter is multiplied by all of its A.
+  const int64_t cuts = run_.arguments.adapters.empty() ? std::max(CeilDiv(kPartsOfManyRows, blocks), CeilDiv(bytes, kBytesOfCut))
+                                                       : kPartsOfFewRows;
+  return {workers_, workers_ * blocks, std::min(panels, cuts)};
 }
 
 // The panels that start in bytes [begin, end).

@@ -224,16 +224,17 @@ static constexpr int RowsOfPass(int64_t left) {
 }
 
 template <typename Format>
-constexpr int64_t BytesOfGroups(int64_t groups) {
+static constexpr int64_t BytesOfGroups(int64_t groups) {
   return groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
 }
 
-// All rows of the job times some groups of one panel. Fetches up to `fetch_end`.
+// All rows of the job times some groups of one panel. Fetches up to `fetch_end`, and rows: at last those that are wanted next, which lie
+// `then` bytes from the first row's groups.
 template <typename L, typename Format, typename Group>
-void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch, const std::byte* fetch_end) {
+void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch, const std::byte* fetch_end, int64_t then) {
   for (int64_t row = 0; row < job.rows;) {
     const int rows = RowsOfPass<ProductsOf<L, Group>>(job.rows - row);
-    prefetch.next_rows = (row + rows < job.rows ? rows : -row) * job.x_stride;
+    prefetch.next_rows = row + rows < job.rows ? rows * job.x_stride : then - row * job.x_stride;
     RunPass<L, Format, Group>(rows, panel, pass, prefetch);
     pass.x += rows * job.x_stride;
     pass.y += rows * job.y_stride;
@@ -254,7 +255,7 @@ void PanelsTimesGroups(const PanelJob& job) {
     const std::byte* panel = job.panels + p * panel_bytes;
     const PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     RowsTimesPanel<L, Format, Group>(job, panel, pass, {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, 0},
-                                     panel + 2 * panel_bytes);
+                                     panel + 2 * panel_bytes, /*then=*/0);
   }
 }
 
@@ -273,7 +274,9 @@ void PreparedPanelsTimesGroups(const PanelJob& job) {
       PreparePanel<L, Format>(job.panels + p * panel_bytes, first, count, prepared);
       const PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
                              job.out_features - 32 * p, first > 0};
-      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {nullptr, 0, 0}, nullptr);
+      const int64_t next = step + 1 < steps ? first + count : 0;
+      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {nullptr, 0, 0}, nullptr,
+                                                   (next - first) * static_cast<int64_t>(sizeof(Group)));
     }
   }
 }

@@ -94,7 +94,7 @@ inline __attribute__((always_inline)) void StoreFigures(typename L::Float scale,
   L::StoreInt(columns[5], L::MulInt(sums, -32));          // And this one's upper half is column 6.
   alignas(64) int32_t figures[kGroupsTogether][8];
   L::Transpose(columns, figures);
-  static_assert(sizeof(Group) - offsetof(Group, scale) >= sizeof figures[0]);
+  static_assert(offsetof(Group, start32) - offsetof(Group, scale) == 5 * sizeof(int32_t));
   for (int i = 0; i < count; ++i) std::memcpy(&out[i].scale, figures[i], sizeof figures[i]);
 }
 
@@ -102,14 +102,15 @@ template <typename L, typename Group>
 void QuantizeRow(const float* x, int64_t in_features, Group* out) {
   const int64_t groups = QuantizedRows::Groups(in_features);
   bool finite = true;
-  for (int64_t first = 0; finite && first < groups; first += kGroupsTogether) {
+  for (int64_t first = 0; first < groups; first += kGroupsTogether) {
     float tail[32];
     const int count = static_cast<int>(std::min<int64_t>(groups - first, kGroupsTogether));
     const float* values[kGroupsTogether];
     for (int i = 0; i < kGroupsTogether; ++i) values[i] = i < count ? ValuesOfGroup(x, in_features, first + i, tail) : values[0];
     const GroupScales<L> scales = ScalesOfGroups<L, Group::kLargest>(values);
-    StoreFigures<L>(scales.scale, RoundGroups<L>(values, scales.inverse, count, out + first), count, out + first);
     finite = scales.finite;
+    if (!finite) break;  // No integer is nearest to a NaN.
+    StoreFigures<L>(scales.scale, RoundGroups<L>(values, scales.inverse, count, out + first), count, out + first);
   }
   if (finite) return;
   for (int64_t g = 0; g < groups; ++g) {  // One NaN or infinity: the whole row is NaN, and no other row is touched.

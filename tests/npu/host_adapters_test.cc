@@ -110,6 +110,18 @@ TEST(HostAdapters, BitsDoNotDependOnNeighboursThreadsOrPath) {
   }
 }
 
+// Workers have rows of their own then.
+TEST(HostAdapters, ManyRowsHaveTheBitsOfEachAlone) {
+  PairedRun paired(TwoMatrices(BlockFormat::kQ4_0), {.slots = 208, .row_capacity = 208});
+  const Rows few;
+  std::vector<TestRow> rows = Chain(203);
+  for (size_t r = 0; r < rows.size(); ++r) rows[r].adapters = few.rows[r % 9].adapters;
+  ThreadPool one(1), two(2);
+  HostDevice alone(one), device(two);
+  const RowOutputs together = paired.On(device, rows);
+  for (size_t r = 0; r < rows.size(); ++r) ASSERT_TRUE(SameBits(together[r], paired.On(alone, {rows[r]})[0])) << "row " << r;
+}
+
 TEST(HostAdapters, RowsWithoutOneKeepTheirBits) {
   PairedRun paired(TwoMatrices(BlockFormat::kQ8_0), {});
   const Rows rows;

@@ -226,6 +226,20 @@ TEST_P(HostAttention, PositionsBeforeTheWindowNeedNoSlots) {
   }
 }
 
+// In a tile of theirs the one that sees most comes first.
+TEST_P(HostAttention, RowsInAnyOrderHaveTheSameBits) {
+  for (int window : {0, 17}) {
+    PairedRun run = NewRun({.heads = 4, .kv_heads = 2, .head_size = 64, .window = window}, GetParam());
+    ThreadPool pool(2);
+    HostDevice device(pool, {.kv_format = GetParam()});
+    std::vector<TestRow> text = Chain(40);
+    const RowOutputs expected = run.On(device, text);
+    std::reverse(text.begin(), text.end());
+    const RowOutputs found = run.On(device, text);
+    for (int r = 0; r < 40; ++r) ASSERT_TRUE(SameBits(found[r], expected[39 - r])) << window << " " << r;
+  }
+}
+
 TEST_P(HostAttention, OnePositionGivesItsValue) {
   PairedRun run = NewRun({.heads = 4, .kv_heads = 2, .head_size = 20}, GetParam());
   ThreadPool pool(2);

@@ -81,12 +81,12 @@ TEST(HostDevice, RowBitsDoNotDependOnRowsThreadsOrPath) {
 
 // So many that each worker has rows of its own and walks all panels (Worker::GridOf), in blocks of some of its rows.
 TEST(HostDevice, ManyRowsHaveTheBitsOfEachAlone) {
-  PairedRun paired(MixedBlock(), {.seed = 3, .kv_heads = 2, .head_size = 32, .slots = 208, .row_capacity = 208});
-  const RowOutputs expected = OneByOne(paired, Chain(203));
+  PairedRun paired(MixedBlock(), {.seed = 3, .kv_heads = 2, .head_size = 32, .slots = 336, .row_capacity = 336});
+  const RowOutputs expected = OneByOne(paired, Chain(331));
   for (int threads : {1, 2, 3}) {
     ThreadPool pool(threads);
     HostDevice device(pool);
-    for (int rows : {32, 63, 64, 97, 203}) {
+    for (int rows : {32, 63, 64, 97, 331}) {
       paired.ForgetCaches();
       const RowOutputs found = paired.On(device, Chain(rows));
       for (int r = 0; r < rows; ++r) ASSERT_TRUE(SameBits(found[r], expected[r])) << threads << " threads, row " << r << " of " << rows;

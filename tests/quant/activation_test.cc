@@ -141,7 +141,7 @@ TEST(QuantizedRows, RowsLieAnOddNumberOfCacheLinesApartWithRoomForBothRoundings)
 TEST(QuantizeRow, FollowsTheDefinitionOnEveryPath) {
   for (KernelPath path : SupportedKernelPaths()) {
     for (float scale : {1e-20f, 0.01f, 1.0f, 300.0f, 1e30f}) {
-      for (int64_t size : {32, 64, 320}) {
+      for (int64_t size : {32, 64, 256, 320, 557}) {
         SCOPED_TRACE(testing::Message() << KernelPathName(path) << " " << scale << " " << size);
         const std::vector<float> x = RandomRow(size, scale, 2);
         ExpectFollowsTheDefinition<ActivationGroup>(path, x);
@@ -220,9 +220,9 @@ TEST(QuantizeRow, OneNanOrInfinityMakesTheWholeRowNan) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (KernelPath path : SupportedKernelPaths()) {
     for (float odd : {kInfinity, -kInfinity, std::nanf("")}) {
-      for (int at : {0, 17, 40, 95, 99}) {
+      for (int at : {0, 17, 40, 95, 99, 290, 299}) {
         SCOPED_TRACE(testing::Message() << KernelPathName(path) << " " << odd << " at " << at);
-        std::vector<float> x = RandomRow(100, 1, 5);
+        std::vector<float> x = RandomRow(at < 100 ? 100 : 300, 1, 5);
         x[at] = odd;
         ExpectNan(Rounded(path, x));
         ExpectNan(Rounded<FineActivationGroup>(path, x));

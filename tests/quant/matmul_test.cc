@@ -100,16 +100,21 @@ TEST(MatMul, RowBitsDoNotDependOnBatch) {
     const Packed w = RandomMatrix(info.format, kOutputs, 768, 5);
     const std::vector<float> x = RandomRows(kRows, 768, 6);
     for (KernelPath path : SupportedKernelPaths()) {
-      std::vector<float> alone;
-      for (int r = 0; r < kRows; ++r) {
-        const std::vector<float> y = Multiply(w, {x.begin() + r * 768, x.begin() + (r + 1) * 768}, 1, MatMulKernelsFor(path));
-        alone.insert(alone.end(), y.begin(), y.end());
-      }
-      for (int rows : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 23, 24, 26, 41}) {
-        const std::vector<float> y = Multiply(w, {x.begin(), x.begin() + rows * 768}, 1 + rows % 3, MatMulKernelsFor(path));
-        for (int r = 0; r < rows; ++r) {
-          ASSERT_TRUE(SameBits(&y[r * kOutputs], &alone[r * kOutputs], kOutputs))
-              << info.name << " " << KernelPathName(path) << " row " << r << " of " << rows;
+      for (bool fine : {false, true}) {
+        const auto multiply = [&](int begin, int end) {
+          return Multiply(w, {x.begin() + begin * 768, x.begin() + end * 768}, 1 + end % 3, MatMulKernelsFor(path), fine);
+        };
+        std::vector<float> alone;
+        for (int r = 0; r < kRows; ++r) {
+          const std::vector<float> y = multiply(r, r + 1);
+          alone.insert(alone.end(), y.begin(), y.end());
+        }
+        for (int rows : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 23, 24, 26, 41}) {
+          const std::vector<float> y = multiply(0, rows);
+          for (int r = 0; r < rows; ++r) {
+            ASSERT_TRUE(SameBits(&y[r * kOutputs], &alone[r * kOutputs], kOutputs))
+                << info.name << " " << KernelPathName(path) << " row " << r << " of " << rows << (fine ? " fine" : "");
+          }
         }
       }
     }

@@ -55,7 +55,7 @@ class Worker {
   struct PartGrid { int64_t owners; int64_t row_blocks; int64_t cuts; };
 
   QuantizedRows RoundRows(const Linear& op);
-  PartGrid GridOf(int64_t bytes, int64_t panels) const;
+  PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
   void MultiplyShare(const Linear& op, const QuantizedRows& rounded);
   void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows);
   void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels, Share rows);

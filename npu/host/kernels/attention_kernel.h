@@ -237,7 +237,7 @@ class TileWalk {
       shared_end_ = std::min({shared_end_, tile.end[q], CommonPositions(tile.path[0], tile.path[q])});
     }
     if (shared_begin_ >= shared_end_) shared_begin_ = shared_end_ = 0;  // Nothing shared: each query walks alone.
-    scored_end_ = Shares() && EachContinuesTheOthers() ? tile.end[longest_] : shared_end_;
+    scored_end_ = Shares() && LongestContinuesEach() ? tile.end[longest_] : shared_end_;
     score_stride_ = ScoreStride(tile.end[longest_] - first / 16 * 16);
     for (int q = 0; q < tile.count; ++q) {
       scores_[q] = tile.scratch + q * score_stride_;
@@ -296,7 +296,7 @@ class TileWalk {
     }
   }
   // Is each query's path the beginning of the longest one, as the rows of a prompt's are?
-  bool EachContinuesTheOthers() const {
+  bool LongestContinuesEach() const {
     for (int q = 0; q < tile_.count; ++q) {
       if (CommonPositions(tile_.path[longest_], tile_.path[q]) < tile_.end[q]) return false;
     }
@@ -353,7 +353,7 @@ class TileWalk {
   const AttentionTile& tile_;
   int shared_begin_;
   int shared_end_;
-  int scored_end_;    // Scores are walked together up to here: behind shared_end_, where each path continues the others.
+  int scored_end_;    // Scores are walked together up to here: behind shared_end_, where the longest path continues each.
   int longest_ = 0;   // The query that sees most positions.
   int64_t score_stride_;
   float* scores_[AttentionTile::kMost] = {};
