@@ -231,7 +231,8 @@ static constexpr int64_t BytesOfGroups(int64_t groups) {
 // All rows of the job times some groups of one panel. Fetches up to `fetch_end`, and rows: at last those that are wanted next, which lie
 // `then` bytes from the first row's groups.
 template <typename L, typename Format, typename Group>
-void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch, const std::byte* fetch_end, int64_t then) {
+void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch, const std::byte* fetch_end,
+                    int64_t then) {
   for (int64_t row = 0; row < job.rows;) {
     const int rows = RowsOfPass<ProductsOf<L, Group>>(job.rows - row);
     prefetch.next_rows = row + rows < job.rows ? rows * job.x_stride : then - row * job.x_stride;
