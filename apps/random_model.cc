@@ -26,20 +26,18 @@ AppInfo Info() {
           .groups = {{"Model", {"shape", "format", "head_format", "seed", "threads"}}, {"Output", {"out", "dry_run", "json"}}}};
 }
 
-absl::StatusOr<BlockFormat> FormatOfFlag(const char* flag, const std::string& name) {
-  const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
-  RETURN_IF_ERROR(ForFlag(flag, info.status()));
-  return (*info)->format;
-}
-
 absl::StatusOr<RandomModel::Options> OptionsOfFlags() {
   RandomModel::Options options;
   const absl::StatusOr<RandomShape> shape = RandomShapeByName(FLAGS_shape);
   RETURN_IF_ERROR(ForFlag("shape", shape.status()));
   options.shape = *shape;
-  ASSIGN_OR_RETURN(options.format, FormatOfFlag("format", FLAGS_format));
-  const std::string& head_format = FLAGS_head_format.empty() ? FLAGS_format : FLAGS_head_format;
-  ASSIGN_OR_RETURN(options.head_format, FormatOfFlag("head_format", head_format));
+  if (!FLAGS_format.empty()) {
+    ASSIGN_OR_RETURN(options.format, BlockFormatOfFlag("format", FLAGS_format));
+  }
+  options.head_format = options.format;
+  if (!FLAGS_head_format.empty()) {
+    ASSIGN_OR_RETURN(options.head_format, BlockFormatOfFlag("head_format", FLAGS_head_format));
+  }
   options.seed = FLAGS_seed;
   return options;
 }

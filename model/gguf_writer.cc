@@ -59,6 +59,11 @@ GgufWriter& GgufWriter::Strings(absl::string_view key, absl::Span<const std::str
   return Array(key, GgufType::kString, values.size(), bytes);
 }
 
+GgufWriter& GgufWriter::Copy(absl::string_view key, const GgufValue& value) {
+  const absl::string_view bytes(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
+  return value.type == GgufType::kArray ? Array(key, value.element_type, value.count, bytes) : Entry(key, value.type, bytes);
+}
+
 GgufWriter& GgufWriter::Array(absl::string_view key, GgufType type, size_t count, absl::string_view bytes) {
   return Entry(key, GgufType::kArray, absl::StrCat(BytesOf(type), BytesOf(uint64_t{count}), bytes));
 }

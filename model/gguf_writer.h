@@ -53,6 +53,7 @@ class GgufWriter {
   }
   GgufWriter& String(absl::string_view key, absl::string_view value);
   GgufWriter& Strings(absl::string_view key, absl::Span<const std::string> values);
+  GgufWriter& Copy(absl::string_view key, const GgufValue& value);  // Of another file.
 
   // A tensor, whose bytes Write asks for; they keep this order. shape: fastest dimension first, as in GgufTensor.
   GgufWriter& Tensor(absl::string_view name, BlockFormat format, std::vector<int64_t> shape);

@@ -9,8 +9,8 @@
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/internal/check_finite.h"
 #include "tessera/model/tensor_names.h"
-#include "tessera/quant/finite_blocks.h"
 
 namespace tessera {
 namespace {
@@ -132,17 +132,6 @@ std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {
 namespace {
 
 constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file: what is read is packed while the caches hold it.
-
-// One NaN or infinity would turn every logit into NaN. `begin`: where `bytes` lie in the tensor.
-absl::Status CheckFinite(const GgufFile& file, const GgufTensor& tensor, int64_t begin, absl::Span<const std::byte> bytes) {
-  const NotFiniteBlocks bad = FindNotFinite(tensor.format->format, bytes);
-  if (bad.count == 0) return absl::OkStatus();
-  const int64_t block = begin / tensor.format->bytes_per_block + bad.first;
-  return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name, ": ", tensor.format->name,
-                                                 tensor.format->values_per_block == 1 ? " value " : " block ", block, " at byte ",
-                                                 tensor.offset + block * tensor.format->bytes_per_block,
-                                                 ": found a NaN or an infinity, expected finite numbers"));
-}
 
 // Reads a part of a tensor, some rows at a time (whole panels), and writes them as the encoding has them.
 absl::Status FillPart(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, WeightEncoding encoding,

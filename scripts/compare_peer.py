@@ -42,9 +42,9 @@ TABLE = {
     "generation": Row(f"generation {GENERATED_TOKENS}, tokens/s"),
     "first_byte": Row("first byte, ms", 1000, True),
     "depth": Row("generation after 4096, tok/s"),
-    "best_prompt": Row("prompt, peer on its Q4_0"),
-    "best_generation": Row("generation, peer on its Q4_0"),
-    "perplexity": Row("perplexity, peer's its Q4_0", 1, True, 3),
+    "best_prompt": Row("prompt, best 4-bit files"),
+    "best_generation": Row("generation, best 4-bit files"),
+    "perplexity": Row("perplexity of these files", 1, True, 3),
     **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS},
     **{f"attention_prompt_{depth}": Row(f"512 tokens' attention, {depth}, ms", 1000, True) for depth in DEPTHS},
     **{f"attention_share_{depth}": Row(f"of the pass at {depth}, %", 100, True) for depth in DEPTHS},
@@ -56,9 +56,9 @@ TABLE = {
 class Comparison:
     """The figures of one model: each method takes one sample of both engines, one after the other."""
 
-    def __init__(self, peer, ours, model, quantized):
+    def __init__(self, peer, ours, model, best):
         self.sides = {"peer": peer, "ours": ours}
-        self.model, self.quantized = model, quantized
+        self.model, self.best_files = model, best
         self.samples = {}
         self.limits = {}  # Of figures, in their unit.
 
@@ -83,9 +83,9 @@ class Comparison:
             self.add("depth", side, engine.generation(self.model, DEPTH))
 
     def best(self):
-        """The peer's fastest 4-bit format of the same model beside our original file."""
+        """Each on its fastest 4-bit file of the same model."""
         for side, engine in self.sides.items():
-            for figure, speed in engine.speeds(self.quantized if side == "peer" else self.model).items():
+            for figure, speed in engine.speeds(self.best_files[side]).items():
                 self.add(f"best_{figure}", side, speed)
 
     def attention(self):
@@ -111,10 +111,10 @@ class Comparison:
                 self.add(f"rows_{rows}", side, seconds)
 
     def perplexity(self):
-        """Both files on our engine: is the peer's faster format also as good? The same each time, so taken once."""
+        """Of both best files, on our engine: which is the better one? The same each time, so taken once."""
         if "perplexity" in self.samples:
             return
-        for side, path in (("peer", self.quantized), ("ours", self.model)):
+        for side, path in self.best_files.items():
             negative_log_likelihood, tokens = self.sides["ours"].perplexity(path, TEXTS)
             self.add("perplexity", side, math.exp(negative_log_likelihood / tokens))
 
@@ -172,7 +172,8 @@ def parse_flags(arguments=None):
     flags.add_argument("--repetitions", type=int, default=5)
     flags.add_argument("--threads", type=int, default=2)
     flags.add_argument("--figures", default=DEFAULT)
-    flags.add_argument("--quantized", action="append", default=[], metavar="NAME=PATH")
+    flags.add_argument("--quantized", action="append", default=[], metavar="NAME=PATH")  # The peer's best file.
+    flags.add_argument("--smaller", action="append", default=[], metavar="NAME=PATH")  # Ours.
     flags.add_argument("--plots", metavar="FOLDER")
     flags.add_argument("--json", action="store_true")
     flags.add_argument("models", nargs="+", metavar="NAME=PATH")
@@ -181,6 +182,7 @@ def parse_flags(arguments=None):
     if unknown := [figure for figure in flags.figures if figure not in FIGURES]:
         sys.exit(f"failed: --figures: found {unknown[0]}, expected some of {', '.join(FIGURES)}, or all")
     flags.quantized = dict(pair.split("=", 1) for pair in flags.quantized)
+    flags.smaller = dict(pair.split("=", 1) for pair in flags.smaller)
     flags.models = dict(pair.split("=", 1) for pair in flags.models)
     for figure in ("best", "perplexity"):
         if figure in flags.figures and (missing := flags.models.keys() - flags.quantized.keys()):
@@ -193,7 +195,8 @@ def main():
     peer, ours = Peer(flags.peer, flags.threads), Ours(flags.ours, flags.threads)
     results = {}
     for name, path in flags.models.items():
-        results[name] = measure(Comparison(peer, ours, path, flags.quantized.get(name)), flags.figures, flags.repetitions)
+        best = {"peer": flags.quantized.get(name), "ours": flags.smaller.get(name, path)}
+        results[name] = measure(Comparison(peer, ours, path, best), flags.figures, flags.repetitions)
         if flags.plots and "rows" in flags.figures:
             draw_rows(flags, name, path, results[name])
     print_table(results, flags)

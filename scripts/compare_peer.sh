@@ -42,6 +42,18 @@ quantized_path() {
   echo "$path"
 }
 
+# Prints where our own 4-bit file of a model is for the same comparison: the model with a head of Q4_1, where it has one of more bits.
+smaller_path() {
+  local name=$1 from=$2 path=$cache/$name.Q4_1-head.gguf
+  if [[ $name == random-* ]]; then
+    path=$from
+  elif [[ ! -e $path || $from -nt $path ]]; then
+    run_logged "giving $name a smaller head" "$cache/quantize.log" \
+      "$root/build/bin/tessera_quantize" --head_format=Q4_1 "$from" "$path" || return 1
+  fi
+  echo "$path"
+}
+
 prepare_peer
 pairs=()
 for name in ${models//,/ }; do
@@ -49,7 +61,8 @@ for name in ${models//,/ }; do
   pairs+=("$name=$path")
   if [[ ,$figures, =~ ,(all|best|perplexity), ]]; then
     quantized=$(quantized_path "$name" "$path") || die "the peer could not quantize $name"
-    flags+=(--quantized "$name=$quantized")
+    smaller=$(smaller_path "$name" "$path") || die "tessera_quantize failed on $name"
+    flags+=(--quantized "$name=$quantized" --smaller "$name=$smaller")
   fi
 done
 exec python3 "$root/scripts/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" --figures "$figures" \

@@ -115,6 +115,12 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   return list->AsStrings();
 }
 
+absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
+  const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
+  RETURN_IF_ERROR(ForFlag(flag, info.status()));
+  return (*info)->format;
+}
+
 absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found ", value, ", expected ", least, " to ", most));

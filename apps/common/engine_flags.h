@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/sampler.h"
+#include "tessera/quant/block_format.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
@@ -27,6 +28,9 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
 
 absl::StatusOr<Sampler> SamplerOfFlags();
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
+
+// The format that a flag names: "Q4_1".
+absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);
 
 // InvalidArgument (flag, found, expected) unless least <= value <= most.
 absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most);

@@ -70,8 +70,8 @@ DEFINE_string(categories, "all", "LIST|Sorts of prompts, with commas between, or
 DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
 DEFINE_bool(remember, false, "|Draft from the answers to the prompts before, too, of the same sort and run.");
 DEFINE_string(shape, "1b", "NAME|1b, 4b or tiny: so many parameters.");
-DEFINE_string(format, "Q4_0", "NAME|Block format of the layers' matrices.");
-DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers.");
+DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");
+DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers, or of the model.");
 DEFINE_string(out, "", "FILE|Where to write.");
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/common/random_vocabulary.h"
 #include "tessera/base/random.h"
-#include "tessera/base/status_macros.h"
+#include "tessera/model/quantize_rows.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +20,6 @@ constexpr RandomShape kShapes[] = {
     {"tiny", 256, 2, 4, 2, 64, 512, 512, true},
 };
 constexpr uint32_t kContext = 16384;
-constexpr int64_t kPieceValues = 1 << 20;  // Of a tensor, made at a time.
 
 // Close to a normal variable with mean 0 and variance 1: the sum of four uniform ones of 16 bits. The sums are exact.
 float NearNormal(uint64_t bits) {
@@ -73,13 +72,13 @@ void RandomModel::PutMetadata() {
 void RandomModel::AddNorm(const std::string& name) {
   const int64_t width = options_.shape.width;
   writer_.Tensor(absl::StrCat(name, ".weight"), BlockFormat::kF32, {width});
-  tensors_.push_back({BlockFormat::kF32, width, 1, /*mean=*/1, /*deviation=*/0.1f});
+  tensors_.push_back({name, BlockFormat::kF32, width, 1, /*mean=*/1, /*deviation=*/0.1f});
   parameters_ += width;
 }
 
 void RandomModel::AddMatrix(const std::string& name, BlockFormat format, int64_t in_features, int64_t out_features) {
   writer_.Tensor(absl::StrCat(name, ".weight"), format, {in_features, out_features});
-  tensors_.push_back({format, in_features, out_features, /*mean=*/0, 1 / std::sqrt(static_cast<float>(in_features))});
+  tensors_.push_back({name, format, in_features, out_features, /*mean=*/0, 1 / std::sqrt(static_cast<float>(in_features))});
   parameters_ += in_features * out_features;
 }
 
@@ -110,23 +109,11 @@ void RandomModel::FillRow(int tensor, int64_t row, float* out) const {
 
 absl::Status RandomModel::AppendTensor(int tensor, ThreadPool& pool, GgufWriter::Append append) const {
   const Tensor& of = tensors_[tensor];
-  const BlockFormatInfo& info = InfoOf(of.format);
-  const int64_t row_bytes = of.columns / info.values_per_block * info.bytes_per_block;
-  const int64_t most_rows = std::clamp<int64_t>(kPieceValues / of.columns, 1, of.rows);
-  std::vector<std::byte> piece(most_rows * row_bytes);
-  for (int64_t begin = 0; begin < of.rows; begin += most_rows) {
-    const int64_t rows = std::min(most_rows, of.rows - begin);
-    pool.Run([&](int worker) {
-      std::vector<float> values(of.columns);
-      const Share share = ShareOf(rows, worker, pool.threads());
-      for (int64_t row = share.begin; row < share.end; ++row) {
-        FillRow(tensor, begin + row, values.data());
-        info.quantize(values.data(), of.columns, &piece[row * row_bytes]);
-      }
-    });
-    RETURN_IF_ERROR(append(absl::MakeConstSpan(piece).first(rows * row_bytes)));
-  }
-  return absl::OkStatus();
+  const auto fill = [&](Share part, float* out) {
+    for (int64_t row = part.begin; row < part.end; ++row, out += of.columns) FillRow(tensor, row, out);
+    return absl::OkStatus();
+  };
+  return QuantizeRows({of.name, of.format, of.rows, of.columns}, pool, fill, append);
 }
 
 absl::Status RandomModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress) const {

@@ -50,6 +50,7 @@ class RandomModel {
 
  private:
   struct Tensor {
+    std::string name;
     BlockFormat format;
     int64_t columns;
     int64_t rows;

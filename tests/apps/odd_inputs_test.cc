@@ -37,6 +37,7 @@ std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + ::testing::TempDir() + "/odd_inputs_written.tsr");
+  if (program == "tessera_quantize") arguments.insert(arguments.end(), {"--head_format=Q4_1", "--out=" + written.Path("quantized.gguf")});
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
   if (program == "tessera_perplexity") arguments.push_back("--window=4");
   if (program == "tessera_spec_bench") {
@@ -173,7 +174,7 @@ TEST(OddInputs, OutputThatCannotBeWrittenIsAFailure) {
 TEST(OddInputs, ClosedStandardInputIsAFailureWhereItIsRead) {
   for (const std::string& program : Programs()) {
     const bool reads = program != "tessera_bench" && program != "tessera_inspect" && program != "tessera_pack" &&
-                       program != "tessera_random_model" && program != "tessera_spec_bench";
+                       program != "tessera_quantize" && program != "tessera_random_model" && program != "tessera_spec_bench";
     EXPECT_EQ(ShellCode(CommandOf(program) + " <&- > /dev/null 2> /dev/null"), reads ? 1 : 0) << program;
   }
   EXPECT_EQ(ShellCode(CommandOf("tessera_generate") + " --prompt=the <&- > /dev/null 2>&-"), 0)
