@@ -1,6 +1,7 @@
 // Rounds the rows of a matrix into blocks with all threads and appends them to a file in order, some at a time.
 //
-//   RETURN_IF_ERROR(QuantizeRows({"token_embd.weight", BlockFormat::kQ4_1, rows, columns}, pool, [&](Share part, float* out) -> absl::Status {
+//   const RowsToQuantize matrix = {"token_embd.weight", BlockFormat::kQ4_1, rows, columns};
+//   RETURN_IF_ERROR(QuantizeRows(matrix, pool, [&](Share part, float* out) {
 //     for (int64_t row = part.begin; row < part.end; ++row, out += columns) Fill(row, out);
 //     return absl::OkStatus();
 //   }, append));

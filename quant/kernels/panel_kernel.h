@@ -127,18 +127,20 @@ inline __attribute__((always_inline)) void AddGroupHalf(const std::byte* header,
     }
     typename L::Int integer[kRows][kTogether];
     DotHalf<L, Format, Group, kRows, kHalf, kTile>(group, rows, integer);
-    for (int t = kTile; t < kTile + kTogether; ++t) {
+    Unrolled<kTogether>([&](auto tile) __attribute__((always_inline)) {
+      constexpr int t = kTile + tile.value;
       const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
-      for (int r = 0; r < kRows; ++r) {
-        sums.lanes[r][t] = L::Fma(L::ToFloat(integer[r][t - kTile]), L::Mul(scale, L::Set(rows[r]->scale)), sums.lanes[r][t]);
-      }
+      Unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+        const typename L::Float product = L::Mul(scale, L::Set(rows[r.value]->scale));
+        sums.lanes[r.value][t] = L::Fma(L::ToFloat(integer[r.value][tile.value]), product, sums.lanes[r.value][t]);
+      });
       if constexpr (Format::kHasMinimum) {
         const typename L::Float minimum = Format::template Minimum<L>(header, group, t, kHalf);
-        for (int r = 0; r < kRows; ++r) {
-          sums.lanes[r][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(*rows[r], kHalf)), sums.lanes[r][t]);
-        }
+        Unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+          sums.lanes[r.value][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(*rows[r.value], kHalf)), sums.lanes[r.value][t]);
+        });
       }
-    }
+    });
   });
 }
 
@@ -149,31 +151,48 @@ inline __attribute__((always_inline)) void AddGroup(const std::byte* header, con
   if constexpr (Format::kHalves == 2) AddGroupHalf<L, Format, Group, kRows, 1>(header, group, rows, g, sums);
 }
 
+// Calls f(row, tile) with both as constants: sums that an index could choose among would lie in memory.
+template <int kRows, typename F>
+inline __attribute__((always_inline)) void ForEachSum(F f) {
+  Unrolled<kRows * kTiles>([&](auto i) __attribute__((always_inline)) {
+    f(std::integral_constant<int, i.value / kTiles>(), std::integral_constant<int, i.value % kTiles>());
+  });
+}
+
 template <typename L, int kRows>
 inline __attribute__((always_inline)) PanelSums<L, kRows> LoadSums(const PassRows& pass) {
   PanelSums<L, kRows> sums;
-  for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTiles; ++t) {
-      const int64_t exist = pass.go_on ? std::clamp<int64_t>(pass.outputs - 16 * t, 0, 16) : 0;
-      const float* y = pass.y + r * pass.y_stride + 16 * t;
-      sums.lanes[r][t] = exist == 0 ? L::Zero() : exist == 16 ? L::Load(y) : L::LoadPartial(y, static_cast<int>(exist));
-    }
+  const int64_t outputs = pass.outputs, stride = pass.y_stride;
+  if (!pass.go_on) {
+    ForEachSum<kRows>([&](auto r, auto t) __attribute__((always_inline)) { sums.lanes[r.value][t.value] = L::Zero(); });
+  } else if (outputs >= 16 * kTiles) {
+    ForEachSum<kRows>([&](auto r, auto t) __attribute__((always_inline)) {
+      sums.lanes[r.value][t.value] = L::Load(pass.y + r.value * stride + 16 * t.value);
+    });
+  } else {
+    ForEachSum<kRows>([&](auto r, auto t) __attribute__((always_inline)) {
+      const int exist = static_cast<int>(std::clamp<int64_t>(outputs - 16 * t.value, 0, 16));
+      const float* y = pass.y + r.value * stride + 16 * t.value;
+      sums.lanes[r.value][t.value] = exist == 0 ? L::Zero() : exist == 16 ? L::Load(y) : L::LoadPartial(y, exist);
+    });
   }
   return sums;
 }
 
 template <typename L, int kRows>
-inline void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
-  for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTiles; ++t) {
-      const int64_t left = outputs - 16 * t;
-      if (left >= 16) {
-        L::Store(y + r * y_stride + 16 * t, sums.lanes[r][t]);
-      } else if (left > 0) {
-        L::StorePartial(y + r * y_stride + 16 * t, sums.lanes[r][t], static_cast<int>(left));
-      }
-    }
+inline __attribute__((always_inline)) void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
+  if (outputs >= 16 * kTiles) {
+    ForEachSum<kRows>([&](auto r, auto t) __attribute__((always_inline)) {
+      L::Store(y + r.value * y_stride + 16 * t.value, sums.lanes[r.value][t.value]);
+    });
+    return;
   }
+  ForEachSum<kRows>([&](auto r, auto t) __attribute__((always_inline)) {
+    const int exist = static_cast<int>(std::clamp<int64_t>(outputs - 16 * t.value, 0, 16));
+    float* to = y + r.value * y_stride + 16 * t.value;
+    if (exist == 16) L::Store(to, sums.lanes[r.value][t.value]);
+    else if (exist > 0) L::StorePartial(to, sums.lanes[r.value][t.value], exist);
+  });
 }
 
 // y[r][0..outputs) for kRows rows times one panel.

@@ -1,6 +1,5 @@
 #include "tessera/model/quantize.h"
 
-#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -8,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/quantize_rows.h"
 #include "tessera/tests/fakes/split_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_model.h"
@@ -72,24 +70,11 @@ absl::Status Example(const GgufFile* file, ThreadPool& pool, const std::string& 
   return absl::OkStatus();
 }
 
-absl::Status RowsExample(int64_t rows, int64_t columns, ThreadPool& pool, GgufWriter::Append append) {
-  const auto Fill = [&](int64_t row, float* out) { std::fill(out, out + columns, static_cast<float>(row)); };
-  RETURN_IF_ERROR(QuantizeRows({"token_embd.weight", BlockFormat::kQ4_1, rows, columns}, pool, [&](Share part, float* out) -> absl::Status {
-    for (int64_t row = part.begin; row < part.end; ++row, out += columns) Fill(row, out);
-    return absl::OkStatus();
-  }, append));
-  return absl::OkStatus();
-}
-
-TEST_F(Quantize, HeaderExamples) {
+TEST_F(Quantize, HeaderExample) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({})));
   ThreadPool pool(2);
   ASSERT_EQ(Example(file.get(), pool, new_, kNoProgress), absl::OkStatus());
   ExpectTensors(*file, **GgufFile::Open(new_), {.head = BlockFormat::kQ4_1});
-  int64_t bytes = 0;
-  const auto append = [&](absl::Span<const std::byte> piece) { bytes += static_cast<int64_t>(piece.size()); return absl::OkStatus(); };
-  ASSERT_EQ(RowsExample(3, 64, pool, append), absl::OkStatus());
-  EXPECT_EQ(bytes, 3 * 2 * 20);
 }
 
 TEST_F(Quantize, ChangesWhatIsAskedForAndNothingElse) {
@@ -120,28 +105,6 @@ TEST_F(Quantize, FormatsThatAreThereAlreadyGiveTheSameNumbersOfBytes) {
   const QuantizedModel other = *QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_0});
   EXPECT_EQ(other.changed(), 2) << "the embedding table and the head";
   EXPECT_EQ(*same.FileSize() - *other.FileSize(), 2 * kTinyVocabulary * 64 / 32 * (34 - 18));
-}
-
-// Several pieces of rows, and a last one that is not full.
-TEST_F(Quantize, BytesDoNotDependOnTheThreads) {
-  constexpr int64_t kRows = 9001, kColumns = 256;
-  std::string first;
-  for (int threads : {1, 2, 5}) {
-    ThreadPool pool(threads);
-    std::string bytes;
-    const auto fill = [](Share part, float* out) {
-      for (int64_t i = part.begin * kColumns; i < part.end * kColumns; ++i) *out++ = std::sin(static_cast<float>(i % 100'003));
-      return absl::OkStatus();
-    };
-    const auto append = [&](absl::Span<const std::byte> piece) {
-      bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-      return absl::OkStatus();
-    };
-    ASSERT_EQ(QuantizeRows({"matrix", BlockFormat::kQ5_0, kRows, kColumns}, pool, fill, append), absl::OkStatus());
-    EXPECT_EQ(bytes.size(), static_cast<size_t>(kRows * kColumns / 32 * 22));
-    if (first.empty()) first = bytes;
-    EXPECT_TRUE(bytes == first) << threads;
-  }
 }
 
 TEST_F(Quantize, ASplitModelBecomesOneFile) {
