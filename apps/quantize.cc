@@ -39,9 +39,6 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
   if (!FLAGS_head_format.empty()) {
     ASSIGN_OR_RETURN(formats.head, BlockFormatOfFlag("head_format", FLAGS_head_format));
   }
-  if (!formats.layers && !formats.head) {
-    return absl::InvalidArgumentError("--format, --head_format: found neither, expected a block format such as Q4_1");
-  }
   return formats;
 }
 
@@ -92,6 +89,9 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(path));
   if (model->packed() != nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
+  }
+  if (!formats.layers && !formats.head) {
+    return absl::InvalidArgumentError("--format, --head_format: found neither, expected a block format such as Q4_1");
   }
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out, model->gguf()));
   ASSIGN_OR_RETURN(const QuantizedModel quantized, QuantizedModel::Plan(model->gguf(), formats));
