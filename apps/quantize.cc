@@ -46,9 +46,9 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
 absl::Status CheckOut(const std::string& path, const GgufFile& file) {
   if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
   RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (int part = 0; part < file.parts(); ++part) {
     std::error_code none;  // Of a file that is not there.
-    if (std::filesystem::equivalent(path, file.PathOf(tensor), none)) {
+    if (std::filesystem::equivalent(path, file.PathOfPart(part), none)) {
       return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found the model itself, expected another file"));
     }
   }

@@ -118,7 +118,8 @@ class GgufFile {
   int64_t unused_bytes() const;      // Between tensors beyond their alignment, and after the last.
   // A split model has parts, 0 to parts() - 1; any other is its own part 0.
   int parts() const { return 1 + static_cast<int>(more_parts_.size()); }
-  const std::string& PathOf(const GgufTensor& tensor) const { return Part(tensor.part).path_; }
+  const std::string& PathOfPart(int part) const { return Part(part).path_; }  // REQUIRES: 0 <= part < parts().
+  const std::string& PathOf(const GgufTensor& tensor) const { return PathOfPart(tensor.part); }
 
   // Keys in file order, for printing.
   absl::Span<const std::pair<absl::string_view, GgufValue>> metadata() const { return metadata_; }

@@ -2,20 +2,30 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/internal/check_finite.h"
-#include "tessera/model/quantize_rows.h"
+#include "tessera/model/quantize_numbers.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kCopiedAtOnce = int64_t{1} << 20;  // Bytes.
 
+// blk.7.attn_q.weight, but not blk.7.attn_q_norm.weight.
+bool IsOfLayers(absl::string_view name) {
+  static constexpr absl::string_view kMatrices[] = {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"};
+  if (!absl::ConsumePrefix(&name, "blk.") || !absl::ConsumeSuffix(&name, ".weight")) return false;
+  const size_t dot = name.find('.');
+  return dot != name.npos && absl::c_linear_search(kMatrices, name.substr(dot + 1));
+}
+
 BlockFormat FormatFor(const GgufTensor& tensor, const QuantizeFormats& formats) {
   if (tensor.shape.size() != 2) return tensor.format->format;
-  if (absl::StartsWith(tensor.name, "blk.")) return formats.layers.value_or(tensor.format->format);
+  if (IsOfLayers(tensor.name)) return formats.layers.value_or(tensor.format->format);
   const bool head = tensor.name == "token_embd.weight" || tensor.name == "output.weight";
   return head ? formats.head.value_or(tensor.format->format) : tensor.format->format;
 }
@@ -43,7 +53,8 @@ absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const 
     model.formats_.push_back(format);
     model.writer_.Tensor(tensor.name, format, tensor.shape);
   }
-  RETURN_IF_ERROR(model.writer_.FileSize().status());
+  const absl::Status fits = model.writer_.FileSize().status();
+  if (!fits.ok()) return absl::Status(fits.code(), absl::StrCat(file.path(), ": ", fits.message()));
   return model;
 }
 
@@ -73,15 +84,18 @@ absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::App
   const GgufTensor& tensor = file_->tensors()[index];
   const BlockFormatInfo& from = *tensor.format;
   if (formats_[index] == from.format) return AppendAsItIs(tensor, append);
-  const int64_t columns = tensor.shape[0], rows = tensor.shape[1], row_bytes = tensor.size / rows;
+  const auto bytes_of = [&from](int64_t numbers) { return numbers / from.values_per_block * from.bytes_per_block; };
+  const int64_t count = tensor.size / from.bytes_per_block * from.values_per_block;
+  std::vector<std::byte> piece(bytes_of(std::min(kQuantizedTogether, count)));
   const auto fill = [&](Share part, float* out) -> absl::Status {
-    std::vector<std::byte> blocks((part.end - part.begin) * row_bytes);
-    RETURN_IF_ERROR(file_->Read(tensor, part.begin * row_bytes, absl::MakeSpan(blocks)));
-    RETURN_IF_ERROR(CheckFinite(*file_, tensor, part.begin * row_bytes, blocks));
-    from.dequantize(blocks.data(), (part.end - part.begin) * columns, out);
+    const absl::Span<std::byte> blocks = absl::MakeSpan(piece).subspan(bytes_of(part.begin % kQuantizedTogether),
+                                                                       bytes_of(part.end - part.begin));
+    RETURN_IF_ERROR(file_->Read(tensor, bytes_of(part.begin), blocks));
+    RETURN_IF_ERROR(CheckFinite(*file_, tensor, bytes_of(part.begin), blocks));
+    from.dequantize(blocks.data(), part.end - part.begin, out);
     return absl::OkStatus();
   };
-  return QuantizeRows({NameOf(*file_, tensor), formats_[index], rows, columns}, pool, fill, append);
+  return QuantizeNumbers({NameOf(*file_, tensor), formats_[index], count}, pool, fill, append);
 }
 
 absl::Status QuantizedModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress) const {

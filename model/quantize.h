@@ -3,10 +3,10 @@
 //   ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_1}));   // Of a GgufFile.
 //   RETURN_IF_ERROR(model.Write("smaller.gguf", pool, progress));
 //
-// Matrices are what takes part in products: tensors of two dimensions, of the layers ("blk.") or of the head (token_embd.weight, and
-// output.weight where there is one). What is in the wanted format already, and all else, keeps its bytes; so does metadata, but for
-// keys of a split model, which becomes one file. Numbers are widened exactly and rounded once (BlockFormatInfo::quantize): the bytes
-// do not depend on the threads. Memory does not grow with the model. Thread-compatible.
+// Matrices are those of the head (token_embd.weight, and output.weight where there is one) and seven of each layer: attn_q, attn_k, attn_v,
+// attn_output, ffn_gate, ffn_up, ffn_down. What is in the wanted format already, and all else, keeps its bytes; so does metadata, but for
+// keys of a split model, which becomes one file. Numbers are widened as their format says and rounded as the other one does
+// (BlockFormatInfo): the bytes do not depend on the threads. Memory does not grow with the model. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class QuantizedModel {
   absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }
   int changed() const;  // Tensors that get another format.
 
-  // Errors: those of GgufWriter::Write and GgufFile::Read; InvalidArgument (file, tensor, place) for numbers that are not finite or do
-  // not fit. `path` is then as it was.
+  // Errors: those of GgufWriter::Write and GgufFile::Read; InvalidArgument (file, tensor, place) for numbers that are not finite or that
+  // FP16 cannot hold (quantize_numbers.h). `path` is then as it was.
   absl::Status Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress = nullptr) const;
 
  private:

@@ -190,13 +190,17 @@ def parse_flags(arguments=None):
     return flags
 
 
+def best_files(flags, name):
+    """Each side's fastest 4-bit file of a model; ours may be the model itself."""
+    return {"peer": flags.quantized.get(name), "ours": flags.smaller.get(name, flags.models[name])}
+
+
 def main():
     flags = parse_flags()
     peer, ours = Peer(flags.peer, flags.threads), Ours(flags.ours, flags.threads)
     results = {}
     for name, path in flags.models.items():
-        best = {"peer": flags.quantized.get(name), "ours": flags.smaller.get(name, path)}
-        results[name] = measure(Comparison(peer, ours, path, best), flags.figures, flags.repetitions)
+        results[name] = measure(Comparison(peer, ours, path, best_files(flags, name)), flags.figures, flags.repetitions)
         if flags.plots and "rows" in flags.figures:
             draw_rows(flags, name, path, results[name])
     print_table(results, flags)

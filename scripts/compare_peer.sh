@@ -47,7 +47,7 @@ smaller_path() {
   local name=$1 from=$2 path=$cache/$name.Q4_1-head.gguf
   if [[ $name == random-* ]]; then
     path=$from
-  elif [[ ! -e $path || $from -nt $path ]]; then
+  elif [[ ! -e $path || $from -nt $path || $root/build/bin/tessera_quantize -nt $path ]]; then
     run_logged "giving $name a smaller head" "$cache/quantize.log" \
       "$root/build/bin/tessera_quantize" --head_format=Q4_1 "$from" "$path" || return 1
   fi

@@ -56,7 +56,7 @@ class FakeEngine:
 
 def compare(figures, repetitions=3):
     peer, ours = FakeEngine(1), FakeEngine(2)
-    comparison = compare_peer.Comparison(peer, ours, "model", "q4_0")
+    comparison = compare_peer.Comparison(peer, ours, "model", {"peer": "q4_0", "ours": "smaller"})
     with contextlib.redirect_stderr(io.StringIO()):
         return compare_peer.measure(comparison, figures, repetitions), peer, ours
 
@@ -79,12 +79,18 @@ class ComparePeer(unittest.TestCase):
     def test_prompt_and_generation_come_out_of_one_run_and_perplexity_is_taken_once(self):
         _, peer, ours = compare(["prompt", "generation", "perplexity"], repetitions=4)
         self.assertEqual(sum(call[0] == "speeds" for call in peer.calls), 4)
-        self.assertEqual([call[1] for call in ours.calls if call[0] == "perplexity"], ["q4_0", "model"])
+        self.assertEqual([call[1] for call in ours.calls if call[0] == "perplexity"], ["q4_0", "smaller"])
 
-    def test_the_best_format_is_the_peers_and_ours_reads_the_original(self):
+    def test_for_the_best_each_reads_a_file_of_its_own(self):
         _, peer, ours = compare(["best"], repetitions=1)
         self.assertIn(("speeds", "q4_0"), peer.calls)
-        self.assertIn(("speeds", "model"), ours.calls)
+        self.assertIn(("speeds", "smaller"), ours.calls)
+
+    def test_our_best_file_is_the_model_where_no_smaller_one_is_given(self):
+        flags = compare_peer.parse_flags(["--peer", "a", "--ours", "b", "--figures", "best", "--quantized", "m=q", "--quantized", "n=r",
+                                          "--smaller", "m=s", "m=path", "n=other"])
+        self.assertEqual(compare_peer.best_files(flags, "m"), {"peer": "q", "ours": "s"})
+        self.assertEqual(compare_peer.best_files(flags, "n"), {"peer": "r", "ours": "other"})
 
     def test_attention_is_a_pass_minus_that_without_tokens_before(self):
         result, _, _ = compare(["attention"])

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/common/random_vocabulary.h"
 #include "tessera/base/random.h"
-#include "tessera/model/quantize_rows.h"
+#include "tessera/model/quantize_numbers.h"
 
 namespace tessera {
 namespace {
@@ -72,13 +72,13 @@ void RandomModel::PutMetadata() {
 void RandomModel::AddNorm(const std::string& name) {
   const int64_t width = options_.shape.width;
   writer_.Tensor(absl::StrCat(name, ".weight"), BlockFormat::kF32, {width});
-  tensors_.push_back({name, BlockFormat::kF32, width, 1, /*mean=*/1, /*deviation=*/0.1f});
+  tensors_.push_back({name + ".weight", BlockFormat::kF32, width, 1, /*mean=*/1, /*deviation=*/0.1f});
   parameters_ += width;
 }
 
 void RandomModel::AddMatrix(const std::string& name, BlockFormat format, int64_t in_features, int64_t out_features) {
   writer_.Tensor(absl::StrCat(name, ".weight"), format, {in_features, out_features});
-  tensors_.push_back({name, format, in_features, out_features, /*mean=*/0, 1 / std::sqrt(static_cast<float>(in_features))});
+  tensors_.push_back({name + ".weight", format, in_features, out_features, /*mean=*/0, 1 / std::sqrt(static_cast<float>(in_features))});
   parameters_ += in_features * out_features;
 }
 
@@ -98,22 +98,21 @@ void RandomModel::AddLayer(int layer) {
   AddMatrix(prefix + "ffn_down", format, shape.feed_forward, shape.width);
 }
 
-void RandomModel::FillRow(int tensor, int64_t row, float* out) const {
+void RandomModel::Fill(int tensor, Share part, float* out) const {
   const Tensor& of = tensors_[tensor];
-  const uint64_t first = static_cast<uint64_t>(row) * static_cast<uint64_t>(of.columns);
-  for (int64_t i = 0; i < of.columns; ++i) {
-    const uint64_t bits = CounterRandom(options_.seed, static_cast<uint64_t>(tensor), first + static_cast<uint64_t>(i));
-    out[i] = of.mean + of.deviation * NearNormal(bits);
+  for (int64_t i = part.begin; i < part.end; ++i) {
+    const uint64_t bits = CounterRandom(options_.seed, static_cast<uint64_t>(tensor), static_cast<uint64_t>(i));
+    *out++ = of.mean + of.deviation * NearNormal(bits);
   }
 }
 
 absl::Status RandomModel::AppendTensor(int tensor, ThreadPool& pool, GgufWriter::Append append) const {
   const Tensor& of = tensors_[tensor];
   const auto fill = [&](Share part, float* out) {
-    for (int64_t row = part.begin; row < part.end; ++row, out += of.columns) FillRow(tensor, row, out);
+    Fill(tensor, part, out);
     return absl::OkStatus();
   };
-  return QuantizeRows({of.name, of.format, of.rows, of.columns}, pool, fill, append);
+  return QuantizeNumbers({of.name, of.format, of.rows * of.columns}, pool, fill, append);
 }
 
 absl::Status RandomModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress) const {

@@ -61,7 +61,7 @@ class RandomModel {
   void AddNorm(const std::string& name);
   void AddMatrix(const std::string& name, BlockFormat format, int64_t in_features, int64_t out_features);
   void AddLayer(int layer);
-  void FillRow(int tensor, int64_t row, float* out) const;
+  void Fill(int tensor, Share part, float* out) const;
   absl::Status AppendTensor(int tensor, ThreadPool& pool, GgufWriter::Append append) const;
 
   Options options_;

@@ -8,6 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -55,6 +56,24 @@ TEST_F(QuantizeProgram, TheModelItselfIsNotWrittenOver) {
     EXPECT_TRUE(absl::StrContains(ended.errors, "--out: " + out + ": found the model itself")) << ended.errors;
   }
   EXPECT_EQ(Contents(model), Contents(TinyModel("llama")));
+}
+
+// As a tool that splits models may write them: all metadata and no tensor in the first one.
+TEST_F(QuantizeProgram, NorIsAPartOfItWithoutTensors) {
+  const std::string first = folder_.Path("m-00001-of-00002.gguf"), second = folder_.Path("m-00002-of-00002.gguf");
+  for (uint16_t part = 0; part < 2; ++part) {
+    GgufBuilder builder;
+    if (part == 0) builder.String("general.architecture", "llama");
+    builder.Number("split.no", part).Number<uint16_t>("split.count", 2).Number<int32_t>("split.tensors.count", 1);
+    if (part == 1) builder.Tensor("token_embd.weight", {32, 2}, /*gguf_type=*/0, std::string(64 * sizeof(float), '\0'));
+    builder.WriteTo(part == 0 ? first : second);
+  }
+  const std::string before = Contents(first);
+  const Ended ended = RunProgram("tessera_quantize", {"--head_format=Q4_1", second, first});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(absl::StrContains(ended.errors, "found the model itself")) << ended.errors;
+  EXPECT_EQ(Contents(first), before);
+  EXPECT_EQ(RunProgram("tessera_quantize", {"--head_format=Q4_1", second, out_}).code, 0);
 }
 
 TEST_F(QuantizeProgram, WrongFlagsAreNamed) {

@@ -107,6 +107,19 @@ TEST_F(Quantize, FormatsThatAreThereAlreadyGiveTheSameNumbersOfBytes) {
   EXPECT_EQ(*same.FileSize() - *other.FileSize(), 2 * kTinyVocabulary * 64 / 32 * (34 - 18));
 }
 
+TEST_F(Quantize, TwoDimensionsDoNotMakeAMatrix) {
+  const std::string numbers(64 * sizeof(float), '\0');
+  GgufBuilder builder = TinyModelBuilder({});
+  const std::string names[] = {"blk.0.attn_q_norm.weight", "blk.0.ffn_gate_inp.weight", "blk.0.attn_q.scale"};
+  for (const std::string& name : names) builder.Tensor(name, {4, 16}, /*gguf_type=*/0, numbers);
+  const auto file = *GgufFile::Open(Written(std::move(builder)));
+  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  const auto changed = *GgufFile::Open(new_);
+  for (const std::string& name : names) {
+    EXPECT_EQ(changed->FindTensor(name)->format->format, BlockFormat::kF32) << name;
+  }
+}
+
 TEST_F(Quantize, ASplitModelBecomesOneFile) {
   const SplitModel split(TinyModelBuilder({}).Split(3));
   const auto file = *GgufFile::Open(split.Path(0));
@@ -142,7 +155,7 @@ TEST_F(Quantize, WhatCannotBeRoundedIsNamedAndTheOldFileStays) {
   };
   expect("3 rows of 32 values in Q4_K", BlockFormat::kQ4_K);
   numbers[70] = 1e30f;
-  expect("row 2: found numbers too large for Q4_1", BlockFormat::kQ4_1);
+  expect("number 70: found 1e+30, expected at most 65504 in Q4_1", BlockFormat::kQ4_1);
   numbers[70] = std::numeric_limits<float>::quiet_NaN();
   expect("F32 value 70", BlockFormat::kQ4_1);
   EXPECT_EQ(*ReadFileToString(new_, 100), "as it was");
