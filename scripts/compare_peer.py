@@ -83,7 +83,7 @@ class Comparison:
             self.add("depth", side, engine.generation(self.model, DEPTH))
 
     def best(self):
-        """Each on its fastest 4-bit file of the same model."""
+        """The peer on its fastest 4-bit file of the model, ours on one with a smaller head."""
         for side, engine in self.sides.items():
             for figure, speed in engine.speeds(self.best_files[side]).items():
                 self.add(f"best_{figure}", side, speed)
@@ -191,7 +191,7 @@ def parse_flags(arguments=None):
 
 
 def best_files(flags, name):
-    """Each side's fastest 4-bit file of a model; ours may be the model itself."""
+    """What `best` compares: ours is the model itself where no smaller file is given."""
     return {"peer": flags.quantized.get(name), "ours": flags.smaller.get(name, flags.models[name])}
 
 

@@ -42,7 +42,8 @@ quantized_path() {
   echo "$path"
 }
 
-# Prints where our own 4-bit file of a model is for the same comparison: the model with a head of Q4_1, where it has one of more bits.
+# Prints where our own 4-bit file of a model is for the same comparison: the model with a head of Q4_1 (of
+# random models, whose heads are as small, the model).
 smaller_path() {
   local name=$1 from=$2 path=$cache/$name.Q4_1-head.gguf
   if [[ $name == random-* ]]; then
