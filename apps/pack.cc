@@ -100,11 +100,7 @@ absl::Status Run() {
   EngineOptions engine;
   engine.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
-  ASSIGN_OR_RETURN(const std::string path, ModelPath());
-  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(path));
-  if (model->packed() != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));
   if (FLAGS_dry_run) return Show(plan, nullptr);

@@ -85,11 +85,7 @@ absl::Status Run() {
   EngineOptions engine;
   engine.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
-  ASSIGN_OR_RETURN(const std::string path, ModelPath());
-  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(path));
-  if (model->packed() != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!formats.layers && !formats.head) {
     return absl::InvalidArgumentError("--format, --head_format: found neither, expected a block format such as Q4_1");
   }

@@ -115,6 +115,13 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   return list->AsStrings();
 }
 
+absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
+  ASSIGN_OR_RETURN(const std::string path, ModelPath());
+  ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> model, ModelFile::Open(path));
+  if (model->packed() == nullptr) return model;
+  return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
+}
+
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
   const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
   RETURN_IF_ERROR(ForFlag(flag, info.status()));

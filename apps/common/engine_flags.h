@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/base/timeline.h"
+#include "tessera/model/model_file.h"
 #include "tessera/model/sampler.h"
 #include "tessera/quant/block_format.h"
 #include "tessera/runtime/engine.h"
@@ -22,6 +23,9 @@ namespace tessera {
 
 // --model, or the default model in the cache. An error says how to fetch that.
 absl::StatusOr<std::string> ModelPath();
+
+// The file of --model. InvalidArgument if it is a packed model.
+absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
 // All flags of ModelFlags(), checked before anything is read. What cancels is CancelRequested().
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
