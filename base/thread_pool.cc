@@ -120,7 +120,8 @@ struct ThreadPool::State {
   void Serve(int worker);
   void Work(int worker);
   void RunOnAll();
-  void Meet();
+  uint64_t Arrive();
+  void AwaitOthers(uint64_t arrival);
 };
 
 // Starts what `body` or `stop` say on every worker (2, 4).
@@ -206,14 +207,17 @@ void ThreadPool::State::RunOnAll() {
   Await(done, std::chrono::nanoseconds::max());
 }
 
-void ThreadPool::State::Meet() {
+uint64_t ThreadPool::State::Arrive() {
   const uint64_t seen = phase.load(std::memory_order_relaxed);               // (5)
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {      // (6)
     arrived.store(0, std::memory_order_relaxed);
     phase.store(seen + 1, std::memory_order_release);
-    return;
   }
-  const auto moved = [&] { return phase.load(std::memory_order_acquire) != seen; };
+  return seen;
+}
+
+void ThreadPool::State::AwaitOthers(uint64_t arrival) {
+  const auto moved = [&] { return phase.load(std::memory_order_acquire) != arrival; };
   Await(moved, std::chrono::nanoseconds::max());
 }
 
@@ -242,12 +246,16 @@ void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
   state.running.store(false, std::memory_order_release);
 }
 
-void ThreadPool::Barrier() {
+void ThreadPool::Barrier() { AwaitOthers(Arrive()); }
+
+uint64_t ThreadPool::Arrive() { return state_->threads == 1 ? 0 : state_->Arrive(); }
+
+void ThreadPool::AwaitOthers(uint64_t arrival) {
   State& state = *state_;
   if (state.threads == 1) return;
-  if (!state.counting) return state.Meet();
+  if (!state.counting) return state.AwaitOthers(arrival);
   const int64_t begin = NanosNow();
-  state.Meet();
+  state.AwaitOthers(arrival);
   barrier_nanos += NanosNow() - begin;
 }
 

@@ -10,7 +10,7 @@
 // The caller is worker 0. Workers spin for about 100 microseconds after a Run and then sleep, so an idle pool costs nothing.
 // Every thread takes part in every Run, also where there are fewer CPUs. Then each barrier waits until the system has given each
 // thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
-// Threads: one Run at a time; Barrier only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
+// Threads: one Run at a time; Barrier, or its halves, only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,11 @@ class ThreadPool {
   int threads() const;
   void Run(absl::FunctionRef<void(int worker)> body);
   void Barrier();
+
+  // A barrier in two halves: work that needs nothing of the others' goes in between. REQUIRES: every worker waits for the others before
+  // it arrives again.
+  uint64_t Arrive();
+  void AwaitOthers(uint64_t arrival);  // arrival: what Arrive gave this worker.
 
   // As if the pool had been made with so many. REQUIRES: as the constructor; no Run is under way.
   void Resize(int threads);

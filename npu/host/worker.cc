@@ -105,7 +105,7 @@ void Worker::Execute(const Embedding& op) {
 }
 
 // Rounds the rows of x as the products want them: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
-// itself; several are shared out, and the workers meet.
+// itself; several are shared out, and workers have to meet before they read each other's.
 QuantizedRows Worker::RoundRows(const Linear& op) {
   bool coarse = false, fine = false;
   for (const Product& product : op.products) {
@@ -117,17 +117,23 @@ QuantizedRows Worker::RoundRows(const Linear& op) {
     if (coarse) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
     if (fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
   }
-  if (!single_) run_.pool.Barrier();
   return rows;
 }
 
 void Worker::Execute(const Linear& op) {
-  MultiplyShare(op, RoundRows(op));
+  const QuantizedRows rounded = RoundRows(op);
+  if (single_) {
+    MultiplyShare(op, rounded, [] {});
+  } else {
+    const uint64_t arrival = run_.pool.Arrive();
+    MultiplyShare(op, rounded, [&] { run_.pool.AwaitOthers(arrival); });
+  }
   run_.pool.Barrier();
 }
 
-// The panels of all products in a row, cut into parts of equal bytes, times blocks of rows.
-void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
+// The panels of all products in a row, cut into parts of equal bytes, times blocks of rows. A worker that has rows of its own begins
+// with those, so one that took longer for what came before keeps nobody waiting.
+void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows) {
   int64_t bytes = 0, panels = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
@@ -135,15 +141,22 @@ void Worker::MultiplyShare(const Linear& op, const QuantizedRows& rounded) {
     panels += weight.panels;
   }
   const PartGrid grid = GridOf(op, bytes, panels);
-  ForEachPart(taken_, index_, workers_, grid.row_blocks * grid.cuts, [&](int64_t part) {
-    const int64_t blocks = grid.row_blocks / grid.owners, owner = part / (blocks * grid.cuts), cut = part / blocks % grid.cuts;
+  const auto multiply = [&](int64_t part) {
+    const int64_t blocks = grid.blocks, owner = part / (blocks * grid.cuts), cut = part / blocks % grid.cuts;
+    const Share owned = ShareOf(run_.arguments.rows, owner, grid.owners);
+    const Share block = ShareOf(owned.end - owned.begin, part % blocks, blocks);
     MultiplyBytes(op, rounded, bytes / grid.cuts * cut, cut + 1 == grid.cuts ? bytes : bytes / grid.cuts * (cut + 1),
-                  ShareOf(run_.arguments.rows, owner * blocks + part % blocks, grid.row_blocks));
+                  {owned.begin + block.begin, owned.begin + block.end});
+  };
+  const bool own_rows = grid.owners > 1;
+  if (!own_rows) await_rows();
+  ForEachPart(taken_, index_, workers_, grid.owners * grid.blocks * grid.cuts, multiply, [&] {
+    if (own_rows) await_rows();
   });
 }
 
-// Of few rows each worker has panels, so that weights come from memory once. Of many it has rows: those, or nearly those, whose norms,
-// sums and rounding it computes, too, which so stay in its cache; of the panels it takes as many at a time as stay there for all its rows.
+// Of few rows each worker has panels, so that weights come from memory once. Of many it has rows: those whose norms, sums and
+// rounding it computes, too, which so stay in its cache; of the panels it takes as many at a time as stay there for all its rows.
 Worker::PartGrid Worker::GridOf(const Linear& op, int64_t bytes, int64_t panels) const {
   const int64_t rows = run_.arguments.rows;
   if (rows < workers_ * kManyRows) return {1, 1, workers_ == 1 ? 1 : std::min(panels, workers_ * kPartsOfFewRows)};
@@ -153,7 +166,7 @@ Worker::PartGrid Worker::GridOf(const Linear& op, int64_t bytes, int64_t panels)
   // For each cut, a row that has an adapter is multiplied by all of its A.
   const int64_t cuts = run_.arguments.adapters.empty() ? std::max(CeilDiv(kPartsOfManyRows, blocks), CeilDiv(bytes, kBytesOfCut))
                                                        : kPartsOfFewRows;
-  return {workers_, workers_ * blocks, std::min(panels, cuts)};
+  return {workers_, blocks, std::min(panels, cuts)};
 }
 
 // The panels that start in bytes [begin, end).

@@ -72,6 +72,26 @@ TEST(ThreadPool, NothingPassesABarrierEarly) {
   }
 }
 
+TEST(ThreadPool, BetweenArrivingAndAwaitingOthersAWorkerHasItsOwn) {
+  for (int threads : kThreadCounts) {
+    ThreadPool pool(threads);
+    const int rounds = threads <= 2 ? 500 : 100;
+    std::vector<int64_t> shown(threads), own(threads), sums(threads);
+    pool.Run([&](int worker) {
+      for (int round = 0; round < rounds; ++round) {
+        shown[worker] = round;
+        const uint64_t arrival = pool.Arrive();
+        ++own[worker];
+        pool.AwaitOthers(arrival);
+        sums[worker] += shown[(worker + 1) % threads];  // One that went on too early would see the round before.
+        pool.Barrier();
+      }
+    });
+    ASSERT_EQ(own, std::vector<int64_t>(threads, rounds)) << threads;
+    ASSERT_EQ(sums, std::vector<int64_t>(threads, int64_t{rounds} * (rounds - 1) / 2)) << threads;
+  }
+}
+
 TEST(ThreadPool, WorkersThatWentToSleepWakeUp) {
   for (int threads : {2, 3}) {
     ThreadPool pool(threads);

@@ -32,6 +32,16 @@ TEST(SharedWork, OneWorkerDoesWhatTheOthersLeave) {
   EXPECT_EQ(order, (std::vector<int64_t>{3, 4, 5, 6, 0, 1, 2}));  // Its own, then those of the next.
 }
 
+TEST(SharedWork, HelpsOnlyAfterItHasWaited) {
+  std::vector<TakenParts> taken(2);
+  std::vector<int64_t> order;
+  const auto note = [&](int64_t part) { order.push_back(part); };
+  ForEachPart(taken.data(), /*worker=*/0, /*workers=*/2, /*parts=*/4, note, [&] { order.push_back(-1); });
+  EXPECT_EQ(order, (std::vector<int64_t>{0, 1, -1, 2, 3}));
+  ForEachPart(taken.data(), /*worker=*/1, /*workers=*/2, /*parts=*/4, note, [&] { order.push_back(-2); });
+  EXPECT_EQ(order.back(), -2);  // Also where nothing is left: whoever has arrived must wait for the others.
+}
+
 TEST(SharedWork, HeaderExample) {
   const int worker = 0, workers = 1, parts = 3;
   int64_t sum = 0;

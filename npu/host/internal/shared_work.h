@@ -2,6 +2,7 @@
 //
 //   std::vector<TakenParts> taken(workers);                        // all 0 before the workers begin; one vector for each operator
 //   ForEachPart(taken.data(), worker, workers, parts, [&](int64_t part) { ... });    // on every worker; each part is done once
+//   ForEachPart(taken.data(), worker, workers, parts, do_part, [&] { pool.AwaitOthers(arrival); });   // waits before it helps
 //
 // Every worker has a share of neighbouring parts, which it takes in order; then it helps the others with what is left of theirs. Who
 // does a part does not matter to any bit. Costs one atomic increment a part on a cache line that others touch only at the end.
@@ -18,9 +19,11 @@ struct alignas(64) TakenParts {
   std::atomic<int64_t> count{0};  // Of a worker's share, by whomever.
 };
 
-template <typename F>
-void ForEachPart(TakenParts* taken, int worker, int workers, int64_t parts, F f) {
+// before_helping: called once, between a worker's own parts and those of the others.
+template <typename F, typename BeforeHelping>
+void ForEachPart(TakenParts* taken, int worker, int workers, int64_t parts, F f, BeforeHelping before_helping) {
   for (int i = 0; i < workers; ++i) {
+    if (i == 1) before_helping();
     const int owner = (worker + i) % workers;
     const Share share = ShareOf(parts, owner, workers);
     const int64_t count = share.end - share.begin;
@@ -30,6 +33,11 @@ void ForEachPart(TakenParts* taken, int worker, int workers, int64_t parts, F f)
       if (part < count) f(share.begin + part);
     }
   }
+}
+
+template <typename F>
+void ForEachPart(TakenParts* taken, int worker, int workers, int64_t parts, F f) {
+  ForEachPart(taken, worker, workers, parts, f, [] {});
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/npu/host/internal/loaded_graph.h"
 #include "tessera/npu/host/internal/row_kernels.h"
@@ -50,13 +51,13 @@ class Worker {
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
-  // How a Linear's work is cut: cuts of its panels times blocks of rows. Each of `owners` workers has as many blocks, one after the
-  // other; a part is one block of one cut, and the blocks of a cut follow each other.
-  struct PartGrid { int64_t owners; int64_t row_blocks; int64_t cuts; };
+  // How a Linear's work is cut: cuts of its panels times blocks of rows. Each of `owners` workers has its rows (of one, all are), and
+  // of them `blocks`; a part is one block of one cut, and the blocks of a cut follow each other.
+  struct PartGrid { int owners; int64_t blocks; int64_t cuts; };
 
   QuantizedRows RoundRows(const Linear& op);
   PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
-  void MultiplyShare(const Linear& op, const QuantizedRows& rounded);
+  void MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows);
   void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows);
   void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels, Share rows);
   void AdaptShare(const Linear& op, const Product& product, Share panels, Share rows);
