@@ -280,7 +280,7 @@ void PanelsTimesGroups(const PanelJob& job) {
 }
 
 constexpr int64_t kRowsToPrepareFor = 24;
-constexpr int64_t kGroupsPrepared = 20;  // Together, at most: 14 to 18 KiB, beside the rows of a pass.
+constexpr int64_t kGroupsPrepared = 20;  // Together, at most: up to 30 KiB. Splitting sums more often costs more than a fuller cache.
 
 // The same for many rows: some groups of a panel are prepared, and all rows multiplied by those before the next ones.
 template <typename L, typename Format, typename Group>
@@ -295,9 +295,9 @@ void PreparedPanelsTimesGroups(const PanelJob& job) {
       const PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
                              job.out_features - 32 * p, first > 0};
       const int64_t next = step + 1 < steps ? first + count : 0;
-      const std::byte* after = job.panels + p * panel_bytes + panel_bytes * (step + 1) / steps;
-      after -= reinterpret_cast<uintptr_t>(after) % kLine;
-      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {after, 1, 0}, after + panel_bytes / steps,
+      // The next step's codes, into the cache meanwhile: one line with each group that a pass multiplies, until all are there.
+      const std::byte* codes = job.panels + p * panel_bytes + panel_bytes * (step + 1) / steps / kLine * kLine;
+      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {codes, 1, 0}, codes + panel_bytes / steps,
                                                    (next - first) * static_cast<int64_t>(sizeof(Group)));
     }
   }
