@@ -92,15 +92,18 @@ run_tests() {
 }
 
 # All unit tests under the address and undefined-behaviour sanitizers; under the thread sanitizer those of base (threads, timeline),
-# storage (reading ahead) and spec (a history that streams share), and of runtime those in which weights are read beside other work.
+# storage (reading ahead) and spec (a history that streams share), of npu those in which workers share out many rows, and of runtime
+# those in which weights are read beside other work.
 sanitizer_tests() {
   local layers=(base tensor quant npu storage model spec runtime) status=0
   layers=("${layers[@]/#/tessera_}")
   "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
-    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_{base,storage,spec,runtime}_tests ||
+    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_{base,npu,storage,spec,runtime}_tests ||
     { record fail sanitizers; return 1; }
   run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || status=1
   run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
+  GTEST_FILTER='HostDevice.ManyRows*:HostAdapters.ManyRows*:SharedWork.*' \
+    run_tests npu_tests "$root/build-tsan" "$results/thread" -L '^npu$' || status=1
   GTEST_FILTER='Engine.*:PackedModel.*:StreamedTinyModel.*:StreamingFaults.*' \
     run_tests runtime_tests "$root/build-tsan" "$results/thread" -L '^runtime$' || status=1
   return "$status"

@@ -19,13 +19,8 @@ WeightShape ShapeOf(const GraphWeight& weight) {
 // Operators that all workers share out by something other than rows; all others act on each row alone.
 bool SharesWork(const Operator& op) { return std::holds_alternative<Linear>(op) || std::holds_alternative<Attention>(op); }
 
-// A product that rounds its rows lets each worker round its own and then meets anyway; the others read all rows at once.
-bool ReadsRowsOfOthers(const Operator& op, const std::vector<WeightShape>& weights) {
-  const auto* product = std::get_if<Linear>(&op);
-  if (product == nullptr) return std::holds_alternative<Attention>(op);
-  return std::all_of(product->products.begin(), product->products.end(),
-                     [&](const Product& p) { return weights[p.weight].float_activations; });
-}
+// A Linear reads them, too, and waits for them by itself.
+bool ReadsRowsOfOthers(const Operator& op) { return std::holds_alternative<Attention>(op); }
 
 void NoteWidths(const Operator& op, HostGraph& graph) {
   if (const auto* product = std::get_if<Linear>(&op)) {
@@ -51,7 +46,7 @@ HostGraph PrepareForHost(const CompiledGraph& compiled) {
   for (const Operator& op : source.operators) {
     const Access access = AccessOf(op);
     bool meet = false;
-    for (BufferId read : access.reads) meet = meet || (ReadsRowsOfOthers(op, graph.weights) && fresh[read]);
+    for (BufferId read : access.reads) meet = meet || (ReadsRowsOfOthers(op) && fresh[read]);
     graph.meet_before.push_back(meet);
     if (meet || SharesWork(op) || std::holds_alternative<StoreKeyValue>(op)) fresh.assign(fresh.size(), false);
     for (BufferId written : access.writes) {

@@ -295,8 +295,8 @@ void PreparedPanelsTimesGroups(const PanelJob& job) {
       const PassRows pass = {job.x + first * static_cast<int64_t>(sizeof(Group)), job.x_stride, count, job.y + 32 * p, job.y_stride,
                              job.out_features - 32 * p, first > 0};
       const int64_t next = step + 1 < steps ? first + count : 0;
-      // The next step's codes, into the cache meanwhile: one line with each group that a pass multiplies, until all are there.
-      const std::byte* codes = job.panels + p * panel_bytes + panel_bytes * (step + 1) / steps / kLine * kLine;
+      // The next step's codes come into the cache meanwhile: one line with each group that a pass multiplies, while there are passes.
+      const std::byte* codes = job.panels + p * panel_bytes + panel_bytes * (first + count) / groups / kLine * kLine;
       RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {codes, 1, 0}, codes + panel_bytes / steps,
                                                    (next - first) * static_cast<int64_t>(sizeof(Group)));
     }

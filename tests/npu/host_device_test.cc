@@ -83,10 +83,10 @@ TEST(HostDevice, RowBitsDoNotDependOnRowsThreadsOrPath) {
 TEST(HostDevice, ManyRowsHaveTheBitsOfEachAlone) {
   PairedRun paired(MixedBlock(), {.seed = 3, .kv_heads = 2, .head_size = 32, .slots = 336, .row_capacity = 336});
   const RowOutputs expected = OneByOne(paired, Chain(331));
-  for (int threads : {1, 2, 3}) {
+  for (int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);
     HostDevice device(pool);
-    for (int rows : {32, 63, 64, 97, 331}) {
+    for (int rows : {32, 63, 64, 96, 97, 256, 331}) {
       paired.ForgetCaches();
       const RowOutputs found = paired.On(device, Chain(rows));
       for (int r = 0; r < rows; ++r) ASSERT_TRUE(SameBits(found[r], expected[r])) << threads << " threads, row " << r << " of " << rows;

@@ -93,16 +93,17 @@ TEST(MatMul, EqualsExactProductWithinRoundingOfActivations) {
   }
 }
 
-// From 24 rows on, some formats' panels are prepared (quant/kernels/prepared_panel.h). The last panel has 26 outputs.
+// From 24 rows on, some formats' panels are prepared (quant/kernels/prepared_panel.h): 40 groups in two steps of as many as there may be.
+// The last panel has 26 outputs.
 TEST(MatMul, RowBitsDoNotDependOnBatch) {
-  constexpr int kRows = 41, kOutputs = 90;
+  constexpr int kRows = 41, kOutputs = 58, kInputs = 1280;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
-    const Packed w = RandomMatrix(info.format, kOutputs, 768, 5);
-    const std::vector<float> x = RandomRows(kRows, 768, 6);
+    const Packed w = RandomMatrix(info.format, kOutputs, kInputs, 5);
+    const std::vector<float> x = RandomRows(kRows, kInputs, 6);
     for (KernelPath path : SupportedKernelPaths()) {
       for (bool fine : {false, true}) {
         const auto multiply = [&](int begin, int end) {
-          return Multiply(w, {x.begin() + begin * 768, x.begin() + end * 768}, 1 + end % 3, MatMulKernelsFor(path), fine);
+          return Multiply(w, {x.begin() + begin * kInputs, x.begin() + end * kInputs}, 1 + end % 3, MatMulKernelsFor(path), fine);
         };
         std::vector<float> alone;
         for (int r = 0; r < kRows; ++r) {
@@ -121,11 +122,12 @@ TEST(MatMul, RowBitsDoNotDependOnBatch) {
   }
 }
 
+// 56 groups: steps of 18, 19 and 19 where they are prepared.
 TEST(MatMul, AllInstructionSetsGiveTheSameBits) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
-    const Packed w = RandomMatrix(info.format, 45, 1024, 7);
+    const Packed w = RandomMatrix(info.format, 45, 1792, 7);
     for (int rows : {7, 25}) {
-      const std::vector<float> x = RandomRows(rows, 1024, 8);
+      const std::vector<float> x = RandomRows(rows, 1792, 8);
       for (bool fine : {false, true}) {
         const std::vector<float> expected = Multiply(w, x, 1, MatMulKernelsFor(KernelPath::kPortable), fine);
         for (KernelPath path : SupportedKernelPaths()) {

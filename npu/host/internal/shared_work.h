@@ -19,7 +19,7 @@ struct alignas(64) TakenParts {
   std::atomic<int64_t> count{0};  // Of a worker's share, by whomever.
 };
 
-// before_helping: called once, between a worker's own parts and those of the others.
+// before_helping: called once, between a worker's own parts and those of the others; never, where there is only one worker.
 template <typename F, typename BeforeHelping>
 void ForEachPart(TakenParts* taken, int worker, int workers, int64_t parts, F f, BeforeHelping before_helping) {
   for (int i = 0; i < workers; ++i) {
