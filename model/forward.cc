@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -26,7 +27,6 @@ absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& conf
     ASSIGN_OR_RETURN(RopeTable table, RopeTable::Create(rope));
     forward->ropes_.push_back(std::move(table));
     forward->rope_values_.emplace_back(static_cast<size_t>(options.row_capacity) * rope.dimensions);
-    forward->rope_pointers_.push_back(forward->rope_values_.back().data());
   }
   const int64_t row_bytes = RowStride(config.width) * static_cast<int64_t>(sizeof(float));
   for (AlignedBuffer& hidden : forward->hidden_) {
@@ -39,11 +39,11 @@ absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& conf
 absl::Status Forward::BuildBlocks(const WeightLayout& layout) {
   ASSIGN_OR_RETURN(embedding_, EmbeddingTable::Create(config_, layout, device_, options_.row_capacity));
   for (int layer = 0; layer < static_cast<int>(config_.layers.size()); ++layer) {
-    ASSIGN_OR_RETURN(Block loaded, LoadBlock(BuildLayerGraph(config_, layout, layer), options_.row_capacity));
+    ASSIGN_OR_RETURN(Block loaded, LoadBlock(BuildLayerGraph(config_, layout, layer), rows_together_));
     layers_.push_back(std::move(loaded));
   }
   const int last = static_cast<int>(layers_.size()) - 1;
-  ASSIGN_OR_RETURN(last_keys_and_values_, LoadBlock(BuildKeyValueGraph(config_, layout, last), options_.row_capacity));
+  ASSIGN_OR_RETURN(last_keys_and_values_, LoadBlock(BuildKeyValueGraph(config_, layout, last), rows_together_));
   ASSIGN_OR_RETURN(output_norm_, LoadBlock(BuildOutputNormGraph(config_, layout), kHeadRows));
   for (BlockGraph& block : BuildHeadGraphs(config_, layout)) {
     ASSIGN_OR_RETURN(Block loaded, LoadBlock(std::move(block), kHeadRows));
@@ -129,12 +129,30 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows, int groups) c
 
 // Of two rows that store to one slot the last would win, or either, by threads.
 absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
-  sorted_slots_ = slots;
+  sorted_slots_.clear();
+  for (size_t r = 0; r < slots.size(); ++r) sorted_slots_.push_back({slots[r], static_cast<int>(r)});
   std::sort(sorted_slots_.begin(), sorted_slots_.end());
-  const auto twice = std::adjacent_find(sorted_slots_.begin(), sorted_slots_.end());
+  const auto twice = std::adjacent_find(sorted_slots_.begin(), sorted_slots_.end(),
+                                        [](const SlotOfRow& a, const SlotOfRow& b) { return a.first == b.first; });
   if (twice == sorted_slots_.end()) return absl::OkStatus();
-  const auto first = std::find(slots.begin(), slots.end(), *twice), second = std::find(first + 1, slots.end(), *twice);
-  return RowError(second - slots.begin(), "slot", *twice, absl::StrCat("another than that of row ", first - slots.begin()));
+  return RowError(twice[1].second, "slot", twice->first, absl::StrCat("another than that of row ", twice->second));
+}
+
+// A band stores its keys and values before it attends to any, and those of later bands are not there yet.
+// REQUIRES: sorted_slots_ are those of the group.
+absl::Status Forward::CheckOrder(const std::vector<SlotPath>& paths) const {
+  for (size_t r = 0; r < paths.size(); ++r) {
+    for (const SlotRange& range : paths[r]) {
+      if (range.begin == kNoSlot) continue;
+      auto stored = std::lower_bound(sorted_slots_.begin(), sorted_slots_.end(), SlotOfRow{range.begin, 0});
+      for (; stored != sorted_slots_.end() && stored->first < range.begin + range.count; ++stored) {
+        if (stored->second <= static_cast<int>(r)) continue;
+        return RowError(r, "slot of its path", stored->first,
+                        absl::StrCat("no slot of a row after it, as of row ", stored->second, ", in a pass of more than ", rows_together_));
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 void Forward::FillRowData(absl::Span<const ForwardRow> rows, int groups) {
@@ -178,48 +196,62 @@ absl::Status Forward::CheckWanted(absl::Span<const int> wanted, int rows) const 
   return absl::OkStatus();
 }
 
-RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer) {
+// Of the rows of `band` alone. REQUIRES: FillRowData has seen all.
+RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band) {
   RunArguments arguments;
-  arguments.rows = static_cast<int>(rows.size());
+  arguments.rows = static_cast<int>(band.end - band.begin);
+  rope_pointers_.clear();
+  for (size_t t = 0; t < ropes_.size(); ++t) rope_pointers_.push_back(rope_values_[t].data() + band.begin * ropes_[t].dimensions());
   arguments.rope_tables = rope_pointers_;
-  FillAdapters(rows, layer);
+  FillAdapters(rows.subspan(band.begin, arguments.rows), layer);
   arguments.adapters = adapters_;
   const GroupRows& of_group = group_rows_[cache.GroupOf(layer)];
-  arguments.slots = of_group.slots;
-  arguments.paths = of_group.paths;
+  arguments.slots = absl::MakeConstSpan(of_group.slots).subspan(band.begin, arguments.rows);
+  arguments.paths = absl::MakeConstSpan(of_group.paths).subspan(band.begin, arguments.rows);
   arguments.kv = cache.View(layer);
   return arguments;
+}
+
+// The rows through a layer, or what of it `block` computes, in bands as even as can be. hidden: the buffers it reads and writes.
+// REQUIRES: leases_ are of all the block's units.
+absl::Status Forward::RunInBands(const Block& block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
+                                 absl::Span<const int> hidden) {
+  const int count = static_cast<int>(rows.size()), bands = static_cast<int>(CeilDiv(count, rows_together_));
+  for (int i = 0; i < bands; ++i) {
+    const Share band = ShareOf(count, i, bands);
+    RunArguments arguments = ArgumentsOf(rows, cache, layer, band);
+    for (const int which : hidden) arguments.buffers.push_back(Hidden(which, band.begin));
+    RETURN_IF_ERROR(RunLeased(block, layer, arguments));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
   const int last = static_cast<int>(layers_.size()) - 1;
   for (int layer = 0; layer <= last; ++layer) {
-    if (layer == last && wanted_.size() < rows.size()) return RunLastLayer(rows, cache);
-    RunArguments arguments = ArgumentsOf(rows, cache, layer);
-    arguments.buffers = {Hidden(current_), Hidden(1 - current_)};
-    RETURN_IF_ERROR(RunBlock(layers_[layer], layer, arguments));
+    absl::Status status = LeaseUnits(layers_[layer]);
+    if (status.ok()) {
+      const bool spare = layer == last && wanted_.size() < rows.size();
+      status = spare ? RunLastLayer(rows, cache) : RunInBands(layers_[layer], layer, rows, cache, {current_, 1 - current_});
+    }
+    leases_.clear();  // A layer's weights are given back before the next one's are asked for.
+    RETURN_IF_ERROR(status);
     current_ = 1 - current_;
   }
   return absl::OkStatus();
 }
 
 // Keys and values of all rows, then the whole layer for those that are wanted; they store theirs once more, the same bits.
+// REQUIRES: leases_ are the last layer's, once for both: a unit that was given back comes again in the next pass.
 absl::Status Forward::RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache) {
   const int last = static_cast<int>(layers_.size()) - 1;
-  RunArguments arguments = ArgumentsOf(rows, cache, last);
-  arguments.buffers = {Hidden(current_)};
-  absl::Status status = LeaseUnits(layers_[last]);  // Once for both: a unit that was given back comes again in the next pass.
-  if (status.ok()) status = RunLeased(last_keys_and_values_, last, arguments);
-  if (status.ok() && !wanted_.empty()) {
-    KeepWanted(group_rows_[cache.GroupOf(last)]);
-    std::vector<ForwardRow> some;
-    for (const int row : wanted_) some.push_back(rows[row]);
-    arguments = ArgumentsOf(some, cache, last);
-    arguments.buffers = {Hidden(1 - current_), Hidden(current_)};
-    status = RunLeased(layers_[last], last, arguments);
-  }
-  leases_.clear();
-  return status;
+  RETURN_IF_ERROR(RunInBands(last_keys_and_values_, last, rows, cache, {current_}));
+  if (wanted_.empty()) return absl::OkStatus();
+  KeepWanted(group_rows_[cache.GroupOf(last)]);
+  std::vector<ForwardRow> some;
+  for (const int row : wanted_) some.push_back(rows[row]);
+  current_ = 1 - current_;  // Where they have been moved.
+  return RunInBands(layers_[last], last, some, cache, {current_, 1 - current_});
 }
 
 // Moves what the pass holds of the wanted rows to the front; their hidden states, to the front of the other buffer.
@@ -254,7 +286,10 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   if (rows.empty()) return absl::OkStatus();
   passes_begun_.fetch_add(1, std::memory_order_relaxed);
   FillRowData(rows, cache.groups());
-  for (const GroupRows& of_group : group_rows_) RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
+  for (const GroupRows& of_group : group_rows_) {
+    RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
+    if (static_cast<int>(rows.size()) > rows_together_) RETURN_IF_ERROR(CheckOrder(of_group.paths));
+  }
   RETURN_IF_ERROR(CheckCancelled());
   RETURN_IF_ERROR(embedding_->LookUp(tokens_, *source_, device_, Hidden(0), options_.timeline));
   wanted_.assign(wanted.begin(), wanted.end());

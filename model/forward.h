@@ -7,22 +7,26 @@
 //
 // A row is a token and, for each group of layers of the cache, the path of slots it may attend to; the last of them is the row's own,
 // where its key and value go. Its position is the paths' length - 1.
+// Of a pass of more than `rows_together` rows, those that others attend to come before them.
 // Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
 // beside it (docs/architecture.md, idea 5). Weights are leased block by block from the source and given back before the next block's.
 // Threads: one pass at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on,
 // and leaves only the slots of this pass unusable.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/block_graph.h"
 #include "tessera/model/embedding_table.h"
@@ -46,6 +50,7 @@ class Forward {
  public:
   struct Options {
     int row_capacity = 512;               // Most rows of a pass.
+    int rows_together = 256;              // Of them a layer takes so many at a time: what it computes of those stays in caches.
     Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
   };
@@ -82,9 +87,11 @@ class Forward {
   };
 
   struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
+  using SlotOfRow = std::pair<int32_t, int>;
 
   Forward(const ModelConfig& config, WeightSource& source, Device& device, const Options& options)
-      : config_(config), source_(&source), device_(device), options_(options) {}
+      : config_(config), source_(&source), device_(device), options_(options),
+        rows_together_(std::min(options.rows_together, options.row_capacity)) {}
 
   absl::Status BuildBlocks(const WeightLayout& layout);
   absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
@@ -92,24 +99,31 @@ class Forward {
   // leases_ are those of the block until they are cleared.
   absl::Status LeaseUnits(const Block& block);
   absl::Status RunLeased(const Block& block, int detail, RunArguments& arguments);
+  absl::Status RunInBands(const Block& block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
+                          absl::Span<const int> hidden);
   absl::Status RunBlock(const Block& block, int detail, RunArguments& arguments);
   absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
   void FillRowData(absl::Span<const ForwardRow> rows, int groups);
   absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);
+  absl::Status CheckOrder(const std::vector<SlotPath>& paths) const;
   void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
   absl::Status CheckWanted(absl::Span<const int> wanted, int rows) const;
-  RunArguments ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer);
+  RunArguments ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band);
   absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
   absl::Status RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache);
   void KeepWanted(GroupRows& of_group);
   absl::Status Normalize(absl::Span<const int> chosen);
   absl::Status RunHead(int rows, TensorView<float> logits);
-  BoundBuffer Hidden(int which) { return {hidden_[which].as<float>(), RowStride(config_.width)}; }
+  BoundBuffer Hidden(int which, int64_t row = 0) {
+    const int64_t stride = RowStride(config_.width);
+    return {hidden_[which].as<float>() + row * stride, stride};
+  }
 
   const ModelConfig config_;
   WeightSource* source_;
   Device& device_;
   Options options_;
+  const int rows_together_;
 
   absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
   std::optional<EmbeddingTable> embedding_;
@@ -128,10 +142,10 @@ class Forward {
   // Per row of the pass at hand.
   std::vector<int32_t> tokens_;
   std::vector<GroupRows> group_rows_;      // For each group of the cache.
-  std::vector<int32_t> sorted_slots_;
+  std::vector<SlotOfRow> sorted_slots_;
   std::vector<const AdapterProduct*> adapters_;
   std::vector<std::vector<float>> rope_values_;
-  std::vector<const float*> rope_pointers_;
+  std::vector<const float*> rope_pointers_;  // Of the band at hand.
   // Kept between blocks to spare allocations.
   std::vector<WeightLease> leases_;
   std::vector<absl::Span<const std::byte>> weights_;

@@ -81,6 +81,7 @@ class Machine {
     uint64_t scatter_seed = 0;               // 0: slots of a sequence are neighbours.
     int slots = 512;
     int row_capacity = 64;
+    int rows_together = 64;
     int windowed_sequences = 0;              // As KvCache::Options::sequences; 0: all layers keep all positions.
     WeightSource* source = nullptr;          // Null: the model's.
     Timeline* timeline = nullptr;
@@ -99,7 +100,8 @@ class Machine {
                                    .scatter_seed = options.scatter_seed}));
     WeightSource& source = options.source != nullptr ? *options.source : model.source();
     forward_ = Must(Forward::Create(config_, model.layout(), source, *device_,
-                                    {.row_capacity = options.row_capacity, .timeline = options.timeline}));
+                                    {.row_capacity = options.row_capacity, .rows_together = options.rows_together,
+                                     .timeline = options.timeline}));
   }
 
   const ModelConfig& config() const { return config_; }

@@ -127,7 +127,7 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
   const LoraAdapter* const adapters[] = {nullptr, &first, &second};
   for (const KernelPath path : SupportedKernelPaths()) {
     for (const int threads : {1, 2}) {
-      Machine machine(model, {.threads = threads, .path = path});
+      Machine machine(model, {.threads = threads, .path = path, .rows_together = threads == 1 ? 64 : 5});
       const int count = static_cast<int>(kTokens.size());
       KvCache::SequenceId sequences[3];
       for (int s = 0; s < 3; ++s) Must(machine.cache().Extend(sequences[s] = machine.cache().NewSequence(), count));
