@@ -17,6 +17,7 @@ from script_main import flag_parser, run_main
 
 DEPTH = 4096  # Of generation after a long text.
 DEPTHS = (128, 1024, 4096, 8192)  # At which attention is taken.
+SHORT_DEPTHS = (128, 1024)  # A token's there is so short that it wants the best of many runs.
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64)
 TEXTS = Path(__file__).resolve().parent.parent / "tests/golden/wikitext2_articles.jsonl"
 DEFAULT = "prompt,generation,first_byte,limit"
@@ -45,7 +46,8 @@ TABLE = {
     "best_prompt": Row("prompt, best 4-bit files"),
     "best_generation": Row("generation, best 4-bit files"),
     "perplexity": Row("perplexity of these files", 1, True, 3),
-    **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS},
+    **{f"attention_token_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in SHORT_DEPTHS},
+    **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS[len(SHORT_DEPTHS):]},
     **{f"attention_prompt_{depth}": Row(f"512 tokens' attention, {depth}, ms", 1000, True) for depth in DEPTHS},
     **{f"attention_share_{depth}": Row(f"of the pass at {depth}, %", 100, True) for depth in DEPTHS},
     "bandwidth": Row("generation, % of read probe", 100),
@@ -93,10 +95,18 @@ class Comparison:
         for side, engine in self.sides.items():
             seconds = engine.seconds_at(self.model, (0, *DEPTHS))
             for depth in DEPTHS:
-                longer = {figure: max(0.0, seconds[depth][figure] - seconds[0][figure]) for figure in seconds[depth]}
-                self.add(f"attention_generation_{depth}", side, longer["generation"])
+                longer = {figure: seconds[depth][figure] - seconds[0][figure] for figure in seconds[depth]}
+                if depth not in SHORT_DEPTHS:
+                    self.add(f"attention_generation_{depth}", side, longer["generation"])
                 self.add(f"attention_prompt_{depth}", side, longer["prompt"])
                 self.add(f"attention_share_{depth}", side, longer["prompt"] / seconds[depth]["prompt"])
+
+    def token(self):
+        """What a generated token takes longer, by the best of several short runs: others on the machine only make one slower."""
+        for side, engine in self.sides.items():
+            seconds = engine.best_token_seconds(self.model, (0, *SHORT_DEPTHS))
+            for depth in SHORT_DEPTHS:
+                self.add(f"attention_token_{depth}", side, seconds[depth] - seconds[0])
 
     def bandwidth(self):
         """The peer's speed against the limit that our probes before and after the run beside it gave."""
@@ -130,7 +140,7 @@ class Comparison:
 
 # What a figure is measured by. Prompt and generation come out of one run.
 FIGURES = {"prompt": Comparison.speeds, "generation": Comparison.speeds, "first_byte": Comparison.first_byte, "limit": Comparison.limit,
-           "depth": Comparison.depth, "best": Comparison.best, "perplexity": Comparison.perplexity, "attention": Comparison.attention,
+           "depth": Comparison.depth, "best": Comparison.best, "perplexity": Comparison.perplexity, "attention": Comparison.attention, "token": Comparison.token,
            "bandwidth": Comparison.bandwidth, "rows": Comparison.rows}
 
 

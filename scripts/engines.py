@@ -13,6 +13,7 @@ import sys
 import time
 
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
+SHORT_TOKENS, SHORT_RUNS = 32, 8  # Of which the fastest run counts, where a difference is smaller than the noise of one.
 # 100 tokens for SmolLM2, 101 for Gemma 3 (with its BOS). It ends so that every model goes on with words.
 PROMPT = """The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the \
 lamp. In winter the waves broke over the wall and the wind carried the spray as far as the village, where the fishermen had pulled their \
@@ -79,6 +80,10 @@ class Peer(Engine):
             seconds[row["n_depth"]]["prompt" if row["n_prompt"] else "generation"] = (row["n_prompt"] or 1) / row["avg_ts"]
         return seconds
 
+    def best_token_seconds(self, model, depths):
+        rows = self.bench(model, "-p", "0", "-n", SHORT_TOKENS, "-d", ",".join(map(str, depths)), "-r", SHORT_RUNS)
+        return {row["n_depth"]: 1 / max(row["samples_ts"]) for row in rows}
+
     def rows_seconds(self, model, counts):
         rows = self.bench(model, "-p", ",".join(map(str, counts)), "-n", "0")
         return {row["n_prompt"]: row["n_prompt"] / row["avg_ts"] for row in rows}
@@ -113,6 +118,11 @@ class Ours(Engine):
         speeds = {depth: self.speeds(model, depth) for depth in depths}
         return {depth: {"prompt": PROMPT_TOKENS / speed["prompt"], "generation": 1 / speed["generation"]}
                 for depth, speed in speeds.items()}
+
+    def best_token_seconds(self, model, depths):
+        reports = {depth: self.bench(model, "--prompt_tokens", 0, "--generate_tokens", SHORT_TOKENS, "--depth", depth,
+                                     "--repetitions", SHORT_RUNS) for depth in depths}
+        return {depth: 1 / report["generation"]["tokens_per_second"]["max"] for depth, report in reports.items()}
 
     def rows_seconds(self, model, counts):
         report = self.bench(model, "--rows", ",".join(map(str, counts)))

@@ -41,6 +41,10 @@ class FakeEngine:
         self.note("seconds_at", model, depths)
         return {depth: {"prompt": (1 + depth / 1024) / self.speed, "generation": (3 + depth / 512) / self.speed} for depth in depths}
 
+    def best_token_seconds(self, model, depths):
+        self.note("best_token_seconds", model, depths)
+        return {depth: (4 + depth / 256) / self.speed for depth in depths}
+
     def rows_seconds(self, model, counts):
         self.note("rows_seconds", model)
         return {rows: rows / self.speed for rows in counts}
@@ -95,8 +99,14 @@ class ComparePeer(unittest.TestCase):
     def test_attention_is_a_pass_minus_that_without_tokens_before(self):
         result, _, _ = compare(["attention"])
         self.assertAlmostEqual(result["attention_prompt_128"]["peer"], 1 / 8)
-        self.assertAlmostEqual(result["attention_generation_1024"]["ours"], 1)
+        self.assertAlmostEqual(result["attention_generation_8192"]["ours"], 8)
         self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
+
+    def test_a_token_s_short_attention_is_of_the_best_of_many_runs(self):
+        result, peer, _ = compare(["token"])
+        self.assertEqual(list(result), ["attention_token_128", "attention_token_1024"])
+        self.assertAlmostEqual(result["attention_token_1024"]["ours"], 2)
+        self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "best_token_seconds"})
 
     def test_limits_stand_beside_the_figures_that_have_one(self):
         result, peer, _ = compare(["prompt", "generation", "first_byte", "limit"])
@@ -148,6 +158,17 @@ class Engines(unittest.TestCase):
             self.assertEqual(peer.seconds_at("model", (0, 4096)),
                              {0: {"prompt": 0.5, "generation": 0.125}, 4096: {"prompt": 2.0, "generation": 0.25}})
             self.assertEqual(peer.rows_seconds("model", (512,))[512], 2.0)
+
+    def test_of_short_runs_the_fastest_counts(self):
+        rows = [{"n_depth": 0, "samples_ts": [2.0, 4.0, 3.0]}, {"n_depth": 128, "samples_ts": [1.0, 2.0]}]
+        report = {"generation": {"tokens_per_second": {"min": 1, "median": 4, "max": 5}}}
+        with tempfile.TemporaryDirectory() as folder:
+            for name in Peer.PROGRAMS:
+                self.program(folder, name, json.dumps(rows))
+            for name in Ours.PROGRAMS:
+                self.program(folder, name, json.dumps(report))
+            self.assertEqual(Peer(folder, 2).best_token_seconds("model", (0, 128)), {0: 0.25, 128: 0.5})
+            self.assertEqual(Ours(folder, 2).best_token_seconds("model", (0, 128)), {0: 0.2, 128: 0.2})
 
     def test_our_limits_are_those_without_tokens_before(self):
         lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2},
