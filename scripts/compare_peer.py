@@ -140,8 +140,8 @@ class Comparison:
 
 # What a figure is measured by. Prompt and generation come out of one run.
 FIGURES = {"prompt": Comparison.speeds, "generation": Comparison.speeds, "first_byte": Comparison.first_byte, "limit": Comparison.limit,
-           "depth": Comparison.depth, "best": Comparison.best, "perplexity": Comparison.perplexity, "attention": Comparison.attention, "token": Comparison.token,
-           "bandwidth": Comparison.bandwidth, "rows": Comparison.rows}
+           "depth": Comparison.depth, "best": Comparison.best, "perplexity": Comparison.perplexity, "attention": Comparison.attention,
+           "token": Comparison.token, "bandwidth": Comparison.bandwidth, "rows": Comparison.rows}
 
 
 def measure(comparison, figures, repetitions):

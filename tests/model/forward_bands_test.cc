@@ -51,7 +51,8 @@ TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
   const std::vector<ForwardRow> turned = {in_order[1], in_order[2], in_order[0]};
   const absl::Status status = machine.forward().Run(turned, machine.cache());
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "row 0: slot of its path: found 0, expected no slot of a row after it, as of row 2, in a pass of more than 2");
+  EXPECT_EQ(status.message(),
+            "row 0: slot of its path: found 0, expected no slot of a row after it, as of row 2, in a pass of more than 2");
   Must(machine.forward().Run(in_order, machine.cache()));
   Machine together(model, {.slots = 32, .row_capacity = 8});
   const Rows expected = together.Extend(together.cache().NewSequence(), {1, 2, 3});

@@ -177,8 +177,7 @@ inline void ValueColumns(const typename L::Number* values, int64_t stride, int c
 template <typename L, int kQueries>
 void ValueRun(const AttentionTile& tile, int slot, int count, const float* const* weights, float* const* sums, int64_t begin, int64_t end) {
   const int64_t stride = KvView::ValueStride(tile.head_size);
-  constexpr int kVectors = kVectorsOfValues<L, kQueries>, kBytes = sizeof(typename L::Number);
-  constexpr int kAtOnce = kQueries > 2 ? 128 : 32;  // Of many queries sums are loaded and stored as seldom as can be.
+  constexpr int kVectors = kVectorsOfValues<L, kQueries>, kBytes = sizeof(typename L::Number), kAtOnce = kQueries > 2 ? 128 : 32;
   const float* some[kQueries];
   for (int first = 0; first < count; first += kAtOnce) {
     const auto* values = reinterpret_cast<const typename L::Number*>(tile.values) + (slot + first) * stride;
