@@ -37,19 +37,30 @@ float* Worker::OwnScores() const {
   return reinterpret_cast<float*>(OwnRounded() + QuantizedRows::BytesFor(1, run_.graph.widest_input));
 }
 
+// Of several rows each goes through all operators that see no other row, and the rounding behind them, before the next one does: what
+// these pass on stays in a first-level cache, and if nobody else reads it, it always lies at the same place (HostGraph::passing).
 void Worker::Run() {
   const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
   for (size_t i = 0; i < operators.size(); ++i) {
+    const size_t end = run_.graph.chain_end[i];
+    const Linear* const product = end < operators.size() ? std::get_if<Linear>(&operators[end]) : nullptr;
+    for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+      for (size_t k = i; k < end; ++k) std::visit([&](const auto& op) { ExecuteRow(op, r); }, operators[k]);
+      if (product != nullptr) RoundRow(*product, r);
+    }
+    i = end;
+    if (i == operators.size()) return;
     taken_ = run_.taken + i * workers_;
     if (!single_ && run_.graph.meet_before[i]) run_.pool.Barrier();
-    std::visit([this](const auto& op) { Execute(op); }, operators[i]);
+    std::visit([&](const auto& op) { Execute(op); }, operators[i]);
   }
 }
 
 float* Worker::RowOf(BufferId buffer, int64_t r) const {
   const HostGraph& graph = run_.graph;
   const int external = graph.external[buffer];
-  const bool own = single_ && graph.row_written[buffer] && (external < 0 || index_ > 0);  // Worker 0 writes the caller's copy.
+  const bool own = single_ ? graph.row_written[buffer] && (external < 0 || index_ > 0)  // Worker 0 writes the caller's copy.
+                           : graph.passing[buffer] && run_.arguments.adapters.empty();
   if (own) return reinterpret_cast<float*>(OwnRow() + graph.private_offsets[buffer]);
   if (external >= 0) return run_.arguments.buffers[external].data + r * run_.arguments.buffers[external].row_stride;
   return reinterpret_cast<float*>(run_.arena + graph.compiled.offsets[buffer]) + r * RowStride(Columns(buffer));
@@ -60,34 +71,26 @@ int64_t Worker::StrideOf(BufferId buffer) const {
   return external >= 0 ? run_.arguments.buffers[external].row_stride : RowStride(Columns(buffer));
 }
 
-void Worker::Execute(const RmsNorm& op) {
+void Worker::ExecuteRow(const RmsNorm& op, int64_t r) {
   const int64_t part = Columns(op.x) / op.groups;
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
-    const float* x = RowOf(op.x, r);
-    float* y = RowOf(op.y, r);
-    for (int g = 0; g < op.groups; ++g) run_.rows.rms_norm(x + g * part, Vector(op.weight), part, op.epsilon, y + g * part);
-  }
+  const float* x = RowOf(op.x, r);
+  float* y = RowOf(op.y, r);
+  for (int g = 0; g < op.groups; ++g) run_.rows.rms_norm(x + g * part, Vector(op.weight), part, op.epsilon, y + g * part);
 }
 
-void Worker::Execute(const AddBias& op) {
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) run_.rows.add(RowOf(op.x, r), Vector(op.weight), Columns(op.x), RowOf(op.y, r));
+void Worker::ExecuteRow(const AddBias& op, int64_t r) {
+  run_.rows.add(RowOf(op.x, r), Vector(op.weight), Columns(op.x), RowOf(op.y, r));
 }
 
-void Worker::Execute(const Add& op) {
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) run_.rows.add(RowOf(op.a, r), RowOf(op.b, r), Columns(op.a), RowOf(op.y, r));
+void Worker::ExecuteRow(const Add& op, int64_t r) { run_.rows.add(RowOf(op.a, r), RowOf(op.b, r), Columns(op.a), RowOf(op.y, r)); }
+
+void Worker::ExecuteRow(const GatedActivation& op, int64_t r) {
+  run_.rows.gated(RowOf(op.gate, r), RowOf(op.up, r), Columns(op.gate), op.activation, RowOf(op.y, r));
 }
 
-void Worker::Execute(const GatedActivation& op) {
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
-    run_.rows.gated(RowOf(op.gate, r), RowOf(op.up, r), Columns(op.gate), op.activation, RowOf(op.y, r));
-  }
-}
-
-void Worker::Execute(const Rope& op) {
+void Worker::ExecuteRow(const Rope& op, int64_t r) {
   const RopeShape shape = {op.heads, static_cast<int>(Columns(op.x) / op.heads), op.dimensions, op.pairs};
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
-    run_.rows.rope(RowOf(op.x, r), run_.arguments.rope_tables[op.table] + r * op.dimensions, shape, RowOf(op.y, r));
-  }
+  run_.rows.rope(RowOf(op.x, r), run_.arguments.rope_tables[op.table] + r * op.dimensions, shape, RowOf(op.y, r));
 }
 
 void Worker::Execute(const Embedding& op) {
@@ -104,24 +107,22 @@ void Worker::Execute(const Embedding& op) {
   if (single_) run_.pool.Barrier();  // The others read what one of them wrote.
 }
 
-// Rounds the rows of x as the products want them: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
+QuantizedRows Worker::RoundedRows(const Linear& op) const { return {single_ ? OwnRounded() : run_.rounded, Columns(op.x)}; }
+
+// Rounds a row of x as the products want it: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
 // itself; several are shared out, and workers have to meet before they read each other's.
-QuantizedRows Worker::RoundRows(const Linear& op) {
+void Worker::RoundRow(const Linear& op, int64_t r) {
   bool coarse = false, fine = false;
   for (const Product& product : op.products) {
     if (!run_.graph.weights[product.weight].float_activations) (product.fine ? fine : coarse) = true;
   }
-  const QuantizedRows rows(single_ ? OwnRounded() : run_.rounded, Columns(op.x));
-  if (!coarse && !fine) return rows;
-  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
-    if (coarse) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
-    if (fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
-  }
-  return rows;
+  const QuantizedRows rows = RoundedRows(op);
+  if (coarse) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
+  if (fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
 }
 
 void Worker::Execute(const Linear& op) {
-  const QuantizedRows rounded = RoundRows(op);
+  const QuantizedRows rounded = RoundedRows(op);
   if (single_) {
     MultiplyShare(op, rounded, [] {});
   } else {

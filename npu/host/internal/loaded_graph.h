@@ -24,7 +24,10 @@ struct HostGraph {
   std::vector<int> external;                 // Per buffer: its index in RunArguments::buffers, or -1.
   // Per buffer: does a worker keep its own copy when there is a single row? True where a row operator writes it.
   std::vector<bool> row_written;
+  // Per buffer: with several rows too, as only its chain reads it, and the rounding behind that. (Adapters read what is rounded, later.)
+  std::vector<bool> passing;
   std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
+  std::vector<size_t> chain_end;             // Per operator: the first one from there on that is not of each row alone.
   std::vector<bool> meet_before;             // Per operator, with several rows: its inputs may be another worker's rows.
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.

@@ -41,21 +41,29 @@ class Worker {
   std::byte* OwnRounded() const;
   float* OwnScores() const;
 
-  void Execute(const RmsNorm& op);
+  // Of one row: operators that see no other.
+  void ExecuteRow(const RmsNorm& op, int64_t r);
+  void ExecuteRow(const AddBias& op, int64_t r);
+  void ExecuteRow(const Add& op, int64_t r);
+  void ExecuteRow(const GatedActivation& op, int64_t r);
+  void ExecuteRow(const Rope& op, int64_t r);
+  template <typename Other>
+  void ExecuteRow(const Other&, int64_t) {}  // In no chain.
+  void RoundRow(const Linear& op, int64_t r);
+
+  // Workers share these out by something else as well, or meet behind them.
   void Execute(const Linear& op);
-  void Execute(const AddBias& op);
-  void Execute(const Add& op);
-  void Execute(const GatedActivation& op);
-  void Execute(const Rope& op);
   void Execute(const StoreKeyValue& op);
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
+  template <typename OfEachRow>
+  void Execute(const OfEachRow&) {}  // Always in a chain.
 
   // How a Linear's work is cut: cuts of its panels times blocks of rows. Each of `owners` workers has its rows (of one, all are), and
   // of them `blocks`; a part is one block of one cut, and the blocks of a cut follow each other.
   struct PartGrid { int owners; int64_t blocks; int64_t cuts; };
 
-  QuantizedRows RoundRows(const Linear& op);
+  QuantizedRows RoundedRows(const Linear& op) const;
   PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
   void MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows);
   void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows);
@@ -69,7 +77,7 @@ class Worker {
   void ForEachTile(const Attention& op, Share steps, int64_t steps_of_head, F f) const;
   AttentionTile TileOf(const Attention& op, int64_t first, int64_t count) const;
 
-  // Row r of a buffer: the caller's memory, the shared arena, or this worker's own copy of a single row.
+  // Row r of a buffer: the caller's memory, the shared arena, or this worker's own copy of the row at hand.
   float* RowOf(BufferId buffer, int64_t r) const;
   int64_t StrideOf(BufferId buffer) const;
   int64_t Columns(BufferId buffer) const { return run_.graph.compiled.graph.buffers[buffer].columns; }
