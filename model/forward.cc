@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kHeadRows = 64;  // Rows whose logits are computed at once, which bounds what the device needs for them.
-
 absl::Status RowError(size_t row, absl::string_view what, int64_t found, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
 }
@@ -139,14 +137,20 @@ absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
   return RowError(twice[1].second, "slot", twice->first, absl::StrCat("another than that of row ", twice->second));
 }
 
-// A band stores its keys and values before it attends to any, and those of later bands are not there yet.
-// REQUIRES: sorted_slots_ are those of the group.
+// A band stores its keys and values before it attends to any, and those of later bands are not there yet. What a path shares with that
+// of the row before has been looked at. REQUIRES: sorted_slots_ are those of the group.
 absl::Status Forward::CheckOrder(const std::vector<SlotPath>& paths) const {
-  for (size_t r = 0; r < paths.size(); ++r) {
-    for (const SlotRange& range : paths[r]) {
-      if (range.begin == kNoSlot) continue;
-      auto stored = std::lower_bound(sorted_slots_.begin(), sorted_slots_.end(), SlotOfRow{range.begin, 0});
-      for (; stored != sorted_slots_.end() && stored->first < range.begin + range.count; ++stored) {
+  SlotPath before;
+  for (size_t r = 0; r < paths.size(); before = paths[r++]) {
+    const SlotPath path = paths[r];
+    const size_t same = std::mismatch(path.begin(), path.end(), before.begin(), before.end()).first - path.begin();
+    for (size_t i = same; i < path.size(); ++i) {
+      if (path[i].begin == kNoSlot) continue;
+      const bool longer = i == same && same < before.size() && before[i].begin == path[i].begin && before[i].count < path[i].count;
+      const int64_t begin = path[i].begin, end = begin + path[i].count;
+      auto stored = std::lower_bound(sorted_slots_.begin(), sorted_slots_.end(), begin + (longer ? before[i].count : 0),
+                                     [](const SlotOfRow& row, int64_t slot) { return row.first < slot; });
+      for (; stored != sorted_slots_.end() && stored->first < end; ++stored) {
         if (stored->second <= static_cast<int>(r)) continue;
         return RowError(r, "slot of its path", stored->first,
                         absl::StrCat("no slot of a row after it, as of row ", stored->second, ", in a pass of more than ", rows_together_));
@@ -203,6 +207,7 @@ absl::Status Forward::CheckWanted(absl::Span<const int> wanted, int rows) const 
 RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(band.end - band.begin);
+  arguments.first_row = static_cast<int>(band.begin);
   rope_pointers_.clear();
   for (size_t t = 0; t < ropes_.size(); ++t) rope_pointers_.push_back(rope_values_[t].data() + band.begin * ropes_[t].dimensions());
   arguments.rope_tables = rope_pointers_;
@@ -289,12 +294,12 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   current_ = 0;
   if (rows.empty()) return absl::OkStatus();
   passes_begun_.fetch_add(1, std::memory_order_relaxed);
+  RETURN_IF_ERROR(CheckCancelled());
   FillRowData(rows, cache.groups());
   for (const GroupRows& of_group : group_rows_) {
     RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
     if (static_cast<int>(rows.size()) > rows_together_) RETURN_IF_ERROR(CheckOrder(of_group.paths));
   }
-  RETURN_IF_ERROR(CheckCancelled());
   RETURN_IF_ERROR(embedding_->LookUp(tokens_, *source_, device_, Hidden(0), options_.timeline));
   wanted_.assign(wanted.begin(), wanted.end());
   const absl::Status status = RunLayers(rows, cache);

@@ -7,7 +7,8 @@
 //
 // A row is a token and, for each group of layers of the cache, the path of slots it may attend to; the last of them is the row's own,
 // where its key and value go. Its position is the paths' length - 1.
-// Of a pass of more than `rows_together` rows, those that others attend to come before them.
+// Of a pass of more than `rows_together` rows, those that others attend to come before them. All paths of a pass are made after the
+// cache's last MakeRoom.
 // Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
 // beside it (docs/architecture.md, idea 5). Weights are leased block by block from the source and given back before the next block's.
 // Threads: one pass at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on,
@@ -46,11 +47,15 @@ struct ForwardRow {
   const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
 };
 
+// Of a pass a layer takes so many rows at a time: what it computes of those stays in caches.
+inline constexpr int kRowsTogether = 256;
+inline constexpr int kHeadRows = 64;  // Rows whose logits are computed at once, which bounds what the device needs for them.
+
 class Forward {
  public:
   struct Options {
     int row_capacity = 512;               // Most rows of a pass.
-    int rows_together = 256;              // Of them a layer takes so many at a time: what it computes of those stays in caches.
+    int rows_together = kRowsTogether;
     Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
   };

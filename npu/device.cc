@@ -56,7 +56,8 @@ absl::Status CheckWeights(const CompiledGraph& graph, WeightEncoding encoding, c
 absl::Status CheckTokens(const RunArguments& arguments) {
   RETURN_IF_ERROR(CheckCount("tokens", arguments.tokens.size(), arguments.rows));
   for (int row = 0; row < arguments.rows; ++row) {
-    if (arguments.tokens[row] < 0) return Invalid("token of row ", row, ": found ", arguments.tokens[row], ", expected >= 0");
+    if (arguments.tokens[row] >= 0) continue;
+    return Invalid("token of row ", arguments.first_row + row, ": found ", arguments.tokens[row], ", expected >= 0");
   }
   return absl::OkStatus();
 }
@@ -80,13 +81,12 @@ absl::Status CheckAdapters(const CompiledGraph& graph, const RunArguments& argum
     for (int i = 0; products != nullptr && i < graph.graph.adapters; ++i) {
       const AdapterProduct& product = products[i];
       if (product.a == nullptr) continue;
-      if (product.b == nullptr) return Invalid("adapter ", i, " of row ", row, ": b: found null, expected memory");
+      const auto invalid = [&](const auto&... what) { return Invalid("adapter ", i, " of row ", arguments.first_row + row, what...); };
+      if (product.b == nullptr) return invalid(": b: found null, expected memory");
       if (product.rank < 1 || product.rank > kLargestAdapterRank) {
-        return Invalid("adapter ", i, " of row ", row, ": rank: found ", product.rank, ", expected 1 to ", kLargestAdapterRank);
+        return invalid(": rank: found ", product.rank, ", expected 1 to ", kLargestAdapterRank);
       }
-      if (!std::isfinite(product.scale)) {
-        return Invalid("adapter ", i, " of row ", row, ": scale: found ", product.scale, ", expected a finite number");
-      }
+      if (!std::isfinite(product.scale)) return invalid(": scale: found ", product.scale, ", expected a finite number");
     }
     checked = products;
   }
@@ -122,7 +122,7 @@ absl::Status CheckSlots(const RunArguments& arguments) {
   for (int row = 0; row < arguments.rows; ++row) {
     const int32_t slot = arguments.slots[row];
     if (slot < 0 || slot >= arguments.kv.slots()) {
-      return Invalid("slot of row ", row, ": found ", slot, ", expected 0 to ", arguments.kv.slots() - 1);
+      return Invalid("slot of row ", arguments.first_row + row, ": found ", slot, ", expected 0 to ", arguments.kv.slots() - 1);
     }
   }
   return absl::OkStatus();
@@ -165,7 +165,7 @@ absl::Status CheckKv(const ArgumentNeeds& needs, KvFormat format, const RunArgum
   if (needs.head_size == 0) return absl::OkStatus();
   RETURN_IF_ERROR(CheckCount("paths", arguments.paths.size(), arguments.rows));
   for (int row = 0; row < arguments.rows; ++row) {
-    RETURN_IF_ERROR(CheckPath(arguments.paths[row], row, arguments.kv.slots(), needs.longest_window));
+    RETURN_IF_ERROR(CheckPath(arguments.paths[row], arguments.first_row + row, arguments.kv.slots(), needs.longest_window));
   }
   return absl::OkStatus();
 }

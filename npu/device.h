@@ -34,6 +34,7 @@ struct BoundBuffer { float* data = nullptr; int64_t row_stride = 0; };
 
 struct RunArguments {
   int rows = 0;                                                   // REQUIRES: 0 <= rows <= row_capacity.
+  int first_row = 0;                                              // What errors call row 0, if these are the middle of a pass.
   absl::InlinedVector<BoundBuffer, 4> buffers;                    // The graph's inputs and outputs, in order of their ids.
   absl::Span<const absl::Span<const std::byte>> weights;          // One per graph weight, 64-byte aligned.
   absl::Span<const int32_t> tokens;                               // Per row, for Embedding.

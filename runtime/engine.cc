@@ -134,7 +134,8 @@ absl::Status Engine::ChooseRows() {
     const int64_t scratch = device_->ScratchBytes(context_) + forward_->scratch_bytes();
     if (scratch <= kDefaultScratch) break;
     const int64_t fitting = rows_ * kDefaultScratch / scratch / kRowStep * kRowStep;
-    rows_ = std::max<int>(kLeastRows, std::min<int64_t>(fitting, rows_ - kRowStep));
+    // Graphs are for no more than kRowsTogether: with more rows than that, little of the scratch is theirs.
+    rows_ = rows_ > kRowsTogether ? kRowsTogether : std::max<int>(kLeastRows, std::min<int64_t>(fitting, rows_ - kRowStep));
     RETURN_IF_ERROR(MakeForward());
   }
   return absl::OkStatus();

@@ -47,7 +47,7 @@ TABLE = {
     "best_generation": Row("generation, best 4-bit files"),
     "perplexity": Row("perplexity of these files", 1, True, 3),
     **{f"attention_token_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in SHORT_DEPTHS},
-    **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS[len(SHORT_DEPTHS):]},
+    **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS if depth not in SHORT_DEPTHS},
     **{f"attention_prompt_{depth}": Row(f"512 tokens' attention, {depth}, ms", 1000, True) for depth in DEPTHS},
     **{f"attention_share_{depth}": Row(f"of the pass at {depth}, %", 100, True) for depth in DEPTHS},
     "bandwidth": Row("generation, % of read probe", 100),

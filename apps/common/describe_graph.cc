@@ -1,5 +1,7 @@
 #include "tessera/apps/common/describe_graph.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -7,6 +9,7 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/model/forward.h"
 #include "tessera/model/tensor_names.h"
 
 namespace tessera {
@@ -15,21 +18,19 @@ namespace {
 // Collects graphs; equal ones, by GraphText, become one.
 class Collector {
  public:
-  explicit Collector(int row_capacity) : row_capacity_(row_capacity) {}
-
-  absl::Status Add(std::string name, BlockGraph block) {
+  absl::Status Add(std::string name, BlockGraph block, int row_capacity) {
     const auto [place, is_new] = index_.try_emplace(GraphText(block.graph), graphs_.size());
     if (is_new) {
-      ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(std::move(block.graph), {.row_capacity = row_capacity_}));
+      ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(std::move(block.graph), {.row_capacity = row_capacity}));
       graphs_.push_back({std::move(compiled), {}});
     }
     graphs_[place->second].uses.push_back({std::move(name), std::move(block.parts)});
     return absl::OkStatus();
   }
 
-  absl::Status AddParts(const char* name, std::vector<BlockGraph> parts) {
+  absl::Status AddParts(const char* name, std::vector<BlockGraph> parts, int row_capacity) {
     for (size_t i = 0; i < parts.size(); ++i) {
-      RETURN_IF_ERROR(Add(parts.size() == 1 ? std::string(name) : absl::StrCat(name, " part ", i), std::move(parts[i])));
+      RETURN_IF_ERROR(Add(parts.size() == 1 ? std::string(name) : absl::StrCat(name, " part ", i), std::move(parts[i]), row_capacity));
     }
     return absl::OkStatus();
   }
@@ -37,7 +38,6 @@ class Collector {
   std::vector<DescribedGraph> Take() { return std::move(graphs_); }
 
  private:
-  const int row_capacity_;
   absl::flat_hash_map<std::string, size_t> index_;
   std::vector<DescribedGraph> graphs_;
 };
@@ -147,15 +147,17 @@ void WriteUse(JsonWriter& json, const Graph& graph, const GraphUse& use) {
 }  // namespace
 
 absl::StatusOr<std::vector<DescribedGraph>> GraphsOf(const ModelConfig& config, const WeightLayout& layout, int row_capacity) {
-  Collector collector(row_capacity);
-  RETURN_IF_ERROR(collector.Add("embedding, panel 0", BuildEmbeddingGraph(config, layout.PanelOf(EmbeddingNeed(config).name, 0))));
+  Collector collector;
+  const int together = std::min(row_capacity, kRowsTogether);
+  RETURN_IF_ERROR(
+      collector.Add("embedding, panel 0", BuildEmbeddingGraph(config, layout.PanelOf(EmbeddingNeed(config).name, 0)), row_capacity));
   for (size_t layer = 0; layer < config.layers.size(); ++layer) {
-    RETURN_IF_ERROR(collector.Add(absl::StrCat("layer ", layer), BuildLayerGraph(config, layout, static_cast<int>(layer))));
+    RETURN_IF_ERROR(collector.Add(absl::StrCat("layer ", layer), BuildLayerGraph(config, layout, static_cast<int>(layer)), together));
   }
   const int last = static_cast<int>(config.layers.size()) - 1;
-  RETURN_IF_ERROR(collector.Add(absl::StrCat("keys and values of layer ", last), BuildKeyValueGraph(config, layout, last)));
-  RETURN_IF_ERROR(collector.Add("output norm", BuildOutputNormGraph(config, layout)));
-  RETURN_IF_ERROR(collector.AddParts("head", BuildHeadGraphs(config, layout)));
+  RETURN_IF_ERROR(collector.Add(absl::StrCat("keys and values of layer ", last), BuildKeyValueGraph(config, layout, last), together));
+  RETURN_IF_ERROR(collector.Add("output norm", BuildOutputNormGraph(config, layout), kHeadRows));
+  RETURN_IF_ERROR(collector.AddParts("head", BuildHeadGraphs(config, layout), kHeadRows));
   return collector.Take();
 }
 

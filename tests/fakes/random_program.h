@@ -83,6 +83,7 @@ class RandomProgram {
     int steps = 0;
     int longest = 40;     // Tokens of a sequence, drafts not counted.
     int sequences = 5;    // At once.
+    bool shuffle = true;  // The rows of a pass, which no longer come after those they attend to.
   };
   explicit RandomProgram(const Options& options) : options_(options), random_(options.seed) {}
 
@@ -180,7 +181,7 @@ class RandomProgram {
       if (kind != 1) AddCut(sequences_[owner], kMostCut);
       if (kind != 0) AddDrafts(owner, kMostDrafts);
     }
-    if (random_.Below(2) == 0) Shuffle(rows_);
+    if (options_.shuffle && random_.Below(2) == 0) Shuffle(rows_);
     const std::string difference = Compute();
     Settle();
     return difference;

@@ -59,6 +59,23 @@ TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
   EXPECT_EQ(machine.LogitsOfAll(3), expected);
 }
 
+// Errors count the rows of the pass, not of a band.
+TEST(Forward, AnErrorInALaterBandNamesItsRow) {
+  const LoadedModel model(TinyModelBuilder({}));
+  Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
+  const KvCache::SequenceId sequence = machine.cache().NewSequence();
+  Must(machine.cache().Extend(sequence, 3));
+  std::vector<KvCache::Paths> paths;
+  for (int i = 0; i < 3; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
+  paths.push_back({{{0, 3}, {32, 1}}});
+  std::vector<ForwardRow> rows;
+  for (const KvCache::Paths& path : paths) rows.push_back({7, path, nullptr});
+  const absl::Status status = machine.forward().Run(rows, machine.cache());
+  EXPECT_EQ(status.message(), "arguments: slot of row 3: found 32, expected 0 to 31");
+  rows[3].paths = paths[2] = {{{2147483600, 100}}};
+  EXPECT_EQ(machine.forward().Run({rows[0], rows[1], rows[3]}, machine.cache()).code(), absl::StatusCode::kInvalidArgument);
+}
+
 // A position that is stored nowhere is no slot.
 TEST(Forward, PositionsThatAWindowLeftBehindAreNotRowsOfThePass) {
   const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 4}));

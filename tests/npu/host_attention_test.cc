@@ -80,6 +80,31 @@ TEST_P(HostAttention, AgreesWithTheReferenceForAllShapes) {
   }
 }
 
+// Sums of values are stored and loaded again every so many positions: of one query, of the heads of a group, and of rows together.
+TEST_P(HostAttention, LongRowsHaveTheBitsOfEachAloneAndAgreeWithTheReference) {
+  for (const auto& [group, window] : {std::pair{1, 0}, {3, 200}, {4, 0}, {6, 290}, {8, 0}}) {
+    SCOPED_TRACE(testing::Message() << "groups of " << group << ", window " << window);
+    const Heads heads = {group, 1, 20, window};
+    PairedRun run = NewRun(heads, GetParam(), /*slots=*/304);
+    ReferenceDevice reference;
+    const RowOutputs expected = run.On(reference, Chain(300));
+    ThreadPool pool(2);
+    HostDevice portable(pool, {.path = KernelPath::kPortable, .kv_format = GetParam()});
+    run.ForgetCaches();
+    RowOutputs alone;
+    for (int r = 0; r < 300; ++r) alone.push_back(run.On(portable, Chain(1, r))[0]);
+    for (KernelPath path : SupportedKernelPaths()) {
+      HostDevice device(pool, {.path = path, .kv_format = GetParam()});
+      run.ForgetCaches();
+      const RowOutputs found = run.On(device, Chain(300));
+      for (int r = 0; r < 300; ++r) {
+        ASSERT_TRUE(SameBits(found[r], alone[r])) << KernelPathName(path) << ", row " << r;
+        for (size_t c = 0; c < found[r].size(); ++c) ASSERT_NEAR(found[r][c], expected[r][c], Tolerance(heads, r + 1)) << "row " << r;
+      }
+    }
+  }
+}
+
 constexpr int kLength = 50;
 
 // Rows 0 to kLength - 1 of one text, run in pieces, with position p in slot slots[p]; ranges of adjacent slots are joined or not.

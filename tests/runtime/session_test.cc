@@ -88,6 +88,20 @@ TEST(Session, CutsChangeNoBit) {
   for (const Logits& logits : found) EXPECT_EQ(logits, found[0]);
 }
 
+// Passes of more rows than a layer takes at once, and of fewer.
+TEST(Session, RowsThatALayerTakesTogetherChangeNoBit) {
+  const std::vector<TokenId> tokens = RandomTokens(600, 4);
+  std::vector<Logits> found;
+  for (const int row_capacity : {100, kRowsTogether, 600}) {
+    const auto engine = TinyEngine({.context = 640}, {.threads = 2, .row_capacity = row_capacity});
+    const auto session = Must(engine->NewSession());
+    Must(session->Append(tokens));
+    found.push_back(Copy(session->logits()));
+  }
+  EXPECT_EQ(found[1], found[0]);
+  EXPECT_EQ(found[2], found[0]);
+}
+
 // Workers that would have no whole key/value head each share the heads of a long row, by positions and columns.
 TEST(Session, HeadsThatWorkersShareChangeNoBit) {
   const TinyModel models[] = {{.heads = 16, .kv_heads = 2, .head_size = 24, .context = 512},

@@ -183,7 +183,7 @@ void ValueRun(const AttentionTile& tile, int slot, int count, const float* const
     const auto* values = reinterpret_cast<const typename L::Number*>(tile.values) + (slot + first) * stride;
     const int positions = std::min(count - first, kAtOnce);
     for (int q = 0; q < kQueries; ++q) some[q] = weights[q] + first;
-    const auto* next = reinterpret_cast<const std::byte*>(values + kAtOnce * stride + begin);
+    const auto* next = reinterpret_cast<const std::byte*>(values + (first + kAtOnce < count ? kAtOnce * stride : 0) + begin);
     RowsAhead ahead = {next, next + (end - begin) * kBytes, stride * kBytes, (end - begin) * kBytes};
     int64_t d = begin;
     for (; d + 16 * kVectors <= end; d += 16 * kVectors) {
