@@ -63,6 +63,7 @@ class Comparison:
         self.model, self.best_files = model, best
         self.samples = {}
         self.limits = {}  # Of figures, in their unit.
+        self.fastest = {"peer": {}, "ours": {}}  # Seconds of a token by the tokens before it.
 
     def add(self, figure, side, value):
         self.samples.setdefault(figure, {"peer": [], "ours": []})[side].append(value)
@@ -102,11 +103,13 @@ class Comparison:
                 self.add(f"attention_share_{depth}", side, longer["prompt"] / seconds[depth]["prompt"])
 
     def token(self):
-        """What a generated token takes longer, by the best of several short runs: others on the machine only make one slower."""
+        """What a generated token takes longer, by the fastest short run of all repetitions: others on the machine only make it slower."""
         for side, engine in self.sides.items():
-            seconds = engine.best_token_seconds(self.model, (0, *SHORT_DEPTHS))
+            fastest = self.fastest[side]
+            for depth, seconds in engine.best_token_seconds(self.model, (0, *SHORT_DEPTHS)).items():
+                fastest[depth] = min(seconds, fastest.get(depth, seconds))
             for depth in SHORT_DEPTHS:
-                self.add(f"attention_token_{depth}", side, seconds[depth] - seconds[0])
+                self.samples.setdefault(f"attention_token_{depth}", {})[side] = [fastest[depth] - fastest[0]]
 
     def bandwidth(self):
         """The peer's speed against the limit that our probes before and after the run beside it gave."""

@@ -106,6 +106,12 @@ class ComparePeer(unittest.TestCase):
         result, peer, _ = compare(["token"])
         self.assertEqual(list(result), ["attention_token_128", "attention_token_1024"])
         self.assertAlmostEqual(result["attention_token_1024"]["ours"], 2)
+        slow = FakeEngine(1)
+        comparison = compare_peer.Comparison(FakeEngine(1), slow, "model", {})
+        for slowness in ({0: 2, 128: 1, 1024: 1}, {0: 1, 128: 3, 1024: 1}):
+            slow.best_token_seconds = lambda model, depths, by=slowness: {depth: by[depth] * (4 + depth / 256) for depth in depths}
+            comparison.token()
+        self.assertAlmostEqual(comparison.result(["token"])["attention_token_128"]["ours"], 0.5)
         self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "best_token_seconds"})
 
     def test_limits_stand_beside_the_figures_that_have_one(self):

@@ -150,6 +150,29 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
   }
 }
 
+// The rows of a pass that a layer takes together may have no adapter, though others of the pass have one.
+TEST(ForwardLora, RowsWithoutAnAdapterMayStandAlone) {
+  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
+  const LoraAdapter adapter = RandomAdapter(model.config(), 4, kAllTargets, 1);
+  const int count = static_cast<int>(kTokens.size());
+  for (const int rows_together : {64, 5}) {
+    Machine machine(model, {.threads = 2, .rows_together = rows_together});
+    std::vector<KvCache::Paths> paths;
+    for (int s = 0; s < 2; ++s) {
+      const KvCache::SequenceId sequence = machine.cache().NewSequence();
+      Must(machine.cache().Extend(sequence, count));
+      for (int i = 0; i < count; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
+    }
+    std::vector<ForwardRow> rows;
+    for (int i = 0; i < 2 * count; ++i) rows.push_back({kTokens[i % count], paths[i], i < count ? nullptr : &adapter});
+    Must(machine.forward().Run(rows, machine.cache()));
+    const Rows logits = machine.LogitsOfAll(2 * count);
+    Machine alone(model, {});
+    EXPECT_EQ(logits[count - 1], alone.Plain(kTokens));
+    EXPECT_EQ(logits[2 * count - 1], alone.Plain(kTokens, &adapter));
+  }
+}
+
 TEST(ForwardLora, AnAdapterThatBindsNothingChangesNoBit) {
   const LoadedModel model(TinyModelBuilder({.formats = {F::kQ4_0}, .seed = 15}));
   const LoraAdapter unbound = Must(LoraAdapter::Create(2, kLoraTargets));
