@@ -45,14 +45,16 @@ void Worker::Run() {
     const size_t end = run_.graph.chain_end[i];
     const Linear* const product = end < operators.size() ? std::get_if<Linear>(&operators[end]) : nullptr;
     for (int64_t r = mine_.begin; r < mine_.end; ++r) {
-      for (size_t k = i; k < end; ++k) std::visit([&](const auto& op) { ExecuteRow(op, r); }, operators[k]);
+      for (size_t k = i; k < end; ++k) {
+        std::visit([&](const auto& op) { if constexpr (requires { ExecuteRow(op, r); }) ExecuteRow(op, r); }, operators[k]);
+      }
       if (product != nullptr) RoundRow(*product, r);
     }
     i = end;
     if (i == operators.size()) return;
     taken_ = run_.taken + i * workers_;
     if (!single_ && run_.graph.meet_before[i]) run_.pool.Barrier();
-    std::visit([&](const auto& op) { Execute(op); }, operators[i]);
+    std::visit([&](const auto& op) { if constexpr (!requires { ExecuteRow(op, i); }) Execute(op); }, operators[i]);
   }
 }
 

@@ -47,8 +47,6 @@ class Worker {
   void ExecuteRow(const Add& op, int64_t r);
   void ExecuteRow(const GatedActivation& op, int64_t r);
   void ExecuteRow(const Rope& op, int64_t r);
-  template <typename Other>
-  void ExecuteRow(const Other&, int64_t) {}  // In no chain.
   void RoundRow(const Linear& op, int64_t r);
 
   // Workers share these out by something else as well, or meet behind them.
@@ -56,8 +54,6 @@ class Worker {
   void Execute(const StoreKeyValue& op);
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
-  template <typename OfEachRow>
-  void Execute(const OfEachRow&) {}  // Always in a chain.
 
   // How a Linear's work is cut: cuts of its panels times blocks of rows. Each of `owners` workers has its rows (of one, all are), and
   // of them `blocks`; a part is one block of one cut, and the blocks of a cut follow each other.
