@@ -170,7 +170,7 @@ void Forward::FillRowData(absl::Span<const ForwardRow> rows, int groups) {
     paths.clear();
     for (const ForwardRow& row : rows) {
       const KvCache::Path& path = row.paths[group];
-      slots.push_back(path.back().begin + path.back().count - 1);
+      slots.push_back(static_cast<int32_t>(int64_t{path.back().begin} + path.back().count - 1));  // Checked with the path, later.
       paths.push_back(path);
     }
   }
