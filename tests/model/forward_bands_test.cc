@@ -39,14 +39,18 @@ TEST_P(Bands, RowsTogetherChangeNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Bands, testing::Values("llama", "gemma3", "qwen2", "qwen3"), [](const auto& info) { return info.param; });
 
+// Of the three positions of a new sequence.
+std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
+  const KvCache::SequenceId sequence = cache.NewSequence();
+  Must(cache.Extend(sequence, 3));
+  return {cache.PathsOf(sequence, 1), cache.PathsOf(sequence, 2), cache.PathsOf(sequence, 3)};
+}
+
 // A row's key and value are there when its band is, not before.
 TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
   const LoadedModel model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
-  const KvCache::SequenceId sequence = machine.cache().NewSequence();
-  Must(machine.cache().Extend(sequence, 3));
-  std::vector<KvCache::Paths> paths;
-  for (int i = 0; i < 3; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
+  const std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
   const std::vector<ForwardRow> in_order = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
   const std::vector<ForwardRow> turned = {in_order[1], in_order[2], in_order[0]};
   const absl::Status status = machine.forward().Run(turned, machine.cache());
@@ -63,10 +67,7 @@ TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
 TEST(Forward, AnErrorInALaterBandNamesItsRow) {
   const LoadedModel model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
-  const KvCache::SequenceId sequence = machine.cache().NewSequence();
-  Must(machine.cache().Extend(sequence, 3));
-  std::vector<KvCache::Paths> paths;
-  for (int i = 0; i < 3; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
+  std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
   paths.push_back({{{0, 3}, {32, 1}}});
   std::vector<ForwardRow> rows;
   for (const KvCache::Paths& path : paths) rows.push_back({7, path, nullptr});
