@@ -26,7 +26,6 @@ absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& conf
     forward->ropes_.push_back(std::move(table));
     forward->rope_values_.emplace_back(static_cast<size_t>(options.row_capacity) * rope.dimensions);
   }
-  forward->rope_positions_.assign(options.row_capacity, -1);
   const int64_t row_bytes = RowStride(config.width) * static_cast<int64_t>(sizeof(float));
   for (AlignedBuffer& hidden : forward->hidden_) {
     ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(row_bytes * options.row_capacity));
@@ -174,13 +173,11 @@ void Forward::FillRowData(absl::Span<const ForwardRow> rows, int groups) {
       paths.push_back(path);
     }
   }
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const int32_t position = static_cast<int32_t>(PathLength(rows[r].paths[0])) - 1;
-    if (rope_positions_[r] == position) continue;  // As in the pass before: texts begin at 0. Saves 1 % of a prompt.
-    rope_positions_[r] = position;
-    for (size_t t = 0; t < ropes_.size(); ++t) {
-      const int dimensions = ropes_[t].dimensions();
-      ropes_[t].Fill(position, absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
+  for (size_t t = 0; t < ropes_.size(); ++t) {
+    const int dimensions = ropes_[t].dimensions();
+    for (size_t r = 0; r < rows.size(); ++r) {
+      ropes_[t].Fill(static_cast<int32_t>(PathLength(rows[r].paths[0])) - 1,
+                     absl::MakeSpan(rope_values_[t].data() + r * dimensions, dimensions));
     }
   }
 }
@@ -270,7 +267,6 @@ void Forward::KeepWanted(GroupRows& of_group) {
     std::copy_n(Hidden(current_).data + row * stride, config_.width, Hidden(1 - current_).data + i * stride);
     of_group.slots[i] = of_group.slots[row];
     of_group.paths[i] = of_group.paths[row];
-    rope_positions_[i] = rope_positions_[row];
     for (size_t t = 0; t < ropes_.size(); ++t) {
       const int dimensions = ropes_[t].dimensions();
       std::copy_n(rope_values_[t].data() + row * dimensions, dimensions, rope_values_[t].data() + i * dimensions);

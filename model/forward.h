@@ -149,7 +149,6 @@ class Forward {
   std::vector<GroupRows> group_rows_;      // For each group of the cache.
   std::vector<SlotOfRow> sorted_slots_;
   std::vector<const AdapterProduct*> adapters_;
-  std::vector<int32_t> rope_positions_;    // Whose values each row of these has; -1: none.
   std::vector<std::vector<float>> rope_values_;
   std::vector<const float*> rope_pointers_;  // Of the band at hand.
   // Kept between blocks to spare allocations.
