@@ -55,7 +55,7 @@ class Forward {
  public:
   struct Options {
     int row_capacity = 512;               // Most rows of a pass.
-    int rows_together = kRowsTogether;
+    int rows_together = kRowsTogether;    // REQUIRES: at least 1, as of row_capacity.
     Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
   };
