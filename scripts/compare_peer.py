@@ -17,7 +17,6 @@ from script_main import flag_parser, run_main
 
 DEPTH = 4096  # Of generation after a long text.
 DEPTHS = (128, 1024, 4096, 8192)  # At which attention is taken.
-SHORT_DEPTHS = (128, 1024)  # A token's there is so short that it wants the best of many runs.
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64)
 TEXTS = Path(__file__).resolve().parent.parent / "tests/golden/wikitext2_articles.jsonl"
 DEFAULT = "prompt,generation,first_byte,limit"
@@ -46,8 +45,7 @@ TABLE = {
     "best_prompt": Row("prompt, best 4-bit files"),
     "best_generation": Row("generation, best 4-bit files"),
     "perplexity": Row("perplexity of these files", 1, True, 3),
-    **{f"attention_token_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in SHORT_DEPTHS},
-    **{f"attention_generation_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS if depth not in SHORT_DEPTHS},
+    **{f"attention_token_{depth}": Row(f"token's attention, {depth}, us", 1e6, True) for depth in DEPTHS},
     **{f"attention_prompt_{depth}": Row(f"512 tokens' attention, {depth}, ms", 1000, True) for depth in DEPTHS},
     **{f"attention_share_{depth}": Row(f"of the pass at {depth}, %", 100, True) for depth in DEPTHS},
     "bandwidth": Row("generation, % of read probe", 100),
@@ -63,7 +61,6 @@ class Comparison:
         self.model, self.best_files = model, best
         self.samples = {}
         self.limits = {}  # Of figures, in their unit.
-        self.fastest = {"peer": {}, "ours": {}}  # Seconds of a token by the tokens before it.
 
     def add(self, figure, side, value):
         self.samples.setdefault(figure, {"peer": [], "ours": []})[side].append(value)
@@ -92,24 +89,19 @@ class Comparison:
                 self.add(f"best_{figure}", side, speed)
 
     def attention(self):
-        """What a generated token and a prompt's pass take longer with tokens before them."""
+        """What a prompt's pass takes longer with tokens before it."""
         for side, engine in self.sides.items():
-            seconds = engine.seconds_at(self.model, (0, *DEPTHS))
+            seconds = engine.prompt_seconds(self.model, (0, *DEPTHS))
             for depth in DEPTHS:
-                longer = {figure: seconds[depth][figure] - seconds[0][figure] for figure in seconds[depth]}
-                if depth not in SHORT_DEPTHS:
-                    self.add(f"attention_generation_{depth}", side, longer["generation"])
-                self.add(f"attention_prompt_{depth}", side, longer["prompt"])
-                self.add(f"attention_share_{depth}", side, longer["prompt"] / seconds[depth]["prompt"])
+                longer = seconds[depth] - seconds[0]
+                self.add(f"attention_prompt_{depth}", side, longer)
+                self.add(f"attention_share_{depth}", side, longer / seconds[depth])
 
     def token(self):
-        """What a generated token takes longer, by the fastest short run of all repetitions: others on the machine only make it slower."""
+        """What a generated token takes longer with tokens before it."""
         for side, engine in self.sides.items():
-            fastest = self.fastest[side]
-            for depth, seconds in engine.best_token_seconds(self.model, (0, *SHORT_DEPTHS)).items():
-                fastest[depth] = min(seconds, fastest.get(depth, seconds))
-            for depth in SHORT_DEPTHS:
-                self.samples.setdefault(f"attention_token_{depth}", {})[side] = [fastest[depth] - fastest[0]]
+            for depth, seconds in engine.token_attention(self.model, DEPTHS).items():
+                self.add(f"attention_token_{depth}", side, seconds)
 
     def bandwidth(self):
         """The peer's speed against the limit that our probes before and after the run beside it gave."""

@@ -2,7 +2,8 @@
 
     peer, ours = Peer("llama.cpp/build/bin", threads=2), Ours("build/bin", threads=2)
     peer.speeds("model.gguf")            # {"prompt": tokens/s, "generation": tokens/s}
-    ours.seconds_at("model.gguf", (0, 4096))[4096]["prompt"]     # of a pass of 512 tokens; "generation": of one token
+    ours.prompt_seconds("model.gguf", (0, 4096))[4096]    # of a pass of 512 tokens after 4096 others
+    ours.token_attention("model.gguf", (128, 4096))[128]  # seconds that a token takes longer after 128 others than after none
 
 A program that fails ends the comparison, with its last words.
 """
@@ -13,7 +14,6 @@ import sys
 import time
 
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
-SHORT_TOKENS, SHORT_RUNS = 16, 32  # Of which the fastest run counts, where a difference is smaller than the noise of one.
 # 100 tokens for SmolLM2, 101 for Gemma 3 (with its BOS). It ends so that every model goes on with words.
 PROMPT = """The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the \
 lamp. In winter the waves broke over the wall and the wind carried the spray as far as the village, where the fishermen had pulled their \
@@ -32,6 +32,10 @@ def check_programs(folder, names):
     for name in names:
         if not os.access(f"{folder}/{name}", os.X_OK):
             sys.exit(f"failed: {folder}/{name} is missing, expected a program")
+
+
+def attention_by_depth(report):
+    return {row["depth"]: row["attention_seconds"] for row in json.loads(report)["token_attention"]}
 
 
 def time_to_byte(command, bytes_before, environment=None):
@@ -58,7 +62,7 @@ class Engine:
 
 class Peer(Engine):
     """llama.cpp. Its llama-bench keeps its default warm-up run."""
-    PROGRAMS = ("llama-bench", "llama-simple")
+    PROGRAMS = ("llama-bench", "llama-simple", "token_attention")
 
     def bench_command(self, model, *flags):
         return [f"{self.folder}/llama-bench", "-m", model, "-t", self.threads, "-r", "1", "-o", "json", *map(str, flags)]
@@ -73,16 +77,13 @@ class Peer(Engine):
     def generation(self, model, depth):
         return self.bench(model, "-p", "0", "-n", str(GENERATED_TOKENS), "-d", str(depth))[0]["avg_ts"]
 
-    def seconds_at(self, model, depths):
-        rows = self.bench(model, "-p", str(PROMPT_TOKENS), "-n", str(GENERATED_TOKENS), "-d", ",".join(map(str, depths)))
-        seconds = {depth: {} for depth in depths}
-        for row in rows:
-            seconds[row["n_depth"]]["prompt" if row["n_prompt"] else "generation"] = (row["n_prompt"] or 1) / row["avg_ts"]
-        return seconds
+    def prompt_seconds(self, model, depths):
+        rows = self.bench(model, "-p", PROMPT_TOKENS, "-n", "0", "-d", ",".join(map(str, depths)))
+        return {row["n_depth"]: PROMPT_TOKENS / row["avg_ts"] for row in rows}
 
-    def best_token_seconds(self, model, depths):
-        rows = self.bench(model, "-p", "0", "-n", SHORT_TOKENS, "-d", ",".join(map(str, depths)), "-r", SHORT_RUNS)
-        return {row["n_depth"]: 1 / max(row["samples_ts"]) for row in rows}
+    def token_attention(self, model, depths):
+        """By a program of ours that uses its library (peer_token_attention.cc): llama-bench cannot take turns within a process."""
+        return attention_by_depth(run([f"{self.folder}/token_attention", model, self.threads, str(GENERATED_TOKENS), *map(str, depths)]))
 
     def rows_seconds(self, model, counts):
         rows = self.bench(model, "-p", ",".join(map(str, counts)), "-n", "0")
@@ -106,23 +107,21 @@ class Ours(Engine):
     def bench(self, model, *flags):
         return json.loads(run(self.bench_command(model, *flags)))
 
-    def speeds(self, model, depth=0):
-        report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
+    def speeds(self, model):
+        report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS)
         return {figure: report[figure]["tokens_per_second"]["median"] for figure in ("prompt", "generation")}
 
     def generation(self, model, depth):
         report = self.bench(model, "--prompt_tokens", 0, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
         return report["generation"]["tokens_per_second"]["median"]
 
-    def seconds_at(self, model, depths):
-        speeds = {depth: self.speeds(model, depth) for depth in depths}
-        return {depth: {"prompt": PROMPT_TOKENS / speed["prompt"], "generation": 1 / speed["generation"]}
-                for depth, speed in speeds.items()}
+    def prompt_seconds(self, model, depths):
+        reports = {depth: self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", 0, "--depth", depth) for depth in depths}
+        return {depth: PROMPT_TOKENS / report["prompt"]["tokens_per_second"]["median"] for depth, report in reports.items()}
 
-    def best_token_seconds(self, model, depths):
-        reports = {depth: self.bench(model, "--prompt_tokens", 0, "--generate_tokens", SHORT_TOKENS, "--depth", depth,
-                                     "--repetitions", SHORT_RUNS) for depth in depths}
-        return {depth: 1 / report["generation"]["tokens_per_second"]["max"] for depth, report in reports.items()}
+    def token_attention(self, model, depths):
+        command = self.bench_command(model, "--token_attention", ",".join(map(str, depths)), "--generate_tokens", GENERATED_TOKENS)
+        return attention_by_depth(run(command))
 
     def rows_seconds(self, model, counts):
         report = self.bench(model, "--rows", ",".join(map(str, counts)))

@@ -46,6 +46,16 @@ build_peer() {
   run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" "${programs[@]}" || die "llama.cpp could not be built"
 }
 
+# A program of ours that uses its library, for what none of its own can time.
+build_token_attention() {
+  local program=$peer/build/bin/token_attention from=$root/scripts/peer_token_attention.cc
+  [[ $program -nt $from && $program -nt $peer/build/src/libllama.a ]] && return
+  local ggml=$peer/build/ggml/src
+  run_logged "building what times llama.cpp's attention" "$peer/token_attention.log" \
+    g++ -O2 -std=c++17 -I "$peer/source/include" -I "$peer/source/ggml/include" "$from" -o "$program" "$peer/build/src/libllama.a" \
+    "$ggml/libggml.a" "$ggml/libggml-cpu.a" "$ggml/libggml-base.a" -fopenmp -lpthread -ldl || die "$from could not be built"
+}
+
 # Before anything is built for it.
 check_model_name() {
   [[ $1 =~ ^(smollm2|gemma3|random-[a-z0-9]+)$ ]] || die "found the model $1, expected smollm2, gemma3 or random-SHAPE such as random-1b"
@@ -72,6 +82,7 @@ prepare_peer() {
   exec {lock}>"$cache/.peer.lock"
   flock "$lock"
   build_peer
+  build_token_attention
   flock -u "$lock"
   "$root/scripts/build.sh" tessera_apps_all || die "our programs could not be built"
 }

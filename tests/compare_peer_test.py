@@ -37,13 +37,13 @@ class FakeEngine:
         self.note("generation", model, depth)
         return 5 * self.speed
 
-    def seconds_at(self, model, depths):
-        self.note("seconds_at", model, depths)
-        return {depth: {"prompt": (1 + depth / 1024) / self.speed, "generation": (3 + depth / 512) / self.speed} for depth in depths}
+    def prompt_seconds(self, model, depths):
+        self.note("prompt_seconds", model, depths)
+        return {depth: (1 + depth / 1024) / self.speed for depth in depths}
 
-    def best_token_seconds(self, model, depths):
-        self.note("best_token_seconds", model, depths)
-        return {depth: (4 + depth / 256) / self.speed for depth in depths}
+    def token_attention(self, model, depths):
+        self.note("token_attention", model, depths)
+        return {depth: depth / 512 / self.speed for depth in depths}
 
     def rows_seconds(self, model, counts):
         self.note("rows_seconds", model)
@@ -96,23 +96,22 @@ class ComparePeer(unittest.TestCase):
         self.assertEqual(compare_peer.best_files(flags, "m"), {"peer": "q", "ours": "s"})
         self.assertEqual(compare_peer.best_files(flags, "n"), {"peer": "r", "ours": "other"})
 
-    def test_attention_is_a_pass_minus_that_without_tokens_before(self):
+    def test_a_prompt_s_attention_is_a_pass_minus_that_without_tokens_before(self):
         result, _, _ = compare(["attention"])
         self.assertAlmostEqual(result["attention_prompt_128"]["peer"], 1 / 8)
-        self.assertAlmostEqual(result["attention_generation_8192"]["ours"], 8)
         self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
 
-    def test_a_token_s_short_attention_is_of_the_best_of_many_runs(self):
+    def test_a_token_s_attention_is_the_median_of_the_repetitions(self):
         result, peer, _ = compare(["token"])
-        self.assertEqual(list(result), ["attention_token_128", "attention_token_1024"])
-        self.assertAlmostEqual(result["attention_token_1024"]["ours"], 2)
+        self.assertEqual(list(result), [f"attention_token_{depth}" for depth in compare_peer.DEPTHS])
+        self.assertAlmostEqual(result["attention_token_1024"]["ours"], 1)
+        self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "token_attention"})
         slow = FakeEngine(1)
         comparison = compare_peer.Comparison(FakeEngine(1), slow, "model", {})
-        for slowness in ({0: 2, 128: 1, 1024: 1}, {0: 1, 128: 3, 1024: 1}):
-            slow.best_token_seconds = lambda model, depths, by=slowness: {depth: by[depth] * (4 + depth / 256) for depth in depths}
+        for slowness in (3, 1, 2):
+            slow.token_attention = lambda model, depths, by=slowness: {depth: by for depth in depths}
             comparison.token()
-        self.assertAlmostEqual(comparison.result(["token"])["attention_token_128"]["ours"], 0.5)
-        self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "best_token_seconds"})
+        self.assertEqual(comparison.result(["token"])["attention_token_128"]["ours"], 2)
 
     def test_limits_stand_beside_the_figures_that_have_one(self):
         result, peer, _ = compare(["prompt", "generation", "first_byte", "limit"])
@@ -154,27 +153,23 @@ class Engines(unittest.TestCase):
         path.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\n", encoding="utf-8")
         path.chmod(0o755)
 
-    def test_llama_bench_rows_are_told_apart_by_depth_and_size(self):
-        rows = [{"n_prompt": prompt, "n_gen": 512 - prompt, "n_depth": depth, "avg_ts": speed}
-                for prompt, depth, speed in ((512, 0, 1024.0), (0, 0, 8.0), (512, 4096, 256.0), (0, 4096, 4.0))]
+    def test_llama_bench_rows_are_told_apart_by_depth(self):
+        rows = [{"n_prompt": 512, "n_gen": 0, "n_depth": depth, "avg_ts": speed} for depth, speed in ((0, 1024.0), (4096, 256.0))]
         with tempfile.TemporaryDirectory() as folder:
             for name in Peer.PROGRAMS:
                 self.program(folder, name, json.dumps(rows))
             peer = Peer(folder, 2)
-            self.assertEqual(peer.seconds_at("model", (0, 4096)),
-                             {0: {"prompt": 0.5, "generation": 0.125}, 4096: {"prompt": 2.0, "generation": 0.25}})
+            self.assertEqual(peer.prompt_seconds("model", (0, 4096)), {0: 0.5, 4096: 2.0})
             self.assertEqual(peer.rows_seconds("model", (512,))[512], 2.0)
 
-    def test_of_short_runs_the_fastest_counts(self):
-        rows = [{"n_depth": 0, "samples_ts": [2.0, 4.0, 3.0]}, {"n_depth": 128, "samples_ts": [1.0, 2.0]}]
-        report = {"generation": {"tokens_per_second": {"min": 1, "median": 4, "max": 5}}}
+    def test_both_report_a_token_s_attention_in_the_same_way(self):
+        report = {"token_attention": [{"depth": 128, "seconds": 5.0, "attention_seconds": 0.5},
+                                      {"depth": 1024, "seconds": 6.0, "attention_seconds": 1.5}]}
         with tempfile.TemporaryDirectory() as folder:
-            for name in Peer.PROGRAMS:
-                self.program(folder, name, json.dumps(rows))
-            for name in Ours.PROGRAMS:
-                self.program(folder, name, json.dumps(report))
-            self.assertEqual(Peer(folder, 2).best_token_seconds("model", (0, 128)), {0: 0.25, 128: 0.5})
-            self.assertEqual(Ours(folder, 2).best_token_seconds("model", (0, 128)), {0: 0.2, 128: 0.2})
+            for engine in (Peer, Ours):
+                for name in engine.PROGRAMS:
+                    self.program(folder, name, json.dumps(report))
+                self.assertEqual(engine(folder, 2).token_attention("model", (128, 1024)), {128: 0.5, 1024: 1.5})
 
     def test_our_limits_are_those_without_tokens_before(self):
         lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2},

@@ -8,7 +8,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tessera/apps/common/app_main.h"
 #include "tessera/apps/common/flags.h"
@@ -131,6 +133,19 @@ absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::strin
 absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found ", value, ", expected ", least, " to ", most));
+}
+
+absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most) {
+  std::vector<int> numbers;
+  for (absl::string_view item : absl::StrSplit(list, ',')) {
+    int number = 0;
+    if (!absl::SimpleAtoi(item, &number) || number > most || number <= (numbers.empty() ? 0 : numbers.back())) {
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found \"", item, "\", expected whole numbers from 1 to ", most,
+                                                     " in ascending order, or default"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on) {

@@ -39,6 +39,9 @@ absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::strin
 // InvalidArgument (flag, found, expected) unless least <= value <= most.
 absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most);
 
+// The whole numbers from 1 to `most` that a flag lists, "1,2,40". InvalidArgument unless they ascend.
+absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most);
+
 // InvalidArgument if two flags that exclude each other are both on.
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/machine_probe.h"
 #include "tessera/apps/common/pass_work.h"
 #include "tessera/apps/common/svg_plot.h"
@@ -37,16 +36,7 @@ std::string Rate(const Spread& spread) { return absl::StrFormat("%.1f", spread.m
 }  // namespace
 
 absl::StatusOr<std::vector<int>> ParseRows(const std::string& list) {
-  std::vector<int> rows;
-  const std::string text = list == "default" ? kDefaultRows : list;
-  for (absl::string_view item : absl::StrSplit(text, ',')) {
-    int number = 0;
-    if (!absl::SimpleAtoi(item, &number) || number > kMostRows || number <= (rows.empty() ? 0 : rows.back())) {
-      return absl::InvalidArgumentError(absl::StrCat("--rows: found \"", item, "\", expected whole numbers from 1 to ", kMostRows,
-                                                     " in ascending order, or default"));
-    }
-    rows.push_back(number);
-  }
+  ASSIGN_OR_RETURN(const std::vector<int> rows, AscendingOfFlag("rows", list == "default" ? kDefaultRows : list, kMostRows));
   if (rows.front() == 1) return rows;
   return absl::InvalidArgumentError(
       absl::StrCat("--rows: found ", rows.front(), " first, expected 1: all others are held against it"));

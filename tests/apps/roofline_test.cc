@@ -1,4 +1,4 @@
-// tessera_bench --roofline and --rows, and what they count: the work of a pass, the bound of n rows, the drawn curve.
+// tessera_bench --roofline, --rows and --token_attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
 #include "tessera/apps/common/roofline.h"
 
 #include <cmath>
@@ -12,8 +12,10 @@
 #include "tessera/apps/common/random_model.h"
 #include "tessera/apps/common/rows_curve.h"
 #include "tessera/apps/common/svg_plot.h"
+#include "tessera/apps/common/token_attention.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -21,6 +23,12 @@ namespace tessera {
 namespace {
 
 std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .threads = 1}); }
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
 
 double AllProducts(const PassWork& work) {
   double sum = 0;
@@ -130,12 +138,6 @@ TEST(RowsCurves, AreReadBackAsTheyAreWritten) {
   std::filesystem::remove(path);
 }
 
-size_t Count(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 TEST(SvgPlots, HaveACurveALegendAndPointsInsideThePicture) {
   const Plot plot = {"a < b & c", "rows", "ms", {{"ours", {{1, 2}, {64, 130}}}, {"bound", {{1, 3}, {64, 150}}, true}}};
   const std::string svg = PlotSvg(plot);
@@ -165,6 +167,41 @@ TEST(BenchModes, RooflineHasALineForEachDepth) {
   EXPECT_GT(*roofline.Object("read_bytes_per_second")->Double("median"), 1e8);
 }
 
+TEST(TokenAttentions, TheListIsChecked) {
+  EXPECT_EQ(*ParseDepths("128,4096"), (std::vector<int>{128, 4096}));
+  EXPECT_EQ(*ParseDepths("default"), (std::vector<int>{128, 1024, 4096, 8192}));
+  for (const char* wrong : {"", "0", "2,1", "x", "1048577"}) {
+    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("--token_attention: found", 0), 0u) << wrong;
+  }
+}
+
+TEST(TokenAttentions, HeaderExample) {
+  const auto run = []() -> absl::Status {
+    const auto engine = Load(TinyModel("llama"));
+    ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths("7,64"));
+    ASSIGN_OR_RETURN(const std::vector<TokenAttention> all, MeasureTokenAttention(*engine, depths, /*pairs=*/8));
+    EXPECT_EQ(all.size(), 2u);
+    for (const TokenAttention& at : all) {
+      EXPECT_GT(at.seconds, at.attention_seconds);
+      EXPECT_LE(at.lower, at.attention_seconds);
+      EXPECT_LE(at.attention_seconds, at.upper);
+    }
+    EXPECT_EQ(Count(TokenAttentionText(all), "\n"), 4u);
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(run(), absl::OkStatus());
+}
+
+TEST(BenchModes, TokensAfterOthersTakeTurnsWithTokensAfterNone) {
+  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--token_attention=16,100", "--json",
+                                                   "--repetitions=1", "--generate_tokens=3", "--threads=1"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue all = *Json(ended.output).Array("token_attention");
+  ASSERT_EQ(all.size(), 2);
+  EXPECT_EQ(*all[1].Int("depth"), 100);
+  EXPECT_GT(*all[1].Double("seconds"), *all[1].Double("attention_seconds"));
+}
+
 TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
   const TemporaryFolder folder;
   const std::string plot = folder.Path("rows.svg"), peer = folder.Path("peer.json");
@@ -189,6 +226,9 @@ TEST(BenchModes, ExcludeEachOther) {
   for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{{"--roofline", "--overhead"},
                                                                                      {"--roofline", "--rows=1"},
                                                                                      {"--rows=1", "--trace=x"},
+                                                                                     {"--rows=1", "--token_attention=1"},
+                                                                                     {"--token_attention=2,1"},
+                                                                                     {"--token_attention=1", "--generate_tokens=0"},
                                                                                      {"--plot=x"},
                                                                                      {"--rows=1", "--peer_curve=x"},
                                                                                      {"--rows=1", "--path=reference"},

@@ -1,0 +1,108 @@
+// What a token's attention costs llama.cpp: tokens after many others and after none, in turns, as tessera_bench --token_attention.
+//
+//   token_attention MODEL.gguf THREADS PAIRS DEPTH...
+//
+// Prints one JSON object: {"token_attention": [{"depth": 128, "seconds": ..., "attention_seconds": ...}, ...]}, medians over the
+// pairs. Two contexts of one model, each as llama-bench makes it; depths ascend. scripts/peer.sh builds it.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "llama.h"
+
+namespace {
+
+[[noreturn]] void Fail(const char* what) {
+  std::fprintf(stderr, "token_attention: %s\n", what);
+  std::exit(1);
+}
+
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+class Sequence {
+ public:
+  Sequence(llama_model* model, int threads, int context) : vocabulary_(llama_vocab_n_tokens(llama_model_get_vocab(model))) {
+    llama_context_params params = llama_context_default_params();
+    params.n_ctx = context;
+    params.swa_full = false;
+    context_ = llama_init_from_model(model, params);
+    if (context_ == nullptr) Fail("found no context, expected one");
+    llama_set_n_threads(context_, threads, threads);
+  }
+  ~Sequence() { llama_free(context_); }
+
+  void FillTo(int depth) {
+    while (length_ < depth) {
+      Decode(std::min(depth - length_, static_cast<int>(llama_n_batch(context_))));
+    }
+  }
+
+  // Seconds of one token more, which is then taken back.
+  double TimeToken() {
+    const double begin = Now();
+    Decode(1);
+    const double seconds = Now() - begin;
+    length_ -= 1;
+    if (!llama_memory_seq_rm(llama_get_memory(context_), 0, length_, -1)) Fail("found a token that stays, expected it to go");
+    return seconds;
+  }
+
+ private:
+  void Decode(int count) {
+    std::vector<llama_token> tokens(count);
+    for (llama_token& token : tokens) token = static_cast<llama_token>(random_() % vocabulary_);
+    if (llama_decode(context_, llama_batch_get_one(tokens.data(), count)) != 0) Fail("found a failed llama_decode");
+    llama_synchronize(context_);
+    length_ += count;
+  }
+
+  std::mt19937 random_{1};
+  int vocabulary_;
+  llama_context* context_;
+  int length_ = 0;
+};
+
+int Number(const char* text) {
+  const int number = std::atoi(text);
+  if (number < 1) Fail("found a number below 1 or none; usage: token_attention MODEL THREADS PAIRS DEPTH...");
+  return number;
+}
+
+void Measure(Sequence& empty, Sequence& full, int depth, int pairs, const char* separator) {
+  full.FillTo(depth);
+  std::vector<double> seconds, longer;
+  for (int i = -1; i < pairs; ++i) {  // The first warms caches and is not counted.
+    const double none = empty.TimeToken(), all = full.TimeToken();
+    if (i < 0) continue;
+    seconds.push_back(all);
+    longer.push_back(all - none);
+  }
+  std::printf("%s{\"depth\": %d, \"seconds\": %.9f, \"attention_seconds\": %.9f}", separator, depth, Median(seconds), Median(longer));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) Fail("usage: token_attention MODEL THREADS PAIRS DEPTH...");
+  llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
+  ggml_backend_load_all();
+  llama_model* model = llama_model_load_from_file(argv[1], llama_model_default_params());
+  if (model == nullptr) Fail("found no model that loads, expected one");
+  const int threads = Number(argv[2]), pairs = Number(argv[3]);
+  {
+    Sequence empty(model, threads, 256), full(model, threads, Number(argv[argc - 1]) + 1);
+    std::printf("{\"token_attention\": [");
+    for (int i = 4; i < argc; ++i) Measure(empty, full, Number(argv[i]), pairs, i == 4 ? "" : ", ");
+    std::printf("]}\n");
+  }
+  llama_model_free(model);
+}
