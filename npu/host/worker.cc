@@ -173,41 +173,43 @@ Worker::PartGrid Worker::GridOf(const Linear& op, int64_t bytes, int64_t panels)
 }
 
 // The panels that start in bytes [begin, end).
-void Worker::MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows) {
+void Worker::MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, const Share& rows) {
   int64_t start = 0;
   for (const Product& product : op.products) {
     const WeightShape& weight = run_.graph.weights[product.weight];
     const auto first_panel = [&](int64_t byte) {
       return byte <= start ? 0 : std::min(CeilDiv(byte - start, weight.panel_bytes), weight.panels);
     };
-    const Share panels = {first_panel(begin), first_panel(end)};
-    if (panels.begin < panels.end) {
-      MultiplyPanels(op, product, rounded, panels, rows);
-      if (product.adapter != kNone && !run_.arguments.adapters.empty()) AdaptShare(op, product, panels, rows);
+    const int64_t first = first_panel(begin), last = first_panel(end);
+    if (first < last) {
+      MultiplyPanels(op, product, rounded, first, last, rows);
+      if (product.adapter != kNone && !run_.arguments.adapters.empty()) AdaptShare(op, product, {first, last}, rows);
     }
     start += weight.panels * weight.panel_bytes;
   }
 }
 
-void Worker::MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels, Share rows) {
+void Worker::MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, int64_t first, int64_t last,
+                            const Share& rows) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const bool floats = weight.float_activations;
-  PanelJob job;
-  job.panels = run_.arguments.weights[product.weight].data();
-  job.panel_begin = panels.begin;
-  job.panel_end = panels.end;
-  job.in_features = weight.in_features;
-  job.out_features = weight.out_features;
-  job.rows = rows.end - rows.begin;
-  job.fine = product.fine;
-  job.x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, rows.begin)) : rounded.Rows(product.fine) + rows.begin * rounded.stride();
-  job.x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride();
-  job.y = RowOf(product.y, rows.begin) + product.first_column;
-  job.y_stride = StrideOf(product.y);
-  run_.matmul.panels[static_cast<int>(weight.format)](job);
+  const int64_t x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride();
+  const std::byte* x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, rows.begin))
+                              : rounded.Rows(product.fine) + rows.begin * x_stride;
+  run_.matmul.panels[static_cast<int>(weight.format)]({.panels = run_.arguments.weights[product.weight].data(),
+                                                       .panel_begin = first,
+                                                       .panel_end = last,
+                                                       .in_features = weight.in_features,
+                                                       .out_features = weight.out_features,
+                                                       .rows = rows.end - rows.begin,
+                                                       .x = x,
+                                                       .x_stride = x_stride,
+                                                       .fine = product.fine,
+                                                       .y = RowOf(product.y, rows.begin) + product.first_column,
+                                                       .y_stride = StrideOf(product.y)});
 }
 
-void Worker::AdaptShare(const Linear& op, const Product& product, Share panels, Share rows) {
+void Worker::AdaptShare(const Linear& op, const Product& product, const Share& panels, const Share& rows) {
   const WeightShape& weight = run_.graph.weights[product.weight];
   const int64_t begin = panels.begin * PanelFormat::kOutputs;
   const int64_t end = std::min<int64_t>(panels.end * PanelFormat::kOutputs, weight.out_features);

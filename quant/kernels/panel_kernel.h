@@ -197,7 +197,10 @@ inline __attribute__((always_inline)) void StoreSums(const PanelSums<L, kRows>& 
 
 // y[r][0..outputs) for kRows rows times one panel.
 template <typename L, typename Format, typename Group, int kRows>
-void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
+void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
+  const std::byte* next = prefetch.next;
+  const int lines = prefetch.lines_per_group;
+  const int64_t next_rows = prefetch.next_rows;
   const Group* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const Group*>(pass.x + r * pass.x_stride);
   PanelSums<L, kRows> sums = LoadSums<L, kRows>(pass);
@@ -209,11 +212,11 @@ void PanelRows(const std::byte* panel, const PassRows& pass, Prefetch prefetch) 
   for (int64_t g = 0; g < pass.groups; header += Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes) {
     const std::byte* group = header + Format::kHeaderBytes;
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
-      for (int line = 0; line < prefetch.lines_per_group; ++line) __builtin_prefetch(prefetch.next + line * kLine, 0, 3);
-      prefetch.next += prefetch.lines_per_group * kLine;
-      for (int r = 0; r < (prefetch.next_rows == 0 ? 0 : kRows); ++r) {
-        const std::byte* next = reinterpret_cast<const std::byte*>(rows[r] + g) + prefetch.next_rows;
-        for (size_t line = 0; line < sizeof(Group); line += kLine) __builtin_prefetch(next + line, 0, 3);
+      for (int line = 0; line < lines; ++line) __builtin_prefetch(next + line * kLine, 0, 3);
+      next += lines * kLine;
+      for (int r = 0; r < (next_rows == 0 ? 0 : kRows); ++r) {
+        const std::byte* row = reinterpret_cast<const std::byte*>(rows[r] + g) + next_rows;
+        for (size_t line = 0; line < sizeof(Group); line += kLine) __builtin_prefetch(row + line, 0, 3);
       }
       AddGroup<L, Format, Group, kRows>(header, group, rows, g, sums);
     }
@@ -225,7 +228,7 @@ template <typename Products>
 constexpr int kRowsOfPass = std::min(Products::kRowsAtOnce, kMostRowsAtOnce);
 
 template <typename L, typename Format, typename Group>
-void RunPass(int rows, const std::byte* panel, const PassRows& pass, Prefetch prefetch) {
+void RunPass(int rows, const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
   [&]<int... kFewer>(std::integer_sequence<int, kFewer...>) {
     static_cast<void>(((rows == kFewer + 1 && (PanelRows<L, Format, Group, kFewer + 1>(panel, pass, prefetch), true)) || ...));
   }(std::make_integer_sequence<int, kRowsOfPass<ProductsOf<L, Group>>>());
@@ -248,10 +251,11 @@ static constexpr int64_t BytesOfGroups(int64_t groups) {
 }
 
 // All rows of the job times some groups of one panel. Fetches up to `fetch_end`, and rows: at last those that are wanted next, which lie
-// `then` bytes from the first row's groups.
+// `then` bytes from the first row's groups. Inlined, and PanelRows takes references: to copy a struct whose fields have just been
+// written is to load wider than was stored, which waits until all stores before, the last panel's sums, are in the cache.
 template <typename L, typename Format, typename Group>
-void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch, const std::byte* fetch_end,
-                    int64_t then) {
+inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, const std::byte* panel, PassRows pass, Prefetch prefetch,
+                                                          const std::byte* fetch_end, int64_t then) {
   for (int64_t row = 0; row < job.rows;) {
     const int rows = RowsOfPass<ProductsOf<L, Group>>(job.rows - row);
     prefetch.next_rows = row + rows < job.rows ? rows * job.x_stride : then - row * job.x_stride;

@@ -62,9 +62,10 @@ class Worker {
   QuantizedRows RoundedRows(const Linear& op) const;
   PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
   void MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows);
-  void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, Share rows);
-  void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, Share panels, Share rows);
-  void AdaptShare(const Linear& op, const Product& product, Share panels, Share rows);
+  void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, const Share& rows);
+  void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, int64_t first, int64_t last,
+                      const Share& rows);
+  void AdaptShare(const Linear& op, const Product& product, const Share& panels, const Share& rows);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   bool SharesHeads(const Attention& op) const;
