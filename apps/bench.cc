@@ -1,4 +1,5 @@
 // Times a model: tokens a second over a prompt and over generated text.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/common/app_main.h"
+#include "tessera/apps/common/attention_time.h"
 #include "tessera/apps/common/benchmark.h"
 #include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
@@ -21,7 +23,6 @@
 #include "tessera/apps/common/streaming_speed.h"
 #include "tessera/apps/common/streaming_speed_text.h"
 #include "tessera/apps/common/thread_figures.h"
-#include "tessera/apps/common/token_attention.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -38,11 +39,11 @@ AppInfo Info() {
                      "by one with the choice of each. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --json > before.json", "tessera_bench --overhead", "tessera_bench --roofline",
-                       "tessera_bench --rows default --plot rows.svg", "tessera_bench --token_attention 128,4096",
+                       "tessera_bench --rows default --plot rows.svg", "tessera_bench --attention 128,4096",
                        "tessera_bench --products --kernels avx2", "tessera_bench --streaming --model model.tsr --threads 2"},
           .groups = {{"Measurement",
                       {"prompt_tokens", "generate_tokens", "depth", "repetitions", "overhead", "thread_figures", "roofline",
-                       "rows", "token_attention", "products", "memory", "streaming", "mapped"}},
+                       "rows", "attention", "products", "memory", "streaming", "mapped"}},
                      ModelFlags(), StreamingFlags(), {"Output", {"plot", "peer_curve", "json"}}}};
 }
 
@@ -75,7 +76,7 @@ absl::Status CheckMapped() {
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
       {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"thread_figures", FLAGS_thread_figures},
-      {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}, {"token_attention", !FLAGS_token_attention.empty()},
+      {"roofline", FLAGS_roofline}, {"rows", !FLAGS_rows.empty()}, {"attention", !FLAGS_attention.empty()},
       {"products", FLAGS_products}, {"memory", FLAGS_memory}, {"streaming", FLAGS_streaming}};
   for (const auto& mode : modes) {
     for (const auto* other = modes; other != &mode; ++other) {
@@ -96,7 +97,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckMode());
   RETURN_IF_ERROR(CheckNotBoth("threads", FLAGS_threads != 0, "thread_figures", FLAGS_thread_figures));
   const bool needs_prompt = FLAGS_roofline || FLAGS_thread_figures;
-  const bool needs_token = FLAGS_roofline || !FLAGS_token_attention.empty();
+  const bool needs_token = FLAGS_roofline || !FLAGS_attention.empty();
   const int fewest_generated = FLAGS_overhead || FLAGS_thread_figures ? kOverheadTokens : needs_token ? 1 : 0;
   RETURN_IF_ERROR(CheckFlagRange("prompt_tokens", FLAGS_prompt_tokens, needs_prompt ? 1 : 0, kMost));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, fewest_generated, kMost));
@@ -218,12 +219,14 @@ absl::Status ShowRows(Engine& engine, KernelPath path, const Result& result) {
   return ShowJson(result, [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
 }
 
-absl::Status ShowTokenAttention(Engine& engine, const Result& result) {
-  ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_token_attention));
-  const int pairs = FLAGS_repetitions * FLAGS_generate_tokens;
-  ASSIGN_OR_RETURN(const std::vector<TokenAttention> all, MeasureTokenAttention(engine, depths, pairs));
-  if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), TokenAttentionText(all)));
-  return ShowJson(result, [&](JsonWriter& json) { WriteTokenAttention(json.Key("token_attention"), all); });
+absl::Status ShowAttention(Engine& engine, const Result& result) {
+  ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_attention));
+  const AttentionPairs pairs = {.token_pairs = FLAGS_repetitions * FLAGS_generate_tokens,
+                                .prompt_pairs = FLAGS_repetitions,
+                                .prompt_tokens = FLAGS_prompt_tokens};
+  ASSIGN_OR_RETURN(const std::vector<AttentionTime> all, MeasureAttention(engine, depths, pairs));
+  if (!FLAGS_json) return WriteOutput(absl::StrCat(HeadingText(result), AttentionText(all)));
+  return ShowJson(result, [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 }
 
 absl::Status ShowStreaming(const EngineOptions& options, const Result& result) {
@@ -250,9 +253,9 @@ absl::Status ShowProducts() {
 // What a run needs of the context; 0 leaves it to the engine.
 absl::StatusOr<int> ContextFor(const BenchmarkOptions& benchmark) {
   if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It looks at depths as far as the context allows.
-  if (!FLAGS_token_attention.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_token_attention));
-    return depths.back() + 1;
+  if (!FLAGS_attention.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_attention));
+    return depths.back() + std::max(1, benchmark.prompt_tokens);
   }
   if (FLAGS_rows.empty()) return benchmark.NeededContext();
   ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
@@ -282,7 +285,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   if (FLAGS_roofline) return ShowRoofline(*engine, kernels, benchmark, result);
   if (!FLAGS_rows.empty()) return ShowRows(*engine, kernels, result);
-  if (!FLAGS_token_attention.empty()) return ShowTokenAttention(*engine, result);
+  if (!FLAGS_attention.empty()) return ShowAttention(*engine, result);
   return ShowSpeeds(*engine, benchmark, trace, result);
 }
 

@@ -89,19 +89,12 @@ class Comparison:
                 self.add(f"best_{figure}", side, speed)
 
     def attention(self):
-        """What a prompt's pass takes longer with tokens before it."""
+        """What a token's pass, and a prompt's, take longer with tokens before them."""
         for side, engine in self.sides.items():
-            seconds = engine.prompt_seconds(self.model, (0, *DEPTHS))
-            for depth in DEPTHS:
-                longer = seconds[depth] - seconds[0]
-                self.add(f"attention_prompt_{depth}", side, longer)
-                self.add(f"attention_share_{depth}", side, longer / seconds[depth])
-
-    def token(self):
-        """What a generated token takes longer with tokens before it."""
-        for side, engine in self.sides.items():
-            for depth, seconds in engine.token_attention(self.model, DEPTHS).items():
-                self.add(f"attention_token_{depth}", side, seconds)
+            for (rows, depth), (seconds, longer) in engine.attention(self.model, DEPTHS).items():
+                self.add(f"attention_{'token' if rows == 1 else 'prompt'}_{depth}", side, longer)
+                if rows > 1:
+                    self.add(f"attention_share_{depth}", side, longer / seconds)
 
     def bandwidth(self):
         """The peer's speed against the limit that our probes before and after the run beside it gave."""
@@ -136,7 +129,7 @@ class Comparison:
 # What a figure is measured by. Prompt and generation come out of one run.
 FIGURES = {"prompt": Comparison.speeds, "generation": Comparison.speeds, "first_byte": Comparison.first_byte, "limit": Comparison.limit,
            "depth": Comparison.depth, "best": Comparison.best, "perplexity": Comparison.perplexity, "attention": Comparison.attention,
-           "token": Comparison.token, "bandwidth": Comparison.bandwidth, "rows": Comparison.rows}
+           "bandwidth": Comparison.bandwidth, "rows": Comparison.rows}
 
 
 def measure(comparison, figures, repetitions):

@@ -4,7 +4,7 @@
 #   scripts/compare_peer.sh [--json] [--models smollm2,gemma3] [--repetitions 5] [--threads 2] [--figures all] [--plots FOLDER]
 #
 # --models: smollm2, gemma3, and random-1b or random-4b, which tessera_random_model makes. --figures: some of prompt, generation,
-# first_byte, limit (these four without the flag), depth, best, perplexity, attention, token, bandwidth, rows; or all. docs/benchmarks.md
+# first_byte, limit (these four without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md
 # explains them. --plots: draws the curves of rows there.
 # llama.cpp comes out of the source distribution of the Python package llama-cpp-python, is built here for this CPU (about five
 # minutes, once) and kept in the cache. Nothing else should run meanwhile: the figures are wall-clock times.

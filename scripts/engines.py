@@ -2,8 +2,7 @@
 
     peer, ours = Peer("llama.cpp/build/bin", threads=2), Ours("build/bin", threads=2)
     peer.speeds("model.gguf")            # {"prompt": tokens/s, "generation": tokens/s}
-    ours.prompt_seconds("model.gguf", (0, 4096))[4096]    # of a pass of 512 tokens after 4096 others
-    ours.token_attention("model.gguf", (128, 4096))[128]  # seconds that a token takes longer after 128 others than after none
+    ours.attention("model.gguf", (128, 4096))[512, 128]  # a pass of 512 tokens after 128 others: its seconds, those of attention
 
 A program that fails ends the comparison, with its last words.
 """
@@ -14,6 +13,7 @@ import sys
 import time
 
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
+PROMPT_PAIRS = 4  # Of prompts after others and after none, in one run.
 # 100 tokens for SmolLM2, 101 for Gemma 3 (with its BOS). It ends so that every model goes on with words.
 PROMPT = """The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the \
 lamp. In winter the waves broke over the wall and the wind carried the spray as far as the village, where the fishermen had pulled their \
@@ -34,8 +34,9 @@ def check_programs(folder, names):
             sys.exit(f"failed: {folder}/{name} is missing, expected a program")
 
 
-def attention_by_depth(report):
-    return {row["depth"]: row["attention_seconds"] for row in json.loads(report)["token_attention"]}
+def attention_by_pass(report):
+    """{(rows, tokens before): (seconds of the pass, of its attention to them)}"""
+    return {(row["rows"], row["depth"]): (row["seconds"], row["attention_seconds"]) for row in json.loads(report)["attention"]}
 
 
 def time_to_byte(command, bytes_before, environment=None):
@@ -62,7 +63,7 @@ class Engine:
 
 class Peer(Engine):
     """llama.cpp. Its llama-bench keeps its default warm-up run."""
-    PROGRAMS = ("llama-bench", "llama-simple", "token_attention")
+    PROGRAMS = ("llama-bench", "llama-simple", "attention")
 
     def bench_command(self, model, *flags):
         return [f"{self.folder}/llama-bench", "-m", model, "-t", self.threads, "-r", "1", "-o", "json", *map(str, flags)]
@@ -77,13 +78,10 @@ class Peer(Engine):
     def generation(self, model, depth):
         return self.bench(model, "-p", "0", "-n", str(GENERATED_TOKENS), "-d", str(depth))[0]["avg_ts"]
 
-    def prompt_seconds(self, model, depths):
-        rows = self.bench(model, "-p", PROMPT_TOKENS, "-n", "0", "-d", ",".join(map(str, depths)))
-        return {row["n_depth"]: PROMPT_TOKENS / row["avg_ts"] for row in rows}
-
-    def token_attention(self, model, depths):
-        """By a program of ours that uses its library (peer_token_attention.cc): llama-bench cannot take turns within a process."""
-        return attention_by_depth(run([f"{self.folder}/token_attention", model, self.threads, str(GENERATED_TOKENS), *map(str, depths)]))
+    def attention(self, model, depths):
+        """By a program of ours that uses its library (peer_attention.cc): llama-bench cannot take turns within a process."""
+        return attention_by_pass(run([f"{self.folder}/attention", model, self.threads,
+                                      *map(str, (GENERATED_TOKENS, PROMPT_PAIRS, PROMPT_TOKENS, *depths))]))
 
     def rows_seconds(self, model, counts):
         rows = self.bench(model, "-p", ",".join(map(str, counts)), "-n", "0")
@@ -115,13 +113,10 @@ class Ours(Engine):
         report = self.bench(model, "--prompt_tokens", 0, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
         return report["generation"]["tokens_per_second"]["median"]
 
-    def prompt_seconds(self, model, depths):
-        reports = {depth: self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", 0, "--depth", depth) for depth in depths}
-        return {depth: PROMPT_TOKENS / report["prompt"]["tokens_per_second"]["median"] for depth, report in reports.items()}
-
-    def token_attention(self, model, depths):
-        command = self.bench_command(model, "--token_attention", ",".join(map(str, depths)), "--generate_tokens", GENERATED_TOKENS)
-        return attention_by_depth(run(command))
+    def attention(self, model, depths):
+        return attention_by_pass(run(self.bench_command(
+            model, "--attention", ",".join(map(str, depths)), "--generate_tokens", GENERATED_TOKENS // PROMPT_PAIRS,
+            "--repetitions", PROMPT_PAIRS, "--prompt_tokens", PROMPT_TOKENS)))
 
     def rows_seconds(self, model, counts):
         report = self.bench(model, "--rows", ",".join(map(str, counts)))

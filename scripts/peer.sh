@@ -47,11 +47,11 @@ build_peer() {
 }
 
 # A program of ours that uses its library, for what none of its own can time.
-build_token_attention() {
-  local program=$peer/build/bin/token_attention from=$root/scripts/peer_token_attention.cc
+build_attention() {
+  local program=$peer/build/bin/attention from=$root/scripts/peer_attention.cc
   [[ $program -nt $from && $program -nt $peer/build/src/libllama.a ]] && return
   local ggml=$peer/build/ggml/src
-  run_logged "building what times llama.cpp's attention" "$peer/token_attention.log" \
+  run_logged "building what times llama.cpp's attention" "$peer/attention.log" \
     g++ -O2 -std=c++17 -I "$peer/source/include" -I "$peer/source/ggml/include" "$from" -o "$program" "$peer/build/src/libllama.a" \
     "$ggml/libggml.a" "$ggml/libggml-cpu.a" "$ggml/libggml-base.a" -fopenmp -lpthread -ldl || die "$from could not be built"
 }
@@ -82,7 +82,7 @@ prepare_peer() {
   exec {lock}>"$cache/.peer.lock"
   flock "$lock"
   build_peer
-  build_token_attention
+  build_attention
   flock -u "$lock"
   "$root/scripts/build.sh" tessera_apps_all || die "our programs could not be built"
 }

@@ -37,13 +37,9 @@ class FakeEngine:
         self.note("generation", model, depth)
         return 5 * self.speed
 
-    def prompt_seconds(self, model, depths):
-        self.note("prompt_seconds", model, depths)
-        return {depth: (1 + depth / 1024) / self.speed for depth in depths}
-
-    def token_attention(self, model, depths):
-        self.note("token_attention", model, depths)
-        return {depth: depth / 512 / self.speed for depth in depths}
+    def attention(self, model, depths):
+        self.note("attention", model, depths)
+        return {(rows, depth): ((1024 + depth) * rows / self.speed, depth * rows / self.speed) for depth in depths for rows in (1, 512)}
 
     def rows_seconds(self, model, counts):
         self.note("rows_seconds", model)
@@ -96,22 +92,17 @@ class ComparePeer(unittest.TestCase):
         self.assertEqual(compare_peer.best_files(flags, "m"), {"peer": "q", "ours": "s"})
         self.assertEqual(compare_peer.best_files(flags, "n"), {"peer": "r", "ours": "other"})
 
-    def test_a_prompt_s_attention_is_a_pass_minus_that_without_tokens_before(self):
-        result, _, _ = compare(["attention"])
-        self.assertAlmostEqual(result["attention_prompt_128"]["peer"], 1 / 8)
+    def test_attention_is_the_median_of_the_repetitions_and_a_share_of_a_prompt_s_pass(self):
+        result, peer, ours = compare(["attention"])
+        self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "attention"})
+        self.assertEqual(result["attention_token_1024"], {"peer": 1024, "ours": 512, "ratio": 2})
+        self.assertEqual(result["attention_prompt_128"]["peer"], 128 * 512)
         self.assertAlmostEqual(result["attention_share_4096"]["ours"], 4 / 5)
-
-    def test_a_token_s_attention_is_the_median_of_the_repetitions(self):
-        result, peer, _ = compare(["token"])
-        self.assertEqual(list(result), [f"attention_token_{depth}" for depth in compare_peer.DEPTHS])
-        self.assertAlmostEqual(result["attention_token_1024"]["ours"], 1)
-        self.assertEqual({call[0] for call in peer.calls}, {"first_byte", "token_attention"})
-        slow = FakeEngine(1)
-        comparison = compare_peer.Comparison(FakeEngine(1), slow, "model", {})
-        for slowness in (3, 1, 2):
-            slow.token_attention = lambda model, depths, by=slowness: {depth: by for depth in depths}
-            comparison.token()
-        self.assertEqual(comparison.result(["token"])["attention_token_128"]["ours"], 2)
+        comparison = compare_peer.Comparison(peer, ours, "model", {})
+        for seconds in (3, 1, 2):
+            ours.attention = lambda model, depths, by=seconds: {(1, depth): (9, by) for depth in depths}
+            comparison.attention()
+        self.assertEqual(comparison.samples["attention_token_128"]["ours"], [3, 1, 2])
 
     def test_limits_stand_beside_the_figures_that_have_one(self):
         result, peer, _ = compare(["prompt", "generation", "first_byte", "limit"])
@@ -153,23 +144,21 @@ class Engines(unittest.TestCase):
         path.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\n", encoding="utf-8")
         path.chmod(0o755)
 
-    def test_llama_bench_rows_are_told_apart_by_depth(self):
-        rows = [{"n_prompt": 512, "n_gen": 0, "n_depth": depth, "avg_ts": speed} for depth, speed in ((0, 1024.0), (4096, 256.0))]
+    def test_llama_bench_rows_are_told_apart_by_size(self):
+        rows = [{"n_prompt": 1, "avg_ts": 8.0}, {"n_prompt": 512, "avg_ts": 256.0}]
         with tempfile.TemporaryDirectory() as folder:
             for name in Peer.PROGRAMS:
                 self.program(folder, name, json.dumps(rows))
-            peer = Peer(folder, 2)
-            self.assertEqual(peer.prompt_seconds("model", (0, 4096)), {0: 0.5, 4096: 2.0})
-            self.assertEqual(peer.rows_seconds("model", (512,))[512], 2.0)
+            self.assertEqual(Peer(folder, 2).rows_seconds("model", (1, 512)), {1: 0.125, 512: 2.0})
 
-    def test_both_report_a_token_s_attention_in_the_same_way(self):
-        report = {"token_attention": [{"depth": 128, "seconds": 5.0, "attention_seconds": 0.5},
-                                      {"depth": 1024, "seconds": 6.0, "attention_seconds": 1.5}]}
+    def test_both_report_attention_in_the_same_way(self):
+        report = {"attention": [{"rows": 1, "depth": 128, "seconds": 5.0, "attention_seconds": 0.5},
+                                {"rows": 512, "depth": 128, "seconds": 6.0, "attention_seconds": 1.5}]}
         with tempfile.TemporaryDirectory() as folder:
             for engine in (Peer, Ours):
                 for name in engine.PROGRAMS:
                     self.program(folder, name, json.dumps(report))
-                self.assertEqual(engine(folder, 2).token_attention("model", (128, 1024)), {128: 0.5, 1024: 1.5})
+                self.assertEqual(engine(folder, 2).attention("model", (128,)), {(1, 128): (5.0, 0.5), (512, 128): (6.0, 1.5)})
 
     def test_our_limits_are_those_without_tokens_before(self):
         lines = [{"figure": "generation", "depth": 1, "measured": 1, "limit": 2},

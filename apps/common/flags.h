@@ -70,7 +70,7 @@ DECLARE_bool(streaming);
 DECLARE_bool(mapped);
 DECLARE_bool(roofline);
 DECLARE_string(rows);
-DECLARE_string(token_attention);
+DECLARE_string(attention);
 DECLARE_string(plot);
 DECLARE_string(peer_curve);
 DECLARE_string(data);

@@ -1,4 +1,4 @@
-// tessera_bench --roofline, --rows and --token_attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
+// tessera_bench --roofline, --rows and --attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
 #include "tessera/apps/common/roofline.h"
 
 #include <cmath>
@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/common/attention_time.h"
 #include "tessera/apps/common/machine_probe.h"
 #include "tessera/apps/common/pass_work.h"
 #include "tessera/apps/common/random_model.h"
 #include "tessera/apps/common/rows_curve.h"
 #include "tessera/apps/common/svg_plot.h"
-#include "tessera/apps/common/token_attention.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
@@ -167,39 +167,44 @@ TEST(BenchModes, RooflineHasALineForEachDepth) {
   EXPECT_GT(*roofline.Object("read_bytes_per_second")->Double("median"), 1e8);
 }
 
-TEST(TokenAttentions, TheListIsChecked) {
+TEST(AttentionTimes, TheListIsChecked) {
   EXPECT_EQ(*ParseDepths("128,4096"), (std::vector<int>{128, 4096}));
   EXPECT_EQ(*ParseDepths("default"), (std::vector<int>{128, 1024, 4096, 8192}));
   for (const char* wrong : {"", "0", "2,1", "x", "1048577"}) {
-    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("--token_attention: found", 0), 0u) << wrong;
+    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("--attention: found", 0), 0u) << wrong;
   }
 }
 
-TEST(TokenAttentions, HeaderExample) {
+TEST(AttentionTimes, HeaderExample) {
   const auto run = []() -> absl::Status {
     const auto engine = Load(TinyModel("llama"));
     ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths("7,64"));
-    ASSIGN_OR_RETURN(const std::vector<TokenAttention> all, MeasureTokenAttention(*engine, depths, /*pairs=*/8));
-    EXPECT_EQ(all.size(), 2u);
-    for (const TokenAttention& at : all) {
+    ASSIGN_OR_RETURN(const std::vector<AttentionTime> all,
+                     MeasureAttention(*engine, depths, {.token_pairs = 8, .prompt_pairs = 3, .prompt_tokens = 16}));
+    EXPECT_EQ(all.size(), 4u);
+    for (const AttentionTime& at : all) {
+      EXPECT_EQ(at.rows, &at < &all[2] ? 1 : 16);
       EXPECT_GT(at.seconds, at.attention_seconds);
       EXPECT_LE(at.lower, at.attention_seconds);
       EXPECT_LE(at.attention_seconds, at.upper);
     }
-    EXPECT_EQ(Count(TokenAttentionText(all), "\n"), 4u);
+    EXPECT_EQ(Count(AttentionText(all), "\n"), 6u);
     return absl::OkStatus();
   };
   EXPECT_EQ(run(), absl::OkStatus());
 }
 
-TEST(BenchModes, TokensAfterOthersTakeTurnsWithTokensAfterNone) {
-  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--token_attention=16,100", "--json",
-                                                   "--repetitions=1", "--generate_tokens=3", "--threads=1"});
-  ASSERT_EQ(ended.code, 0) << ended.errors;
-  const JsonValue all = *Json(ended.output).Array("token_attention");
-  ASSERT_EQ(all.size(), 2);
-  EXPECT_EQ(*all[1].Int("depth"), 100);
-  EXPECT_GT(*all[1].Double("seconds"), *all[1].Double("attention_seconds"));
+TEST(BenchModes, PassesAfterOthersTakeTurnsWithPassesAfterNone) {
+  for (const int prompt : {0, 8}) {
+    const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--attention=16,100", "--json", "--repetitions=1",
+                                                     "--generate_tokens=3", "--threads=1", absl::StrCat("--prompt_tokens=", prompt)});
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    const JsonValue all = *Json(ended.output).Array("attention");
+    ASSERT_EQ(all.size(), prompt > 0 ? 4 : 2);
+    EXPECT_EQ(*all[1].Int("depth"), 100);
+    EXPECT_EQ(*all[all.size() - 1].Int("rows"), std::max(1, prompt));
+    EXPECT_GT(*all[1].Double("seconds"), *all[1].Double("attention_seconds"));
+  }
 }
 
 TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
@@ -226,9 +231,9 @@ TEST(BenchModes, ExcludeEachOther) {
   for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{{"--roofline", "--overhead"},
                                                                                      {"--roofline", "--rows=1"},
                                                                                      {"--rows=1", "--trace=x"},
-                                                                                     {"--rows=1", "--token_attention=1"},
-                                                                                     {"--token_attention=2,1"},
-                                                                                     {"--token_attention=1", "--generate_tokens=0"},
+                                                                                     {"--rows=1", "--attention=1"},
+                                                                                     {"--attention=2,1"},
+                                                                                     {"--attention=1", "--generate_tokens=0"},
                                                                                      {"--plot=x"},
                                                                                      {"--rows=1", "--peer_curve=x"},
                                                                                      {"--rows=1", "--path=reference"},

@@ -1,8 +1,9 @@
-// What a token's attention costs llama.cpp: tokens after many others and after none, in turns, as tessera_bench --token_attention.
+// What attention costs llama.cpp: passes of one row and of a prompt's after many tokens and after none, in turns, as tessera_bench
+// --attention times ours.
 //
-//   token_attention MODEL.gguf THREADS PAIRS DEPTH...
+//   attention MODEL.gguf THREADS TOKEN_PAIRS PROMPT_PAIRS PROMPT_TOKENS DEPTH...
 //
-// Prints one JSON object: {"token_attention": [{"depth": 128, "seconds": ..., "attention_seconds": ...}, ...]}, medians over the
+// Prints one JSON object: {"attention": [{"rows": 1, "depth": 128, "seconds": ..., "attention_seconds": ...}, ...]}, medians over the
 // pairs. Two contexts of one model, each as llama-bench makes it; depths ascend. scripts/peer.sh builds it.
 #include <algorithm>
 #include <chrono>
@@ -17,7 +18,7 @@
 namespace {
 
 [[noreturn]] void Fail(const char* what) {
-  std::fprintf(stderr, "token_attention: %s\n", what);
+  std::fprintf(stderr, "attention: %s\n", what);
   std::exit(1);
 }
 
@@ -46,12 +47,12 @@ class Sequence {
     }
   }
 
-  // Seconds of one token more, which is then taken back.
-  double TimeToken() {
+  // Seconds of `rows` tokens more, which are then taken back.
+  double TimePass(int rows) {
     const double begin = Now();
-    Decode(1);
+    Decode(rows);
     const double seconds = Now() - begin;
-    length_ -= 1;
+    length_ -= rows;
     if (!llama_memory_seq_rm(llama_get_memory(context_), 0, length_, -1)) Fail("found a token that stays, expected it to go");
     return seconds;
   }
@@ -71,37 +72,44 @@ class Sequence {
   int length_ = 0;
 };
 
+constexpr char kUsage[] = "usage: attention MODEL THREADS TOKEN_PAIRS PROMPT_PAIRS PROMPT_TOKENS DEPTH..., all but the first from 1";
+
 int Number(const char* text) {
   const int number = std::atoi(text);
-  if (number < 1) Fail("found a number below 1 or none; usage: token_attention MODEL THREADS PAIRS DEPTH...");
+  if (number < 1) Fail(kUsage);
   return number;
 }
 
-void Measure(Sequence& empty, Sequence& full, int depth, int pairs, const char* separator) {
+void Measure(Sequence& empty, Sequence& full, int rows, int depth, int pairs, const char* separator) {
   full.FillTo(depth);
   std::vector<double> seconds, longer;
   for (int i = -1; i < pairs; ++i) {  // The first warms caches and is not counted.
-    const double none = empty.TimeToken(), all = full.TimeToken();
+    const double none = empty.TimePass(rows), all = full.TimePass(rows);
     if (i < 0) continue;
     seconds.push_back(all);
     longer.push_back(all - none);
   }
-  std::printf("%s{\"depth\": %d, \"seconds\": %.9f, \"attention_seconds\": %.9f}", separator, depth, Median(seconds), Median(longer));
+  std::printf("%s{\"rows\": %d, \"depth\": %d, \"seconds\": %.9f, \"attention_seconds\": %.9f}", separator, rows, depth,
+              Median(seconds), Median(longer));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) Fail("usage: token_attention MODEL THREADS PAIRS DEPTH...");
+  constexpr int kFirstDepth = 6;
+  if (argc <= kFirstDepth) Fail(kUsage);
   llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   ggml_backend_load_all();
   llama_model* model = llama_model_load_from_file(argv[1], llama_model_default_params());
   if (model == nullptr) Fail("found no model that loads, expected one");
-  const int threads = Number(argv[2]), pairs = Number(argv[3]);
+  const int threads = Number(argv[2]), token_pairs = Number(argv[3]), prompt_pairs = Number(argv[4]), prompt = Number(argv[5]);
   {
-    Sequence empty(model, threads, 256), full(model, threads, Number(argv[argc - 1]) + 1);
-    std::printf("{\"token_attention\": [");
-    for (int i = 4; i < argc; ++i) Measure(empty, full, Number(argv[i]), pairs, i == 4 ? "" : ", ");
+    Sequence empty(model, threads, prompt), full(model, threads, Number(argv[argc - 1]) + prompt);
+    std::printf("{\"attention\": [");
+    for (int i = kFirstDepth; i < argc; ++i) {
+      Measure(empty, full, 1, Number(argv[i]), token_pairs, i == kFirstDepth ? "" : ", ");
+      Measure(empty, full, prompt, Number(argv[i]), prompt_pairs, ", ");
+    }
     std::printf("]}\n");
   }
   llama_model_free(model);
