@@ -15,7 +15,7 @@ void FloatPanelRows(const std::byte* panel, int64_t in_features, const std::byte
   constexpr int64_t kStep = 32 * Format::kBytes;
   for (int64_t k = 0; k < in_features; ++k) {
     const std::byte* weights = panel + k * kStep;
-    __builtin_prefetch(weights + kPrefetchAhead, 0, 3);
+    __builtin_prefetch(weights + 2 * kPrefetchAhead, 0, 3);
     const typename L::Float w0 = Format::template Load<L>(weights);
     const typename L::Float w1 = Format::template Load<L>(weights + kStep / 2);
     for (int r = 0; r < kRows; ++r) {

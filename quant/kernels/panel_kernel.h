@@ -29,14 +29,17 @@ constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile,
 constexpr int kMostRowsAtOnce = 6;
 #endif
 constexpr int64_t kLine = 64;
-// Eight KiB ahead: what one core must have in flight for its share of the memory bandwidth (~85 ns x 40 GB/s = 3.4 KB, twice over).
-constexpr int64_t kPrefetchAhead = 8192;
+// What one core must have in flight for its share of the memory bandwidth is ~85 ns x 40 GB/s = 3.4 KB: so far ahead the first-level
+// cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
+// while products hold up the first.
+constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
 
 // What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
 // passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.
 struct Prefetch {
   const std::byte* next;    // The first byte to fetch.
   int lines_per_group;
+  bool own_stream;          // Then further ahead into the second-level cache, too.
   int64_t next_rows;        // How far the next pass's rows lie from this one's, in bytes; 0: there is only one pass.
 };
 
@@ -199,7 +202,7 @@ inline __attribute__((always_inline)) void StoreSums(const PanelSums<L, kRows>& 
 template <typename L, typename Format, typename Group, int kRows>
 void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
   const std::byte* next = prefetch.next;
-  const int lines = prefetch.lines_per_group;
+  const int lines = prefetch.lines_per_group, further = prefetch.own_stream ? lines : 0;
   const int64_t next_rows = prefetch.next_rows;
   const Group* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const Group*>(pass.x + r * pass.x_stride);
@@ -213,6 +216,7 @@ void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& pre
     const std::byte* group = header + Format::kHeaderBytes;
     for (int i = 0; i < Format::kGroups; ++i, ++g, group += Format::kGroupBytes) {
       for (int line = 0; line < lines; ++line) __builtin_prefetch(next + line * kLine, 0, 3);
+      for (int line = 0; line < further; ++line) __builtin_prefetch(next + (kPrefetchFurther - kPrefetchAhead) + line * kLine, 0, 2);
       next += lines * kLine;
       for (int r = 0; r < (next_rows == 0 ? 0 : kRows); ++r) {
         const std::byte* row = reinterpret_cast<const std::byte*>(rows[r] + g) + next_rows;
@@ -278,7 +282,7 @@ void PanelsTimesGroups(const PanelJob& job) {
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
     const PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
-    RowsTimesPanel<L, Format, Group>(job, panel, pass, {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, 0},
+    RowsTimesPanel<L, Format, Group>(job, panel, pass, {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, passes == 1, 0},
                                      panel + 2 * panel_bytes, /*then=*/0);
   }
 }
@@ -301,7 +305,7 @@ void PreparedPanelsTimesGroups(const PanelJob& job) {
       const int64_t next = step + 1 < steps ? first + count : 0;
       // The next step's codes come into the cache meanwhile: one line with each group that a pass multiplies, while there are passes.
       const std::byte* codes = job.panels + p * panel_bytes + panel_bytes * (first + count) / groups / kLine * kLine;
-      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {codes, 1, 0}, codes + panel_bytes / steps,
+      RowsTimesPanel<L, PreparedOf<Format>, Group>(job, prepared, pass, {codes, 1, false, 0}, codes + panel_bytes / steps,
                                                    (next - first) * static_cast<int64_t>(sizeof(Group)));
     }
   }
