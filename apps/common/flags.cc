@@ -59,7 +59,7 @@ DEFINE_bool(overhead, false, "|Time what a token costs outside the graphs and wa
 DEFINE_bool(thread_figures, false, "|Time what threads gain and cost on two CPUs, side by side, idle and too many.");
 DEFINE_bool(roofline, false, "|Time the model beside what memory and arithmetic of this CPU could do at best.");
 DEFINE_string(rows, "", "LIST|Time passes of so many rows: 1,2,4,8 or default, which goes to 64.");
-DEFINE_string(attention, "", "LIST|Time passes after so many tokens and after none, in turns: 128,1024 or default, up to 8192.");
+DEFINE_string(attention, "", "LIST|Time attention to so many tokens before: 128,1024 or default, to 8192.");
 DEFINE_bool(products, false, "|Time the products of each block format in cache, of one thread. Loads no model.");
 DEFINE_bool(memory, false, "|Show the most memory that loading and running take, beside what they may.");
 DEFINE_bool(streaming, false, "|Time passes of a packed model that is streamed, beside its flash and beside computing alone.");
