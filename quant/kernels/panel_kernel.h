@@ -33,13 +33,14 @@ constexpr int64_t kLine = 64;
 // cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
 // while products hold up the first.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
+constexpr int64_t kPassesThatWait = 3;  // Of a panel: with more, products take longer than memory.
 
 // What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
 // passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.
 struct Prefetch {
   const std::byte* next;    // The first byte to fetch.
   int lines_per_group;
-  bool own_stream;          // Then further ahead into the second-level cache, too.
+  bool further;             // Into the second-level cache, too, further ahead: where passes are so few that memory may not keep up.
   int64_t next_rows;        // How far the next pass's rows lie from this one's, in bytes; 0: there is only one pass.
 };
 
@@ -202,7 +203,7 @@ inline __attribute__((always_inline)) void StoreSums(const PanelSums<L, kRows>& 
 template <typename L, typename Format, typename Group, int kRows>
 void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& prefetch) {
   const std::byte* next = prefetch.next;
-  const int lines = prefetch.lines_per_group, further = prefetch.own_stream ? lines : 0;
+  const int lines = prefetch.lines_per_group, further = prefetch.further ? lines : 0;
   const int64_t next_rows = prefetch.next_rows;
   const Group* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = reinterpret_cast<const Group*>(pass.x + r * pass.x_stride);
@@ -282,8 +283,8 @@ void PanelsTimesGroups(const PanelJob& job) {
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
     const PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
-    RowsTimesPanel<L, Format, Group>(job, panel, pass, {passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes, lines, passes == 1, 0},
-                                     panel + 2 * panel_bytes, /*then=*/0);
+    const std::byte* next = passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes;
+    RowsTimesPanel<L, Format, Group>(job, panel, pass, {next, lines, passes <= kPassesThatWait, 0}, panel + 2 * panel_bytes, /*then=*/0);
   }
 }
 
