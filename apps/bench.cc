@@ -95,6 +95,7 @@ absl::Status CheckFlags() {
   constexpr int kMost = 1 << 20;
   RETURN_IF_ERROR(CheckMode());
   RETURN_IF_ERROR(CheckNotBoth("threads", FLAGS_threads != 0, "thread_figures", FLAGS_thread_figures));
+  RETURN_IF_ERROR(CheckNotBoth("depth", FLAGS_depth != 0, "attention", !FLAGS_attention.empty()));
   const bool needs_prompt = FLAGS_roofline || FLAGS_thread_figures;
   const bool needs_token = FLAGS_roofline || !FLAGS_attention.empty();
   const int fewest_generated = FLAGS_overhead || FLAGS_thread_figures ? kOverheadTokens : needs_token ? 1 : 0;

@@ -61,7 +61,8 @@ class Sequence {
   void Decode(int count) {
     std::vector<llama_token> tokens(count);
     for (llama_token& token : tokens) token = static_cast<llama_token>(random_() % vocabulary_);
-    if (llama_decode(context_, llama_batch_get_one(tokens.data(), count)) != 0) Fail("found a failed llama_decode");
+    if (llama_decode(context_, llama_batch_get_one(tokens.data(), count)) != 0)
+      Fail("found that llama_decode failed, expected it to compute the tokens");
     llama_synchronize(context_);
     length_ += count;
   }

@@ -16,9 +16,6 @@ namespace {
 constexpr char kDefaultDepths[] = "128,1024,4096,8192";
 constexpr int kMostDepth = 1 << 20;
 
-// Of sorted values, the one that `share` of them are below.
-double Quantile(const std::vector<double>& sorted, double share) { return sorted[static_cast<size_t>(share * (sorted.size() - 1))]; }
-
 // Seconds of one pass after `depth` tokens, which is then taken back: both sessions share the slots of the cache.
 absl::StatusOr<double> TimePass(Benchmark& benchmark, int rows, int depth) {
   double seconds = 0;
@@ -43,7 +40,7 @@ absl::StatusOr<AttentionTime> MeasureAt(Benchmark& empty, Benchmark& full, int r
     longer.push_back(all - none);
   }
   std::sort(longer.begin(), longer.end());
-  return AttentionTime{.rows = rows, .depth = depth, .seconds = MedianOf(seconds), .attention_seconds = MedianOf(longer),
+  return AttentionTime{.rows = rows, .depth = depth, .seconds = MedianOf(seconds), .attention_seconds = Quantile(longer, 0.5),
                        .lower = Quantile(longer, 0.25), .upper = Quantile(longer, 0.75)};
 }
 

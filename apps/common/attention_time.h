@@ -22,7 +22,7 @@ namespace tessera {
 struct AttentionPairs {
   int token_pairs = 0;               // Of passes of one row,
   int prompt_pairs = 0;              // and of prompt_tokens.
-  int prompt_tokens = 0;             // 0: only those of one row.
+  int prompt_tokens = 0;             // 0 or 1: only those of one row.
 };
 
 struct AttentionTime {

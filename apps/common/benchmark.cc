@@ -99,4 +99,11 @@ void WriteSpread(JsonWriter& json, const Spread& spread) {
 
 double MedianOf(std::vector<double> values) { return SpreadOf(std::move(values)).median; }
 
+double Quantile(const std::vector<double>& values, double share) {
+  CHECK(!values.empty());
+  const double place = share * static_cast<double>(values.size() - 1);
+  const size_t below = static_cast<size_t>(place), above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
+}
+
 }  // namespace tessera

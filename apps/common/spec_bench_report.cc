@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "glog/logging.h"
 #include "tessera/apps/common/svg_ranges.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -179,13 +178,6 @@ void TextTotals::Add(const TimedText& text) {
   rows += text.rows;
   decode_seconds += text.decode_seconds;
   total_seconds += text.TotalSeconds();
-}
-
-double Quantile(const std::vector<double>& values, double share) {
-  CHECK(!values.empty());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const size_t below = static_cast<size_t>(place), above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
 }
 
 absl::Status CategoryResult::AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text,

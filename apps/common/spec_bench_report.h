@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tessera/apps/common/benchmark.h"
 #include "tessera/apps/common/spec_bench_run.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/spec/replay.h"
@@ -28,9 +29,6 @@ struct TextTotals {
   double TokensPerPass() const { return passes > 0 ? static_cast<double>(tokens) / static_cast<double>(passes) : 0; }
   double RowsPerPass() const { return passes > 0 ? static_cast<double>(rows) / static_cast<double>(passes) : 0; }
 };
-
-// `share` of the values, which are sorted, lie below; 0.5: the median. REQUIRES: not empty.
-double Quantile(const std::vector<double>& values, double share);
 
 struct CategoryResult {
   explicit CategoryResult(std::string category) : name(std::move(category)) {}

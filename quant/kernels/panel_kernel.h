@@ -33,7 +33,7 @@ constexpr int64_t kLine = 64;
 // cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
 // while products hold up the first.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
-constexpr int64_t kPassesThatWait = 3;  // Of a panel: with more, products take longer than memory.
+constexpr int64_t kPassesThatWait = 3;  // Over a panel, at most, for memory: more of them take longer than it does.
 
 // What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
 // passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.

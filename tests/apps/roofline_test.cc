@@ -233,6 +233,7 @@ TEST(BenchModes, ExcludeEachOther) {
                                                                                      {"--rows=1", "--trace=x"},
                                                                                      {"--rows=1", "--attention=1"},
                                                                                      {"--attention=2,1"},
+                                                                                     {"--attention=1", "--depth=5"},
                                                                                      {"--attention=1", "--generate_tokens=0"},
                                                                                      {"--plot=x"},
                                                                                      {"--rows=1", "--peer_curve=x"},

@@ -62,6 +62,7 @@ class Worker {
   QuantizedRows RoundedRows(const Linear& op) const;
   PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
   void MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows);
+  // Rows by reference: on the stack they would be copied as one, wider than their ends were just stored (panel_kernel.h).
   void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, const Share& rows);
   void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, int64_t first, int64_t last,
                       const Share& rows);
