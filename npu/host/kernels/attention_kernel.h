@@ -61,12 +61,27 @@ inline void ForEachRun(SlotPath path, int begin, int end, F f) {
   }
 }
 
-// An index that the compiler takes for another. Or GCC would keep what it loads there for the next vector, with three queries in more
-// registers than there are; to load it again is cheaper than the stack.
-template <int kQueries>
-inline __attribute__((always_inline)) int64_t LoadedAgain(int64_t i) {
-  if constexpr (kQueries > 2) asm volatile("" : "+r"(i));
-  return i;
+// sums[v][q] += vectors[v] * number i of queries q. Where the registers hold many sums, each number is loaded once for all vectors: an
+// operand in memory in every multiply-add is more than two loads a cycle.
+template <typename L, int kQueries, int kVectors>
+inline __attribute__((always_inline)) void AddProducts(const typename L::Float (&vectors)[kVectors], const float* const* numbers, int64_t i,
+                                                       typename L::Float (&sums)[kVectors][kQueries]) {
+  if constexpr (L::kSums >= 24) {
+#pragma GCC unroll 6
+    for (int q = 0; q < kQueries; ++q) {
+      const typename L::Float number = L::Set(numbers[q][i]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sums[v][q] = L::Fma(vectors[v], number, sums[v][q]);
+    }
+  } else {
+#pragma GCC unroll 4  // Or it keeps the sums of one query in memory.
+    for (int v = 0; v < kVectors; ++v) {
+      // An index that the compiler takes for another. Or GCC would keep what it loads there for the next vector, with three queries in
+      // more registers than there are; to load it again is cheaper than the stack.
+      if constexpr (kQueries > 2) asm volatile("" : "+r"(i));
+      for (int q = 0; q < kQueries; ++q) sums[v][q] = L::Fma(vectors[v], L::Set(numbers[q][i]), sums[v][q]);
+    }
+  }
 }
 
 // Fetches as many bytes as a step of a walk reads, whole lines in the order in which they lie: memory gives them fastest so.
@@ -91,17 +106,15 @@ inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile
   const auto* ahead = reinterpret_cast<const std::byte*>(keys) + kBytesAhead;
   for (int64_t d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock, ahead += kStep) {
     PrefetchStep<kStep>(ahead);
-    for (int b = 0; b < kBlocks; ++b) {
-      const typename L::Float key = L::LoadNumbers(keys + b * block_keys);
-      const int64_t again = LoadedAgain<kQueries>(d);
-      for (int q = 0; q < kQueries; ++q) sums[b][q] = L::Fma(key, L::Set(tile.query[first_query + q][again]), sums[b][q]);
-    }
+    typename L::Float key[kBlocks];
+    for (int b = 0; b < kBlocks; ++b) key[b] = L::LoadNumbers(keys + b * block_keys);
+    AddProducts<L, kQueries, kBlocks>(key, tile.query + first_query, d, sums);
   }
 }
 
 // As many blocks as the registers hold sums for, or as hide the latency of a chain.
 template <typename L, int kQueries>
-constexpr int kBlocksTogether = std::bit_floor(static_cast<unsigned>(std::clamp(std::min(L::kSums, 12) / kQueries, 1, 4)));
+constexpr int kBlocksTogether = std::bit_floor(static_cast<unsigned>(std::clamp(L::kSums / kQueries, 1, 4)));
 
 // Scores of `count` slots from `slot` for kQueries queries; out[q] receives them in slot order.
 template <typename L, int kQueries>
@@ -154,22 +167,19 @@ struct RowsAhead {
 template <typename L, int kQueries, int kVectors>
 inline void ValueColumns(const typename L::Number* values, int64_t stride, int count, const float* const* weights, float* const* sums,
                          int64_t d, RowsAhead& ahead) {
-  typename L::Float lanes[kQueries][kVectors];
+  typename L::Float lanes[kVectors][kQueries];
   for (int q = 0; q < kQueries; ++q) {
-    for (int v = 0; v < kVectors; ++v) lanes[q][v] = L::Load(sums[q] + d + 16 * v);
+    for (int v = 0; v < kVectors; ++v) lanes[v][q] = L::Load(sums[q] + d + 16 * v);
   }
   for (int i = 0; i < count; ++i) {
     const auto* row = values + int64_t{i} * stride + d;
     ahead.template Prefetch<16 * kVectors * sizeof(*row)>();
-#pragma GCC unroll 4  // Or it keeps the sums of one query in memory.
-    for (int v = 0; v < kVectors; ++v) {
-      const typename L::Float value = L::LoadNumbers(row + 16 * v);
-      const int64_t again = LoadedAgain<kQueries>(i);
-      for (int q = 0; q < kQueries; ++q) lanes[q][v] = L::Fma(value, L::Set(weights[q][again]), lanes[q][v]);
-    }
+    typename L::Float value[kVectors];
+    for (int v = 0; v < kVectors; ++v) value[v] = L::LoadNumbers(row + 16 * v);
+    AddProducts<L, kQueries, kVectors>(value, weights, i, lanes);
   }
   for (int q = 0; q < kQueries; ++q) {
-    for (int v = 0; v < kVectors; ++v) L::Store(sums[q] + d + 16 * v, lanes[q][v]);
+    for (int v = 0; v < kVectors; ++v) L::Store(sums[q] + d + 16 * v, lanes[v][q]);
   }
 }
 
