@@ -8,9 +8,9 @@
 // A format with two halves (Q2_K, Q3_K, Q6_K) does them once per half. Groups ascend. R changes which registers are used, never an
 // operation, so a row's bits are the same alone and among 64 others (docs/architecture.md, idea 5; tests/quant/matmul_test.cc).
 //
-// Why R <= 6 (kRowsAtOnce of L::Products8 and L::Products16): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32
-// vector registers at R = 6. Where there are 16, one tile at a time is multiplied (kTilesTogether), and the float sums wait in the
-// first-level cache.
+// Why R <= 8 (kRowsAtOnce of L::Products8 and L::Products16): R x 2 tiles x (integer + float sum) and the weights in hand fill the 32
+// vector registers at R = 6. With more rows, and where there are 16 registers and one tile at a time is multiplied (kTilesTogether),
+// float sums wait in the first-level cache.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ namespace tessera {
 #ifdef TESSERA_SANITIZED
 constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile, which takes minutes with a sanitizer's checks.
 #else
-constexpr int kMostRowsAtOnce = 6;
+constexpr int kMostRowsAtOnce = 8;
 #endif
 constexpr int64_t kLine = 64;
 // What one core must have in flight for its share of the memory bandwidth is ~85 ns x 40 GB/s = 3.4 KB: so far ahead the first-level
 // cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
 // while products hold up the first.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
-constexpr int64_t kPassesThatWait = 3;  // Over a panel, at most, for memory: more of them take longer than it does.
+constexpr int64_t kRowsThatWait = 15;  // At most, for memory: the products of more of them take longer than it does.
 
 // What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
 // passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.
@@ -250,6 +250,13 @@ static constexpr int RowsOfPass(int64_t left) {
   return left < 2 * kRowsOfBlock<Products> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<Products>;
 }
 
+template <typename Products>
+static constexpr int64_t PassesOf(int64_t rows) {
+  int64_t passes = 0;
+  for (; rows > 0; rows -= RowsOfPass<Products>(rows)) ++passes;
+  return passes;
+}
+
 template <typename Format>
 static constexpr int64_t BytesOfGroups(int64_t groups) {
   return groups / Format::kGroups * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
@@ -276,15 +283,14 @@ inline __attribute__((always_inline)) void RowsTimesPanel(const PanelJob& job, c
 // All rows of the job times its panels: panel by panel, so that each weight is fetched from memory once.
 template <typename L, typename Format, typename Group>
 void PanelsTimesGroups(const PanelJob& job) {
-  using Products = ProductsOf<L, Group>;
   const int64_t groups = job.in_features / Group::kValues, panel_bytes = BytesOfGroups<Format>(groups);
-  const int64_t passes = job.rows <= kRowsOfPass<Products> ? 1 : (job.rows + kRowsOfBlock<Products> - 1) / kRowsOfBlock<Products>;
+  const int64_t passes = PassesOf<ProductsOf<L, Group>>(job.rows);
   const int lines = static_cast<int>((Format::kGroupBytes / kLine + passes - 1) / passes);
   for (int64_t p = job.panel_begin; p < job.panel_end; ++p) {
     const std::byte* panel = job.panels + p * panel_bytes;
     const PassRows pass = {job.x, job.x_stride, groups, job.y + 32 * p, job.y_stride, job.out_features - 32 * p};
     const std::byte* next = passes == 1 ? panel + kPrefetchAhead : panel + panel_bytes;
-    RowsTimesPanel<L, Format, Group>(job, panel, pass, {next, lines, passes <= kPassesThatWait, 0}, panel + 2 * panel_bytes, /*then=*/0);
+    RowsTimesPanel<L, Format, Group>(job, panel, pass, {next, lines, job.rows <= kRowsThatWait, 0}, panel + 2 * panel_bytes, /*then=*/0);
   }
 }
 

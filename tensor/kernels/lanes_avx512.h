@@ -125,7 +125,7 @@ struct LanesAvx512 {
 
   // vpdpbusd and vpdpwssd add up in 32 bits.
   struct Products8 {
-    static constexpr int kRowsAtOnce = 6, kTilesTogether = 2;
+    static constexpr int kRowsAtOnce = 8, kTilesTogether = 2;
     template <int kBits>
     static constexpr int kPlanes = 1;
     template <int kBits>
