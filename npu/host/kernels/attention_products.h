@@ -33,12 +33,14 @@ inline __attribute__((always_inline)) typename L::Float ScaledScores(const Atten
   return L::Mul(L::Set(tile.scale), sums);
 }
 
-// sums[v][q] += vectors[v] * number i of queries q. Where the registers hold many sums, each number is loaded once for all vectors: an
-// operand in memory in every multiply-add is more than two loads a cycle.
-template <typename L, int kQueries, int kVectors>
-inline __attribute__((always_inline)) void AddProducts(const typename L::Float (&vectors)[kVectors], const float* const* numbers, int64_t i,
+// sums[v][q] += load(v) * number i of queries q. Where the registers hold many sums, each number is loaded once for all vectors: an
+// operand in memory in every multiply-add is more than two loads a cycle. Where they do not, there is room for one vector at a time.
+template <typename L, typename Load, int kQueries, int kVectors>
+inline __attribute__((always_inline)) void AddProducts(Load load, const float* const* numbers, int64_t i,
                                                        typename L::Float (&sums)[kVectors][kQueries]) {
   if constexpr (L::kSums >= 24) {
+    typename L::Float vectors[kVectors];
+    for (int v = 0; v < kVectors; ++v) vectors[v] = load(v);
 #pragma GCC unroll 6
     for (int q = 0; q < kQueries; ++q) {
       const typename L::Float number = L::Set(numbers[q][i]);
@@ -48,10 +50,11 @@ inline __attribute__((always_inline)) void AddProducts(const typename L::Float (
   } else {
 #pragma GCC unroll 4  // Or it keeps the sums of one query in memory.
     for (int v = 0; v < kVectors; ++v) {
+      const typename L::Float vector = load(v);
       // An index that the compiler takes for another. Or GCC would keep what it loads there for the next vector, with three queries in
       // more registers than there are; to load it again is cheaper than the stack.
       if constexpr (kQueries > 2) asm volatile("" : "+r"(i));
-      for (int q = 0; q < kQueries; ++q) sums[v][q] = L::Fma(vectors[v], L::Set(numbers[q][i]), sums[v][q]);
+      for (int q = 0; q < kQueries; ++q) sums[v][q] = L::Fma(vector, L::Set(numbers[q][i]), sums[v][q]);
     }
   }
 }
@@ -78,9 +81,8 @@ inline __attribute__((always_inline)) void ScoreBlocks(const AttentionTile& tile
   const auto* ahead = reinterpret_cast<const std::byte*>(keys) + kBytesAhead;
   for (int64_t d = 0; d < tile.head_size; ++d, keys += KvView::kSlotsPerBlock, ahead += kStep) {
     PrefetchStep<kStep>(ahead);
-    typename L::Float key[kBlocks];
-    for (int b = 0; b < kBlocks; ++b) key[b] = L::LoadNumbers(keys + b * block_keys);
-    AddProducts<L, kQueries, kBlocks>(key, tile.query + first_query, d, sums);
+    const auto load = [&](int b) __attribute__((always_inline)) { return L::LoadNumbers(keys + b * block_keys); };
+    AddProducts<L>(load, tile.query + first_query, d, sums);
   }
 }
 
@@ -146,9 +148,7 @@ inline void ValueColumns(const typename L::Number* values, int64_t stride, int c
   for (int i = 0; i < count; ++i) {
     const auto* row = values + int64_t{i} * stride + d;
     ahead.template Prefetch<16 * kVectors * sizeof(*row)>();
-    typename L::Float value[kVectors];
-    for (int v = 0; v < kVectors; ++v) value[v] = L::LoadNumbers(row + 16 * v);
-    AddProducts<L, kQueries, kVectors>(value, weights, i, lanes);
+    AddProducts<L>([&](int v) __attribute__((always_inline)) { return L::LoadNumbers(row + 16 * v); }, weights, i, lanes);
   }
   for (int q = 0; q < kQueries; ++q) {
     for (int v = 0; v < kVectors; ++v) L::Store(sums[q] + d + 16 * v, lanes[v][q]);
