@@ -250,10 +250,11 @@ static constexpr int RowsOfPass(int64_t left) {
   return left < 2 * kRowsOfBlock<Products> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<Products>;
 }
 
+// At least one, for no rows, too.
 template <typename Products>
 static constexpr int64_t PassesOf(int64_t rows) {
-  int64_t passes = 0;
-  for (; rows > 0; rows -= RowsOfPass<Products>(rows)) ++passes;
+  int64_t passes = 1;
+  for (rows -= RowsOfPass<Products>(rows); rows > 0; rows -= RowsOfPass<Products>(rows)) ++passes;
   return passes;
 }
 
