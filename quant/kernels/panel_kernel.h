@@ -250,7 +250,7 @@ static constexpr int RowsOfPass(int64_t left) {
   return left < 2 * kRowsOfBlock<Products> ? static_cast<int>((left + 1) / 2) : kRowsOfBlock<Products>;
 }
 
-// At least one, for no rows, too.
+// Over a panel, for all rows. At least one, for no rows, too.
 template <typename Products>
 static constexpr int64_t PassesOf(int64_t rows) {
   int64_t passes = 1;
