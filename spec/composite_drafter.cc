@@ -13,29 +13,23 @@ namespace {
 double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 // Adds to `all` what another tree has below the root, with the probabilities given.
-void Merge(const TokenTree& from, const Acceptance& acceptance, int source, TokenTree& all) {
+void Merge(const TokenTree& from, const Acceptance& acceptance, int source, TokenTree& all, std::vector<Estimates>& said) {
   std::vector<int> place(from.size(), TokenTree::kRoot);
   for (int node = 1; node < from.size(); ++node) {
     const TokenTree::Node& guess = from[node];
     const float probability = acceptance.Probability({guess.probability, guess.depth});
     place[node] = all.Add(place[guess.parent], guess.token, probability, source);
+    said.resize(all.size());
+    said[place[node]].Add(source, probability);
   }
 }
 
-// Only one of several sisters can come true: where they promise more than that together, each promises less.
-std::vector<float> SharesOfSisters(const TokenTree& tree) {
-  std::vector<float> sums(tree.size(), 0), shares(tree.size(), 1);
-  for (int node = 1; node < tree.size(); ++node) sums[tree[node].parent] += tree[node].probability;
-  for (int node = 1; node < tree.size(); ++node) shares[node] = tree[node].probability / std::max(1.0f, sums[tree[node].parent]);
-  return shares;
-}
-
 // The nodes that the text reaches most probably, in an order that has parents first.
-std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& shares, const DraftBudget& budget) {
+std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& chances, const DraftBudget& budget) {
   std::vector<float> reached(tree.size(), 1);
   std::vector<int> nodes;
   for (int node = 1; node < tree.size(); ++node) {
-    reached[node] = reached[tree[node].parent] * shares[node];
+    reached[node] = reached[tree[node].parent] * chances[node];
     if (tree[node].depth <= budget.max_depth) nodes.push_back(node);
   }
   std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) { return reached[a] > reached[b]; });
@@ -47,6 +41,7 @@ std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& shar
 }  // namespace
 
 CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters) {
+  CHECK_LE(drafters.size(), static_cast<size_t>(Estimates::kMostSources));
   for (std::unique_ptr<Drafter>& drafter : drafters) members_.push_back({.drafter = std::move(drafter)});
 }
 
@@ -90,15 +85,16 @@ void CompositeDrafter::Ask(const DraftBudget& budget, TokenId root, Member& memb
 }
 
 absl::Status CompositeDrafter::Propose(const DraftBudget& budget, TokenTree& tree) {
-  TokenTree all(tree[TokenTree::kRoot].token);
+  all_ = TokenTree(tree[TokenTree::kRoot].token);
+  said_.assign(1, Estimates());
   for (int source = 0; source < size(); ++source) {
     Ask(budget, tree[TokenTree::kRoot].token, members_[source]);
-    Merge(members_[source].proposal, members_[source].acceptance, source, all);
+    Merge(members_[source].proposal, members_[source].acceptance, source, all_, said_);
   }
-  const std::vector<float> shares = SharesOfSisters(all);
-  std::vector<int> place(all.size(), TokenTree::kRoot);
-  for (const int node : Likeliest(all, shares, budget)) {
-    place[node] = tree.Add(place[all[node].parent], all[node].token, shares[node], all[node].source);
+  const std::vector<float> chances = mixer_.Mix(all_, said_);
+  std::vector<int> place(all_.size(), TokenTree::kRoot);
+  for (const int node : Likeliest(all_, chances, budget)) {
+    place[node] = tree.Add(place[all_[node].parent], all_[node].token, chances[node], all_[node].source);
   }
   return absl::OkStatus();
 }
@@ -137,6 +133,8 @@ void CompositeDrafter::CountVerified(const TokenTree& tree, const Verdict& verdi
 }
 
 void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
+  mixer_.Learn(all_, said_, verdict.emitted);
+  all_ = TokenTree(0);   // As the members' proposals below.
   for (Member& member : members_) {
     if (member.proposal.size() > 1) {
       LearnFrom(verdict.emitted, member);
@@ -151,7 +149,7 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
 }
 
 int64_t CompositeDrafter::bytes() const {
-  return std::accumulate(members_.begin(), members_.end(), static_cast<int64_t>(members_.size() * sizeof(Member)),
+  return std::accumulate(members_.begin(), members_.end(), static_cast<int64_t>(sizeof(*this) + members_.size() * sizeof(Member)),
                          [](int64_t sum, const Member& member) { return sum + member.drafter->bytes(); });
 }
 

@@ -8,8 +8,9 @@
 //   composite.Propose({.max_nodes = 31}, tree);        // nodes have measured probabilities; source: the number of a drafter
 //   composite.account(0).accepted;                     // nodes of the first drafter that became text
 //
-// Where several propose the same node, the most probable estimate stays. One that fails is as one that has nothing to say: the log
-// tells. One that is switched off is not asked, and learns no more than the text. Threads: as a Drafter.
+// What several say of a node and of its sisters is mixed (estimate_mixer.h); the node counts as that of the surest. One that fails is as
+// one that has nothing to say: the log tells. One that is switched off is not asked, and learns no more than the text. At most
+// Estimates::kMostSources drafters. Threads: as a Drafter.
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 
 #include "tessera/spec/acceptance.h"
 #include "tessera/spec/drafter.h"
+#include "tessera/spec/estimate_mixer.h"
 
 namespace tessera {
 
@@ -69,6 +71,9 @@ class CompositeDrafter : public Drafter {
   static void CountVerified(const TokenTree& tree, const Verdict& verdict, Member& member);
 
   std::vector<Member> members_;
+  EstimateMixer mixer_;
+  TokenTree all_ = TokenTree(0);   // What all proposed last,
+  std::vector<Estimates> said_;    // and who said what of it.
 };
 
 }  // namespace tessera

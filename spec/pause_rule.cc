@@ -7,10 +7,14 @@
 namespace tessera {
 namespace {
 
-constexpr double kFading = 0.94;                       // With each step: about sixteen count.
-constexpr double kEnough = 8, kTrial = 1.9;            // Steps that are judged by their mean; of a trial, by these two.
+// A drafter that is right once in ten steps is worth its time, and has eight in a row without in every third trial: shorter ones, which
+// cost less, were found to keep such a drafter paused for most of a text.
+constexpr double kFading = 0.97;                       // With each step: about thirty count.
+constexpr double kEnough = 16;                         // Steps that are judged by their mean.
+constexpr int kTrialSteps = 8;
+constexpr double kTrial = 7;                           // Them, faded.
 constexpr double kMostMeanLoss = 0.01, kMostLoss = 3;
-constexpr double kTrialShare = 0.005;                  // Of the time, that trials may take.
+constexpr double kTrialShare = 0.01;                   // Of the time, that trials may take.
 constexpr int kFirstPause = 4, kLongestDoubled = 256, kLongestPause = 1 << 14;
 
 }  // namespace
@@ -31,7 +35,8 @@ void PauseRule::Add(const Step& step) {
 void PauseRule::Pause(const Step& last) {
   loss_ = -gain_ / steps_;
   length_ = length_ == 0 ? kFirstPause : std::min(2 * length_, kLongestDoubled);
-  left_ = std::max(length_, static_cast<int>(std::min<double>(kLongestPause, 2 * last.fixed_cost / kTrialShare)));
+  const double trial = std::min(kTrialSteps * last.fixed_cost, kMostLoss + last.fixed_cost);
+  left_ = std::max(length_, static_cast<int>(std::min<double>(kLongestPause, trial / kTrialShare)));
   gain_ = steps_ = 0;
   trial_ = true;
   ++pauses_;

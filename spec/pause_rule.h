@@ -8,9 +8,9 @@
 //     rule.Skip();
 //   }
 //
-// A loss of three plain steps, or a mean loss above one percent, ends in a pause, and each pause in a trial of two steps. While trials
+// A loss of three plain steps, or a mean loss above one percent, ends in a pause, and each pause in a trial of eight steps. While trials
 // lose, too, each pause is twice as long, at first; if what a trial costs in any case is much, pauses are so long that trials take no
-// more than half a percent. Depends on what it is given alone, never on time. Thread-compatible.
+// more than one percent. Depends on what it is given alone, never on time. Thread-compatible.
 #pragma once
 
 #include <cstdint>

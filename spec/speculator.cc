@@ -91,13 +91,11 @@ TokenTree Speculator::Propose(const TreeRoom& room) {
 
 TokenTree Speculator::ProposeRows(const TreeRoom& room) {
   TokenTree tree(root_);
-  proposal_ = tree;
   const int rows = std::min(room.rows, options_.max_rows);
   if (rows <= 1 || room.depth <= 0 || !AnyActive()) return tree;
   const double begin = Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = rows - 1, .max_depth = room.depth}, tree).ok()) << "a composite does not fail";
-  proposal_ = tree;
-  tree = Cut(options_.weigh_costs ? chances_.Of(tree) : tree, rows);
+  tree = Cut(tree, rows);
   double merging = Seconds() - begin;
   for (int source = 0; source < composite_.size(); ++source) merging -= composite_.propose_seconds(source);
   costs_.AddDraft(kMerging, merging);
@@ -138,7 +136,6 @@ void Speculator::PlanLogits(const TokenTree& tree) {
 void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   if (verdict.emitted.empty()) return;
   const double begin = Seconds();
-  chances_.Learn(proposal_, verdict.emitted);
   composite_.Commit(tree, verdict);
   root_ = verdict.emitted.back();
   report_.draft_seconds += Seconds() - begin;

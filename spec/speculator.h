@@ -24,7 +24,6 @@
 #include "tessera/spec/pause_rule.h"
 #include "tessera/spec/row_policy.h"
 #include "tessera/spec/token_tree.h"
-#include "tessera/spec/tree_chances.h"
 #include "tessera/spec/verify.h"
 
 namespace tessera {
@@ -123,8 +122,6 @@ class Speculator {
   double DraftSeconds() const;     // Of those that are active, as modeled.
 
   CompositeDrafter composite_;
-  TreeChances chances_;
-  TokenTree proposal_ = TokenTree(0);    // The last of all drafters, before it was cut.
   const Options options_;
   CostProfile own_costs_;
   CostProfile& costs_;

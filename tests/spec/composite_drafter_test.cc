@@ -63,11 +63,12 @@ TEST(CompositeDrafter, OneTreeOfAllWithTheMoreProbableSource) {
   ASSERT_TRUE(composite.Propose({.max_nodes = 31}, tree).ok());
   ASSERT_EQ(tree.size(), 5);
   const int five = tree.Child(TokenTree::kRoot, 5);
-  EXPECT_NEAR(tree[five].probability, 0.6f, 1e-6f);
+  EXPECT_NEAR(tree[five].probability, 1.5f / 2.75f, 1e-5f);   // Odds of 1.5, of 0.25 for its sister, and 1 for neither.
   EXPECT_EQ(tree[five].source, 1);
   EXPECT_EQ(tree[tree.Child(five, 6)].source, 0);
-  // 6 and 7 promise 1.7 together, and at most one of them comes.
-  EXPECT_NEAR(tree[tree.Child(five, 6)].probability + tree[tree.Child(five, 7)].probability, 1, 1e-5f);
+  // 6 and 7 promise 1.7 together, and at most one of them comes: odds of 9 and of 4 against 1 for neither.
+  EXPECT_NEAR(tree[tree.Child(five, 6)].probability, 9.0f / 14, 1e-5f);
+  EXPECT_NEAR(tree[tree.Child(five, 7)].probability, 4.0f / 14, 1e-5f);
 }
 
 TEST(CompositeDrafter, KeepsWhatTheTextReachesMostProbably) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/random.h"
+
 namespace tessera {
 namespace {
 
@@ -36,7 +38,7 @@ double Lost(PauseRule& rule, int steps, double loss) {
 TEST(PauseRule, ALossOfAnySizeEndsInPlainSpeed) {
   for (const double loss : {0.02, 0.1, 1.0, 10.0}) {
     PauseRule rule;
-    Lost(rule, 16, loss);
+    Lost(rule, 32, loss);
     EXPECT_LT(Lost(rule, 4000, loss), 0.012) << loss;
     EXPECT_GT(rule.pauses(), 1) << "never tried again: " << loss;
   }
@@ -46,6 +48,20 @@ TEST(PauseRule, WhatGainsIsNeverPaused) {
   PauseRule rule;
   for (int step = 0; step < 200; ++step) rule.Add({.gain = step % 4 == 0 ? 1.0 : -0.3, .fixed_cost = 0.01});
   EXPECT_EQ(rule.pauses(), 0);
+}
+
+// A pause by bad luck ends, and the drafter is there for most of the steps.
+TEST(PauseRule, WhatSeldomGainsIsMostlyActive) {
+  SeededRandom random(5);
+  PauseRule rule;
+  for (int step = 0; step < 20000; ++step) {
+    if (rule.active()) {
+      rule.Add({.gain = (random.Below(10) == 0 ? 1.0 : 0.0) - 0.05, .fixed_cost = 0.05});
+    } else {
+      rule.Skip();
+    }
+  }
+  EXPECT_LT(rule.skipped(), 5000);
 }
 
 TEST(PauseRule, WhatCostsAlmostNothingIsNeverPaused) {
