@@ -12,7 +12,7 @@ namespace {
 constexpr float kNewest = 0.3f;         // Share of a new row in what is on file.
 constexpr float kWithBefore = 0.7f;     // Of what followed a token with the one before it, beside what followed the token alone.
 constexpr float kLater = 0.3f;          // That a token comes a little later than it was likely.
-constexpr float kLeastLikely = 0.003f;  // Of a path that is drafted.
+constexpr float kLeastLikely = 0.01f;   // Of a path that is drafted.
 
 struct Candidate {
   float path_probability;
