@@ -49,17 +49,21 @@ double CostProfile::Curve::UnknownRow() const {
   return least;
 }
 
-// Straight between what was measured; beyond it the mean slope goes on.
-double CostProfile::Curve::Between(const std::map<int, Mean>& means, int rows) const {
-  const auto above = means.lower_bound(rows);
-  if (above == means.begin()) return above->second.seconds;
-  const auto& [rows_below, below] = *std::prev(above);
-  if (above != means.end()) {
-    return below.seconds + (above->second.seconds - below.seconds) * (rows - rows_below) / (above->first - rows_below);
+// Straight between what was measured; beyond it the mean slope goes on. `some` are those whose entries count.
+template <typename Some>
+void CostProfile::Curve::DrawThrough(Some some, Line& line) const {
+  const auto& [first_rows, first] = *means_.begin();
+  int from_rows = first_rows, rows = 1;
+  double from = first.seconds;
+  for (; rows <= first_rows; ++rows) line[rows] = from;
+  for (const auto& [to_rows, to] : means_) {
+    if (to_rows == from_rows || !some(to)) continue;
+    for (; rows <= to_rows; ++rows) line[rows] = from + (to.seconds - from) * (rows - from_rows) / (to_rows - from_rows);
+    from_rows = to_rows;
+    from = to.seconds;
   }
-  const auto& [first_rows, first] = *means.begin();
-  const double slope = rows_below > first_rows ? (below.seconds - first.seconds) / (rows_below - first_rows) : UnknownRow();
-  return below.seconds + std::max(slope, 0.0) * (rows - rows_below);
+  const double slope = from_rows > first_rows ? (from - first.seconds) / (from_rows - first_rows) : UnknownRow();
+  for (; rows <= kMostRows; ++rows) line[rows] = from + std::max(slope, 0.0) * (rows - from_rows);
 }
 
 void CostProfile::Curve::Add(int rows, double seconds) {
@@ -75,11 +79,10 @@ bool CostProfile::Curve::Knows(int rows) const {
 // What was measured often is known; what was not may be one unlucky time, which must not keep anyone from measuring again, so it
 // counts only where it is less than the known ones say.
 void CostProfile::Curve::Draw() {
-  std::map<int, Mean> known;
-  for (const auto& entry : means_) {
-    if (entry.second.count >= kKnown || entry.first == means_.begin()->first) known.insert(entry);
-  }
-  for (int rows = 1; rows <= kMostRows; ++rows) at_[rows] = std::min(Between(means_, rows), Between(known, rows));
+  Line known;
+  DrawThrough([](const Mean& mean) { return mean.count >= kKnown; }, known);
+  DrawThrough([](const Mean&) { return true; }, at_);
+  for (int rows = 1; rows <= kMostRows; ++rows) at_[rows] = std::min(at_[rows], known[rows]);
   if (contains(1)) {  // So many rows could be as many passes.
     for (int rows = 2; rows <= kMostRows; ++rows) at_[rows] = std::min(at_[rows], rows * at_[1]);
   }

@@ -88,12 +88,14 @@ class CostProfile {
     void GuessRow(double share) { unknown_row_ = share; }
 
    private:
-    double Between(const std::map<int, Mean>& means, int rows) const;
+    using Line = std::array<double, kMostRows + 1>;   // [rows].
+    template <typename Some>
+    void DrawThrough(Some some, Line& line) const;
     double UnknownRow() const;
     void Draw();
     double unknown_row_;
     std::map<int, Mean> means_;
-    std::array<double, kMostRows + 1> at_ = {};   // [rows], drawn through the means.
+    Line at_ = {};   // Drawn through the means.
   };
 
   double LeafSeconds() const { return leaf_ > 0 ? leaf_ : 0; }

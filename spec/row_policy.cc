@@ -17,14 +17,16 @@ class Growing {
   }
 
   // The node with the most probability, for the time it adds if that counts, of those whose parents are there; kNone if there is none.
-  int Next(bool time_counts) const {
+  int Next(bool time_counts) {
     const double now = costs_.PassSeconds(shape_);
     const auto more = [&](int leaves) { return std::max(costs_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves}) - now, 1e-12); };
     const double as_leaf = more(1), as_extension = more(0);
     int best = TokenTree::kNone;
     double best_rate = 0;
+    most_reached_ = 0;
     for (int node = 1; node < tree_.size(); ++node) {
       if (in_[node] || !in_[tree_[node].parent]) continue;
+      most_reached_ = std::max(most_reached_, reached_[node]);
       const double rate = reached_[node] / (!time_counts ? 1 : Extends(node) ? as_extension : as_leaf);
       if (best == TokenTree::kNone || rate > best_rate) {
         best = node;
@@ -44,6 +46,8 @@ class Growing {
     least_rate_ = rate;
     best_ = {nodes_, tokens_, seconds};
   }
+  // Whether so many nodes more could be better than the best, if they took no time: a node is reached no more often than its parent.
+  bool MayImprove(int nodes) const { return tokens_ + nodes * most_reached_ > least_rate_ * SecondsOf(shape_, tokens_); }
   const RowChoice& best() const { return best_; }
 
  private:
@@ -63,6 +67,7 @@ class Growing {
   CostProfile::Shape shape_;
   std::vector<int> nodes_;
   double tokens_ = 1, least_rate_ = 0;
+  float most_reached_ = 0;   // Of the nodes that Next chose from.
   RowChoice best_;
 };
 
@@ -73,7 +78,7 @@ RowChoice ChooseRows(const TokenTree& tree, const CostProfile& costs, const RowL
   for (const bool time_counts : {false, true}) {  // Either is better on some trees where leaves cost; else they are the same.
     Growing growing(tree, costs, limits);
     int node = growing.Next(time_counts);
-    for (int rows = 1; rows < limits.most_rows && node != TokenTree::kNone; ++rows) {
+    for (int rows = 1; rows < limits.most_rows && node != TokenTree::kNone && growing.MayImprove(limits.most_rows - rows); ++rows) {
       growing.Add(node);
       node = growing.Next(time_counts);
     }
