@@ -176,7 +176,10 @@ function(tessera_create_tests layer)
   set_tests_properties(${layer} PROPERTIES LABELS ${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
-  if(layer STREQUAL "apps")
-    add_dependencies(tessera_apps_tests tessera_apps_all)  # They run the binaries.
+  if(layer STREQUAL "apps")  # They run the binaries, and one that is wrong on purpose.
+    add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)
+    target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera_apps_common)
+    target_link_options(tessera_verify_wrong_bit PRIVATE LINKER:--wrap=_ZN7tessera16MatMulKernelsForENS_10KernelPathE)
+    add_dependencies(tessera_apps_tests tessera_apps_all tessera_verify_wrong_bit)
   endif()
 endfunction()

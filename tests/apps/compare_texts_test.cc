@@ -128,10 +128,10 @@ void FlipBit(const std::string& path, int64_t place) {
 // The program, on models of the tests.
 class VerifyProgram : public testing::Test {
  protected:
-  static Ended Verify(const std::vector<std::string>& flags) {
+  static Ended Verify(const std::vector<std::string>& flags, const std::string& program = "tessera_verify") {
     std::vector<std::string> all = {"--n_predict=24", "--temperature=0", "--threads=1"};
     all.insert(all.end(), flags.begin(), flags.end());
-    return RunProgram("tessera_verify", all, "the in re the in\na a a a a a\n\n{\"id\": 1, \"tokens\": [70, 71, 70, 71]}\n");
+    return RunProgram(program, all, "the in re the in\na a a a a a\n\n{\"id\": 1, \"tokens\": [70, 71, 70, 71]}\n");
   }
 };
 
@@ -170,6 +170,17 @@ TEST_F(VerifyProgram, OneBitOfAWeightIsFound) {
   const JsonValue difference = *Json(Verify(json).output).Object("difference");
   EXPECT_GT(*difference.Int("logits_different"), 0);
   EXPECT_NE(*difference.Double("widest_a"), *difference.Double("widest_b"));
+}
+
+// A build whose products over several rows have one bit wrong (tests/fakes/wrong_bit.cc): rows one by one are right, drafts are not.
+TEST_F(VerifyProgram, ABuildThatIsWrongInOneBitIsFound) {
+  const std::string model = "--model=" + TinyModel("llama"), wrong = "tessera_verify_wrong_bit";
+  const Ended ended = Verify({model, "--b=speculate=lookup"}, wrong);
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  EXPECT_EQ(ended.output.rfind("different: prompt ", 0), 0u) << ended.output;
+  EXPECT_NE(ended.errors.find("found a difference, expected none"), std::string::npos) << ended.errors;
+  const Ended alone = Verify({model, "--b=speculate=none threads=2"}, wrong);
+  EXPECT_EQ(alone.code, 0) << alone.output << alone.errors;
 }
 
 TEST_F(VerifyProgram, OtherNumbersAreOtherTexts) {
