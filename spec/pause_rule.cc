@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// A drafter that is right once in ten steps is worth its time, and has eight in a row without in every third trial: shorter ones, which
+// A drafter that is right once in ten steps is worth its time, and has eight in a row without in two trials of five: shorter ones, which
 // cost less, were found to keep such a drafter paused for most of a text.
 constexpr double kFading = 0.97;                       // With each step: about thirty count.
 constexpr double kEnough = 16;                         // Steps that are judged by their mean.
