@@ -10,6 +10,7 @@
 #include "tessera/apps/common/dry_run.h"
 #include "tessera/apps/common/engine_flags.h"
 #include "tessera/apps/common/output.h"
+#include "tessera/apps/common/machine_probe.h"
 #include "tessera/apps/common/spec_bench_drafters.h"
 #include "tessera/apps/common/spec_bench_prompts.h"
 #include "tessera/apps/common/spec_bench_report.h"
@@ -58,6 +59,7 @@ struct Pair {
   std::string category;
   std::vector<TokenId> prompt;
   TimedText plain, drafted;
+  double meeting_nanos = 0;  // The longer of two probes, before and after.
 };
 
 bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
@@ -128,16 +130,17 @@ class CategoryBench {
   }
 
   // Which way comes first changes from text to text, but an oracle has to know the plain one.
-  absl::StatusOr<Pair> Add(PairRunner& runner, std::vector<TokenId> prompt) {
-    Pair pair = {.category = result_.name, .prompt = std::move(prompt)};
+  absl::StatusOr<Pair> Add(PairRunner& runner, const MachineProbe& probe, std::vector<TokenId> prompt) {
+    Pair pair = {.category = result_.name, .prompt = std::move(prompt), .meeting_nanos = probe.MeetingNanos()};
     const bool plain_first = oracle_ != nullptr || result_.texts % 2 == 0;
     for (const bool plain : {plain_first, !plain_first}) {
       TimedText& text = plain ? pair.plain : pair.drafted;
       if (!plain && oracle_ != nullptr) oracle_->Know(pair.plain.tokens);
       ASSIGN_OR_RETURN(text, runner.Write(pair.prompt, plain ? nullptr : speculator_.get()));
     }
+    pair.meeting_nanos = std::max(pair.meeting_nanos, probe.MeetingNanos());
     if (history_ != nullptr) history_->Add(pair.prompt, pair.drafted.tokens);
-    RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted));
+    RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted, pair.meeting_nanos));
     return pair;
   }
 
@@ -174,12 +177,14 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   RETURN_IF_ERROR(
       runner.Write(tokens_of(categories.front().prompts.front()), nullptr).status());  // Warms caches, is not counted.
   ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, PeakLoops::kReadStep));
   Findings findings;
   Progress progress("texts", texts);
   for (const PromptCategory& category : categories) {
     ASSIGN_OR_RETURN(CategoryBench bench, CategoryBench::Create(category.name, tools));
     for (const std::string& prompt : category.prompts) {
-      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, tokens_of(prompt)));
+      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, probe, tokens_of(prompt)));
       progress.Update(findings.pairs.size());
     }
     ASSIGN_OR_RETURN(CategoryResult result, bench.Finish(runner));
@@ -213,7 +218,8 @@ std::string FindingsJson(const Engine& engine, const Findings& findings) {
     WriteTokens(json.Key("output_tokens"), pair.plain.tokens);
     WriteTokens(json.Key("drafted_tokens"), pair.drafted.tokens);
     json.Key("plain_seconds").Double(pair.plain.decode_seconds, 6).Key("drafted_seconds").Double(pair.drafted.decode_seconds, 6);
-    json.Key("passes").Int(pair.drafted.passes).Key("rows").Int(pair.drafted.rows).EndObject();
+    json.Key("passes").Int(pair.drafted.passes).Key("rows").Int(pair.drafted.rows);
+    json.Key("meeting_nanos").Double(pair.meeting_nanos, 6).EndObject();
   }
   json.EndArray().EndObject();
   return std::move(json).Take() + "\n";

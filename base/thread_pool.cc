@@ -44,7 +44,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(100);      // Before a worker sleeps.
+// Before a worker sleeps. Longer than one thread drafts and chooses between two passes: to wake others takes tens of microseconds.
+constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(400);
 constexpr std::chrono::nanoseconds kShareCpu = std::chrono::microseconds(50);   // Before a waiting thread begins to yield,
 constexpr std::chrono::nanoseconds kShareCrowded = std::chrono::microseconds(2);  // or where two threads were seen on one CPU.
 constexpr int kPausesPerLook = 16;                                              // A look at the clock costs as much as one pause.

@@ -15,6 +15,7 @@ namespace tessera {
 namespace {
 
 constexpr double kSecondsOfArithmetic = 0.02;
+constexpr int kMeetings = 4096;         // A millisecond or two.
 constexpr int64_t kRounds = 1 << 12;  // Between looks at the clock: a few microseconds, and some milliseconds of plain C++.
 
 double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
@@ -61,6 +62,17 @@ double MachineProbe::RateOf(int64_t (*loop)(int64_t rounds)) const {
   double sum = 0;
   for (double rate : rates) sum += rate;
   return sum;
+}
+
+double MachineProbe::MeetingNanos() const {
+  double seconds = 0;
+  pool_->Run([&](int worker) {
+    pool_->Barrier();
+    const double begin = Now();
+    for (int i = 0; i < kMeetings; ++i) pool_->Barrier();
+    if (worker == 0) seconds = Now() - begin;
+  });
+  return seconds / kMeetings * 1e9;
 }
 
 double MachineProbe::Int8() const { return RateOf(loops_->int8); }

@@ -1,7 +1,7 @@
 // What tessera_spec_bench found, category by category, as a table, as JSON and as a picture.
 //
 //   CategoryResult result("code");
-//   RETURN_IF_ERROR(result.AddPair(prompt, plain, drafted));
+//   RETURN_IF_ERROR(result.AddPair(prompt, plain, drafted, probe.MeetingNanos()));
 //   const std::vector<CategoryResult> results = {result};
 //   RETURN_IF_ERROR(WriteOutput(SpecBenchText(results)));
 //
@@ -39,11 +39,13 @@ struct CategoryResult {
   TextTotals plain, drafted;
   std::vector<double> gains,
       total_gains;                    // From first to last token, and with the prompt; of texts with two tokens or more. Sorted.
+  std::vector<double> meeting_nanos;  // Of the threads, around each text. Sorted.
   Replayed lookup_rule, suffix_rule;  // What published rules draft of the same texts.
   SpeculationReport speculation;
   RowTimes row_times;  // After the last text.
 
-  absl::Status AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text, const TimedText& drafted_text);
+  // meeting: what it took the threads to meet meanwhile (MachineProbe), in nanoseconds.
+  absl::Status AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text, const TimedText& drafted_text, double meeting);
 };
 
 std::string SpecBenchText(const std::vector<CategoryResult>& results);

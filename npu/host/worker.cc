@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/checked_math.h"
+#include "tessera/npu/host/internal/tile_cut.h"
 #include "tessera/quant/packed_matrix.h"
 #include "tessera/quant/panels/panel_format.h"
 
@@ -251,15 +252,30 @@ void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int 
 // would only load keys more often. Those of several are cut between tiles, which so are whole but for a head's last.
 void Worker::Execute(const Attention& op) {
   if (SharesHeads(op)) return AttendTogether(op);
-  const int64_t per_head = run_.arguments.rows * (op.heads / run_.arguments.kv.heads());
-  const int64_t unit = single_ ? 1 : AttentionTile::kMost, units = CeilDiv(per_head, unit) * run_.arguments.kv.heads();
-  const int64_t parts = single_ ? workers_ : std::min(workers_ * kPartsOfManyRows, units);
-  const auto first_query = [&](int64_t i) { return i / CeilDiv(per_head, unit) * per_head + i % CeilDiv(per_head, unit) * unit; };
-  ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
-    const Share share = ShareOf(units, static_cast<int>(part), static_cast<int>(parts));
-    AttendShare(op, first_query(share.begin), first_query(share.end));
-  });
+  const int64_t heads = run_.arguments.kv.heads(), per_head = run_.arguments.rows * (op.heads / heads);
+  const int64_t unit = single_ ? 1 : AttentionTile::kMost, of_head = CeilDiv(per_head, unit), units = of_head * heads;
+  if (!single_ && units < workers_ * kPartsOfManyRows) {
+    AttendFewTiles(op, heads, per_head);
+  } else {
+    const int64_t parts = single_ ? workers_ : workers_ * kPartsOfManyRows;
+    const auto first_query = [&](int64_t i) { return i / of_head * per_head + i % of_head * unit; };
+    ForEachPart(taken_, index_, workers_, parts, [&](int64_t part) {
+      const Share share = ShareOf(units, static_cast<int>(part), static_cast<int>(parts));
+      AttendShare(op, first_query(share.begin), first_query(share.end));
+    });
+  }
   run_.pool.Barrier();
+}
+
+// A part is a tile of a worker's share; shares with fewer than the most have some that are empty.
+void Worker::AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head) {
+  const auto share_of = [&](int64_t worker) { return TileCut::OfWorker(static_cast<int>(worker), workers_, heads, per_head); };
+  int64_t most = 0;
+  for (int w = 0; w < workers_; ++w) most = std::max(most, share_of(w).tiles());
+  ForEachPart(taken_, index_, workers_, workers_ * most, [&](int64_t part) {
+    const Share tile = share_of(part / most).Tile(part % most);
+    AttendShare(op, tile.begin, tile.end);
+  });
 }
 
 // A single row whose key/value heads would not fall evenly to workers, each a whole one.

@@ -106,6 +106,13 @@ TEST(MachineProbes, RatesAreThoseOfAProcessor) {
   EXPECT_GT(probe.Fp32(), 1e6);
 }
 
+TEST(MachineProbes, ThreadsMeetInLessThanTheyWouldSleepFor) {
+  ThreadPool pool(2);
+  const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath(), PeakLoops::kReadStep);
+  EXPECT_GT(probe.MeetingNanos(), 1);
+  EXPECT_LT(probe.MeetingNanos(), 1e8);
+}
+
 TEST(RowsCurves, TheListIsChecked) {
   EXPECT_EQ(*ParseRows("1,2,40"), (std::vector<int>{1, 2, 40}));
   EXPECT_EQ(ParseRows("default")->back(), 64);

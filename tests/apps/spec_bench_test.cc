@@ -79,13 +79,14 @@ TEST(SpecBenchReport, TextsThatDiffer_AndOnlyThese_AreCounted) {
   const std::vector<TokenId> prompt = {1, 2, 3};
   const TimedText plain = {.tokens = {4, 5, 6}, .prompt_seconds = 1, .decode_seconds = 2, .passes = 2, .rows = 2};
   TimedText drafted = {.tokens = {4, 5, 6}, .prompt_seconds = 1, .decode_seconds = 1, .passes = 1, .rows = 3};
-  ASSERT_TRUE(result.AddPair(prompt, plain, drafted).ok());
+  ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*meeting=*/90).ok());
   EXPECT_EQ(result.different, 0);
   drafted.tokens[2] = 7;
-  ASSERT_TRUE(result.AddPair(prompt, plain, drafted).ok());
+  ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*meeting=*/90).ok());
   EXPECT_EQ(result.different, 1);
   EXPECT_EQ(result.gains, (std::vector<double>{2, 2}));
   EXPECT_EQ(result.total_gains, (std::vector<double>{1.5, 1.5}));
+  EXPECT_EQ(result.meeting_nanos, (std::vector<double>{90, 90}));
   EXPECT_DOUBLE_EQ(result.plain.TokensPerSecond(), 1);
   EXPECT_DOUBLE_EQ(result.drafted.TokensPerPass(), 2);
 }
@@ -103,6 +104,8 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
     EXPECT_EQ(*category.String("category"), "code");
     EXPECT_EQ(*category.Int("changed"), 0);
     EXPECT_GE(*category.Double("best_gain"), 1);
+    EXPECT_GT(*category.Object("meeting_nanos")->Double("median"), 0);
+    EXPECT_GT(*texts[0].Double("meeting_nanos"), 0);
   }
 }
 

@@ -69,6 +69,7 @@ class Worker {
   void AdaptShare(const Linear& op, const Product& product, const Share& panels, const Share& rows);
   void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
+  void AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head);
   bool SharesHeads(const Attention& op) const;
   void AttendTogether(const Attention& op);
   template <typename F>

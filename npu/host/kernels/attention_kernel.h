@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "tessera/npu/host/kernels/attention_products.h"
+#include "tessera/npu/host/kernels/attention_tails.h"
 #include "tessera/npu/host/kernels/row_kernel.h"
 
 namespace tessera {
@@ -25,18 +26,6 @@ template <typename L>
 inline void ScaleWeights(const AttentionTile& tile, int slot, int count, float* weights) {
   if constexpr (L::kFormat == KvFormat::kInt8) {
     for (int i = 0; i < count; ++i) weights[i] *= tile.value_scales[slot + i];
-  }
-}
-
-// Calls f(slot, count, position) for the runs of adjacent slots that hold positions [begin, end) of a path.
-template <typename F>
-inline void ForEachRun(SlotPath path, int begin, int end, F f) {
-  int position = 0;
-  for (const SlotRange& range : path) {
-    const int from = std::max(begin, position), to = std::min(end, position + range.count);
-    if (from < to) f(range.begin + (from - position), to - from, from);
-    position += range.count;
-    if (position >= end) return;
   }
 }
 
@@ -93,18 +82,22 @@ class TileWalk {
     }
   }
 
+  // Score, SumValues and Finish, one after the other, are a whole tile.
   void Score() {
+    FindTails();
     for (int q = 0; q < tile_.count; ++q) {
       ScoreAlone(q, tile_.begin[q], OwnHeadEnd(q));
-      ScoreAlone(q, Shares() ? scored_end_ : tile_.end[q], tile_.end[q]);
+      if (!has_tails_) ScoreAlone(q, Shares() ? scored_end_ : tile_.end[q], tile_.end[q]);
     }
     ScoreShared(shared_begin_, scored_end_);
+    if (has_tails_) Dispatch([&](auto queries) { ScoreTails<L, queries.value>(tile_, tails_, AtOf()); });
   }
 
   void SumValues() {
     for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
     SumShared(0, Columns());
+    if (has_tails_) return SumOfTails();
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, Shares() ? shared_end_ : tile_.end[q], tile_.end[q]);
   }
 
@@ -149,6 +142,24 @@ class TileWalk {
     }
     return true;
   }
+  // Where paths part, and from where on the longest one has nothing but short runs, queries have tails.
+  void FindTails() {
+    if (!Shares()) return;
+    const SlotPath path = tile_.path[longest_];
+    int begin = tile_.end[longest_];
+    for (size_t i = path.size(); i-- > 1 && path[i].count < KvView::kSlotsPerBlock && begin - path[i].count > shared_begin_;) {
+      begin -= path[i].count;
+    }
+    if (begin == tile_.end[longest_] && scored_end_ == begin) return;  // One long run that continues each query's.
+    begin = std::min(begin, shared_end_);
+    has_tails_ = tails_.Collect(tile_, begin);
+    if (has_tails_) shared_end_ = scored_end_ = begin;
+  }
+  void SumOfTails() {
+    for (const TailRun& run : tails_) ScaleWeights<L>(tile_, run.slot, run.count, At(run.query, run.position));
+    SumTails<L>(tile_, tails_, AtOf(), sums_);
+  }
+  auto AtOf() const { return [this](int q, int position) { return At(q, position); }; }
   int64_t Columns() const { return KvView::ValueStride(tile_.head_size); }
   bool Shares() const { return shared_begin_ < shared_end_; }
   int OwnHeadEnd(int q) const { return Shares() ? shared_begin_ : tile_.end[q]; }
@@ -201,6 +212,8 @@ class TileWalk {
   int shared_begin_;
   int shared_end_;
   int scored_end_;    // Scores are walked together up to here: behind shared_end_, where the longest path continues each.
+  bool has_tails_ = false;  // Then what is shared ends where they begin.
+  TileTails tails_;
   int longest_ = 0;   // The query that sees most positions.
   int64_t score_stride_;
   float* scores_[AttentionTile::kMost] = {};
