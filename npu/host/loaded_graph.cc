@@ -52,6 +52,20 @@ bool Passes(const HostGraph& host, BufferId buffer, size_t end) {
   return true;
 }
 
+// Per operator: the buffers that the chain that begins with it reads, but did not write by itself or one before it.
+std::vector<std::vector<BufferId>> ChainReads(const HostGraph& graph) {
+  const std::vector<Operator>& operators = graph.compiled.graph.operators;
+  std::vector<std::vector<BufferId>> reads(operators.size());
+  for (size_t i = 0; i < operators.size(); ++i) {
+    for (size_t k = i; k < graph.chain_end[i]; ++k) {
+      for (const BufferId read : AccessOf(operators[k]).reads) {
+        if (!graph.row_written[read]) reads[i].push_back(read);
+      }
+    }
+  }
+  return reads;
+}
+
 void NoteWidths(const Operator& op, HostGraph& graph) {
   if (const auto* product = std::get_if<Linear>(&op)) {
     graph.widest_input = std::max(graph.widest_input, graph.compiled.graph.buffers[product->x].columns);
@@ -92,6 +106,7 @@ HostGraph PrepareForHost(const CompiledGraph& compiled) {
     }
     NoteWidths(op, graph);
   }
+  graph.chain_reads = ChainReads(graph);
   return graph;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/checked_math.h"
+#include "tessera/base/fetch.h"
 #include "tessera/npu/host/internal/tile_cut.h"
 #include "tessera/quant/packed_matrix.h"
 #include "tessera/quant/panels/panel_format.h"
@@ -17,6 +18,7 @@ constexpr int64_t kPartsOfManyRows = 32;
 constexpr int64_t kManyRows = 32;             // Of each worker: as many as make up for each walking all weights.
 // Rounded rows that a worker takes together, or up to twice as many, and weights: both stay in a second-level cache.
 constexpr int64_t kFewestTogether = 40, kMostTogether = 80;
+constexpr int64_t kMostRowsToFetch = 4;       // Of gates and ups SmolLM2's four rows fill the first-level cache.
 constexpr int64_t kBytesOfRows = 256 << 10, kBytesOfCut = 128 << 10;
 
 }  // namespace
@@ -44,6 +46,7 @@ void Worker::Run() {
   const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
   for (size_t i = 0; i < operators.size(); ++i) {
     const size_t end = run_.graph.chain_end[i];
+    if (end > i) FetchRows(i);
     const Linear* const product = end < operators.size() ? std::get_if<Linear>(&operators[end]) : nullptr;
     for (int64_t r = mine_.begin; r < mine_.end; ++r) {
       for (size_t k = i; k < end; ++k) {
@@ -56,6 +59,14 @@ void Worker::Run() {
     taken_ = run_.taken + i * workers_;
     if (!single_ && run_.graph.meet_before[i]) run_.pool.Barrier();
     std::visit([&](const auto& op) { if constexpr (!requires { ExecuteRow(op, i); }) Execute(op); }, operators[i]);
+  }
+}
+
+// What others wrote of this worker's rows, before the first line is needed: many come from another core's cache in the time of one.
+void Worker::FetchRows(size_t chain) const {
+  if (mine_.end - mine_.begin > kMostRowsToFetch) return;
+  for (const BufferId buffer : run_.graph.chain_reads[chain]) {
+    for (int64_t r = mine_.begin; r < mine_.end; ++r) FetchLines(RowOf(buffer, r), Columns(buffer) * static_cast<int64_t>(sizeof(float)));
   }
 }
 

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tessera/base/fetch.h"
 #include "tessera/quant/kernels/prepared_panel.h"
 #include "tessera/quant/kernels/quantize_kernel.h"
 #include "tessera/quant/matmul_kernels.h"
@@ -210,7 +211,7 @@ void PanelRows(const std::byte* panel, const PassRows& pass, const Prefetch& pre
   PanelSums<L, kRows> sums = LoadSums<L, kRows>(pass);
   // Where the sums go is seldom in a cache: in a prompt each pass touches lines that lie a row of y apart.
   for (int r = 0; r < kRows; ++r) {
-    for (int t = 0; t < kTiles; ++t) __builtin_prefetch(pass.y + r * pass.y_stride + 16 * t, 1, 3);
+    for (int t = 0; t < kTiles; ++t) FetchToWrite(pass.y + r * pass.y_stride + 16 * t);
   }
   const std::byte* header = panel;
   for (int64_t g = 0; g < pass.groups; header += Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes) {

@@ -28,6 +28,7 @@ struct HostGraph {
   std::vector<bool> passing;
   std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
   std::vector<size_t> chain_end;             // Per operator: the first one from there on that is not of each row alone.
+  std::vector<std::vector<BufferId>> chain_reads;  // Per operator: what a chain from there reads that no chain wrote.
   std::vector<bool> meet_before;             // Per operator, with several rows: its inputs may be another worker's rows.
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.

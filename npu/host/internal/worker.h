@@ -41,6 +41,8 @@ class Worker {
   std::byte* OwnRounded() const;
   float* OwnScores() const;
 
+  void FetchRows(size_t chain) const;
+
   // Of one row: operators that see no other.
   void ExecuteRow(const RmsNorm& op, int64_t r);
   void ExecuteRow(const AddBias& op, int64_t r);

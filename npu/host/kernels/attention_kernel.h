@@ -15,6 +15,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "tessera/base/fetch.h"
 #include "tessera/npu/host/kernels/attention_products.h"
 #include "tessera/npu/host/kernels/attention_tails.h"
 #include "tessera/npu/host/kernels/row_kernel.h"
@@ -223,6 +224,9 @@ class TileWalk {
 
 template <typename L>
 void WalkTile(const AttentionTile& tile) {
+  for (int q = 0; q < tile.count; ++q) {  // Others have read these lines last, and the next part is taken when they are written.
+    for (int d = 0; d < tile.head_size; d += 16) FetchToWrite(tile.y[q] + d);
+  }
   TileWalk<L> walk(tile);
   walk.Score();
   walk.SumValues();
