@@ -40,7 +40,7 @@ AppInfo Info() {
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong",
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
-          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens"}},
+          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "most_meeting_nanos"}},
                      {"Speculation", {"speculate", "cost_profile", "remember"}},
                      ModelFlags(),
                      StreamingFlags(),
@@ -50,6 +50,7 @@ AppInfo Info() {
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
+  RETURN_IF_ERROR(CheckFlagRange("most_meeting_nanos", FLAGS_most_meeting_nanos, 0, 1 << 30));
   if (FLAGS_plot.empty()) return absl::OkStatus();
   return ForFlag("plot", CheckWritable(FLAGS_plot));
 }
@@ -132,7 +133,7 @@ class CategoryBench {
   // Which way comes first changes from text to text, but an oracle has to know the plain one.
   absl::StatusOr<Pair> Add(PairRunner& runner, const MachineProbe& probe, std::vector<TokenId> prompt) {
     Pair pair = {.category = result_.name, .prompt = std::move(prompt), .meeting_nanos = probe.MeetingNanos()};
-    const bool plain_first = oracle_ != nullptr || result_.texts % 2 == 0;
+    const bool plain_first = oracle_ != nullptr || (result_.texts + result_.left_out) % 2 == 0;
     for (const bool plain : {plain_first, !plain_first}) {
       TimedText& text = plain ? pair.plain : pair.drafted;
       if (!plain && oracle_ != nullptr) oracle_->Know(pair.plain.tokens);
@@ -140,7 +141,11 @@ class CategoryBench {
     }
     pair.meeting_nanos = std::max(pair.meeting_nanos, probe.MeetingNanos());
     if (history_ != nullptr) history_->Add(pair.prompt, pair.drafted.tokens);
-    RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted, pair.meeting_nanos));
+    if (FLAGS_most_meeting_nanos > 0 && pair.meeting_nanos > FLAGS_most_meeting_nanos) {
+      ++result_.left_out;
+    } else {
+      RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted, pair.meeting_nanos));
+    }
     return pair;
   }
 

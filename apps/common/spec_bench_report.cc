@@ -22,6 +22,11 @@ std::string QuantileText(const std::vector<double>& values, double share) {
   return values.empty() ? "-" : absl::StrFormat("%.2f", Quantile(values, share));
 }
 
+std::string TextsText(const CategoryResult& result) {
+  if (result.left_out == 0) return absl::StrCat(result.texts);
+  return absl::StrCat(result.texts, " of ", result.texts + result.left_out);
+}
+
 std::string GainsText(const std::vector<CategoryResult>& results) {
   Table table({{"category"},
                {"texts", kRight},
@@ -35,7 +40,7 @@ std::string GainsText(const std::vector<CategoryResult>& results) {
                {"threads meet, ns", kRight},
                {"changed", kRight}});
   for (const CategoryResult& result : results) {
-    table.AddRow({result.name, absl::StrCat(result.texts), absl::StrFormat("%.1f", result.plain.TokensPerSecond()),
+    table.AddRow({result.name, TextsText(result), absl::StrFormat("%.1f", result.plain.TokensPerSecond()),
                   absl::StrFormat("%.1f", result.drafted.TokensPerSecond()), QuantileText(result.gains, 0.25),
                   QuantileText(result.gains, 0.5), QuantileText(result.gains, 0.75), QuantileText(result.total_gains, 0.5),
                   absl::StrFormat("%.2f", BestGain(result.row_times)),
@@ -151,7 +156,7 @@ void WriteDrafting(JsonWriter& json, const SpeculationReport& report) {
 }
 
 void WriteCategory(JsonWriter& json, const CategoryResult& result) {
-  json.BeginObject().Key("category").String(result.name).Key("texts").Int(result.texts).Key("changed").Int(result.different);
+  json.BeginObject().Key("category").String(result.name).Key("texts").Int(result.texts).Key("left_out").Int(result.left_out).Key("changed").Int(result.different);
   WriteTotals(json.Key("plain"), result.plain);
   WriteTotals(json.Key("drafted"), result.drafted);
   WriteQuartiles(json.Key("gain"), result.gains);

@@ -35,6 +35,7 @@ struct CategoryResult {
 
   std::string name;
   int texts = 0;
+  int left_out = 0;   // Further texts, in none of the figures but what drafters and costs have learnt.
   int different = 0;  // Texts that drafts changed. Any is a bug.
   TextTotals plain, drafted;
   std::vector<double> gains,

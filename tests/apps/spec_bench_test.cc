@@ -120,6 +120,20 @@ TEST(SpecBench, ShowsTablesAndDrawsThem) {
   EXPECT_NE(svg.find(">code</text>"), std::string::npos);
 }
 
+TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
+  const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + TinyModel("llama"), "--threads=2", "--json",
+                                                      "--categories=code", "--generate_tokens=12", "--most_meeting_nanos=1"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue report = Json(ended.output);
+  const JsonValue category = (*report.Array("categories"))[0];
+  EXPECT_EQ(*category.Int("texts"), 0);  // No two threads meet in a nanosecond.
+  EXPECT_GT(*category.Int("left_out"), 0);
+  EXPECT_EQ(report.Array("texts")->size(), *category.Int("left_out"));
+  const Ended wrong = RunBench({"--most_meeting_nanos=-1"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.errors.find("--most_meeting_nanos: found -1"), std::string::npos) << wrong.errors;
+}
+
 TEST(SvgRanges, NamesAreTextWhateverTheyHold) {
   const std::string svg = RangeChartSvg({"a < b", "x & y", "bound", {{"<script>", 1, 2, 3, 4}}});
   EXPECT_EQ(svg.find("<script>"), std::string::npos);
