@@ -20,6 +20,12 @@ inline __attribute__((always_inline)) void FetchToWrite(const void* p) {
 #endif
 }
 
+// All lines of `bytes` bytes from a line's beginning on, for writing.
+inline void FetchToWrite(const void* begin, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < bytes; i += kLine) FetchToWrite(static_cast<const char*>(begin) + i);
+}
+
 // All lines of `bytes` bytes from a line's beginning on, for reading.
 inline void FetchLines(const void* begin, int64_t bytes) {
   constexpr int64_t kLine = 64;

@@ -48,6 +48,7 @@ void Worker::Run() {
     const size_t end = run_.graph.chain_end[i];
     if (end > i) FetchRows(i);
     const Linear* const product = end < operators.size() ? std::get_if<Linear>(&operators[end]) : nullptr;
+    if (product != nullptr && !single_) FetchRounded(*product);
     for (int64_t r = mine_.begin; r < mine_.end; ++r) {
       for (size_t k = i; k < end; ++k) {
         std::visit([&](const auto& op) { if constexpr (requires { ExecuteRow(op, r); }) ExecuteRow(op, r); }, operators[k]);
@@ -67,6 +68,18 @@ void Worker::FetchRows(size_t chain) const {
   if (mine_.end - mine_.begin > kMostRowsToFetch) return;
   for (const BufferId buffer : run_.graph.chain_reads[chain]) {
     for (int64_t r = mine_.begin; r < mine_.end; ++r) FetchLines(RowOf(buffer, r), Columns(buffer) * static_cast<int64_t>(sizeof(float)));
+  }
+}
+
+// Where this worker's rows will be rounded to: others have read the last ones there.
+void Worker::FetchRounded(const Linear& op) const {
+  if (mine_.end - mine_.begin > kMostRowsToFetch) return;
+  const QuantizedRows rows = RoundedRows(op);
+  const int64_t groups = QuantizedRows::Groups(Columns(op.x));
+  const auto [coarse, fine] = RoundingOf(op);
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    if (coarse) FetchToWrite(rows.Row(r), groups * static_cast<int64_t>(sizeof(ActivationGroup)));
+    if (fine) FetchToWrite(rows.FineRow(r), groups * static_cast<int64_t>(sizeof(FineActivationGroup)));
   }
 }
 
@@ -123,13 +136,18 @@ void Worker::Execute(const Embedding& op) {
 
 QuantizedRows Worker::RoundedRows(const Linear& op) const { return {single_ ? OwnRounded() : run_.rounded, Columns(op.x)}; }
 
+Worker::Rounding Worker::RoundingOf(const Linear& op) const {
+  Rounding rounding = {false, false};
+  for (const Product& product : op.products) {
+    if (!run_.graph.weights[product.weight].float_activations) (product.fine ? rounding.fine : rounding.coarse) = true;
+  }
+  return rounding;
+}
+
 // Rounds a row of x as the products want it: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
 // itself; several are shared out, and workers have to meet before they read each other's.
 void Worker::RoundRow(const Linear& op, int64_t r) {
-  bool coarse = false, fine = false;
-  for (const Product& product : op.products) {
-    if (!run_.graph.weights[product.weight].float_activations) (product.fine ? fine : coarse) = true;
-  }
+  const auto [coarse, fine] = RoundingOf(op);
   const QuantizedRows rows = RoundedRows(op);
   if (coarse) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
   if (fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
@@ -233,30 +251,34 @@ void Worker::AdaptShare(const Linear& op, const Product& product, const Share& p
   }
 }
 
+// A line of keys has two dimensions of sixteen slots. If workers stored what they have computed, rows of few would go to the same lines
+// from several cores; so those are shared out by heads, once all have them.
 void Worker::Execute(const StoreKeyValue& op) {
-  const int heads = run_.arguments.kv.heads();
-  if (single_) {
-    const Share own = ShareOf(heads, index_, workers_);
-    StoreRow(op, 0, static_cast<int>(own.begin), static_cast<int>(own.end));
-  } else {
-    for (int64_t r = mine_.begin; r < mine_.end; ++r) StoreRow(op, r, 0, heads);
+  const int rows = run_.arguments.rows, heads = run_.arguments.kv.heads();
+  const bool by_heads = rows < workers_ * KvView::kSlotsPerBlock;
+  if (by_heads && !single_) run_.pool.Barrier();
+  const Share stored_rows = by_heads ? Share{0, rows} : mine_;
+  const Share stored = by_heads ? ShareOf(2 * heads, index_, workers_) : Share{0, 2 * heads};  // The heads' keys, then their values.
+  for (int64_t r = stored_rows.begin; r < stored_rows.end; ++r) {
+    for (int i = static_cast<int>(stored.begin); i < stored.end; ++i) i < heads ? StoreKey(op, r, i) : StoreValue(op, r, i - heads);
   }
   run_.pool.Barrier();
 }
 
-void Worker::StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head) {
+void Worker::StoreKey(const StoreKeyValue& op, int64_t row, int head) {
   const KvView& kv = run_.arguments.kv;
-  const int size = kv.head_size(), slot = run_.arguments.slots[row];
-  const bool scaled = kv.format() == KvFormat::kInt8;
-  const int64_t element = KvView::ElementBytes(kv.format());
-  for (int head = first_head; head < last_head; ++head) {
-    run_.rows.store_head(RowOf(op.key, row) + head * size, size,
-                         {kv.format(), kv.Keys<std::byte>(op.layer, head) + kv.KeyIndex(slot, 0) * element, KvView::kSlotsPerBlock,
-                          scaled ? kv.KeyScales(op.layer, head) + slot : nullptr});
-    run_.rows.store_head(RowOf(op.value, row) + head * size, size,
-                         {kv.format(), kv.Values<std::byte>(op.layer, head) + kv.ValueIndex(slot, 0) * element, /*stride=*/1,
-                          scaled ? kv.ValueScales(op.layer, head) + slot : nullptr});
-  }
+  const int slot = run_.arguments.slots[row];
+  run_.rows.store_head(RowOf(op.key, row) + head * kv.head_size(), kv.head_size(),
+                       {kv.format(), kv.Keys<std::byte>(op.layer, head) + kv.KeyIndex(slot, 0) * KvView::ElementBytes(kv.format()),
+                        KvView::kSlotsPerBlock, kv.format() == KvFormat::kInt8 ? kv.KeyScales(op.layer, head) + slot : nullptr});
+}
+
+void Worker::StoreValue(const StoreKeyValue& op, int64_t row, int head) {
+  const KvView& kv = run_.arguments.kv;
+  const int slot = run_.arguments.slots[row];
+  run_.rows.store_head(RowOf(op.value, row) + head * kv.head_size(), kv.head_size(),
+                       {kv.format(), kv.Values<std::byte>(op.layer, head) + kv.ValueIndex(slot, 0) * KvView::ElementBytes(kv.format()),
+                        /*stride=*/1, kv.format() == KvFormat::kInt8 ? kv.ValueScales(op.layer, head) + slot : nullptr});
 }
 
 // The query vectors of all rows, key/value head by key/value head. Those of one row walk the same positions: more parts than workers

@@ -42,6 +42,7 @@ class Worker {
   float* OwnScores() const;
 
   void FetchRows(size_t chain) const;
+  void FetchRounded(const Linear& op) const;
 
   // Of one row: operators that see no other.
   void ExecuteRow(const RmsNorm& op, int64_t r);
@@ -61,6 +62,8 @@ class Worker {
   // of them `blocks`; a part is one block of one cut, and the blocks of a cut follow each other.
   struct PartGrid { int owners; int64_t blocks; int64_t cuts; };
 
+  struct Rounding { bool coarse, fine; };  // To 8 bits, to 16.
+  Rounding RoundingOf(const Linear& op) const;
   QuantizedRows RoundedRows(const Linear& op) const;
   PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
   void MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows);
@@ -69,7 +72,8 @@ class Worker {
   void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, int64_t first, int64_t last,
                       const Share& rows);
   void AdaptShare(const Linear& op, const Product& product, const Share& panels, const Share& rows);
-  void StoreRow(const StoreKeyValue& op, int64_t row, int first_head, int last_head);
+  void StoreKey(const StoreKeyValue& op, int64_t row, int head);
+  void StoreValue(const StoreKeyValue& op, int64_t row, int head);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   void AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head);
   bool SharesHeads(const Attention& op) const;
