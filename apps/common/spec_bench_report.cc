@@ -156,7 +156,8 @@ void WriteDrafting(JsonWriter& json, const SpeculationReport& report) {
 }
 
 void WriteCategory(JsonWriter& json, const CategoryResult& result) {
-  json.BeginObject().Key("category").String(result.name).Key("texts").Int(result.texts).Key("left_out").Int(result.left_out).Key("changed").Int(result.different);
+  json.BeginObject().Key("category").String(result.name).Key("texts").Int(result.texts).Key("left_out").Int(result.left_out);
+  json.Key("changed").Int(result.different);
   WriteTotals(json.Key("plain"), result.plain);
   WriteTotals(json.Key("drafted"), result.drafted);
   WriteQuartiles(json.Key("gain"), result.gains);
