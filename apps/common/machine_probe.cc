@@ -15,7 +15,7 @@ namespace tessera {
 namespace {
 
 constexpr double kSecondsOfArithmetic = 0.02;
-constexpr int kMeetings = 4096;         // A millisecond or two.
+constexpr int kMeetings = 4096;        // Less than a millisecond or two.
 constexpr int64_t kRounds = 1 << 12;  // Between looks at the clock: a few microseconds, and some milliseconds of plain C++.
 
 double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }

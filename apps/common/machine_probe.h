@@ -28,9 +28,8 @@ class MachineProbe {
   double Read() const;   // Bytes a second, of all threads together.
   double Int8() const;   // Operations a second.
   double Fp32() const;
-  // Nanoseconds from the first thread's arrival at a barrier to its leaving, when all have just left another. Cores that share a cache
-  // meet several times as fast as cores that do not, and what they hand each other takes as long: that is what a virtual machine may
-  // change between two runs.
+  // Nanoseconds from barrier to barrier, where nothing is done between them. Cores that share a cache meet several times as fast as
+  // cores that do not, and what they hand each other takes as long: that is what a virtual machine may change between two runs.
   double MeetingNanos() const;
 
  private:

@@ -35,7 +35,7 @@ struct CategoryResult {
 
   std::string name;
   int texts = 0;
-  int left_out = 0;   // Further texts, in none of the figures but what drafters and costs have learnt.
+  int left_out = 0;   // Further texts: in the speculator's report, but in nothing else.
   int different = 0;  // Texts that drafts changed. Any is a bug.
   TextTotals plain, drafted;
   std::vector<double> gains,

@@ -16,10 +16,10 @@ WeightShape ShapeOf(const GraphWeight& weight) {
   return shape;
 }
 
-// Operators that all workers share out by something other than rows; all others act on each row alone.
+// Operators that workers share out by something other than rows, whatever their number.
 bool SharesWork(const Operator& op) { return std::holds_alternative<Linear>(op) || std::holds_alternative<Attention>(op); }
 
-// A Linear reads them, too, and waits for them by itself.
+// A Linear reads them, too, and a StoreKeyValue of few rows; they wait by themselves.
 bool ReadsRowsOfOthers(const Operator& op) { return std::holds_alternative<Attention>(op); }
 
 bool OfEachRow(const Operator& op) {

@@ -12,13 +12,13 @@ namespace tessera {
 namespace {
 
 constexpr int kLongEnough = 128;       // Positions from which on keys and values take longer to load than workers to meet once more.
-// Parts of a worker's share of an operator: one that is held up keeps the others waiting for one part at most.
+// Parts of a worker's share of an operator: one that is held up keeps the others waiting for a few parts at most (shared_work.h).
 constexpr int64_t kPartsOfFewRows = 8;
 constexpr int64_t kPartsOfManyRows = 32;
 constexpr int64_t kManyRows = 32;             // Of each worker: as many as make up for each walking all weights.
 // Rounded rows that a worker takes together, or up to twice as many, and weights: both stay in a second-level cache.
 constexpr int64_t kFewestTogether = 40, kMostTogether = 80;
-constexpr int64_t kMostRowsToFetch = 4;       // Of gates and ups SmolLM2's four rows fill the first-level cache.
+constexpr int64_t kMostToFetch = 48 << 10;    // Bytes of rows at once: a first-level cache. Gates and ups of four rows of SmolLM2.
 constexpr int64_t kBytesOfRows = 256 << 10, kBytesOfCut = 128 << 10;
 
 }  // namespace
@@ -65,7 +65,9 @@ void Worker::Run() {
 
 // What others wrote of this worker's rows, before the first line is needed: many come from another core's cache in the time of one.
 void Worker::FetchRows(size_t chain) const {
-  if (mine_.end - mine_.begin > kMostRowsToFetch) return;
+  int64_t bytes = 0;
+  for (const BufferId buffer : run_.graph.chain_reads[chain]) bytes += Columns(buffer) * static_cast<int64_t>(sizeof(float));
+  if ((mine_.end - mine_.begin) * bytes > kMostToFetch) return;
   for (const BufferId buffer : run_.graph.chain_reads[chain]) {
     for (int64_t r = mine_.begin; r < mine_.end; ++r) FetchLines(RowOf(buffer, r), Columns(buffer) * static_cast<int64_t>(sizeof(float)));
   }
@@ -73,7 +75,7 @@ void Worker::FetchRows(size_t chain) const {
 
 // Where this worker's rows will be rounded to: others have read the last ones there.
 void Worker::FetchRounded(const Linear& op) const {
-  if (mine_.end - mine_.begin > kMostRowsToFetch) return;
+  if ((mine_.end - mine_.begin) * QuantizedRows::BytesFor(1, Columns(op.x)) > kMostToFetch) return;
   const QuantizedRows rows = RoundedRows(op);
   const int64_t groups = QuantizedRows::Groups(Columns(op.x));
   const auto [coarse, fine] = RoundingOf(op);
@@ -252,37 +254,32 @@ void Worker::AdaptShare(const Linear& op, const Product& product, const Share& p
 }
 
 // A line of keys has two dimensions of sixteen slots. If workers stored what they have computed, rows of few would go to the same lines
-// from several cores; so those are shared out by heads, once all have them.
+// from several cores; so those are shared out by heads, once all have them. Keys take longer than values: they go in turns.
 void Worker::Execute(const StoreKeyValue& op) {
-  const int rows = run_.arguments.rows, heads = run_.arguments.kv.heads();
-  const bool by_heads = rows < workers_ * KvView::kSlotsPerBlock;
+  const int rows = run_.arguments.rows, halves = 2 * run_.arguments.kv.heads();
+  const bool by_heads = single_ || (rows < workers_ * KvView::kSlotsPerBlock && halves >= workers_);
   if (by_heads && !single_) run_.pool.Barrier();
-  const Share stored_rows = by_heads ? Share{0, rows} : mine_;
-  const Share stored = by_heads ? ShareOf(2 * heads, index_, workers_) : Share{0, 2 * heads};  // The heads' keys, then their values.
+  const Share stored_rows = by_heads ? Share{0, rows} : mine_, stored = by_heads ? ShareOf(halves, index_, workers_) : Share{0, halves};
   for (int64_t r = stored_rows.begin; r < stored_rows.end; ++r) {
-    for (int i = static_cast<int>(stored.begin); i < stored.end; ++i) i < heads ? StoreKey(op, r, i) : StoreValue(op, r, i - heads);
+    for (int i = static_cast<int>(stored.begin); i < stored.end; ++i) StoreHead(op, r, i / 2, /*value=*/i % 2 == 1);
   }
   run_.pool.Barrier();
 }
 
-void Worker::StoreKey(const StoreKeyValue& op, int64_t row, int head) {
+void Worker::StoreHead(const StoreKeyValue& op, int64_t row, int head, bool value) {
   const KvView& kv = run_.arguments.kv;
   const int slot = run_.arguments.slots[row];
-  run_.rows.store_head(RowOf(op.key, row) + head * kv.head_size(), kv.head_size(),
-                       {kv.format(), kv.Keys<std::byte>(op.layer, head) + kv.KeyIndex(slot, 0) * KvView::ElementBytes(kv.format()),
-                        KvView::kSlotsPerBlock, kv.format() == KvFormat::kInt8 ? kv.KeyScales(op.layer, head) + slot : nullptr});
-}
-
-void Worker::StoreValue(const StoreKeyValue& op, int64_t row, int head) {
-  const KvView& kv = run_.arguments.kv;
-  const int slot = run_.arguments.slots[row];
-  run_.rows.store_head(RowOf(op.value, row) + head * kv.head_size(), kv.head_size(),
-                       {kv.format(), kv.Values<std::byte>(op.layer, head) + kv.ValueIndex(slot, 0) * KvView::ElementBytes(kv.format()),
-                        /*stride=*/1, kv.format() == KvFormat::kInt8 ? kv.ValueScales(op.layer, head) + slot : nullptr});
+  const int64_t index = value ? kv.ValueIndex(slot, 0) : kv.KeyIndex(slot, 0);
+  std::byte* const numbers = value ? kv.Values<std::byte>(op.layer, head) : kv.Keys<std::byte>(op.layer, head);
+  float* scale = nullptr;
+  if (kv.format() == KvFormat::kInt8) scale = (value ? kv.ValueScales(op.layer, head) : kv.KeyScales(op.layer, head)) + slot;
+  run_.rows.store_head(RowOf(value ? op.value : op.key, row) + head * kv.head_size(), kv.head_size(),
+                       {kv.format(), numbers + index * KvView::ElementBytes(kv.format()), value ? 1 : KvView::kSlotsPerBlock, scale});
 }
 
 // The query vectors of all rows, key/value head by key/value head. Those of one row walk the same positions: more parts than workers
-// would only load keys more often. Those of several are cut between tiles, which so are whole but for a head's last.
+// would only load keys more often. Those of several are cut between tiles, which so are whole but for a head's last; few tiles also in
+// the middle of one (tile_cut.h).
 void Worker::Execute(const Attention& op) {
   if (SharesHeads(op)) return AttendTogether(op);
   const int64_t heads = run_.arguments.kv.heads(), per_head = run_.arguments.rows * (op.heads / heads);

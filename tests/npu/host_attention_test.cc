@@ -171,6 +171,47 @@ TEST_P(HostAttention, SlotsAndRangesDoNotReachARowsBits) {
   }
 }
 
+// Behind a trunk of 20 slots a text goes on in single slots `stride` apart: in ever more blocks, or in ever more runs of a few.
+TEST_P(HostAttention, EndsOfAnyNumberOfRunsHaveTheBitsOfOneRun) {
+  for (const auto& [stride, ends] : {std::pair(2, 20), std::pair(16, 9), std::pair(7, 18)}) {
+    for (const Heads heads : {Heads{6, 2, 64, 0}, Heads{6, 2, 64, 21}, Heads{4, 4, 20, 3}}) {
+      PairedRun run = NewRun(heads, GetParam(), /*slots=*/176);
+      ThreadPool pool(2);
+      HostDevice device(pool, {.kv_format = GetParam()});
+      const RowOutputs expected = run.On(device, Chain(20 + ends));
+      std::vector<TestRow> rows = Chain(20);
+      std::vector<SlotRange> path = {{0, 20}};
+      for (int i = 0; i < ends; ++i) {
+        path.push_back({22 + i * stride, 1});
+        rows.push_back({20 + i, path});
+      }
+      run.ForgetCaches();
+      const RowOutputs found = run.On(device, rows);
+      for (int r = 0; r < 20 + ends; ++r) ASSERT_TRUE(SameBits(found[r], expected[r])) << "row " << r << " stride " << stride;
+    }
+  }
+}
+
+// From sixteen rows a worker on each stores its own; fewer are stored by heads, of which there may be fewer than workers.
+TEST_P(HostAttention, WhoeverStoresKeysAndValuesStoresTheSame) {
+  const Heads heads = {6, 2, 20, 0};
+  for (int rows : {2, 15, 16, 17, 31, 32, 33, 47, 48, 49, 60}) {
+    PairedRun run = NewRun(heads, GetParam());
+    ThreadPool one(1);
+    HostDevice alone(one, {.kv_format = GetParam()});
+    const RowOutputs expected = run.On(alone, Chain(rows));
+    for (int workers : {2, 3, 5}) {
+      ThreadPool pool(workers);
+      HostDevice device(pool, {.kv_format = GetParam()});
+      run.ForgetCaches();
+      const RowOutputs found = run.On(device, Chain(rows));
+      for (int r = 0; r < rows; ++r) {
+        ASSERT_TRUE(SameBits(found[r], expected[r])) << "row " << r << " of " << rows << ", " << workers << " workers";
+      }
+    }
+  }
+}
+
 // Rows of a tree share a prefix; each must have the bits it has as the end of a text of its own.
 TEST_P(HostAttention, BranchesHaveTheBitsOfTextsOfTheirOwn) {
   for (int window : {0, 5, 18}) {

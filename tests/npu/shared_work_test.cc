@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -30,6 +31,23 @@ TEST(SharedWork, OneWorkerDoesWhatTheOthersLeave) {
   std::vector<int64_t> order;
   ForEachPart(taken.data(), /*worker=*/1, /*workers=*/3, /*parts=*/7, [&](int64_t part) { order.push_back(part); });
   EXPECT_EQ(order, (std::vector<int64_t>{3, 4, 5, 6, 0, 1, 2}));  // Its own, then those of the next.
+}
+
+TEST(SharedWork, AHeldUpWorkerKeepsFourPartsAtMost) {
+  for (const int64_t parts : {2, 9, 16, 64}) {
+    std::vector<TakenParts> taken(2);
+    std::vector<int> done(parts);
+    int64_t left = -1;
+    ForEachPart(taken.data(), /*worker=*/0, /*workers=*/2, parts, [&](int64_t part) {
+      if (part == 0) {  // The other comes and goes before this one gets on.
+        ForEachPart(taken.data(), /*worker=*/1, 2, parts, [&](int64_t other) { ++done[other]; });
+        left = std::count(done.begin(), done.end(), 0);
+      }
+      ++done[part];
+    });
+    EXPECT_LE(left, 4) << parts;
+    EXPECT_EQ(done, std::vector<int>(parts, 1));
+  }
 }
 
 TEST(SharedWork, HelpsOnlyAfterItHasWaited) {

@@ -72,8 +72,7 @@ class Worker {
   void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, int64_t first, int64_t last,
                       const Share& rows);
   void AdaptShare(const Linear& op, const Product& product, const Share& panels, const Share& rows);
-  void StoreKey(const StoreKeyValue& op, int64_t row, int head);
-  void StoreValue(const StoreKeyValue& op, int64_t row, int head);
+  void StoreHead(const StoreKeyValue& op, int64_t row, int head, bool value);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   void AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head);
   bool SharesHeads(const Attention& op) const;

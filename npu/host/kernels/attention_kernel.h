@@ -7,8 +7,9 @@
 //   y[d]     = (sum over positions, ascending, one FMA chain) * (1 / total)
 // Over 8-bit codes, which are of rotated heads, queries are rotated, score(p) = scale * (key scale of p * the sum over codes), y's chain
 // multiplies codes by weight(p) * value scale of p, each product rounded once, and the chain's result is rotated back.
-// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time (but
-// for scores behind its end, which nothing reads). So neither slots, nor tile, nor a neighbour's values can reach its bits.
+// A query's chain covers exactly its own positions: those shared by the tile are walked together, the rest one query at a time. Scores
+// are lanes of their own, so more of them may be computed than a query has positions (of short runs whole blocks, behind its end): of
+// those nothing is read. So neither slots, nor tile, nor a neighbour's values can reach its bits.
 #pragma once
 
 #include <algorithm>
@@ -214,7 +215,7 @@ class TileWalk {
   int shared_end_;
   int scored_end_;    // Scores are walked together up to here: behind shared_end_, where the longest path continues each.
   bool has_tails_ = false;  // Then what is shared ends where they begin.
-  TileTails tails_;
+  TileTails<L> tails_;
   int longest_ = 0;   // The query that sees most positions.
   int64_t score_stride_;
   float* scores_[AttentionTile::kMost] = {};

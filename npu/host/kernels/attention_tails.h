@@ -28,7 +28,8 @@ inline void ForEachRun(SlotPath path, int begin, int end, F f) {
 // `count` slots from `slot` on hold a query's positions from `position` on.
 struct TailRun { int query, slot, count, position; };
 
-// The runs behind a position of each query's path, and the blocks that they lie in.
+// The runs behind a position of each query's path, and the blocks that they lie in. A template, so that each instruction set has its own.
+template <typename L>
 class TileTails {
  public:
   // False, and nothing is to be used, where they are so many or so long that each query had better walk alone.
@@ -53,7 +54,9 @@ class TileTails {
 
   bool AddBlocks(int first, int last) {
     for (int block = first; block <= last; ++block) {
-      if (std::find(block_.data(), block_.data() + blocks_, block) != block_.data() + blocks_) continue;
+      bool known = false;
+      for (int i = 0; i < blocks_; ++i) known = known || block_[i] == block;
+      if (known) continue;
       if (blocks_ == kMostBlocks) return false;
       block_[blocks_++] = block;
     }
@@ -67,7 +70,7 @@ class TileTails {
 
 // Scores of the tails of kQueries queries; at(q, position): where that score goes, and those behind it.
 template <typename L, int kQueries, typename At>
-void ScoreTails(const AttentionTile& tile, const TileTails& tails, At at) {
+void ScoreTails(const AttentionTile& tile, const TileTails<L>& tails, At at) {
   constexpr int kBlock = KvView::kSlotsPerBlock;
   for (const int* block = tails.blocks_begin(); block != tails.blocks_end(); ++block) {
     typename L::Float sums[1][kQueries];
@@ -84,12 +87,12 @@ void ScoreTails(const AttentionTile& tile, const TileTails& tails, At at) {
 
 // sums[q] += weights times values of the tails of each query. Weights lie where `at` had the scores.
 template <typename L, typename At>
-void SumTails(const AttentionTile& tile, const TileTails& tails, At at, float* const* sums) {
+void SumTails(const AttentionTile& tile, const TileTails<L>& tails, At at, float* const* sums) {
   constexpr int kVectors = 4;
   const int64_t stride = KvView::ValueStride(tile.head_size);
   const auto* values = reinterpret_cast<const typename L::Number*>(tile.values);
   for (const TailRun *first = tails.begin(), *last; first != tails.end(); first = last) {
-    last = std::find_if(first, tails.end(), [&](const TailRun& run) { return run.query != first->query; });
+    for (last = first; last != tails.end() && last->query == first->query;) ++last;
     for (int64_t d = 0; d < stride; d += 16 * kVectors) {
       const int vectors = static_cast<int>(std::min<int64_t>(kVectors, (stride - d) / 16));
       typename L::Float lanes[kVectors];
