@@ -4,10 +4,11 @@
 //   ForEachPart(taken.data(), worker, workers, parts, [&](int64_t part) { ... });    // on every worker; each part is done once
 //   ForEachPart(taken.data(), worker, workers, parts, do_part, [&] { pool.AwaitOthers(arrival); });   // waits before it helps
 //
-// Every worker has a share of neighbouring parts, which it takes in order, half of what is left of them at a time, at most four; then it helps the
-// others, part by part, with what is left of theirs. Who does a part does not matter to any bit. What a worker takes it takes with one
-// atomic addition, which waits until all its stores before are in the cache, and lines of results come from other cores: with one for
-// each part, passes of several rows took 2 to 5 % longer (SmolLM2, two workers, build/bin/tessera_bench --rows 1,2,4,6,8 --threads 2).
+// Every worker has a share of neighbouring parts, which it takes in order, half of what is left of them at a time, at most four; then
+// it helps the others, part by part, with what is left of theirs. Who does a part does not matter to any bit. What a worker takes it
+// takes with one atomic addition, which waits until all its stores before are in the cache, and lines of results come from other cores:
+// with one for each part, passes of several rows took 2 to 5 % longer (SmolLM2, two workers, build/bin/tessera_bench --rows 1,2,4,6,8
+// --threads 2).
 #pragma once
 
 #include <algorithm>
