@@ -11,10 +11,15 @@
 
 namespace tessera {
 
+// As a number: a pointer must not leave its array, and null is in none.
+inline const void* AddressBehind(const void* begin, int64_t bytes) {
+  return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(begin) + static_cast<uintptr_t>(bytes));
+}
+
 // The line that holds *p, for writing.
 inline __attribute__((always_inline)) void FetchToWrite(const void* p) {
 #if defined(__x86_64__) || defined(__i386__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));  // The builtin emits it only where CPUs without it are left out.
+  asm volatile("prefetchw (%0)" : : "r"(p));  // The builtin emits it only where CPUs without it are left out.
 #else
   __builtin_prefetch(p, /*for writing=*/1, /*keep=*/3);
 #endif
@@ -22,14 +27,12 @@ inline __attribute__((always_inline)) void FetchToWrite(const void* p) {
 
 // All lines of `bytes` bytes from a line's beginning on, for writing.
 inline void FetchToWrite(const void* begin, int64_t bytes) {
-  constexpr int64_t kLine = 64;
-  for (int64_t i = 0; i < bytes; i += kLine) FetchToWrite(static_cast<const char*>(begin) + i);
+  for (int64_t i = 0; i < bytes; i += 64) FetchToWrite(AddressBehind(begin, i));
 }
 
 // All lines of `bytes` bytes from a line's beginning on, for reading.
 inline void FetchLines(const void* begin, int64_t bytes) {
-  constexpr int64_t kLine = 64;
-  for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(static_cast<const char*>(begin) + i, /*for writing=*/0, /*keep=*/3);
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(AddressBehind(begin, i), /*for writing=*/0, /*keep=*/3);
 }
 
 }  // namespace tessera
