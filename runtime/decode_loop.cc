@@ -109,6 +109,13 @@ absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator*
   return last;
 }
 
+// A pass gives a token more than its tree is deep: what is drafted beyond the last token that is wanted is computed for nothing.
+TreeRoom RoomFor(const GenerateOptions& options, const Generation& result, const Engine& engine, int room) {
+  const int64_t written = static_cast<int64_t>(result.tokens.size());
+  const int64_t wanted = options.max_tokens > 0 ? std::min<int64_t>(room, options.max_tokens - written) : room;
+  return {.rows = std::min(room, engine.logits_at_once()), .depth = static_cast<int>(wanted) - 1};
+}
+
 }  // namespace
 
 absl::string_view FinishReasonName(FinishReason reason) {
@@ -144,8 +151,7 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
       result.reason = FinishReason::kContextFull;
       break;
     }
-    const int rows = std::min(room, engine.logits_at_once());
-    const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose({.rows = rows, .depth = room - 1});
+    const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose(RoomFor(options, result, engine, room));
     const absl::StatusOr<Choice> next = Step(session, tree, speculator, logits, text);
     if (absl::IsCancelled(next.status())) {
       result.reason = FinishReason::kCancelled;

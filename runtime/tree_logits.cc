@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/base/thread_pool.h"
 
 namespace tessera {
 
@@ -50,7 +51,11 @@ absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
       nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
   if (plan_.top == 0) return absl::OkStatus();
   const double begin = clock_.Seconds();
-  for (int i = 0; i < rows; ++i) top_[nodes[i]] = TopTokensOf(Row(place + i), plan_.top);
+  ThreadPool& pool = session_.engine().pool();
+  pool.Run([&](int worker) {
+    const Share share = ShareOf(rows, worker, pool.threads());
+    for (int64_t i = share.begin; i < share.end; ++i) top_[nodes[i]] = TopTokensOf(Row(place + static_cast<int>(i)), plan_.top);
+  });
   time_.top_rows += static_cast<int>(rows);
   time_.top_seconds += clock_.Seconds() - begin;
   return absl::OkStatus();

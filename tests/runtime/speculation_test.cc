@@ -53,6 +53,24 @@ class Speculation : public ::testing::Test {
   }
 };
 
+// A pass of n rows gives n tokens at most, so of the last four tokens no more than four rows are worth while, and so on.
+TEST_F(Speculation, NothingIsDraftedBeyondTheLastTokenThatIsWanted) {
+  const auto engine = TinyEngine({.seed = 9}, {.threads = 2});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  GenerateOptions options = {.max_tokens = 30, .ignore_end = true};
+  const std::vector<TokenId> text = Run(*engine, greedy, options, nullptr).generation.tokens;
+  options.max_tokens = 5;
+  const Generation right = Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(text)).generation;
+  EXPECT_EQ(right.passes, 1);
+  EXPECT_EQ(right.rows, 4);
+  const int vocabulary = engine->config().vocabulary;
+  const Generation wrong = Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(text, 1, vocabulary)).generation;
+  EXPECT_EQ(wrong.passes, 4);
+  EXPECT_EQ(wrong.rows, 4 + 3 + 2 + 1);
+  options.max_tokens = 0;  // To the context's end.
+  EXPECT_EQ(Run(*engine, greedy, options, std::make_unique<ScriptedDrafter>(text)).generation.reason, FinishReason::kContextFull);
+}
+
 TEST_F(Speculation, NoDraftChangesTheText) {
   const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2});
   for (const float temperature : {0.0f, 0.9f}) {
