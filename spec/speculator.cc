@@ -174,7 +174,9 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   if (!costs_.KnowsPlain()) return;
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
-  for (const int node : verdict.path) accepted[tree[node].source] += node == TokenTree::kRoot ? 0 : 1;
+  for (const int node : verdict.path) {
+    if (node != TokenTree::kRoot) ++accepted[tree[node].source];  // The root is nobody's.
+  }
   const double row_seconds = tree.size() == 1 ? 0 : (costs_.PassSeconds(ShapeOf(tree)) - pass) / (tree.size() - 1);
   int learners = 0;
   for (int source = 0; source < composite_.size(); ++source) {

@@ -45,6 +45,22 @@ TEST(Speculator, ADrafterThatFailsCostsNoText) {
   EXPECT_EQ(speculator.Propose({.rows = 8, .depth = 8}).size(), 1);
 }
 
+// As --speculate=none where programs are measured against themselves.
+TEST(Speculator, WithoutDraftersItIsPlainDecoding) {
+  CostProfile costs;
+  for (int i = 0; i < 4; ++i) {
+    costs.AddPass({.rows = 1}, 0.004);
+    costs.AddHead(1, 0.001);
+  }
+  Speculator speculator(std::vector<std::unique_ptr<Drafter>>(), {.costs = &costs});
+  speculator.Begin({{1, 2, 1}});
+  const TokenTree tree = speculator.Propose({.rows = 8, .depth = 8});
+  EXPECT_EQ(tree.size(), 1);
+  speculator.Commit(tree, {.path = {0}, .emitted = {2}}, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+  EXPECT_EQ(speculator.report().tokens, 1);
+  EXPECT_TRUE(speculator.report().sources.empty());
+}
+
 TEST(Speculator, KeepsToTheRoomThereIs) {
   Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {.max_rows = 16, .weigh_costs = false});
   speculator.Begin({{1, 2, 3, 4, 1, 2}});
