@@ -27,15 +27,15 @@
 namespace tessera {
 namespace {
 
-constexpr char kOracle[] = "oracle", kWrong[] = "wrong";
+constexpr char kOracle[] = "oracle", kChooser[] = "chooser", kWrong[] = "wrong";
 
 AppInfo Info() {
   return {.name = "tessera_spec_bench",
           .summary =
               "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
-              "tokens and rows a pass, and which drafts were right. Texts must be the same, or it fails. --speculate takes two "
-              "names more: oracle, which "
-              "knows the text, and wrong, which never does.",
+              "tokens and rows a pass, and which drafts were right. Texts must be the same, or it fails. --speculate takes three "
+              "names more: oracle, which knows the text, chooser, which knows what comes of all that the drafters say, and wrong, "
+              "which never knows.",
           .examples = {"tessera_spec_bench --threads 2",
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong",
@@ -96,19 +96,24 @@ class DraftingTools {
     return HistoryStore::Open("", "spec_bench", VocabularyOf(engine_->tokenizer()), {});
   }
 
-  // By name, or one of the two that only a benchmark has. `oracle` is set if it is that.
+  // By name, or one of those that only a benchmark has. `oracle` is set if it is one that knows the text.
   absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> NewDrafters(std::shared_ptr<const HistoryStore> history,
                                                                     OracleDrafter*& oracle) const {
     std::vector<std::unique_ptr<Drafter>> drafters;
-    if (SpeculatesBy(kOracle)) {
-      drafters.push_back(std::make_unique<OracleDrafter>());
-      oracle = static_cast<OracleDrafter*>(drafters.back().get());
-    } else if (SpeculatesBy(kWrong)) {
+    if (SpeculatesBy(kWrong)) {
       drafters.push_back(std::make_unique<WrongDrafter>(engine_->config().vocabulary));
-    } else {
-      return MakeDrafters(FLAGS_speculate, {.context = engine_->context(), .vocabulary = engine_->config().vocabulary},
-                          {.history = std::move(history)});
+      return drafters;
     }
+    const bool chooses = SpeculatesBy(kChooser);
+    if (!SpeculatesBy(kOracle)) {
+      const DraftingSize size = {.context = engine_->context(), .vocabulary = engine_->config().vocabulary};
+      ASSIGN_OR_RETURN(drafters, MakeDrafters(chooses ? "auto" : FLAGS_speculate, size, {.history = std::move(history)}));
+      if (!chooses) return drafters;
+    }
+    auto knowing = std::make_unique<OracleDrafter>(chooses ? std::make_unique<CompositeDrafter>(std::move(drafters)) : nullptr);
+    oracle = knowing.get();
+    drafters.clear();
+    drafters.push_back(std::move(knowing));
     return drafters;
   }
 
@@ -249,7 +254,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  if (!SpeculatesBy(kOracle) && !SpeculatesBy(kWrong)) RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  if (!SpeculatesBy(kOracle) && !SpeculatesBy(kChooser) && !SpeculatesBy(kWrong)) RETURN_IF_ERROR(ReadSpeculationFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);

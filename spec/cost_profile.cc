@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
@@ -13,10 +14,12 @@ namespace tessera {
 namespace {
 
 constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // Of a time that is added to many. A drafter may become slow at once.
+constexpr double kLeafShare = 0.05;                           // A leaf is thought to cost little, beside what is not known of its rows.
 constexpr double kLevelWeight = 0.02;                         // The level is for what lasts.
 constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.
 constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if it were at it,
 constexpr int kKnown = 3;                                     // once there are so many; so many tell the level, too.
+constexpr int kMostCounted = 64;                              // More weigh no more beside other row counts.
 constexpr int64_t kMostFileBytes = 1 << 20;
 constexpr double kMostSeconds = 1e4;
 constexpr int kVersion = 1;
@@ -32,7 +35,7 @@ void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
     seconds = count == 1 ? value : std::min(seconds, value);
     return;
   }
-  count = kKnown + 1;
+  count = std::min(count, kMostCounted);
   value = std::clamp(value, seconds / outlier, seconds * outlier);
   seconds += (value < seconds ? std::min(1.0, kLessWeighs * new_weight) : new_weight) * (value - seconds);
 }
@@ -49,25 +52,55 @@ double CostProfile::Curve::UnknownRow() const {
   return least;
 }
 
+// The known means as near to what they are as they can be if more rows cost no less (isotonic regression, by pooling adjacent violators):
+// where times are noisy, as a flash's are, the least of all neighbours would stand for all of them.
+void CostProfile::Curve::Fit() {
+  struct Pool {
+    double sum, weight;
+    double Seconds() const { return sum / weight; }
+  };
+  std::vector<Pool> pools;
+  std::vector<std::pair<int, size_t>> pooled;   // Rows, and how many pools there were with them.
+  for (const auto& [rows, mean] : means_) {
+    if (mean.count < kKnown) continue;
+    pools.push_back({mean.seconds * mean.count, static_cast<double>(mean.count)});
+    pooled.emplace_back(rows, pools.size());
+    while (pools.size() > 1 && pools[pools.size() - 2].Seconds() >= pools.back().Seconds()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back() = {pools.back().sum + last.sum, pools.back().weight + last.weight};
+      for (size_t i = pooled.size(); i-- > 0 && pooled[i].second > pools.size();) pooled[i].second = pools.size();
+    }
+  }
+  for (const auto& [rows, pool] : pooled) means_[rows].fitted = pools[pool - 1].Seconds();
+}
+
 // Straight between what was measured; beyond it the mean slope goes on. `some` are those whose entries count.
 template <typename Some>
 void CostProfile::Curve::DrawThrough(Some some, Line& line) const {
   const auto& [first_rows, first] = *means_.begin();
   int from_rows = first_rows, rows = 1;
-  double from = first.seconds;
+  double from = first.Fitted();
   for (; rows <= first_rows; ++rows) line[rows] = from;
   for (const auto& [to_rows, to] : means_) {
     if (to_rows == from_rows || !some(to)) continue;
-    for (; rows <= to_rows; ++rows) line[rows] = from + (to.seconds - from) * (rows - from_rows) / (to_rows - from_rows);
+    for (; rows <= to_rows; ++rows) line[rows] = from + (to.Fitted() - from) * (rows - from_rows) / (to_rows - from_rows);
     from_rows = to_rows;
-    from = to.seconds;
+    from = to.Fitted();
   }
-  const double slope = from_rows > first_rows ? (from - first.seconds) / (from_rows - first_rows) : UnknownRow();
+  const double slope = from_rows > first_rows ? (from - first.Fitted()) / (from_rows - first_rows) : UnknownRow();
   for (; rows <= kMostRows; ++rows) line[rows] = from + std::max(slope, 0.0) * (rows - from_rows);
 }
 
 void CostProfile::Curve::Add(int rows, double seconds) {
   means_[rows].Add(seconds, kNewWeight, kOutlier);
+  Draw();
+}
+
+void CostProfile::Curve::Shift(int rows, double seconds) {
+  Mean& mean = means_[rows];
+  mean.seconds = std::max(mean.seconds + seconds, mean.seconds / kOutlier);
+  mean.count = std::min(mean.count + 1, kMostCounted);
   Draw();
 }
 
@@ -79,6 +112,7 @@ bool CostProfile::Curve::Knows(int rows) const {
 // What was measured often is known; what was not may be one unlucky time, which must not keep anyone from measuring again, so it
 // counts only where it is less than the known ones say.
 void CostProfile::Curve::Draw() {
+  Fit();
   Line known;
   DrawThrough([](const Mean& mean) { return mean.count >= kKnown; }, known);
   DrawThrough([](const Mean&) { return true; }, at_);
@@ -99,9 +133,12 @@ void CostProfile::AddPass(const Shape& shape, double seconds) {
   }
   const double at_level = seconds / level_;
   if (more_leaves > 0 && known) {
-    const double one = pass_.At(1);
-    const double change = std::clamp((at_level - pass_.At(rows)) / more_leaves, -one, one) - leaf_;
-    leaf_ += (change < 0 ? kLessWeighs : 1) * kNewWeight * change;  // As the mean below it, or noise would be taken for what leaves cost.
+    // By how much it was wrong, shared out between rows and leaves: a gradient of its square. Less weighs more, as for the means, or noise
+    // would be taken for what leaves cost.
+    const double error = std::clamp(at_level - pass_.At(rows) - more_leaves * leaf_, -pass_.At(1), pass_.At(1));
+    const double leaves = kLeafShare * more_leaves, step = (error < 0 ? kLessWeighs : 1) * kNewWeight * error / (1 + leaves * leaves);
+    leaf_ += step * leaves * kLeafShare;
+    pass_.Shift(rows, step);
   } else {
     pass_.Add(rows, std::max(at_level - more_leaves * LeafSeconds(), at_level / 2));
   }

@@ -71,6 +71,8 @@ class CostProfile {
   struct Mean {
     double seconds = 0;
     int count = 0;
+    double fitted = 0;   // Among the others of a curve; 0 while it is not known.
+    double Fitted() const { return fitted > 0 ? fitted : seconds; }
     void Add(double value, double new_weight, double outlier);
   };
   // Seconds by rows, at level 1.
@@ -78,6 +80,8 @@ class CostProfile {
    public:
     explicit Curve(double unknown_row) : unknown_row_(unknown_row) {}
     void Add(int rows, double seconds);
+    // Changes what is known of so many rows. REQUIRES: Knows(rows).
+    void Shift(int rows, double seconds);
     // At row counts that were measured, only if they were often enough to know the level by them.
     bool Knows(int rows) const;
     bool contains(int rows) const { return means_.contains(rows); }
@@ -92,6 +96,7 @@ class CostProfile {
     template <typename Some>
     void DrawThrough(Some some, Line& line) const;
     double UnknownRow() const;
+    void Fit();
     void Draw();
     double unknown_row_;
     std::map<int, Mean> means_;

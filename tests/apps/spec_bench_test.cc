@@ -5,10 +5,12 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/common/spec_bench_drafters.h"
 #include "tessera/apps/common/spec_bench_prompts.h"
 #include "tessera/apps/common/spec_bench_report.h"
 #include "tessera/apps/common/spec_bench_run.h"
 #include "tessera/apps/common/svg_ranges.h"
+#include "tessera/spec/prompt_lookup.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -91,8 +93,20 @@ TEST(SpecBenchReport, TextsThatDiffer_AndOnlyThese_AreCounted) {
   EXPECT_DOUBLE_EQ(result.drafted.TokensPerPass(), 2);
 }
 
+TEST(SpecBench, TheChooserDraftsWhatOthersDraftAsFarAsItComes) {
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  drafters.push_back(std::make_unique<PromptLookup>(PromptLookup::Options()));   // It drafts 3, 4, 1, 2.
+  OracleDrafter chooser(std::make_unique<CompositeDrafter>(std::move(drafters)));
+  chooser.Know({2, 3, 4, 9, 9});
+  chooser.Begin({{1, 2, 3, 4, 1, 2}});
+  TokenTree tree(2);
+  ASSERT_TRUE(chooser.Propose({.max_nodes = 8}, tree).ok());
+  ASSERT_EQ(tree.size(), 3);
+  EXPECT_EQ(tree.PathTo(2), (std::vector<TokenId>{3, 4}));
+}
+
 TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
-  for (const char* drafters : {"auto", "lookup", "oracle", "wrong"}) {
+  for (const char* drafters : {"auto", "lookup", "none", "oracle", "chooser", "wrong"}) {
     const Ended ended = RunBench({absl::StrCat("--speculate=", drafters), "--categories=code,ui", "--json"});
     ASSERT_EQ(ended.code, 0) << drafters << ": " << ended.errors;
     const JsonValue report = Json(ended.output);

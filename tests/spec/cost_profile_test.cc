@@ -111,6 +111,20 @@ TEST(CostProfile, NoiseIsNotTakenForWhatLeavesCost) {
   EXPECT_LT(costs.PassSeconds({.rows = 8, .leaves = 4}) - costs.PassSeconds({.rows = 8, .leaves = 1}), 0.001);
 }
 
+// As a flash's: passes take as long as reading does, whatever their rows, and one in four is held up. Trees of many rows have many leaves.
+TEST(CostProfile, ANoisyFlashMakesNoTreeDear) {
+  SeededRandom random(12);
+  CostProfile costs;
+  costs.ExpectFreeRows();
+  for (const int rows : {1, 1, 1, 16, 16, 16}) costs.AddPass({.rows = rows}, 0.025);
+  for (int i = 0; i < 600; ++i) {
+    const int rows = 2 + static_cast<int>(random.Below(31));
+    const double held_up = random.Below(4) == 0 ? 0.010 : 0;
+    costs.AddPass({.rows = rows, .leaves = 1 + rows / 2}, 0.0245 + held_up + 1e-5 * static_cast<double>(random.Below(300)));
+  }
+  EXPECT_LT(costs.PassSeconds({.rows = 31, .leaves = 16}), 1.1 * costs.PassSeconds({.rows = 1}));
+}
+
 TEST(CostProfile, LeavesAreLearntBesideRows) {
   CostProfile costs;
   for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 8, .leaves = 1}, 0.010);
