@@ -52,27 +52,32 @@ double CostProfile::Curve::UnknownRow() const {
   return least;
 }
 
-// The known means as near to what they are as they can be if more rows cost no less (isotonic regression, by pooling adjacent violators):
-// where times are noisy, as a flash's are, the least of all neighbours would stand for all of them.
+// Isotonic regression by pooling adjacent violators: the nearest to the known means, by their counts, of which none is less than one of
+// fewer rows. Times of a flash are noisy: the least of all that more rows took would stand for too many.
 void CostProfile::Curve::Fit() {
   struct Pool {
     double sum, weight;
+    int members;
     double Seconds() const { return sum / weight; }
   };
   std::vector<Pool> pools;
-  std::vector<std::pair<int, size_t>> pooled;   // Rows, and how many pools there were with them.
   for (const auto& [rows, mean] : means_) {
     if (mean.count < kKnown) continue;
-    pools.push_back({mean.seconds * mean.count, static_cast<double>(mean.count)});
-    pooled.emplace_back(rows, pools.size());
+    pools.push_back({mean.seconds * mean.count, static_cast<double>(mean.count), 1});
     while (pools.size() > 1 && pools[pools.size() - 2].Seconds() >= pools.back().Seconds()) {
       const Pool last = pools.back();
       pools.pop_back();
-      pools.back() = {pools.back().sum + last.sum, pools.back().weight + last.weight};
-      for (size_t i = pooled.size(); i-- > 0 && pooled[i].second > pools.size();) pooled[i].second = pools.size();
+      pools.back() = {pools.back().sum + last.sum, pools.back().weight + last.weight, pools.back().members + last.members};
     }
   }
-  for (const auto& [rows, pool] : pooled) means_[rows].fitted = pools[pool - 1].Seconds();
+  auto mean = means_.begin();
+  for (const Pool& pool : pools) {
+    for (int members = 0; members < pool.members; ++mean) {
+      if (mean->second.count < kKnown) continue;
+      mean->second.fitted = pool.Seconds();
+      ++members;
+    }
+  }
 }
 
 // Straight between what was measured; beyond it the mean slope goes on. `some` are those whose entries count.
