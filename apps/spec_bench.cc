@@ -38,16 +38,27 @@ AppInfo Info() {
               "which never knows.",
           .examples = {"tessera_spec_bench --threads 2",
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
-                       "tessera_spec_bench --speculate wrong",
+                       "tessera_spec_bench --speculate wrong --writings 5",
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
-          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "most_meeting_nanos"}},
+          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_meeting_nanos"}},
                      {"Speculation", {"speculate", "cost_profile", "remember"}},
                      ModelFlags(),
                      StreamingFlags(),
                      {"Output", {"plot", "json"}}}};
 }
 
+bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
+
+// A drafter that learns knows a text when it is written again.
+absl::Status CheckWritings() {
+  RETURN_IF_ERROR(CheckFlagRange("writings", FLAGS_writings, 1, 1000));
+  if (FLAGS_writings == 1 || SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--writings: found ", FLAGS_writings, " with --speculate=", FLAGS_speculate,
+                                                 ", expected 1, or none, oracle or wrong, which learn nothing"));
+}
+
 absl::Status CheckFlags() {
+  RETURN_IF_ERROR(CheckWritings());
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("most_meeting_nanos", FLAGS_most_meeting_nanos, 0, 1 << 30));
@@ -62,8 +73,6 @@ struct Pair {
   TimedText plain, drafted;
   double meeting_nanos = 0;  // The longer of two probes, before and after.
 };
-
-bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
 
 // What all speculators of a run share.
 class DraftingTools {
@@ -135,15 +144,9 @@ class CategoryBench {
     return bench;
   }
 
-  // Which way comes first changes from text to text, but an oracle has to know the plain one.
   absl::StatusOr<Pair> Add(PairRunner& runner, const MachineProbe& probe, std::vector<TokenId> prompt) {
     Pair pair = {.category = result_.name, .prompt = std::move(prompt), .meeting_nanos = probe.MeetingNanos()};
-    const bool plain_first = oracle_ != nullptr || (result_.texts + result_.left_out) % 2 == 0;
-    for (const bool plain : {plain_first, !plain_first}) {
-      TimedText& text = plain ? pair.plain : pair.drafted;
-      if (!plain && oracle_ != nullptr) oracle_->Know(pair.plain.tokens);
-      ASSIGN_OR_RETURN(text, runner.Write(pair.prompt, plain ? nullptr : speculator_.get()));
-    }
+    RETURN_IF_ERROR(Write(runner, pair));
     pair.meeting_nanos = std::max(pair.meeting_nanos, probe.MeetingNanos());
     if (history_ != nullptr) history_->Add(pair.prompt, pair.drafted.tokens);
     if (FLAGS_most_meeting_nanos > 0 && pair.meeting_nanos > FLAGS_most_meeting_nanos) {
@@ -162,6 +165,23 @@ class CategoryBench {
 
  private:
   explicit CategoryBench(const std::string& name) : result_(name) {}
+
+  // Which way comes first changes from writing to writing and from text to text, but an oracle has to know the plain one.
+  absl::Status Write(PairRunner& runner, Pair& pair) {
+    std::vector<TimedText> plain_texts, drafted_texts;
+    for (int i = 0; i < FLAGS_writings; ++i) {
+      const bool plain_first = oracle_ != nullptr || (result_.texts + result_.left_out + i) % 2 == 0;
+      for (const bool plain : {plain_first, !plain_first}) {
+        if (!plain && oracle_ != nullptr) oracle_->Know(plain_texts[0].tokens);
+        ASSIGN_OR_RETURN(TimedText text, runner.Write(pair.prompt, plain ? nullptr : speculator_.get()));
+        (plain ? plain_texts : drafted_texts).push_back(std::move(text));
+      }
+    }
+    const std::vector<TokenId> tokens = plain_texts[0].tokens;
+    pair.plain = MedianText(std::move(plain_texts), tokens);
+    pair.drafted = MedianText(std::move(drafted_texts), tokens);
+    return absl::OkStatus();
+  }
 
   CategoryResult result_;
   std::shared_ptr<HistoryStore> history_;  // Null: none.

@@ -70,6 +70,7 @@ DEFINE_string(data, "tests/data/speculation", "FOLDER|Evaluation sets; those of 
 DEFINE_string(categories, "all", "LIST|Sorts of prompts, with commas between, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
 DEFINE_int32(most_meeting_nanos, 0, "NS|Leave texts out of gains and tokens a pass while which threads took longer to meet; 0: none.");
+DEFINE_int32(writings, 1, "N|Times that a text is written each way, in turns; of each the one of median time counts.");
 DEFINE_bool(remember, false, "|Draft from the answers to the prompts before, too, of the same sort and run.");
 DEFINE_string(shape, "1b", "NAME|1b, 4b or tiny: so many parameters.");
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");

@@ -77,6 +77,7 @@ DECLARE_string(data);
 DECLARE_string(categories);
 DECLARE_int32(texts);
 DECLARE_int32(most_meeting_nanos);
+DECLARE_int32(writings);
 DECLARE_bool(remember);
 DECLARE_string(shape);
 DECLARE_string(format);

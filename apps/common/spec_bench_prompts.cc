@@ -20,53 +20,64 @@ constexpr int64_t kLargestSet = int64_t{64} << 20;
 struct CategorizedPrompt {
   std::string category, text;
 };
+using CategorizedPrompts = std::vector<CategorizedPrompt>;
 
 // The first question of each. What MT-Bench gave, in eight sorts of a few questions each, is one category.
-absl::StatusOr<CategorizedPrompt> OfSpecBench(const JsonValue& record) {
+absl::StatusOr<CategorizedPrompts> OfSpecBench(const JsonValue& record) {
   ASSIGN_OR_RETURN(std::string category, record.String("category"));
   ASSIGN_OR_RETURN(const std::vector<std::string> turns, record.Strings("turns"));
   if (turns.empty()) return record.Error("no turns", "at least one");
   constexpr const char* kOwn[] = {"translation", "summarization", "qa", "math_reasoning", "rag"};
   if (std::find(std::begin(kOwn), std::end(kOwn), category) == std::end(kOwn)) category = "mt_bench";
-  return CategorizedPrompt{category, turns[0]};
+  return CategorizedPrompts{{category, turns[0]}};
 }
 
-// One screen of each task, from its middle: early enough to have something left to do, late enough to have a history.
-absl::StatusOr<CategorizedPrompt> OfScreens(const JsonValue& record) {
+absl::StatusOr<std::string> OfScreen(const std::string& task, const JsonValue& step) {
+  ASSIGN_OR_RETURN(const std::string history, step.String("history"));
+  ASSIGN_OR_RETURN(const std::string screen, step.String("state"));
+  return absl::StrCat("Task: ", task, "\nHistory:", history, "\nScreen:\n", screen,
+                      "\nRepeat the element you would choose, then explain why.");
+}
+
+// As `ui_steps` all screens of a task, which an agent sees one after the other, and as `ui` the one in its middle: early enough to
+// have something left to do, late enough to have a history.
+absl::StatusOr<CategorizedPrompts> OfScreens(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string task, record.String("task"));
   ASSIGN_OR_RETURN(const JsonValue steps, record.Array("steps"));
   if (steps.size() == 0) return steps.Error("no steps", "at least one");
-  const JsonValue step = steps[steps.size() / 2];
-  ASSIGN_OR_RETURN(const std::string history, step.String("history"));
-  ASSIGN_OR_RETURN(const std::string screen, step.String("state"));
-  return CategorizedPrompt{"ui", absl::StrCat("Task: ", task, "\nHistory:", history, "\nScreen:\n", screen,
-                                              "\nRepeat the element you would choose, then explain why.")};
+  ASSIGN_OR_RETURN(std::string middle, OfScreen(task, steps[steps.size() / 2]));
+  CategorizedPrompts prompts = {{"ui", std::move(middle)}};
+  for (int64_t i = 0; i < steps.size(); ++i) {
+    ASSIGN_OR_RETURN(std::string prompt, OfScreen(task, steps[i]));
+    prompts.push_back({"ui_steps", std::move(prompt)});
+  }
+  return prompts;
 }
 
 // The first half of a conversation, which ends with what the other one says.
-absl::StatusOr<CategorizedPrompt> OfConversations(const JsonValue& record) {
+absl::StatusOr<CategorizedPrompts> OfConversations(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::vector<std::string> persona, record.Strings("user2_persona"));
   ASSIGN_OR_RETURN(std::vector<std::string> lines, record.Strings("conversation"));
-  if (lines.empty()) return CategorizedPrompt();  // There are a few.
+  if (lines.empty()) return CategorizedPrompts();  // There are a few.
   lines.resize(lines.size() / 2 | 1);
-  return CategorizedPrompt{
-      "chat", absl::StrCat("You are User 2. About you:\n- ", absl::StrJoin(persona, "\n- "), "\n\nThe conversation so far:\n",
-                           absl::StrJoin(lines, "\n"), "\n\nWrite what User 2 answers.")};
+  return CategorizedPrompts{
+      {"chat", absl::StrCat("You are User 2. About you:\n- ", absl::StrJoin(persona, "\n- "), "\n\nThe conversation so far:\n",
+                            absl::StrJoin(lines, "\n"), "\n\nWrite what User 2 answers.")}};
 }
 
-absl::StatusOr<CategorizedPrompt> OfFunctions(const JsonValue& record) {
+absl::StatusOr<CategorizedPrompts> OfFunctions(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string prompt, record.String("prompt"));
-  return CategorizedPrompt{"code", absl::StrCat("Complete this function:\n\n", prompt)};
+  return CategorizedPrompts{{"code", absl::StrCat("Complete this function:\n\n", prompt)}};
 }
 
-absl::StatusOr<CategorizedPrompt> OfProblems(const JsonValue& record) {
+absl::StatusOr<CategorizedPrompts> OfProblems(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string question, record.String("question"));
-  return CategorizedPrompt{"gsm8k", question};
+  return CategorizedPrompts{{"gsm8k", question}};
 }
 
 struct PromptSet {
   const char* file;
-  absl::StatusOr<CategorizedPrompt> (*read)(const JsonValue& record);
+  absl::StatusOr<CategorizedPrompts> (*read)(const JsonValue& record);
 };
 constexpr PromptSet kSets[] = {{"spec_bench.jsonl", OfSpecBench},
                                {"droidtask_ui.jsonl", OfScreens},
@@ -97,8 +108,8 @@ absl::StatusOr<std::vector<PromptCategory>> ReadPromptSets(const std::string& fo
       ++number;
       if (absl::StripAsciiWhitespace(line).empty()) continue;
       ASSIGN_OR_RETURN(const JsonValue record, JsonValue::Parse(line, absl::StrCat(path, ", line ", number)));
-      ASSIGN_OR_RETURN(CategorizedPrompt prompt, set.read(record));
-      if (!prompt.text.empty()) Add(std::move(prompt), most, all);
+      ASSIGN_OR_RETURN(CategorizedPrompts prompts, set.read(record));
+      for (CategorizedPrompt& prompt : prompts) Add(std::move(prompt), most, all);
     }
   }
   return all;

@@ -19,6 +19,15 @@ double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 }  // namespace
 
+TimedText MedianText(std::vector<TimedText> writings, const std::vector<TokenId>& expected) {
+  for (TimedText& text : writings)
+    if (text.tokens != expected) return std::move(text);
+  const auto middle = writings.begin() + writings.size() / 2;
+  std::nth_element(writings.begin(), middle, writings.end(),
+                   [](const TimedText& a, const TimedText& b) { return a.decode_seconds < b.decode_seconds; });
+  return std::move(*middle);
+}
+
 absl::StatusOr<PairRunner> PairRunner::Create(Engine& engine, int most_tokens) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());

@@ -32,6 +32,10 @@ struct TimedText {
   double TotalSeconds() const { return prompt_seconds + decode_seconds; }
 };
 
+// Of several writings of one text the one whose decoding took the median of their times. If the tokens of one are not `expected`, that
+// one, so that it is noticed. REQUIRES: at least one.
+TimedText MedianText(std::vector<TimedText> writings, const std::vector<TokenId>& expected);
+
 using RowTimes = std::vector<std::pair<int, double>>;  // Rows, seconds; ascending, from 1 on.
 
 class PairRunner {

@@ -1,6 +1,7 @@
 // tessera_spec_bench: what it asks, what it says, and that an oracle and a drafter that is never right give the same texts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -36,10 +37,10 @@ TEST(SpecBenchPrompts, EverySetGivesItsCategories) {
   std::vector<std::string> names;
   for (const PromptCategory& category : *all) {
     names.push_back(category.name);
-    EXPECT_EQ(category.prompts.size(), 2u) << category.name;
+    EXPECT_EQ(category.prompts.size(), category.name == "ui_steps" ? 6u : 2u) << category.name;
   }
   EXPECT_EQ(names, (std::vector<std::string>{"mt_bench", "translation", "summarization", "qa", "math_reasoning", "rag", "ui",
-                                             "chat", "code", "gsm8k"}));
+                                             "ui_steps", "chat", "code", "gsm8k"}));
   EXPECT_EQ(ReadPromptSets(Samples(), 1)->at(0).prompts.size(), 1u);
 }
 
@@ -49,6 +50,14 @@ TEST(SpecBenchPrompts, ScreensAndFunctionsAreAskedInWords) {
   EXPECT_TRUE(chosen[0].prompts[0].starts_with("Complete this function:\n\nfrom typing import List")) << chosen[0].prompts[0];
   EXPECT_TRUE(chosen[1].prompts[0].starts_with("Task: ")) << chosen[1].prompts[0];
   EXPECT_TRUE(chosen[1].prompts[0].ends_with("\nRepeat the element you would choose, then explain why."));
+}
+
+TEST(SpecBenchPrompts, StepsAreAllScreensOfTheTasksInTheirOrder) {
+  const std::vector<PromptCategory> chosen = *ChooseCategories(*ReadPromptSets(Samples(), 48), "ui,ui_steps");
+  const std::vector<std::string>&middles = chosen[0].prompts, &steps = chosen[1].prompts;
+  EXPECT_NE(steps[0].find("\n- Start the gallery app."), std::string::npos) << steps[0];
+  for (size_t i = 1; i < steps.size(); ++i) EXPECT_NE(steps[i], steps[i - 1]);
+  for (const std::string& middle : middles) EXPECT_EQ(std::count(steps.begin(), steps.end(), middle), 1);
 }
 
 TEST(SpecBenchPrompts, ABadRecordIsNamedWithItsLine) {
@@ -91,6 +100,23 @@ TEST(SpecBenchReport, TextsThatDiffer_AndOnlyThese_AreCounted) {
   EXPECT_EQ(result.meeting_nanos, (std::vector<double>{90, 90}));
   EXPECT_DOUBLE_EQ(result.plain.TokensPerSecond(), 1);
   EXPECT_DOUBLE_EQ(result.drafted.TokensPerPass(), 2);
+}
+
+TEST(SpecBenchRun, TheWritingOfMedianTimeCounts_UnlessOneIsAnotherText) {
+  const auto of_seconds = [](double seconds) { return TimedText{.tokens = {4, 5}, .decode_seconds = seconds}; };
+  std::vector<TimedText> writings = {of_seconds(3), of_seconds(9), of_seconds(1)};
+  EXPECT_EQ(MedianText(writings, {4, 5}).decode_seconds, 3);
+  EXPECT_EQ(MedianText({of_seconds(7)}, {4, 5}).decode_seconds, 7);
+  writings[1].tokens = {4, 6};
+  EXPECT_EQ(MedianText(writings, {4, 5}).tokens, (std::vector<TokenId>{4, 6}));
+}
+
+TEST(SpecBench, OnlyWhatLearnsNothingWritesATextSeveralTimes) {
+  const Ended ended = RunBench({"--speculate=wrong", "--categories=code", "--writings=3"});
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  const Ended wrong = RunBench({"--writings=3"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.errors.find("--writings: found 3 with --speculate=auto, expected 1"), std::string::npos) << wrong.errors;
 }
 
 TEST(SpecBench, TheChooserDraftsWhatOthersDraftAsFarAsItComes) {
