@@ -215,6 +215,14 @@ absl::Status KvCache::MakeRoom(int rows) {
   return absl::OkStatus();
 }
 
+int KvCache::RoomFor(int most) const {
+  CHECK_GE(most, 0);
+  for (const Group& group : groups_) {
+    if (most > group.tree->free_slots()) most = std::min(most, group.tree->Room());
+  }
+  return most;
+}
+
 bool KvCache::CanExtend(SequenceId sequence) const {
   return std::all_of(groups_.begin(), groups_.end(), [=](const Group& group) { return group.tree->CanExtend(sequence); });
 }

@@ -84,6 +84,9 @@ class KvCache {
   // REQUIRES: rows >= 0.
   absl::Status MakeRoom(int rows);
 
+  // Of `most` rows, as many as MakeRoom would make room for now, other sequences being what they are. REQUIRES: most >= 0.
+  int RoomFor(int most) const;
+
   // Makes the sequence `count` positions longer. ResourceExhausted (slots wanted, free and in all), or FailedPrecondition unless
   // CanExtend(sequence); either changes nothing. REQUIRES: count >= 0.
   absl::Status Extend(SequenceId sequence, int count);

@@ -8,7 +8,11 @@
 
 namespace tessera {
 
-int Session::TreeRoom() const { return std::min(engine_.context() - length(), engine_.forward().row_capacity()); }
+// For one row there is always room by this: without it plain decoding fails, too, and says why.
+int Session::TreeRoom() const {
+  const int room = std::min(engine_.context() - length(), engine_.forward().row_capacity());
+  return room <= 1 ? room : std::max(1, engine_.cache().RoomFor(room));
+}
 
 // A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
 absl::Status Session::PlaceTree(const TokenTree& tree) {

@@ -175,6 +175,8 @@ TEST(KvCache, ExhaustionNamesTheSlotsAndChangesNothing) {
     EXPECT_EQ(status.message(), "KV cache: wanted 3 slots, found 2 free of 32");
   }
   EXPECT_EQ(cache->MakeRoom(3).message(), "KV cache: wanted 3 slots, found 2 free of 32");
+  EXPECT_EQ(cache->RoomFor(3), 2);
+  EXPECT_EQ(cache->RoomFor(1), 1);
   EXPECT_EQ(cache->Length(text), 30);
   EXPECT_EQ(cache->Length(fork), 4);
   EXPECT_EQ(Extended(*cache, fork, 2), (Slots{30, 31}));
@@ -331,6 +333,7 @@ class RandomCalls {
     const SequenceId id = Any();
     const int count = static_cast<int>(random_.Below(3) == 0 ? random_.Below(40) : random_.Below(3));
     const bool fits = count <= plain_.free_slots();
+    ASSERT_EQ(cache_->RoomFor(count) == count, fits);
     ASSERT_EQ(cache_->MakeRoom(count).ok(), fits);
     ASSERT_EQ(cache_->Extend(id, count).ok(), fits);
     exhausted_ += !fits;

@@ -1,0 +1,54 @@
+// Sessions share the slots of a cache: a draft takes none that plain decoding would not have.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/fakes/written_text.h"
+
+namespace tessera {
+namespace {
+
+const SamplingOptions kGreedy = {.temperature = 0};
+
+// Of 64 slots one session holds 26 and another 30, so eight tokens more go in, and no tree of twelve rows.
+TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
+  for (const std::string architecture : {"llama", "gemma3"}) {
+    SCOPED_TRACE(architecture);
+    const bool gemma = architecture == "gemma3";  // Its seven layers hold 16 positions, or all.
+    const TinyModel model = {
+        .architecture = architecture, .layers = gemma ? 7 : 2, .window = gemma ? 16 : 0, .writes_letters = true, .seed = 9};
+    const auto engine = TinyEngine(model, {.threads = 1, .context = 64});
+    const auto other = Must(engine->NewSession());
+    Must(other->Append(RandomTokens(26, 3)));
+    PromptWriter writer(*engine, RandomTokens(30, 12));
+    for (const int tokens : {2, 5, 9}) {
+      const GenerateOptions options = {.max_tokens = tokens, .ignore_end = true};
+      const WrittenText plain = writer.Write(kGreedy, options, nullptr);
+      ASSERT_EQ(plain.tokens.size(), static_cast<size_t>(tokens));
+      for (uint64_t seed = 0; seed < 8; ++seed) {
+        EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(kTinyVocabulary, seed, plain.tokens), /*max_rows=*/24), plain)
+            << tokens << " tokens, seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(SpeculationRoom, ATreeHasRoomForWhatIsLeft) {
+  const auto engine = TinyEngine({.seed = 9}, {.threads = 1, .context = 64});
+  const auto first = Must(engine->NewSession()), second = Must(engine->NewSession());
+  EXPECT_GT(first->TreeRoom(), 12);
+  Must(first->Append(RandomTokens(40, 3)));
+  Must(second->Append(RandomTokens(20, 4)));
+  EXPECT_EQ(second->TreeRoom(), 4);
+  Must(second->Append(RandomTokens(4, 5)));
+  EXPECT_EQ(second->TreeRoom(), 1) << "as a plain pass, which then says what it lacks";
+  EXPECT_EQ(second->Append({1}).code(), absl::StatusCode::kResourceExhausted);
+  first->Truncate(8);
+  EXPECT_GT(second->TreeRoom(), 1);
+}
+
+}  // namespace
+}  // namespace tessera
