@@ -161,6 +161,8 @@ class Engine {
   int logits_at_once() const { return logits_at_once_; }
   // Null if all weights are in memory without a budget.
   const LayerStreamer* streamer() const { return streamer_; }
+  // Whether passes read weights as they go: not all are pinned.
+  bool streams() const { return streamer_ != nullptr && streamer_->stats().streamed_bytes > 0; }
 
   const EngineOptions& options() const { return options_; }
   const ModelFile& model_file() const { return *file_; }
@@ -251,7 +253,8 @@ class Session {
   // expected) or there are more nodes than a pass has rows, ResourceExhausted if they do not fit (TreeRoom), or the first error of the
   // pass. REQUIRES: no tree is waiting for Keep.
   absl::Status PassTree(const TokenTree& tree);
-  // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, and of a pass.
+  // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, of a pass, and of the
+  // cache beside other sessions. At least 1 unless the context is full.
   int TreeRoom() const;
   // Of nodes of the tree, in the order given, until Keep. logits: [nodes.size(), vocabulary].
   absl::Status TreeLogits(absl::Span<const int> nodes, TensorView<float> logits);

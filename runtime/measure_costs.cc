@@ -31,7 +31,7 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
 absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostProfile& costs) {
   const Engine& engine = session.engine();
   if (costs.frozen()) return absl::OkStatus();
-  if (engine.streamer() != nullptr) {
+  if (engine.streams()) {
     costs.ExpectFreeRows();
     return absl::OkStatus();
   }

@@ -44,7 +44,7 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
   Engine& engine = session.engine();
   const int size = static_cast<int>(tokens.size()), capacity = engine.forward().row_capacity();
   int begin = 0, count = RowsToLearn(engine.config(), size);
-  if (engine.streamer() != nullptr && engine.streamer()->stats().streamed_bytes > 0) {
+  if (engine.streams()) {
     begin = std::max(0, size - 1) / capacity * capacity;
     count = std::min(count, engine.logits_at_once() - 1);
   }
