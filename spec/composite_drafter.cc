@@ -143,8 +143,9 @@ void CompositeDrafter::Commit(const TokenTree& tree, const Verdict& verdict) {
     }
     const double begin = Seconds();
     member.drafter->Commit(tree, verdict);
-    member.commit_seconds = Seconds() - begin;
-    member.account.seconds += member.commit_seconds;
+    const double commit_seconds = Seconds() - begin;
+    member.account.seconds += commit_seconds;
+    member.step_seconds = std::exchange(member.propose_seconds, 0) + commit_seconds;
   }
 }
 

@@ -50,9 +50,9 @@ class CompositeDrafter : public Drafter {
   int size() const { return static_cast<int>(members_.size()); }
   const Drafter& drafter(int source) const { return *members_[source].drafter; }
   const DraftAccount& account(int source) const { return members_[source].account; }
-  // What one drafter's last Propose took, and that with its last Commit.
+  // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one.
   double propose_seconds(int source) const { return members_[source].propose_seconds; }
-  double step_seconds(int source) const { return members_[source].propose_seconds + members_[source].commit_seconds; }
+  double step_seconds(int source) const { return members_[source].step_seconds; }
 
   bool is_on(int source) const { return members_[source].on; }
   void Switch(int source, bool on) { members_[source].on = on; }   // All are on at first.
@@ -64,7 +64,7 @@ class CompositeDrafter : public Drafter {
     Acceptance acceptance = {};
     TokenTree proposal = TokenTree(0);   // The last, with its own estimates.
     DraftAccount account = {};
-    double propose_seconds = 0, commit_seconds = 0;
+    double propose_seconds = 0, step_seconds = 0;
   };
   void Ask(const DraftBudget& budget, TokenId root, Member& member);
   static void LearnFrom(absl::Span<const TokenId> emitted, Member& member);

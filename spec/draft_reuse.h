@@ -9,8 +9,9 @@
 // A draft x1 .. xn is rejected at xe, where the model says another token. The model's rows after it hold all the same: the longest run of
 // tokens beyond xe that it would have said itself, each after those before it, is kept. The text may get to it in two ways (the
 // paper's table 2): a synonym of xe stands in its place, or something was missing before xe, which then comes, too. A third of
-// the rejected drafts
-// come back so; the rest was redundant.
+// the rejected drafts come back so; the rest was redundant.
+//
+// Below a CompositeDrafter each drafter starts from the root alone, so there only the first place counts.
 //
 // A run is drafted for a step at least. It goes once the text has taken it up, when it is too old, and when newer ones are long
 // enough together.

@@ -46,7 +46,8 @@ class Drafter {
   // After Begin, if the caller has it: top[i] is what the model says after text[first + i].
   virtual void LearnPrompt(int first, absl::Span<const TopTokens> top) {}
 
-  // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with its estimated probability.
+  // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with its estimated probability. Tokens
+  // are of the model's vocabulary: such as the text, logits or a history of it had. A pass over any other is an error.
   // The tree's root is the last token of the text; it may have nodes already. On an error the tree is as it was.
   virtual absl::Status Propose(const DraftBudget& budget, TokenTree& tree) = 0;
 

@@ -10,6 +10,7 @@
 #include "tessera/spec/calibrated_tree.h"
 #include "tessera/spec/draft_reuse.h"
 #include "tessera/spec/prompt_lookup.h"
+#include "tessera/spec/speculator.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/spec/token_recycling.h"
 
@@ -54,7 +55,7 @@ const DrafterKind kKinds[] = {
      [](const DraftingSize& size) { return TokenRecycling::MostBytes(RecyclingOptions(size), size.context); }},
     {"calibrated",
      [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> { return std::make_unique<CalibratedTree>(); },
-     [](const DraftingSize& size) { return CalibratedTree::MostBytes(size.context); }},
+     [](const DraftingSize& size) { return CalibratedTree::MostBytes(size.context) + Speculator::MostPromptBytes(size.context); }},
     {"reuse",
      [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> {
        return std::make_unique<DraftReuse>(DraftReuse::Options());

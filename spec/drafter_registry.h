@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> ParseDrafterList(absl::string_view list
 absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size,
                                                                    const DraftingStores& stores = {});
 
-// The most memory that they take, without stores. The same errors.
+// The most memory that they take, and a Speculator for them, without stores. The same errors.
 absl::StatusOr<int64_t> DraftingBytes(absl::string_view list, const DraftingSize& size);
 
 }  // namespace tessera

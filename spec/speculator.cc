@@ -1,6 +1,7 @@
 #include "tessera/spec/speculator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -53,6 +54,8 @@ void Speculator::Begin(absl::Span<const TokenId> text) {
   const std::vector<TopTokens> top = std::exchange(prompt_top_, {});
   prompt_ = {.tokens = static_cast<int>(top.size())};
   for (const TopTokens& some : top) prompt_.learnt += some.empty() ? 0 : 1;
+  report_.prompt_tokens += prompt_.tokens;
+  report_.prompt_learnt += prompt_.learnt;
   if (prompt_.learnt > 0 && prompt_first_ + top.size() <= text.size()) composite_.LearnPrompt(prompt_first_, top);
 }
 
@@ -62,7 +65,12 @@ void Speculator::LearnPrompt(int first, std::vector<TopTokens> top) {
     prompt_top_.clear();
     prompt_first_ = first;
   }
-  prompt_top_.insert(prompt_top_.end(), top.begin(), top.end());
+  if (prompt_top_.empty()) {
+    prompt_top_ = std::move(top);
+    return;
+  }
+  prompt_top_.reserve(prompt_top_.size() + top.size());  // Not more: what is held counts.
+  std::move(top.begin(), top.end(), std::back_inserter(prompt_top_));
 }
 
 bool Speculator::AnyActive() const {

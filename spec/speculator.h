@@ -67,6 +67,7 @@ struct SpeculationReport {
   int64_t drafted_steps = 0;              // With more than the root.
   int64_t paused_steps = 0;               // With all drafters paused.
   int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
+  int64_t prompt_tokens = 0, prompt_learnt = 0;         // Read by drafters that learn from logits of prompts, and those it was done for.
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
   double plain_seconds = 0;               // What as many tokens take, one a pass, by the steps without draft.
   double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;   // What was expected when rows were chosen.
@@ -99,6 +100,8 @@ class Speculator {
   // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The
   // drafter gets it once the text begins.
   void LearnPrompt(int first, std::vector<TopTokens> top);
+  // The most memory that takes for a prompt of so many tokens, until the text begins: what is held, and a part that joins it.
+  static int64_t MostPromptBytes(int64_t tokens) { return 2 * tokens * static_cast<int64_t>(sizeof(TopTokens)); }
   // Of the text that began last: tokens that were read for it, and after how many of these the model's opinion was known.
   struct Prompt { int tokens = 0, learnt = 0; };
   const Prompt& prompt() const { return prompt_; }

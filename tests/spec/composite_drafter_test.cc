@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/spec/prompt_lookup.h"
+#include "tessera/tests/fakes/fake_drafters.h"
 
 namespace tessera {
 namespace {
@@ -136,6 +137,20 @@ TEST(CompositeDrafter, OneThatIsOffIsNotAskedButFollowsTheText) {
   composite.Commit(tree, {.path = {0}, .emitted = {9}});
   EXPECT_EQ(composite.account(1).calls, 0);
   EXPECT_EQ(static_cast<const Fixed&>(composite.drafter(1)).commits, 1);
+}
+
+TEST(CompositeDrafter, AStepInWhichNobodyWasAskedIsNotChargedForTheOneBefore) {
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  drafters.push_back(std::make_unique<SlowDrafter>(std::vector<TokenId>{5, 6, 7}, /*nanos=*/50'000'000));
+  CompositeDrafter composite(std::move(drafters));
+  composite.Begin({{1}});
+  TokenTree tree(1);
+  ASSERT_TRUE(composite.Propose({.max_nodes = 3}, tree).ok());
+  EXPECT_GE(composite.propose_seconds(0), 0.05);
+  composite.Commit(tree, {.path = {0}, .emitted = {5}});
+  EXPECT_GE(composite.step_seconds(0), 0.05);
+  composite.Commit(TokenTree(5), {.path = {0}, .emitted = {6}});
+  EXPECT_LT(composite.step_seconds(0), 0.05);
 }
 
 }  // namespace

@@ -221,5 +221,19 @@ TEST(Speculator, RejectedRowsTeachOnlyWhereTheirLogitsCostLittle) {
   }
 }
 
+TEST(Speculator, APromptThatComesInPartsTakesNoMoreMemoryThanWasSaid) {
+  Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {});
+  const int64_t empty = speculator.bytes();
+  int tokens = 0;
+  for (const int part : {700, 1, 300, 40}) {
+    speculator.LearnPrompt(tokens, std::vector<TopTokens>(part));
+    tokens += part;
+    EXPECT_GT(speculator.bytes(), empty);
+    EXPECT_LE(speculator.bytes() - empty, Speculator::MostPromptBytes(tokens));
+  }
+  speculator.Begin(std::vector<TokenId>(tokens, 1));
+  EXPECT_LT(speculator.bytes() - empty, Speculator::MostPromptBytes(tokens) / 2) << "it is the drafters' now";
+}
+
 }  // namespace
 }  // namespace tessera
