@@ -1,4 +1,6 @@
 // Times speculative decoding beside plain decoding, text by text, on public evaluation sets.
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -102,7 +104,7 @@ class DraftingTools {
   // Null without --remember. Nothing of it is read or written: only this run's answers are in it.
   absl::StatusOr<std::shared_ptr<HistoryStore>> NewHistory() const {
     if (!FLAGS_remember) return nullptr;
-    return HistoryStore::Open("", "spec_bench", VocabularyOf(engine_->tokenizer()), {});
+    return HistoryStore::Open("", absl::StrCat("spec_bench-", getpid()), VocabularyOf(engine_->tokenizer()), {});
   }
 
   // By name, or one of those that only a benchmark has. `oracle` is set if it is one that knows the text.
@@ -270,11 +272,28 @@ absl::Status CheckSame(const std::vector<Pair>& pairs) {
   return absl::OkStatus();
 }
 
+// As the program's drafters, or as others do that draft as many rows.
+absl::Status PlanMemory(EngineOptions& options) {
+  if (SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) {
+    PlanDrafting("lookup", 0, options);
+  } else if (SpeculatesBy(kChooser)) {
+    PlanDrafting("auto", 0, options);
+  } else {
+    RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  }
+  if (!FLAGS_remember) return absl::OkStatus();
+  const auto drafting = options.drafting_bytes;
+  options.drafting_bytes = [drafting](int context, int vocabulary) {
+    return HistoryStore::Options().max_bytes + (drafting == nullptr ? 0 : drafting(context, vocabulary));
+  };
+  return absl::OkStatus();
+}
+
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  if (!SpeculatesBy(kOracle) && !SpeculatesBy(kChooser) && !SpeculatesBy(kWrong)) RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  RETURN_IF_ERROR(PlanMemory(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);

@@ -20,6 +20,7 @@ DEFINE_string(speculate, "auto",
 DEFINE_string(history, "",
               "NAME|Draft from answers kept under this name, too, and keep those of this run: in $TESSERA_CACHE/history/NAME-*, "
               "to be deleted at will.");
+DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too; an error without --history.");
 DEFINE_string(cost_profile, "", "FILE|Costs by which drafts are chosen, always the same; written if not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
@@ -83,7 +84,7 @@ FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path"
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
 
-FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "cost_profile"}}; }
+FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "history_prompts", "cost_profile"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};

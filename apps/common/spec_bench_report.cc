@@ -63,7 +63,8 @@ std::string PassesText(const std::vector<CategoryResult>& results) {
                {"measured", kRight},
                {"drafting, %", kRight},
                {"paused, %", kRight},
-               {"8 rows cost", kRight}});
+               {"8 rows cost", kRight},
+               {"prompt costs", kRight}});
   for (const CategoryResult& result : results) {
     const SpeculationReport& report = result.speculation;
     const double steps = static_cast<double>(std::max<int64_t>(1, report.steps));
@@ -75,7 +76,8 @@ std::string PassesText(const std::vector<CategoryResult>& results) {
                   absl::StrFormat("%.2f", report.PredictedGain()), absl::StrFormat("%.2f", report.Gain()),
                   absl::StrFormat("%.2f", report.Seconds() > 0 ? 100 * report.draft_seconds / report.Seconds() : 0),
                   absl::StrFormat("%.0f", 100 * static_cast<double>(report.paused_steps) / steps),
-                  absl::StrFormat("%.2f", SecondsOfRows(result.row_times, 8) / SecondsOfRows(result.row_times, 1))});
+                  absl::StrFormat("%.2f", SecondsOfRows(result.row_times, 8) / SecondsOfRows(result.row_times, 1)),
+                  QuantileText(result.prompt_costs, 0.5)});
   }
   return table.ToString();
 }
@@ -162,6 +164,7 @@ void WriteCategory(JsonWriter& json, const CategoryResult& result) {
   WriteTotals(json.Key("drafted"), result.drafted);
   WriteQuartiles(json.Key("gain"), result.gains);
   WriteQuartiles(json.Key("end_to_end_gain"), result.total_gains);
+  WriteQuartiles(json.Key("prompt_cost"), result.prompt_costs);
   WriteQuartiles(json.Key("meeting_nanos"), result.meeting_nanos);
   json.Key("best_gain").Double(BestGain(result.row_times), 6);
   json.Key("lookup_rule_tokens_per_pass").Double(result.lookup_rule.tau(), 6);
@@ -198,6 +201,7 @@ absl::Status CategoryResult::AddPair(const std::vector<TokenId>& prompt, const T
   if (plain_text.DecodedTokens() < 1) return absl::OkStatus();
   plain.Add(plain_text);
   drafted.Add(drafted_text);
+  Insert(drafted_text.prompt_seconds / plain_text.prompt_seconds, prompt_costs);
   Insert(plain_text.decode_seconds / drafted_text.decode_seconds, gains);
   Insert(plain_text.TotalSeconds() / drafted_text.TotalSeconds(), total_gains);
   PublishedPromptLookup lookup({});

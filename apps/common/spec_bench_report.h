@@ -40,6 +40,7 @@ struct CategoryResult {
   TextTotals plain, drafted;
   std::vector<double> gains,
       total_gains;                    // From first to last token, and with the prompt; of texts with two tokens or more. Sorted.
+  std::vector<double> prompt_costs;   // What a prompt takes with drafters that learn from it, of what it takes plain. Sorted.
   std::vector<double> meeting_nanos;  // Of the threads, around each text. Sorted.
   Replayed lookup_rule, suffix_rule;  // What published rules draft of the same texts.
   SpeculationReport speculation;

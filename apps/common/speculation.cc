@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <vector>
 
 #include <glog/logging.h>
 
@@ -32,10 +33,13 @@ double RowsPerPass(const SpeculationReport& report) {
   return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
 }
 
-// Of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt). REQUIRES: --speculate is right.
-int LogitRows() {
+// Whether these drafters leave anything to do: without any, a history is still to keep the answers.
+bool Useful(const std::vector<std::string>& drafters) { return !drafters.empty() || !FLAGS_history.empty(); }
+
+// Of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
+int LogitRows(const std::string& list) {
   const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
-  const std::vector<std::unique_ptr<Drafter>> drafters = MakeDrafters(FLAGS_speculate, {.context = 1, .vocabulary = 1}).value();
+  const std::vector<std::unique_ptr<Drafter>> drafters = MakeDrafters(list, {.context = 1, .vocabulary = 1}).value();
   const bool learns = std::any_of(drafters.begin(), drafters.end(), [](const auto& drafter) { return drafter->needs().top_of_prompt > 0; });
   return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
 }
@@ -49,20 +53,28 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
     RETURN_IF_ERROR(ForFlag("cost_profile", Exists(FLAGS_cost_profile) ? CostProfile::Load(FLAGS_cost_profile).status()
                                                                        : CheckWritable(FLAGS_cost_profile)));
   }
-  if (drafters->empty()) return absl::OkStatus();
-  options.least_logit_rows = options.logit_rows + 1;  // Then a token a pass.
-  options.logit_rows += LogitRows();
-  const int64_t history_bytes = FLAGS_history.empty() ? 0 : kHistoryBytes;
-  options.drafting_bytes = [list = FLAGS_speculate, history_bytes](int context, int vocabulary) {
-    return history_bytes + DraftingBytes(list, {.context = context, .vocabulary = vocabulary}).value();
-  };
+  if (FLAGS_history_prompts && FLAGS_history.empty()) {
+    return absl::InvalidArgumentError("--history_prompts: found without --history, expected both");
+  }
+  if (Useful(*drafters)) PlanDrafting(FLAGS_speculate, FLAGS_history.empty() ? 0 : kHistoryBytes, options);
   return absl::OkStatus();
+}
+
+void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options) {
+  if (!ParseDrafterList(drafters).value().empty()) {
+    options.least_logit_rows = options.logit_rows + 1;  // Then a token a pass.
+    options.logit_rows += LogitRows(drafters);
+  }
+  options.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
+    return history_bytes + DraftingBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
+  };
 }
 
 absl::Status Speculation::OpenHistory(const Engine& engine) {
   if (FLAGS_history.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<HistoryStore>> history = HistoryStore::Open(
-      absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()), {.max_bytes = kHistoryBytes});
+      absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()),
+      {.max_bytes = kHistoryBytes, .keep_prompts = FLAGS_history_prompts});
   RETURN_IF_ERROR(ForFlag("history", history.status()));
   history_ = *std::move(history);
   return absl::OkStatus();
@@ -85,13 +97,12 @@ absl::Status Speculation::ReadCosts() {
 absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine) {
   auto speculation = std::unique_ptr<Speculation>(new Speculation());
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(FLAGS_speculate));
-  if (names.empty()) return nullptr;
+  if (!Useful(names)) return nullptr;
   RETURN_IF_ERROR(speculation->OpenHistory(engine));
-  RETURN_IF_ERROR(speculation->ReadCosts());
+  if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts());
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters(FLAGS_speculate, size, {.history = speculation->history_}));
-  Speculator::Options options;
-  options.costs = &speculation->costs_;
+  const Speculator::Options options = {.weigh_costs = !names.empty(), .costs = &speculation->costs_};
   speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), options);
   return speculation;
 }
@@ -110,8 +121,11 @@ absl::Status Speculation::Save() const {
 }
 
 std::string SpeculationLine(const SpeculationReport& report) {
+  if (report.sources.empty()) return "nothing drafted";
   std::string line = absl::StrFormat("%.2f tokens a pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)",
                                      report.TokensPerStep(), RowsPerPass(report), report.Gain(), report.PredictedGain());
+  if (report.prompt_tokens > 0)
+    absl::StrAppendFormat(&line, "; learnt from %d of %d prompt tokens", report.prompt_learnt, report.prompt_tokens);
   const std::string pauses = absl::StrReplaceAll(report.Pauses(), {{"\n", "; "}});
   if (!pauses.empty()) absl::StrAppend(&line, "; ", pauses);
   return line;
@@ -123,6 +137,8 @@ void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
   json.Key("gain").Double(report.Gain(), 6).Key("predicted_gain").Double(report.PredictedGain(), 6);
   json.Key("predicted_tokens").Double(report.predicted_tokens, 6);
   json.Key("seconds").Double(report.Seconds(), 6).Key("predicted_seconds").Double(report.predicted_seconds, 6);
+  json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows);
+  json.Key("prompt_tokens").Int(report.prompt_tokens).Key("prompt_tokens_learnt_from").Int(report.prompt_learnt);
   json.Key("paused_passes").Int(report.paused_steps).Key("pauses").String(report.Pauses());
   json.Key("drafters").BeginArray();
   for (const SpeculationReport::Source& source : report.sources) {

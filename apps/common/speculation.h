@@ -1,7 +1,7 @@
-// From --speculate, --history and --cost_profile to what drafts a text, and what came of it.
+// From --speculate, --history, --history_prompts and --cost_profile to what drafts a text, and what came of it.
 //
 //   RETURN_IF_ERROR(ReadSpeculationFlags(options));                  // before the engine is opened: memory plans count it
-//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine));   // null: none
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine));   // null: of no use
 //   GenerateOptions generate = {.speculator = &speculation->speculator(), .measure_seconds = speculation->measure_seconds()};
 //   speculation->Finish(prompt, generation);                         // a history remembers it
 //   RETURN_IF_ERROR(speculation->Save());
@@ -24,10 +24,13 @@
 
 namespace tessera {
 
-// Checks the flags. InvalidArgument (flag, found, expected).
+// Checks the flags, and has memory plans count what they ask for. InvalidArgument (flag, found, expected).
 absl::Status ReadSpeculationFlags(EngineOptions& options);
 
-// Of one stream of texts, each of which begins anew.
+// Has memory plans count drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: MakeDrafters knows the list.
+void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options);
+
+// Of one stream of texts, each of which begins anew. With --speculate=none and a --history nothing is drafted: answers are only kept.
 class Speculation {
  public:
   // REQUIRES: ReadSpeculationFlags was OK. Errors are those of the files of --history and --cost_profile.
@@ -37,7 +40,7 @@ class Speculation {
   double measure_seconds() const;   // See GenerateOptions.
   SpeculationReport report() const { return speculator_->report(); }
 
-  // What was answered, if it came to its end: for the history.
+  // What was answered: for the history, unless it was cancelled. Of a text that failed there is no Generation, and nothing to finish.
   void Finish(absl::Span<const TokenId> prompt, const Generation& generation);
   // The history, and a cost profile that was not there before.
   absl::Status Save() const;
@@ -53,11 +56,12 @@ class Speculation {
   std::unique_ptr<Speculator> speculator_;
 };
 
-// "2.41 tokens a pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); lookup: paused ..."
+// "2.41 tokens a pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); learnt from 31 of 400 prompt tokens; lookup:
+// paused ...", or "nothing drafted".
 std::string SpeculationLine(const SpeculationReport& report);
 
 // {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
-// "paused_passes", "pauses", "drafters": [{"name", ...}]}
+// "head_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include "tessera/apps/common/svg_ranges.h"
 #include "tessera/spec/prompt_lookup.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -93,10 +94,12 @@ TEST(SpecBenchReport, TextsThatDiffer_AndOnlyThese_AreCounted) {
   ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*meeting=*/90).ok());
   EXPECT_EQ(result.different, 0);
   drafted.tokens[2] = 7;
+  drafted.prompt_seconds = 1.5;
   ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*meeting=*/90).ok());
   EXPECT_EQ(result.different, 1);
   EXPECT_EQ(result.gains, (std::vector<double>{2, 2}));
-  EXPECT_EQ(result.total_gains, (std::vector<double>{1.5, 1.5}));
+  EXPECT_EQ(result.total_gains, (std::vector<double>{1.2, 1.5}));
+  EXPECT_EQ(result.prompt_costs, (std::vector<double>{1, 1.5}));
   EXPECT_EQ(result.meeting_nanos, (std::vector<double>{90, 90}));
   EXPECT_DOUBLE_EQ(result.plain.TokensPerSecond(), 1);
   EXPECT_DOUBLE_EQ(result.drafted.TokensPerPass(), 2);
@@ -146,6 +149,18 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
     EXPECT_GE(*category.Double("best_gain"), 1);
     EXPECT_GT(*category.Object("meeting_nanos")->Double("median"), 0);
     EXPECT_GT(*texts[0].Double("meeting_nanos"), 0);
+  }
+}
+
+TEST(SpecBench, WhatKnowsTheTextAndWhatDoesNotDraftOfAStreamedModelToo) {
+  const PackedModel packed(TinyModel("llama"));
+  for (const char* drafter : {"oracle", "chooser", "wrong"}) {
+    const Ended ended =
+        RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--json",
+                                          "--threads=1", "--categories=code", "--generate_tokens=24", absl::StrCat("--speculate=", drafter)});
+    ASSERT_EQ(ended.code, 0) << drafter << ": " << ended.errors;
+    const JsonValue drafted = *(*Json(ended.output).Array("categories"))[0].Object("drafted");
+    EXPECT_GT(*drafted.Int("rows"), *drafted.Int("passes")) << drafter;
   }
 }
 

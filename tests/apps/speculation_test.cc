@@ -1,16 +1,28 @@
 // --speculate changes how many passes a text takes, and not one byte of it.
+#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/apps/common/answer.h"
+#include "tessera/apps/common/flags.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
+#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -209,6 +221,107 @@ TEST(Speculate, AHistoryWhoseFileIsDeletedIsForgotten) {
   ASSERT_TRUE(std::filesystem::remove(HistoryFile(folder)));
   EXPECT_TRUE(std::filesystem::is_empty(folder.Path("history"))) << "that file was all";
   EXPECT_EQ(passes(), first);
+}
+
+// Whether the file has these tokens, one after another.
+bool Holds(const std::string& path, const std::vector<TokenId>& tokens) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return absl::StrContains(bytes, absl::string_view(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(TokenId)));
+}
+
+TEST(Speculate, AHistoryHoldsPromptsOnlyIfAsked) {
+  const std::vector<TokenId> prompt = {70, 81, 72, 93, 74, 85, 76, 97, 78, 89, 71, 92};
+  for (const std::string speculate : {"auto", "none"}) {
+    for (const bool asked : {false, true}) {
+      const TemporaryFolder folder;
+      const CacheFolderFor cache(folder.path());
+      const std::string flag = absl::StrCat("--history_prompts=", asked ? "true" : "false");
+      const Ended ended = Generate("llama", speculate, {"--jsonl", "--history=test", flag},
+                                   absl::StrCat("{\"id\": 1, \"tokens\": [", absl::StrJoin(prompt, ","), "], \"n\": 8}\n"));
+      const std::vector<int64_t> answer = *Json(ended.output).Array("output_tokens")->AsInts();
+      EXPECT_TRUE(Holds(HistoryFile(folder), {answer.begin(), answer.end()}));
+      EXPECT_EQ(Holds(HistoryFile(folder), prompt), asked);
+    }
+  }
+  const Ended alone = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history_prompts"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_NE(alone.errors.find("--history_prompts: found without --history, expected both"), std::string::npos) << alone.errors;
+}
+
+TEST(Speculate, WithoutDraftersAHistoryKeepsAnswersAllTheSame) {
+  const TemporaryFolder folder;
+  const CacheFolderFor cache(folder.path());
+  std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json"};
+  const std::string text = *Json(Generate("llama", "none", flags).output).String("text");
+  EXPECT_EQ(HistoryFile(folder), "");
+  flags.push_back("--history=test");
+  const Ended kept = Generate("llama", "none", flags);
+  EXPECT_EQ(*Json(kept.output).String("text"), text);
+  EXPECT_NE(kept.errors.find(" | nothing drafted | "), std::string::npos) << kept.errors;
+  flags.push_back("--cost_profile=" + FreeRows(folder));
+  const JsonValue drafted = Json(Generate("llama", "suffix", flags).output);
+  EXPECT_EQ(*drafted.String("text"), text);
+  EXPECT_LT(*drafted.Object("timings")->Object("speculation")->Int("passes"), 20) << "the whole text was there before";
+  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--speculate=none", "--history=a/b"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.errors.find("--history: "), std::string::npos) << bad.errors;
+}
+
+// Answers in this process, whose engine a test can stop or break.
+class SpeculateKeeps : public ::testing::Test {
+ protected:
+  SpeculateKeeps() {
+    FLAGS_history = "test";
+    FLAGS_temperature = 0;
+  }
+  // Of an answer that `spoil` ends when it has some tokens nothing is kept; of the next, which comes to its end, all.
+  void ExpectOnlyTheNextIsKept(Engine& engine, const std::function<void()>& spoil, const std::function<void()>& repair) {
+    constexpr int kTokens = 100;
+    const std::vector<TokenId> prompt = {70, 71, 72, 70, 71};
+    Answerer answerer = *Answerer::FromFlags(engine, /*flash_bytes_per_second=*/0);
+    int tokens = 0;
+    const auto spoil_it = [&](TokenId, absl::Span<const float>) {
+      if (++tokens == 5) spoil();
+    };
+    const absl::StatusOr<Generation> spoiled = answerer.Run(prompt, {.max_tokens = kTokens, .on_token = spoil_it});
+    EXPECT_TRUE(!spoiled.ok() || spoiled->reason == FinishReason::kCancelled);
+    EXPECT_TRUE(tokens >= 5 && tokens < kTokens) << tokens;
+    EXPECT_TRUE(answerer.Save().ok());
+    EXPECT_EQ(KeptTokens(engine), 0);
+    repair();
+    answerer.Reset();
+    const absl::StatusOr<Generation> whole = answerer.Run(prompt, {.max_tokens = kTokens});
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_TRUE(answerer.Save().ok());
+    EXPECT_EQ(KeptTokens(engine), static_cast<int64_t>(whole->tokens.size()) + 1) << "with what ends a text";
+  }
+
+ private:
+  int64_t KeptTokens(const Engine& engine) const {
+    return (*HistoryStore::Open(folder_.Path("history"), "test", VocabularyOf(engine.tokenizer()), {}))->tokens();
+  }
+
+  const gflags::FlagSaver flags_before_;
+  const TemporaryFolder folder_;
+  const CacheFolderFor cache_{folder_.path()};
+};
+
+TEST_F(SpeculateKeeps, NoAnswerThatWasCancelled) {
+  std::atomic<bool> cancel = false;
+  const auto engine = *Engine::Load({.model_path = TinyModel("llama"), .threads = 1, .cancel = &cancel});
+  ExpectOnlyTheNextIsKept(*engine, [&] { cancel = true; }, [&] { cancel = false; });
+}
+
+TEST_F(SpeculateKeeps, NoAnswerThatFailed) {
+  const PackedModel packed(TinyModel("gemma3"));  // Larger than the ring, so that each pass reads it anew.
+  Breaker breaker;
+  EngineOptions options = {.model_path = packed.path(), .threads = 1, .memory_budget = 1 << 30, .pin = PinPolicy::kNone};
+  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+    return std::make_unique<BreakableDevice>(std::move(device), breaker);
+  };
+  const auto engine = *Engine::Load(options);
+  ExpectOnlyTheNextIsKept(*engine, [&] { breaker.BreakReadFromNow(0); }, [&] { breaker.Repair(); });
 }
 
 TEST(Speculate, AWrongNameIsWrongUsage) {
