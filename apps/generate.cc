@@ -20,6 +20,13 @@
 namespace tessera {
 namespace {
 
+// Other programs may read a history; this one keeps it.
+FlagGroup KeptSpeculation() {
+  FlagGroup group = SpeculationFlags();
+  group.flags.push_back("history_prompts");
+  return group;
+}
+
 AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
@@ -33,7 +40,7 @@ AppInfo Info() {
                        "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
                      sampling,
-                     SpeculationFlags(), ModelFlags(), StreamingFlags(),
+                     KeptSpeculation(), ModelFlags(), StreamingFlags(),
                      {"Output", {"json", "jsonl"}}}};
 }
 

@@ -93,7 +93,7 @@ run_tests() {
 
 # All unit tests under the address and undefined-behaviour sanitizers; under the thread sanitizer those of base (threads, timeline),
 # storage (reading ahead) and spec (a history that streams share), of npu those in which workers share out many rows, and of runtime
-# those in which weights are read beside other work.
+# those in which weights are read beside other work, and those of drafts.
 sanitizer_tests() {
   local layers=(base tensor quant npu storage model spec runtime) status=0
   layers=("${layers[@]/#/tessera_}")
@@ -104,7 +104,7 @@ sanitizer_tests() {
   run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
   GTEST_FILTER='HostDevice.ManyRows*:HostAdapters.ManyRows*:SharedWork.*' \
     run_tests npu_tests "$root/build-tsan" "$results/thread" -L '^npu$' || status=1
-  GTEST_FILTER='Engine.*:PackedModel.*:StreamedTinyModel.*:StreamingFaults.*' \
+  GTEST_FILTER='Engine.*:PackedModel.*:StreamedTinyModel.*:StreamingFaults.*:Speculation*:TreeLogits*:Prompt*' \
     run_tests runtime_tests "$root/build-tsan" "$results/thread" -L '^runtime$' || status=1
   return "$status"
 }

@@ -1,6 +1,7 @@
 #include "tessera/spec/history_format.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -36,12 +37,13 @@ std::string Message(const std::string& path, absl::string_view field, absl::stri
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
 }
 
-// Who wrote it, which is asked before whether it is whole: another version may lie elsewhere in the file.
-absl::Status CheckOrigin(const std::string& path, const Header& header) {
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
+// Who wrote it, which is asked before whether it is whole: another version may lie elsewhere in the file. Of a file that ends within
+// the magic or the version, what is there counts.
+absl::Status CheckOrigin(absl::string_view bytes, const std::string& path, const Header& header) {
+  if (std::memcmp(header.magic, kMagic, std::min(bytes.size(), sizeof kMagic)) != 0) {
     return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history"));
   }
-  if (header.version != kVersion) {
+  if (bytes.size() >= offsetof(Header, checksum) && header.version != kVersion) {
     return absl::InvalidArgumentError(Message(path, "version", absl::StrCat(header.version), absl::StrCat(kVersion)));
   }
   return absl::OkStatus();
@@ -108,12 +110,9 @@ std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const Token
 }
 
 absl::StatusOr<std::vector<TokenId>> DecodeHistory(absl::string_view bytes, const std::string& path, const VocabularyId& vocabulary) {
-  if (bytes.size() < kChecked) {
-    return absl::DataLossError(Message(path, "size", absl::StrCat(bytes.size(), " bytes"), absl::StrCat(sizeof(Header), " or more")));
-  }
   Header header = {};
-  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
-  RETURN_IF_ERROR(CheckOrigin(path, header));
+  if (!bytes.empty()) std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  RETURN_IF_ERROR(CheckOrigin(bytes, path, header));
   RETURN_IF_ERROR(CheckWhole(bytes, path, header));
   RETURN_IF_ERROR(CheckVocabulary(path, header, vocabulary));
   std::vector<TokenId> tokens(header.tokens);

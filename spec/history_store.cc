@@ -105,19 +105,23 @@ absl::Status HistoryStore::Save() {
   return WithFolderLocked(folder.string(), [this] { return SaveLocked(); });
 }
 
-// Of a damaged file nothing is kept, so all that is here goes into the new one.
 absl::Status HistoryStore::SaveLocked() {
+  RemoveStaleTemporaryFiles(path_);
   absl::StatusOr<std::vector<TokenId>> all = ReadFile();
-  if (absl::IsInvalidArgument(all.status())) {
-    return absl::FailedPreconditionError(absl::StrCat("history not saved: ", all.status().message()));
+  if (absl::IsDataLoss(all.status())) {
+    LOG(WARNING) << "this history is replaced: " << all.status().message();
+    all.emplace();
+  } else if (!all.ok()) {
+    const bool of_another = absl::IsInvalidArgument(all.status());
+    return absl::Status(of_another ? absl::StatusCode::kFailedPrecondition : all.status().code(),
+                        absl::StrCat("history not saved: ", all.status().message()));
   }
-  const bool damaged = !all.ok();
-  if (damaged) all.emplace();
   int64_t added = 0;
   Read([&](const SuffixAutomaton& texts, int64_t) {
     added = added_;
     const absl::Span<const TokenId> kept = texts.tokens();
-    const size_t last = damaged ? kept.size() : std::min<size_t>(kept.size(), added_ - saved_);  // The rest has been forgotten.
+    // No text that is in the file, or was: then another has cleared it. Of new ones the oldest may be forgotten already.
+    const size_t last = std::min<size_t>(kept.size(), added_ - saved_);
     all->insert(all->end(), kept.end() - last, kept.end());
   });
   RETURN_IF_ERROR(WriteFileAtomically(path_, EncodeHistory(vocabulary_, WholeTexts(*all, MaxTokens(options_.max_bytes)))));
@@ -133,9 +137,17 @@ absl::Status HistoryStore::Clear() {
     KeepNewest(0);
     saved_ = added_;
   }
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  const absl::Status removed = WithFolderLocked(folder, [this] { return RemoveFile(); });
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;  // No folder: no file.
+}
+
+absl::Status HistoryStore::RemoveFile() {
   RemoveStaleTemporaryFiles(path_);
-  std::error_code error;
-  std::filesystem::remove(path_, error);
+  std::error_code error, no_file;
+  const std::filesystem::path behind = std::filesystem::canonical(path_, no_file);
+  if (!no_file) std::filesystem::remove(behind, error);
+  if (!error) std::filesystem::remove(path_, error);
   if (error) return absl::UnavailableError(absl::StrCat(path_, ": not removed: ", error.message()));
   return absl::OkStatus();
 }

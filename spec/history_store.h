@@ -8,10 +8,11 @@
 //
 // Prompts are kept only if asked for. Memory is bounded: when it is full, the oldest half goes. A store is of one vocabulary, which is
 // part of the file's name. What lies there but cannot be read is ignored, with a warning that names file, field, what was found and
-// what expected; the store is then empty. A damaged file is replaced by the next Save; one that another program, vocabulary or newer
-// version wrote stays until Clear.
+// what expected; the store is then empty. A damaged file is replaced by the next Save, with a warning; any other stays until Clear:
+// one that another program, vocabulary or newer version wrote, that is too large, or that the system does not let us read.
 // Files are written whole or not at all (docs: history_format.h). Processes with the same store lose nothing of each other's: Save puts
-// what is new behind what the file has by then, and brings nothing back that another has cleared.
+// what is new behind what the file has by then, and brings nothing back that another has cleared. What a writer that was killed left
+// beside its file goes with the next Save or Clear in that folder.
 // Thread-safe.
 #pragma once
 
@@ -46,8 +47,10 @@ class HistoryStore {
   // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. One with a token outside of the
   // vocabulary, as models with a padded head may choose, is not kept.
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
-  // FailedPrecondition if the file there is not this store's; otherwise what the system says.
+  // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes; otherwise what the
+  // system says. It is then as it was, and the next Save tries again.
   absl::Status Save();
+  // Waits for saves of other processes. Of a link the file behind it goes, too.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one
@@ -61,6 +64,7 @@ class HistoryStore {
   void Load();
   absl::StatusOr<std::vector<TokenId>> ReadFile() const;
   absl::Status SaveLocked();
+  absl::Status RemoveFile();
   void KeepNewest(int64_t tokens);
 
   const std::string path_;

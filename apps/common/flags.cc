@@ -84,7 +84,7 @@ FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path"
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
 
-FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "history_prompts", "cost_profile"}}; }
+FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "cost_profile"}}; }
 
 FlagGroup SamplingFlags() {
   return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};

@@ -95,7 +95,7 @@ struct FlagGroup {
 
 FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
-FlagGroup SpeculationFlags();  // --speculate --history --history_prompts --cost_profile
+FlagGroup SpeculationFlags();  // --speculate --history --cost_profile
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
 
 }  // namespace tessera

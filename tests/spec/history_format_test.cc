@@ -40,6 +40,21 @@ TEST(HistoryFormat, EveryBadFileIsRefusedWithFieldFoundAndExpected) {
   }
 }
 
+// Of a short file what is there counts: the beginning of ours was cut off, anything else is another's.
+TEST(HistoryFormat, AFewBytesOfAnotherAreNotTakenForOurs) {
+  const auto code = [](const std::string& bytes) { return DecodeHistory(bytes, "x", kHistoryVocabulary).status().code(); };
+  for (const std::string other : {"a", "hello", "tsrhistory", "tsrhist 1", "#!/bin/sh\n"}) {
+    EXPECT_EQ(code(other), absl::StatusCode::kInvalidArgument) << other;
+  }
+  std::string newer = GoodHistory();
+  newer[8] = 2;
+  for (size_t size = 0; size < newer.size(); ++size) {
+    const bool says_version = size >= 12;
+    EXPECT_EQ(code(newer.substr(0, size)), says_version ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kDataLoss) << size;
+    EXPECT_EQ(code(GoodHistory().substr(0, size)), absl::StatusCode::kDataLoss) << size;
+  }
+}
+
 TEST(HistoryFormat, NoChangedBitAndNoCutIsBelieved) {
   const std::string good = GoodHistory();
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {

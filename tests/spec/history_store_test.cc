@@ -133,8 +133,9 @@ TEST_F(HistoryStoreTest, TwoAtOnceKeepTheTextsOfBoth) {
   std::string damaged = ReadFile(two->path());
   damaged.back() ^= 1;
   WriteFile(two->path(), damaged);
+  two->Add({}, Tokens{8});
   ASSERT_TRUE(two->Save().ok());
-  EXPECT_EQ(TokensOf(*Open()), TokensOf(*two)) << "of a damaged file nothing is kept";
+  EXPECT_EQ(TokensOf(*Open()), (Tokens{8, kSeparator})) << "nor in a damaged file's place: which texts were cleared, nobody knows";
 }
 
 // Each saves after each text, and none waits for the others to be done.
@@ -181,12 +182,16 @@ TEST_F(HistoryStoreTest, ABadFileIsIgnoredWithAWarningThatNamesIt) {
     EXPECT_TRUE(absl::StrContains(warning, absl::StrCat("this history is ignored: ", path, ": ", bad.message))) << warning;
     const auto store = Open();
     store->Add({}, {{1, 2}});
+    Warnings warnings_of_save;
     const absl::Status saved = store->Save();
+    const std::string said = warnings_of_save.Take();
     if (bad.code == absl::StatusCode::kDataLoss) {
       EXPECT_TRUE(saved.ok()) << saved;
+      EXPECT_TRUE(absl::StrContains(said, absl::StrCat("this history is replaced: ", path, ": ", bad.message))) << said;
       EXPECT_EQ(TokensOf(*Open()), (Tokens{1, 2, kSeparator}));
     } else {
       EXPECT_TRUE(absl::IsFailedPrecondition(saved)) << saved;
+      EXPECT_EQ(saved.message(), absl::StrCat("history not saved: ", path, ": ", bad.message));
       EXPECT_EQ(ReadFile(path), bad.bytes);
       EXPECT_TRUE(store->Clear().ok());
       EXPECT_FALSE(std::filesystem::exists(path));
@@ -195,14 +200,21 @@ TEST_F(HistoryStoreTest, ABadFileIsIgnoredWithAWarningThatNamesIt) {
   }
 }
 
-TEST_F(HistoryStoreTest, AFileOfAnotherKindOrSizeIsIgnored) {
+TEST_F(HistoryStoreTest, AFileOfAnotherKindOrSizeIsIgnoredAndStays) {
   const std::string path = Open()->path();
   std::filesystem::create_directory(path);
   EXPECT_EQ(Open()->tokens(), 0);
   EXPECT_FALSE(Open()->Save().ok());
+  EXPECT_TRUE(std::filesystem::is_directory(path));
   std::filesystem::remove(path);
   const std::string warning = WarningOfOpen(std::string(100000, 'x'), {.max_bytes = 65536});
   EXPECT_TRUE(absl::StrContains(warning, "100000") && absl::StrContains(warning, "65536")) << warning;
+  const auto store = Open({.max_bytes = 65536});
+  store->Add({}, Tokens{1});
+  const absl::Status saved = store->Save();
+  EXPECT_TRUE(absl::IsResourceExhausted(saved)) << saved;
+  EXPECT_EQ(saved.message(), absl::StrCat("history not saved: ", path, ": file size: found 100000 bytes, expected at most 65536 bytes"));
+  EXPECT_TRUE(ReadFile(path) == std::string(100000, 'x'));
 }
 
 TEST_F(HistoryStoreTest, EachVocabularyHasItsOwn) {
