@@ -155,9 +155,9 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
 TEST(SpecBench, WhatKnowsTheTextAndWhatDoesNotDraftOfAStreamedModelToo) {
   const PackedModel packed(TinyModel("llama"));
   for (const char* drafter : {"oracle", "chooser", "wrong"}) {
-    const Ended ended =
-        RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--json",
-                                          "--threads=1", "--categories=code", "--generate_tokens=24", absl::StrCat("--speculate=", drafter)});
+    const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB",
+                                                          "--pin=none", "--json", "--threads=1", "--categories=code",
+                                                          "--generate_tokens=24", absl::StrCat("--speculate=", drafter)});
     ASSERT_EQ(ended.code, 0) << drafter << ": " << ended.errors;
     const JsonValue drafted = *(*Json(ended.output).Array("categories"))[0].Object("drafted");
     EXPECT_GT(*drafted.Int("rows"), *drafted.Int("passes")) << drafter;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -29,8 +30,8 @@ TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
       const WrittenText plain = writer.Write(kGreedy, options, nullptr);
       ASSERT_EQ(plain.tokens.size(), static_cast<size_t>(tokens));
       for (uint64_t seed = 0; seed < 8; ++seed) {
-        EXPECT_EQ(writer.Write(kGreedy, options, std::make_unique<RandomDrafter>(kTinyVocabulary, seed, plain.tokens), /*max_rows=*/24), plain)
-            << tokens << " tokens, seed " << seed;
+        auto drafter = std::make_unique<RandomDrafter>(kTinyVocabulary, seed, plain.tokens);
+        EXPECT_EQ(writer.Write(kGreedy, options, std::move(drafter), /*max_rows=*/24), plain) << tokens << " tokens, seed " << seed;
       }
     }
   }
