@@ -83,14 +83,14 @@ class SlowDrafter : public ScriptedDrafter {
   const int64_t nanos_;
 };
 
-// Trees of any shape: tokens at random, the same few again and again, and among them the right ones of the text it is given.
+// Trees of any shape and size: tokens at random, the same few again and again, and among them the right ones of the text given.
 class RandomDrafter : public CountingDrafter {
  public:
   RandomDrafter(int vocabulary, uint64_t seed, std::vector<TokenId> text = {})
       : vocabulary_(vocabulary), random_(seed), text_(std::move(text)) {}
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
-    const int nodes = static_cast<int>(random_.Below(budget.max_nodes + 1));
-    for (int i = 0; i < nodes; ++i) {
+    const int nodes = static_cast<int>(random_.Below(budget.max_nodes + 1)), most = tree.size() + nodes;
+    for (int tries = 0; tree.size() < most && tries < 4 * nodes; ++tries) {  // Some would be too deep, or are there already.
       const int parent = static_cast<int>(random_.Below(2) == 0 ? tree.size() - 1 : random_.Below(tree.size()));
       const size_t place = emitted_ + tree[parent].depth;
       if (tree[parent].depth >= budget.max_depth) continue;

@@ -3,17 +3,25 @@
 //   PromptWriter writer(*engine, prompt);                                             // the prompt is computed once
 //   const WrittenText plain = writer.Write(sampling, {.max_tokens = 24}, nullptr);
 //   EXPECT_EQ(writer.Write(sampling, {.max_tokens = 24}, std::make_unique<ScriptedDrafter>(plain.tokens)), plain);
+//   EXPECT_GT(writer.drafted(), 0);                                                   // or nothing was compared
 //
+// Of every text it is expected that a pass computes the rows of its tree and nothing else: what was accepted is kept as it is.
 // CHECKs that nothing fails. Thread-compatible.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/crc32c.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/prompt.h"
+#include "tessera/spec/speculator.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
@@ -44,18 +52,26 @@ class PromptWriter {
   }
 
   // A null drafter: without a speculator. Every proposal is verified, whatever it costs.
-  WrittenText Write(const SamplingOptions& sampling, GenerateOptions options, std::unique_ptr<Drafter> drafter, int max_rows = 16) {
-    std::unique_ptr<Speculator> speculator;
-    if (drafter != nullptr)
-      speculator =
-          std::make_unique<Speculator>(std::move(drafter), Speculator::Options{.max_rows = max_rows, .weigh_costs = false});
-    session_->Truncate(static_cast<int>(prompt_.size()) - 1);
-    Must(session_->Append({prompt_.back()}));
+  WrittenText Write(const SamplingOptions& sampling, const GenerateOptions& options, std::unique_ptr<Drafter> drafter,
+                    int max_rows = 16) {
+    if (drafter == nullptr) return WriteWith(sampling, options, nullptr);
+    Speculator speculator(std::move(drafter), {.max_rows = max_rows, .weigh_costs = false});
+    return WriteWith(sampling, options, &speculator);
+  }
+
+  // With one that may have drafted other texts before, or none. For one that learns from prompts this one is computed once more.
+  WrittenText WriteWith(const SamplingOptions& sampling, GenerateOptions options, Speculator* speculator) {
+    ReadPrompt(speculator);
     WrittenText written;
-    options.speculator = speculator.get();
+    options.speculator = speculator;
     options.on_text = [&](absl::string_view text) { written.shown.append(text.data(), text.size()); };
     options.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
+    const int64_t drafted_before = DraftedBy(speculator);
+    const Forward::Work before = engine_.forward().work();
     const Generation generation = Must(Generate(engine_, *session_, Must(Sampler::Create(sampling)), options));
+    const Forward::Work after = engine_.forward().work();
+    EXPECT_EQ(after.passes - before.passes, generation.passes);
+    EXPECT_EQ(after.rows - before.rows, generation.rows);
     written.tokens = generation.tokens;
     written.text = generation.text;
     written.reason = generation.reason;
@@ -63,17 +79,44 @@ class PromptWriter {
     written.last_logits = DigestOf(session_->logits());
     passes_ = generation.passes;
     rows_ = generation.rows;
+    drafted_ = DraftedBy(speculator) - drafted_before;
     return written;
   }
 
-  int64_t passes() const { return passes_; }  // Of the last text.
+  int64_t passes() const { return passes_; }    // Of the last text.
   int64_t rows() const { return rows_; }
+  int64_t drafted() const { return drafted_; }  // Passes that had a draft to verify.
 
  private:
+  static int64_t DraftedBy(const Speculator* speculator) { return speculator == nullptr ? 0 : speculator->report().drafted_steps; }
+
+  void ReadPrompt(Speculator* speculator) {
+    const bool learns = speculator != nullptr && speculator->needs().top_of_prompt > 0;
+    const size_t known = learns ? 0 : prompt_.size() - 1;
+    session_->Truncate(static_cast<int>(known));
+    Must(AppendPrompt(*session_, speculator, absl::MakeConstSpan(prompt_).subspan(known)));
+  }
+
   Engine& engine_;
   const std::vector<TokenId> prompt_;
   const std::unique_ptr<Session> session_;
-  int64_t passes_ = 0, rows_ = 0;
+  int64_t passes_ = 0, rows_ = 0, drafted_ = 0;
 };
+
+// The nodes that each drafter of a speculator proposed, in all its texts.
+inline std::map<std::string, int64_t> NodesProposed(const Speculator& speculator) {
+  std::map<std::string, int64_t> proposed;
+  for (const SpeculationReport::Source& source : speculator.report().sources) proposed[source.name] = source.account.proposed;
+  return proposed;
+}
+
+// Costs that do not change, by which a row more takes next to nothing: drafts are worth their rows.
+inline CostProfile FrozenCosts() {
+  CostProfile costs;
+  for (const int rows : {1, 32}) costs.AddPass({.rows = rows}, 1e-2 + 1e-5 * rows);
+  for (const int rows : {1, 32}) costs.AddHead(rows, 1e-3 + 1e-5 * rows);
+  costs.Freeze();
+  return costs;
+}
 
 }  // namespace tessera
