@@ -38,9 +38,10 @@ void AddShare(const TopTokens& from, float share, TopTokens& into) {
 // A mean in which the older a row is, the less it weighs.
 void AddNewest(const TopTokens& newest, float share, TopTokens& mean) {
   for (TopToken& old : mean) old.probability *= 1 - kNewest;
-  AddShare(newest, share, mean);
-  std::stable_sort(mean.begin(), mean.end(), [](const TopToken& a, const TopToken& b) { return a.probability > b.probability; });
-  if (mean.size() > TokenRecycling::kRanks) mean.resize(TokenRecycling::kRanks);
+  TopTokens both = mean;   // `mean` would lie on the heap once it has more than kRanks, and stay there with fewer.
+  AddShare(newest, share, both);
+  std::stable_sort(both.begin(), both.end(), [](const TopToken& a, const TopToken& b) { return a.probability > b.probability; });
+  mean.assign(both.begin(), both.begin() + std::min<size_t>(both.size(), TokenRecycling::kRanks));
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ void TokenRecycling::FileUnder(Context context, const TopTokens& top) {
     oldest_ = (oldest_ + 1) % filed_.size();
   }
   Filed& filed = filed_[place->second];
-  filed = {context, {}};
+  filed.context = context;
+  filed.next.clear();
   AddNewest(top, 1, filed.next);
 }
 
