@@ -16,6 +16,9 @@ namespace {
 // Of what a step is expected to take, for logits that only teach: drafters that learn from rejected rows learn for many steps.
 constexpr double kTeachingShare = 0.05;
 constexpr double kNewPlainWeight = 0.05;
+// Of proposals in a row of which nothing is worth a row, and of steps without any, of which each time there are twice as many: short
+// enough that a text that begins to repeat itself does not wait long.
+constexpr int kIdle = 16, kLongestRest = 8;
 // What proposals cost beside the drafters' own time, under this name among theirs.
 constexpr char kMerging[] = "merging";
 
@@ -39,6 +42,10 @@ std::string SpeculationReport::Pauses() const {
                           text.empty() ? "" : "\n", source.name, source.pauses, source.pauses == 1 ? "" : "s", source.paused_steps, steps,
                           100 * source.loss);
   }
+  if (rested_steps > 0) {
+    absl::StrAppendFormat(&text, "%sall: rested for %d of %d passes (nothing they drafted was worth a row)", text.empty() ? "" : "\n",
+                          rested_steps, steps);
+  }
   return text;
 }
 
@@ -51,6 +58,7 @@ Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Opt
 void Speculator::Begin(absl::Span<const TokenId> text) {
   composite_.Begin(text);
   root_ = text.back();
+  idle_ = rest_ = rest_left_ = 0;
   const std::vector<TopTokens> top = std::exchange(prompt_top_, {});
   prompt_ = {.tokens = static_cast<int>(top.size())};
   for (const TopTokens& some : top) prompt_.learnt += some.empty() ? 0 : 1;
@@ -78,6 +86,7 @@ bool Speculator::AnyActive() const {
 }
 
 double Speculator::DraftSeconds() const {
+  if (resting_) return 0;
   double seconds = costs_.DraftSeconds(kMerging);
   for (int source = 0; source < composite_.size(); ++source) {
     if (rules_[source].active()) seconds += costs_.DraftSeconds(composite_.drafter(source).name());
@@ -100,14 +109,31 @@ TokenTree Speculator::Propose(const TreeRoom& room) {
 TokenTree Speculator::ProposeRows(const TreeRoom& room) {
   TokenTree tree(root_);
   const int rows = std::min(room.rows, options_.max_rows);
+  resting_ = false;
   if (rows <= 1 || room.depth <= 0 || !AnyActive()) return tree;
+  resting_ = rest_left_ > 0;
+  if (resting_) {
+    --rest_left_;
+    return tree;
+  }
   const double begin = Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = rows - 1, .max_depth = room.depth}, tree).ok()) << "a composite does not fail";
   tree = Cut(tree, rows);
   double merging = Seconds() - begin;
   for (int source = 0; source < composite_.size(); ++source) merging -= composite_.propose_seconds(source);
   costs_.AddDraft(kMerging, merging);
+  RestIfIdle(tree);
   return tree;
+}
+
+// What drafters take for nothing is less than what PauseRule is for, but need not be taken.
+void Speculator::RestIfIdle(const TokenTree& tree) {
+  if (tree.size() > 1 || !options_.weigh_costs || !costs_.KnowsPlain()) {
+    idle_ = rest_ = 0;
+  } else if (++idle_ >= kIdle) {
+    rest_ = std::clamp(2 * rest_, 1, kLongestRest);
+    rest_left_ = rest_;
+  }
 }
 
 TokenTree Speculator::Cut(const TokenTree& proposal, int rows) {
@@ -152,7 +178,8 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   report_.tokens += verdict.emitted.size();
   report_.rows += tree.size();
   report_.drafted_steps += tree.size() > 1 ? 1 : 0;
-  report_.paused_steps += AnyActive() ? 0 : 1;
+  report_.paused_steps += AnyActive() && !resting_ ? 0 : 1;
+  report_.rested_steps += resting_ ? 1 : 0;
   report_.first_head_rows += time.first_rows;
   report_.later_head_rows += time.later_rows;
   report_.pass_seconds += time.pass_seconds;
@@ -171,6 +198,7 @@ void Speculator::LearnCosts(const TokenTree& tree, const StepTime& time) {
   costs_.AddHead(time.first_rows, time.first_seconds);
   if (time.later_rows > 0) costs_.AddHead(1, time.later_seconds / time.later_rows);
   costs_.AddTop(time.top_rows, time.top_seconds);
+  if (resting_) return;
   for (int source = 0; source < composite_.size(); ++source) {
     if (rules_[source].active()) costs_.AddDraft(composite_.drafter(source).name(), composite_.step_seconds(source));
   }
@@ -179,7 +207,7 @@ void Speculator::LearnCosts(const TokenTree& tree, const StepTime& time) {
 // Every drafter is judged by what its nodes saved, a pass each, and what they and it took; all by the costs, never by the clock.
 void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
   const double plain = costs_.PlainSeconds(), pass = costs_.PassSeconds({});
-  if (!costs_.KnowsPlain()) return;
+  if (!costs_.KnowsPlain() || resting_) return;
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
   for (const int node : verdict.path) {

@@ -65,7 +65,8 @@ struct SpeculationReport {
   int64_t tokens = 0;                     // They gave.
   int64_t rows = 0;                       // They had.
   int64_t drafted_steps = 0;              // With more than the root.
-  int64_t paused_steps = 0;               // With all drafters paused.
+  int64_t paused_steps = 0;               // With all drafters paused, or resting:
+  int64_t rested_steps = 0;               // nothing that they had drafted was worth a row, for some steps, so they were not asked.
   int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
   int64_t prompt_tokens = 0, prompt_learnt = 0;         // Read by drafters that learn from logits of prompts, and those it was done for.
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
@@ -77,7 +78,8 @@ struct SpeculationReport {
   double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }
   double Gain() const { return Seconds() > 0 ? plain_seconds / Seconds() : 1; }
   double PredictedGain() const { return predicted_seconds > 0 ? predicted_plain_seconds / predicted_seconds : 1; }
-  // "lookup: paused 3 times for 44 of 127 passes (it cost 5 % a pass)", one line a drafter that was paused; empty if none was.
+  // "lookup: paused 3 times for 44 of 127 passes (it cost 5 % a pass)", one line a drafter that was paused, and one if all rested; empty
+  // if none did.
   std::string Pauses() const;
 };
 
@@ -119,6 +121,7 @@ class Speculator {
   bool AnyActive() const;
   TokenTree ProposeRows(const TreeRoom& room);
   TokenTree Cut(const TokenTree& proposal, int rows);
+  void RestIfIdle(const TokenTree& tree);
   void PlanLogits(const TokenTree& tree);
   void LearnCosts(const TokenTree& tree, const StepTime& time);
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
@@ -134,6 +137,9 @@ class Speculator {
   LogitsPlan plan_;
   double teaching_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
   SpeculationReport report_;       // But for sources.
+  int idle_ = 0;                         // Proposals in a row of which nothing was worth a row.
+  int rest_ = 0, rest_left_ = 0;         // Steps of the last rest; 0 once something was.
+  bool resting_ = false;                 // In this step.
   TokenId root_ = 0;
   int prompt_first_ = 0;                 // Until the text begins: what is to be learnt,
   std::vector<TopTokens> prompt_top_;    // from the token numbered prompt_first_ on.

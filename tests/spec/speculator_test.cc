@@ -235,5 +235,58 @@ TEST(Speculator, APromptThatComesInPartsTakesNoMoreMemoryThanWasSaid) {
   EXPECT_LT(speculator.bytes() - empty, Speculator::MostPromptBytes(tokens) / 2) << "it is the drafters' now";
 }
 
+// Says the same token each time, and how probable it is is not its own business.
+class Sayer : public Drafter {
+ public:
+  Sayer(int& asked, float& probability) : asked_(asked), probability_(probability) {}
+  absl::string_view name() const override { return "sayer"; }
+  void Begin(absl::Span<const TokenId> text) override {}
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    ++asked_;
+    tree.Add(TokenTree::kRoot, 7, probability_);
+    return absl::OkStatus();
+  }
+  void Commit(const TokenTree& tree, const Verdict& verdict) override {}
+  int64_t bytes() const override { return 0; }
+
+ private:
+  int& asked_;
+  float& probability_;
+};
+
+TEST(Speculator, WhatIsNotWorthARowForLongIsAskedForNowAndThen) {
+  CostProfile costs;
+  for (const int rows : {1, 16}) {
+    costs.AddPass({.rows = rows}, 0.004 + 0.0005 * (rows - 1));
+    costs.AddHead(rows, 0.001);
+  }
+  costs.Freeze();
+  int asked = 0;
+  float probability = 0.01f;
+  Speculator speculator(std::make_unique<Sayer>(asked, probability), {.costs = &costs});
+  const auto step = [&](TokenId next) {
+    const TokenTree tree = speculator.Propose({.rows = 16, .depth = 16});
+    speculator.Commit(tree, {.path = {0}, .emitted = {next}}, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+    return tree.size();
+  };
+  speculator.Begin({{1, 2}});
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(step(3), 1);
+  EXPECT_EQ(asked, 16);
+  for (int i = 0; i < 28; ++i) EXPECT_EQ(step(3), 1);
+  EXPECT_EQ(asked, 16 + 5) << "after rests of 1, 2, 4, 8 and 8 steps";
+  EXPECT_EQ(speculator.report().rested_steps, 23);
+  EXPECT_EQ(speculator.report().paused_steps, 23);
+  EXPECT_EQ(speculator.report().Pauses(), "all: rested for 23 of 44 passes (nothing they drafted was worth a row)");
+
+  speculator.Begin({{1, 2}});
+  EXPECT_EQ(step(3), 1);
+  EXPECT_EQ(asked, 22) << "another text is another chance";
+  for (int i = 0; i < 40; ++i) step(3);
+  probability = 0.99f;
+  int steps = 0;
+  while (step(7) == 1 && steps < 100) ++steps;
+  EXPECT_LE(steps, 8) << "what is worth a row is found soon";
+}
+
 }  // namespace
 }  // namespace tessera
