@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -76,6 +78,21 @@ TEST(MeasureCosts, MeasuresNothingForFrozenCosts) {
   costs.Freeze();
   Must(MeasureCosts(*session, {}, costs));
   EXPECT_FALSE(costs.KnowsPlain());
+}
+
+// What is read while rows are computed makes them free; a model whose weights all fit the budget reads nothing.
+TEST(MeasureCosts, OnlyOfAModelThatReadsItsWeightsAreRowsTakenToBeFree) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows, and no budget fits";
+  const PackedModel packed(TinyModelBuilder({.writes_letters = true}));
+  for (const PinPolicy pin : {PinPolicy::kAuto, PinPolicy::kNone}) {
+    const auto engine =
+        Must(Engine::Load({.model_path = packed.path(), .threads = 1, .context = 64, .memory_budget = int64_t{1} << 30, .pin = pin}));
+    const auto session = Must(engine->NewSession());
+    CostProfile costs;
+    Must(MeasureCosts(*session, {.seconds = 0.05}, costs));
+    EXPECT_EQ(engine->streams(), pin == PinPolicy::kNone);
+    EXPECT_EQ(costs.KnowsPlain(), !engine->streams());
+  }
 }
 
 }  // namespace
