@@ -101,7 +101,7 @@ class DraftingTools {
     return ForFlag("cost_profile", costs_.Save(FLAGS_cost_profile));
   }
 
-  // Null without --remember. Nothing of it is read or written: only this run's answers are in it.
+  // Null without --remember. Nothing of it is read, as no file has the number of this process in its name, or written.
   absl::StatusOr<std::shared_ptr<HistoryStore>> NewHistory() const {
     if (!FLAGS_remember) return nullptr;
     return HistoryStore::Open("", absl::StrCat("spec_bench-", getpid()), VocabularyOf(engine_->tokenizer()), {});

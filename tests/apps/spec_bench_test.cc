@@ -115,8 +115,10 @@ TEST(SpecBenchRun, TheWritingOfMedianTimeCounts_UnlessOneIsAnotherText) {
 }
 
 TEST(SpecBench, OnlyWhatLearnsNothingWritesATextSeveralTimes) {
-  const Ended ended = RunBench({"--speculate=wrong", "--categories=code", "--writings=3"});
-  EXPECT_EQ(ended.code, 0) << ended.errors;
+  const Ended ended = RunBench({"--speculate=wrong", "--categories=code", "--writings=3", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  const JsonValue category = (*Json(ended.output).Array("categories"))[0];
+  EXPECT_EQ(*category.Object("speculation")->Int("tokens"), 3 * *category.Object("drafted")->Int("tokens")) << "it was not written thrice";
   const Ended wrong = RunBench({"--writings=3"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_NE(wrong.errors.find("--writings: found 3 with --speculate=auto, expected 1"), std::string::npos) << wrong.errors;
