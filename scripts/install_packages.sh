@@ -7,9 +7,9 @@
 # --arm64: also the cross compiler and the emulator of scripts/tests/test_arm64.sh.
 # --avx512: also the compiler and the emulated instructions of scripts/tests/test_avx512.sh.
 # --fresh: also what makes the Debian of scripts/test_fresh.sh.
-# --list: installs nothing and prints their names, one a line. What scripts and tests start comes with these and with every Debian:
+# --list: installs nothing and prints their names, one per line. What scripts and tests start comes with these and with every Debian:
 # scripts/checks/check_programs.py reads the scripts for it, and scripts/test.sh hides all other programs from what it runs.
-# --libraries: installs nothing and prints the packages of libraries, one a line.
+# --libraries: installs nothing and prints the packages of libraries, one per line.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
