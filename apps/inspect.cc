@@ -2,17 +2,17 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/describe_file.h"
-#include "tessera/apps/common/describe_graph.h"
-#include "tessera/apps/common/describe_problems.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/describe_file.h"
+#include "tessera/apps/show/describe_graph.h"
+#include "tessera/apps/show/describe_problems.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/verify.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/verify.h"
 #include "tessera/storage/layer_streamer.h"
 
 namespace tessera {

@@ -4,17 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/quantize.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/quantize.h"
 
 namespace tessera {
 namespace {

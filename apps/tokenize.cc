@@ -1,13 +1,13 @@
 // Shows the tokens of a text. Reads the model's vocabulary, not its weights.
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
+#include "tessera/model/files/model_file.h"
 
 namespace tessera {
 namespace {

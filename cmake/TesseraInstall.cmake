@@ -6,8 +6,11 @@ include(CMakePackageConfigHelpers)
 set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 function(tessera_install_library layer)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
-          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE)
+  set(folder ${tessera_${layer}_FOLDER})
+  tessera_nested_layers(${layer})
+  list(TRANSFORM nested REPLACE "(.+)" "REGEX;${folder}/\\1$;EXCLUDE")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder} COMPONENT ${layer}
+          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE ${nested})
   foreach(kind static shared)
     install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
             ARCHIVE COMPONENT ${layer} LIBRARY COMPONENT ${layer} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "tessera/base/elementary.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/tensor/elementary.h"
 
 namespace tessera {
 namespace {

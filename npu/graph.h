@@ -9,7 +9,7 @@
 //   graph.Add(Linear{.x = normed, .products = {{.weight = up, .y = y}}});
 //
 // Every buffer is FP32 [rows, columns] and is written by exactly one operator, before it is read. Operators name no model: an
-// architecture is only the order in which model/architectures adds them. Operators act on each row alone, but for Attention,
+// architecture is only the order in which model/files/architectures adds them. Operators act on each row alone, but for Attention,
 // which reads what StoreKeyValue wrote. Thread-compatible; a finished graph is constant data.
 #pragma once
 

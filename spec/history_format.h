@@ -22,8 +22,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
-#include "tessera/model/tokenizer.h"
+#include "tessera/base/token.h"
+#include "tessera/model/text/tokenizer.h"
 
 namespace tessera {
 

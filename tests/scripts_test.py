@@ -30,7 +30,7 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "base/half.cc": '#include "tessera/base/half.h"\n\nint ToHalf(float value) {\n  return value > 0;\n}\n',
     "base/internal/bits.h": "int Bits();\n",
     "tensor/view.h": '// A view.\n//\n//   View v;\n#pragma once\n#include "tessera/base/half.h"\nclass View {};\n',
-    "model/architectures/llama.cc": "// llama\n",
+    "model/files/architectures/llama.cc": "// llama\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/compare_peer.sh` prints:\n\n```\n$ scripts/compare_peer.sh\n200 tokens/s\n```\n",
@@ -173,10 +173,10 @@ class CheckTest(unittest.TestCase):
                      "tensor/view.h:1: does not compile")
 
     def test_headers_leaves_to_the_build_what_it_compiles_first(self):
-        self.plant("apps/common/name.h", "// A name.\n// Not empty.\nstd::string Name();\n")
-        self.plant("apps/common/name.cc", '#include "tessera/apps/common/name.h"\n')
-        self.planted("check_headers", "apps/common/name.cc", '#include <string>\n#include "tessera/apps/common/name.h"\n',
-                     "apps/common/name.h:1: does not compile")
+        self.plant("apps/cli/name.h", "// A name.\n// Not empty.\nstd::string Name();\n")
+        self.plant("apps/cli/name.cc", '#include "tessera/apps/cli/name.h"\n')
+        self.planted("check_headers", "apps/cli/name.cc", '#include <string>\n#include "tessera/apps/cli/name.h"\n',
+                     "apps/cli/name.h:1: does not compile")
 
     def test_readme_catches_figure_without_command(self):
         self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")

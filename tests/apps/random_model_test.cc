@@ -1,5 +1,5 @@
 // tessera_random_model, and what it is made of: shapes, vocabulary, weights.
-#include "tessera/apps/common/random_model.h"
+#include "tessera/apps/bench/random_model.h"
 
 #include <cmath>
 
@@ -7,10 +7,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/random_vocabulary.h"
+#include "tessera/apps/bench/random_vocabulary.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/model/tokenizer.h"
+#include "tessera/model/text/tokenizer.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/model/tokenizer.h"
-#include "tessera/model/tokenizers/byte_alphabet.h"
+#include "tessera/model/text/internal/byte_alphabet.h"
+#include "tessera/model/text/tokenizer.h"
 #include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/real_models.h"
 

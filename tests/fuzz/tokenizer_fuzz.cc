@@ -8,8 +8,8 @@
 
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text_stream.h"
-#include "tessera/model/tokenizers/utf8.h"
+#include "tessera/model/text/internal/utf8.h"
+#include "tessera/model/text/text_stream.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fuzz/fuzz_bytes.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
