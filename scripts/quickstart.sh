@@ -5,7 +5,7 @@
 #
 # Safe to run again: what is done is not done twice. The answer goes to stdout, everything else to stderr.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 prompt="Why is the sky blue? Answer in one short paragraph."
 if (($# > 0)) && [[ $1 != -* ]]; then

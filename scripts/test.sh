@@ -5,11 +5,11 @@
 #
 # --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
 # every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
-# each fuzz target for a minute and no more, --arm64 scripts/test_arm64.sh and no more, --avx512 scripts/test_avx512.sh and no more;
-# no other run does the last two.
+# each fuzz target for a minute and no more, --arm64 scripts/tests/test_arm64.sh and no more, --avx512 scripts/tests/test_avx512.sh
+# and no more; no other run does the last two.
 # Results lie in build/test_results.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 quick=false
 sanitize=false
@@ -50,9 +50,10 @@ need() {
 }
 
 check() {
-  local name=$1 outcome=pass
+  local script=$1 outcome=pass name
+  name=$(basename "${1%.py}")
   shift
-  "$root/scripts/$name" "$@" >&2 || outcome=fail
+  "$root/scripts/$script" "$@" >&2 || outcome=fail
   record "$outcome" "$name"
   [[ $outcome == pass ]]
 }
@@ -60,8 +61,8 @@ check() {
 all_checks() {
   local status=0 name flags=()
   if $quick; then flags=(--no-compile); fi
-  for name in check_layers check_sizes check_readme check_clean; do check "$name" || status=1; done
-  check check_headers "${flags[@]}" || status=1
+  for name in check_layers check_sizes check_readme check_clean; do check "checks/$name.py" || status=1; done
+  check checks/check_headers.py "${flags[@]}" || status=1
   return "$status"
 }
 
@@ -111,8 +112,8 @@ sanitizer_tests() {
 
 fuzzing() {
   local status=0
-  check fuzz_coverage.sh || status=1
-  "$root/scripts/fuzz.sh" --results "$results/steps.tsv" || status=1
+  check tests/fuzz_coverage.sh || status=1
+  "$root/scripts/tests/fuzz.sh" --results "$results/steps.tsv" || status=1
   return "$status"
 }
 
@@ -124,7 +125,7 @@ if $sanitize || $fuzz || ((${#emulated[@]} > 0)); then
     stage sanitizers sanitizer_tests || true
   fi
   if $fuzz; then stage fuzzing fuzzing || true; fi
-  for name in "${emulated[@]}"; do stage "$name" "$root/scripts/test_$name.sh" --results "$results/$name" || true; done
+  for name in "${emulated[@]}"; do stage "$name" "$root/scripts/tests/test_$name.sh" --results "$results/$name" || true; done
   finish
 fi
 need build "$root/scripts/build.sh"
@@ -136,9 +137,9 @@ if $quick; then
   stage_times+=("left out by --quick: app tests, consumers, each header compiling alone, every test file having run, sanitizers, fuzzing")
   finish
 fi
-stage consumers "$root/scripts/test_consumers.sh" --results "$results/steps.tsv" || true
+stage consumers "$root/scripts/tests/test_consumers.sh" --results "$results/steps.tsv" || true
 stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
-stage "all tests ran" check check_tests_ran --results "$results" || true
+stage "all tests ran" check checks/check_tests_ran.py --results "$results" || true
 stage sanitizers sanitizer_tests || true
 stage fuzzing fuzzing || true
 finish

@@ -6,7 +6,7 @@
 # Tests what is committed. Takes over how this machine reaches its package sources (apt's sources and proxies, pip's settings,
 # certificates, *_proxy) and nothing else. The mounts live in a mount namespace of their own and end with it, whatever happens.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 quick=false
 for argument in "$@"; do

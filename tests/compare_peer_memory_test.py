@@ -1,4 +1,4 @@
-"""Tests of scripts/compare_peer_memory.py and of what it stands on: control groups and the page cache.
+"""Tests of scripts/measure/compare_peer_memory.py and of what it stands on: control groups and the page cache.
 
     python3 tests/compare_peer_memory_test.py -v
 """
@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts/measure"))
 import compare_peer_memory  # noqa: E402
 import memory_group  # noqa: E402
 from compare_peer_memory import BESIDES, Contestant, contestants, measure, parse_flags, table  # noqa: E402

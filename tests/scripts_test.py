@@ -33,7 +33,7 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "model/files/architectures/llama.cc": "// llama\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
-    "README.md": "# T\n\n## Speed\n\nAs `scripts/compare_peer.sh` prints:\n\n```\n$ scripts/compare_peer.sh\n200 tokens/s\n```\n",
+    "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
 
 
@@ -54,11 +54,11 @@ class CheckTest(unittest.TestCase):
         (self.root / path).write_text(content)
 
     def passes(self, check, *flags):
-        result = run(check, "--root", self.root, *flags)
+        result = run(f"checks/{check}.py", "--root", self.root, *flags)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def fails(self, check, message, *flags):
-        result = run(check, "--root", self.root, *flags)
+        result = run(f"checks/{check}.py", "--root", self.root, *flags)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn(message, result.stderr)
 
@@ -141,11 +141,11 @@ class CheckTest(unittest.TestCase):
 
     def test_sizes_bounds_the_exceptions(self):
         self.plant("base/half.cc", "int F(int a) {\n" + "\n" * 40 + "}\n" + "int G() {}\n" * 40)
-        self.plant("scripts/size_exceptions.txt", "base/half.cc F: one loop\n")
+        self.plant("scripts/checks/size_exceptions.txt", "base/half.cc F: one loop\n")
         self.planted("check_sizes", "base/half.cc", "int F(int a) {\n" + "\n" * 40 + "}\n" + "int G() {}\n", "at most 3%")
-        self.plant("scripts/size_exceptions.txt", "base/half.cc F:\n")
+        self.plant("scripts/checks/size_exceptions.txt", "base/half.cc F:\n")
         self.fails("check_sizes", "size_exceptions.txt:1: expected")
-        self.plant("scripts/size_exceptions.txt", "base/gone.cc F: reason\n")
+        self.plant("scripts/checks/size_exceptions.txt", "base/gone.cc F: reason\n")
         self.fails("check_sizes", "short or gone")
 
     def test_tests_ran_catches_a_file_in_no_binary(self):
@@ -240,7 +240,7 @@ class CountTest(unittest.TestCase):
                 path = Path(folder, name.replace("__", ".").replace("_IN_", "/"))
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(content)
-            return run("count_tests.py", folder).stdout.split()
+            return run("lib/count_tests.py", folder).stdout.split()
 
     def test_counts_each_kind_once(self):
         tests = [{"name": "A", "status": "RUN", "result": "COMPLETED"}, {"name": "B", "status": "RUN", "failures": [{}]},
@@ -267,7 +267,7 @@ class CountTest(unittest.TestCase):
 
 
 class FuzzTest(unittest.TestCase):
-    """scripts/fuzz.sh with programs that only say what libFuzzer says."""
+    """scripts/tests/fuzz.sh with programs that only say what libFuzzer says."""
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -281,7 +281,7 @@ class FuzzTest(unittest.TestCase):
         path.chmod(0o755)
 
     def fuzz(self, *flags):
-        command = [SCRIPTS / "fuzz.sh", "--build-dir", self.build, *flags]
+        command = [SCRIPTS / "tests/fuzz.sh", "--build-dir", self.build, *flags]
         return subprocess.run(list(map(str, command)), capture_output=True, text=True)
 
     def test_runs_add_up(self):
@@ -313,7 +313,7 @@ class ModelTest(unittest.TestCase):
         (self.folder / "m.gguf").write_bytes(b"old")
 
     def unpack(self, sha256):
-        return run("unpack_model.py", self.folder, "m.gguf", sha256, self.folder / "m.gguf")
+        return run("lib/unpack_model.py", self.folder, "m.gguf", sha256, self.folder / "m.gguf")
 
     def test_parts_are_joined_in_order(self):
         self.assertEqual(self.unpack(hashlib.sha256(b"abcd").hexdigest()).returncode, 0)
@@ -366,7 +366,7 @@ class VersionTest(unittest.TestCase):
 
 class ShellTest(unittest.TestCase):
     def bash(self, script, **environment):
-        script = f"set -euo pipefail; source {SCRIPTS}/lib.sh; {script}"
+        script = f"set -euo pipefail; source {SCRIPTS}/lib/shell.sh; {script}"
         return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, **environment})
 
     def test_failing_command_shows_its_words_and_status(self):
@@ -380,8 +380,9 @@ class ShellTest(unittest.TestCase):
         self.assertRegex(result.stdout, r"good +0\.\d s  done\nbad +0\.\d s  FAILED\n")
 
     def test_unknown_argument_is_one_clear_sentence(self):
-        for script in ("fetch_model.sh", "test.sh", "build.sh", "compare_peer.sh", "compare_peer_memory.sh", "test_fresh.sh",
-                       "test_consumers.sh", "install_packages.sh", "arm64_sysroot.sh", "test_arm64.sh", "test_avx512.sh"):
+        for script in ("fetch_model.sh", "test.sh", "build.sh", "test_fresh.sh", "install_packages.sh", "measure/compare_peer.sh",
+                       "measure/compare_peer_memory.sh", "tests/test_consumers.sh", "tests/arm64_sysroot.sh", "tests/test_arm64.sh",
+                       "tests/test_avx512.sh"):
             result = subprocess.run(["bash", str(SCRIPTS / script), "--nonsense"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 1, script)
             self.assertIn("unknown", result.stderr)

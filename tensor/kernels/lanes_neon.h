@@ -2,7 +2,7 @@
 //
 // Needs ARMv8.2-A and its dot products of bytes (FEAT_DotProd). Run under an emulator only: no time on any processor has been
 // measured, and what is chosen for speed rests on counting the instructions that g++ 12 makes of it
-// (scripts/count_instructions.py).
+// (scripts/measure/count_instructions.py).
 #pragma once
 
 #include <arm_neon.h>

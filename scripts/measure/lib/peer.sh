@@ -1,7 +1,7 @@
-# Sourced after lib.sh by the scripts that time llama.cpp: builds it in $peer, once, and names models.
+# Sourced after shell.sh by the scripts that time llama.cpp: builds it in $peer, once, and names models.
 #
-#   source "$root/scripts/lib.sh"
-#   source "$root/scripts/peer.sh"
+#   source "$root/scripts/lib/shell.sh"
+#   source "$root/scripts/measure/lib/peer.sh"
 #   prepare_peer; "$peer/build/bin/llama-bench" --help
 #   path=$(model_path random-1b)
 #
@@ -48,7 +48,7 @@ build_peer() {
 
 # A program of ours that uses its library, for what none of its own can time.
 build_attention() {
-  local program=$peer/build/bin/attention from=$root/scripts/peer_attention.cc
+  local program=$peer/build/bin/attention from=$root/scripts/measure/lib/peer_attention.cc
   [[ $program -nt $from && $program -nt $peer/build/src/libllama.a ]] && return
   local ggml=$peer/build/ggml/src
   run_logged "building what times llama.cpp's attention" "$peer/attention.log" \

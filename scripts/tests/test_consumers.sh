@@ -2,12 +2,12 @@
 # Proves that each layer is a product: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that,
 # by CMake and by pkg-config, static and shared; then asks for what is not there. One line a project.
 #
-#   scripts/test_consumers.sh [--build-dir build] [--results FILE]
+#   scripts/tests/test_consumers.sh [--build-dir build] [--results FILE]
 #
 # Takes what is built; does not build. --results: adds lines `pass|fail <tab> name` to FILE. All happens in a temporary folder, and
 # nothing in it may name this tree or the build folder.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 
 build=$root/build
 results=/dev/null
@@ -15,7 +15,7 @@ while (($# > 0)); do
   case $1 in
     --build-dir) build=$(realpath "${2:?--build-dir needs a folder}"); shift 2 ;;
     --results) results=$(realpath "${2:?--results needs a file}"); shift 2 ;;
-    *) die "unknown argument $1; usage: scripts/test_consumers.sh [--build-dir DIR] [--results FILE]" ;;
+    *) die "unknown argument $1; usage: scripts/tests/test_consumers.sh [--build-dir DIR] [--results FILE]" ;;
   esac
 done
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much sooner the first token comes from a packed file than from the GGUF file it was packed from.
 
-    python3 scripts/compare_start.py MODEL.gguf [--bin build/bin] [--threads 1] [--repetitions 9] [--json]
+    python3 scripts/measure/compare_start.py MODEL.gguf [--bin build/bin] [--threads 1] [--repetitions 9] [--json]
 
 Packs the model into a temporary folder beside it and starts a program on both files in turns. Each is brought into the system's cache
 before each start, so that the disk is left out: the packer leaves nothing there, and a system that needs memory, or its host, may have
@@ -13,10 +13,12 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
-from engines import check_programs, run
-from script_main import flag_parser, positive, run_main
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
+from engines import check_programs, run  # noqa: E402
+from script_main import flag_parser, positive, run_main  # noqa: E402
+
 PROGRAMS = ("tessera_pack", "tessera_generate")
 
 

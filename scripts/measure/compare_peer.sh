@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times llama.cpp and Tessera in alternation on the same file, with the same threads, and prints medians and ratios.
 #
-#   scripts/compare_peer.sh [--json] [--models smollm2,gemma3] [--repetitions 5] [--threads 2] [--figures all] [--plots FOLDER]
+#   scripts/measure/compare_peer.sh [--json] [--models smollm2,gemma3] [--repetitions 5] [--threads 2] [--figures all] [--plots FOLDER]
 #
 # --models: smollm2, gemma3, and random-1b or random-4b, which tessera_random_model makes. --figures: some of prompt, generation,
 # first_byte, limit (these four without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md
@@ -9,13 +9,13 @@
 # llama.cpp comes out of the source distribution of the Python package llama-cpp-python, is built here for this CPU (about five
 # minutes, once) and kept in the cache. Nothing else should run meanwhile: the figures are wall-clock times.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-source "$root/scripts/peer.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
+source "$root/scripts/measure/lib/peer.sh"
 
 models=smollm2,gemma3
 figures=prompt,generation,first_byte,limit
 flags=()
-usage="usage: scripts/compare_peer.sh [--json] [--models A,B] [--repetitions N] [--threads N] [--figures A,B] [--plots FOLDER]"
+usage="usage: scripts/measure/compare_peer.sh [--json] [--models A,B] [--repetitions N] [--threads N] [--figures A,B] [--plots FOLDER]"
 while (($# > 0)); do
   case $1 in
     --json) flags+=(--json); shift ;;
@@ -66,5 +66,5 @@ for name in ${models//,/ }; do
     flags+=(--quantized "$name=$quantized" --smaller "$name=$smaller")
   fi
 done
-exec python3 "$root/scripts/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" --figures "$figures" \
+exec python3 "$root/scripts/measure/compare_peer.py" --peer "$peer/build/bin" --ours "$root/build/bin" --figures "$figures" \
   "${flags[@]}" "${pairs[@]}"

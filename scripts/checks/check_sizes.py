@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Files have at most 400 lines of at most 140 columns, and functions at most 40 lines.
 
-scripts/size_exceptions.txt names the functions that may be longer, one a line: `path function: reason`; at most 3 % of all."""
+scripts/checks/size_exceptions.txt names the functions that may be longer, one a line: `path function: reason`; at most 3 % of all."""
 import ast
 import re
 from cc_functions import cc_functions
 from sources import code, files, problems, report, text
 
 FILE_LINES, COLUMNS, FUNCTION_LINES, EXCEPTED_SHARE = 400, 140, 40, 0.03
-LIST = "scripts/size_exceptions.txt"
+LIST = "scripts/checks/size_exceptions.txt"
 
 
 def read_exceptions():
@@ -25,14 +25,14 @@ def read_exceptions():
 def functions(path):
     if path.endswith((".h", ".cc")):
         yield from cc_functions(code(path))
-    elif path.endswith(".py") or path.startswith("scripts/check_"):
+    elif path.endswith(".py"):
         for node in ast.walk(ast.parse(text(path))):
             if isinstance(node, ast.FunctionDef):
                 yield node.name, node.lineno, node.end_lineno
 
 
 exceptions, total, excepted = read_exceptions(), 0, set()
-for path in files("*.h", "*.cc", "*.py", "*.sh", "*.cmake", "scripts/check_*", "CMakeLists.txt"):
+for path in files("*.h", "*.cc", "*.py", "*.sh", "*.cmake", "CMakeLists.txt"):
     lines = text(path).count("\n")
     if lines > FILE_LINES:
         problems.append(f"{path}:{FILE_LINES}: the file has {lines} lines, at most {FILE_LINES}")

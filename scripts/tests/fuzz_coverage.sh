@@ -2,13 +2,13 @@
 # How much of the GGUF reader the seeds and the corpora of gguf and split reach by themselves: prints the lines of each file, and fails
 # if all files together are below 90 %.
 #
-#   scripts/fuzz_coverage.sh [--build-dir build-asan]
+#   scripts/tests/fuzz_coverage.sh [--build-dir build-asan]
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 
 build=$root/build-asan
 if [[ ${1:-} == --build-dir ]]; then build=${2:?--build-dir needs a folder}; shift 2; fi
-(($# == 0)) || die "unknown argument $1; usage: scripts/fuzz_coverage.sh [--build-dir DIR]"
+(($# == 0)) || die "unknown argument $1; usage: scripts/tests/fuzz_coverage.sh [--build-dir DIR]"
 least=90
 
 "$root/scripts/build.sh" --build-dir "$build" --type AddressSanitizer tessera_coverage_{gguf,split}

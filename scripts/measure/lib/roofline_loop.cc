@@ -1,4 +1,4 @@
-// What this machine can do at best, by plain loops that share nothing with Tessera: scripts/check_roofline.py compiles this for the
+// What this machine can do at best, by plain loops that share nothing with Tessera: compare_roofline.py compiles this for the
 // CPU it runs on and holds tessera_bench's probes against it.
 //
 //   roofline_loop THREADS       prints {"read": bytes/s, "int8": operations/s, "fp32": operations/s}

@@ -1,11 +1,11 @@
 # Sourced by the other scripts: where things are, progress with elapsed time, stages, errors. Needs bash 5.
 #
-#   source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+#   source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 #   run_logged "building" "$root/build/build.log" ninja -C "$root/build"
 #
 # Everything said here goes to stderr; stdout belongs to the caller. A script that is asked for --help answers here, and ends.
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${TESSERA_CACHE:-${HOME:?HOME is not set, set TESSERA_CACHE to the folder for models}/.cache/tessera}
 export TESSERA_CACHE=$cache
 
@@ -100,7 +100,7 @@ fetch_models() {
 count_tests_and_exit() {
   local prefix=$1 results=$2 passed failed skipped
   stage_table
-  read -r passed failed skipped < <(python3 "$root/scripts/count_tests.py" "$results")
+  read -r passed failed skipped < <(python3 "$root/scripts/lib/count_tests.py" "$results")
   if ((skipped > 0)); then echo "$skipped skipped, named above"; fi
   if ((passed + failed == 0)); then echo "no test ran"; fi
   echo "$prefix$passed passed, $failed failed"

@@ -2,12 +2,12 @@
 # Builds the libraries up to runtime by clang and runs their unit tests on any x86-64 CPU with AVX2, AVX-512 VNNI kernels included:
 # each of their instructions is made of AVX2's (tests/fakes/avx512). The last line is "avx512: N passed, N failed".
 #
-#   scripts/test_avx512.sh [--results FOLDER]
+#   scripts/tests/test_avx512.sh [--results FOLDER]
 #
-# --results: where GoogleTest's and ctest's files go, for scripts/count_tests.py; build-avx512/test_results if not given.
+# --results: where GoogleTest's and ctest's files go, for scripts/lib/count_tests.py; build-avx512/test_results if not given.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-source "$root/scripts/emulated_tests.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
+source "$root/scripts/lib/emulated_tests.sh"
 
 # Texts of whole models: minutes of emulation, for what tiny models show to the bit.
 left_out=('Models/*')

@@ -1,4 +1,4 @@
-"""Times llama.cpp's drafts from n-grams beside ours, text by text; scripts/compare_peer_speculation.sh calls it.
+"""Times llama.cpp's drafts from n-grams beside ours, text by text; scripts/measure/compare_peer_speculation.sh calls it.
 
     python3 compare_peer_speculation.py --peer llama.cpp/build/bin --ours build/bin --model model.gguf --data tests/data/speculation
 
@@ -15,9 +15,12 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
-from engines import run
-from script_main import flag_parser, run_main
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
+from engines import run  # noqa: E402
+from script_main import flag_parser, run_main  # noqa: E402
 
 PLAIN = "none"
 # Defaults, and keys of 3 tokens with drafts of 8. The keys and drafts of ngram-cache have no flags: at most 4 and 8.

@@ -2,12 +2,12 @@
 # Builds the libraries up to model for 64-bit Arm and runs their unit tests under an emulator, NEON kernels and tiny models included.
 # The last line is "arm64: N passed, N failed".
 #
-#   scripts/test_arm64.sh [--results FOLDER]
+#   scripts/tests/test_arm64.sh [--results FOLDER]
 #
-# --results: where GoogleTest's and ctest's files go, for scripts/count_tests.py; build-arm64/test_results if not given.
+# --results: where GoogleTest's and ctest's files go, for scripts/lib/count_tests.py; build-arm64/test_results if not given.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-source "$root/scripts/emulated_tests.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
+source "$root/scripts/lib/emulated_tests.sh"
 
 # What an emulated process cannot show: a limit on its memory is one on the emulator's, too, a clock counts the emulator's time, and
 # what a process says of its memory (madvise) is not passed on, nor is it told which pages of a file are in memory (mincore).
@@ -23,7 +23,7 @@ export GTEST_DEATH_TEST_STYLE=fast
 build_tests() {
   local sysroot
   "$root/scripts/install_packages.sh" --arm64 || return 1
-  sysroot=$("$root/scripts/arm64_sysroot.sh") || return 1
+  sysroot=$("$root/scripts/tests/arm64_sysroot.sh") || return 1
   "$root/scripts/build.sh" --build-dir "$build" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/arm64-toolchain.cmake" \
     -DTESSERA_ARM64_SYSROOT="$sysroot" -DTESSERA_LAYERS=model tessera_{base,tensor,quant,npu,storage,model}_tests
 }

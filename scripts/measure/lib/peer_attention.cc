@@ -4,7 +4,7 @@
 //   attention MODEL.gguf THREADS TOKEN_PAIRS PROMPT_PAIRS PROMPT_TOKENS DEPTH...
 //
 // Prints one JSON object: {"attention": [{"rows": 1, "depth": 128, "seconds": ..., "attention_seconds": ...}, ...]}, medians over the
-// pairs. Two contexts of one model, each as llama-bench makes it; depths ascend. scripts/peer.sh builds it.
+// pairs. Two contexts of one model, each as llama-bench makes it; depths ascend. scripts/measure/lib/peer.sh builds it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

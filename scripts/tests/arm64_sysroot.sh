@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes a folder with Debian's arm64 libraries, to build and run programs for 64-bit Arm against, and prints its path.
 #
-#   scripts/arm64_sysroot.sh
+#   scripts/tests/arm64_sysroot.sh
 #
 # It lies in the cache ($TESSERA_CACHE, default ~/.cache/tessera) and is made once. Nothing is installed: apt works on a state of
 # its own, with this machine's sources and proxies, and finds out what the libraries depend on. Needs no root.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-(($# == 0)) || die "unknown argument $1; usage: scripts/arm64_sysroot.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
+(($# == 0)) || die "unknown argument $1; usage: scripts/tests/arm64_sysroot.sh"
 
 mapfile -t packages < <("$root/scripts/install_packages.sh" --libraries)
 packages+=(libc6-dev libstdc++6)

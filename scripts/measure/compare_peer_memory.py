@@ -1,4 +1,4 @@
-"""Times two engines under limits of memory smaller than the model, in alternation; scripts/compare_peer_memory.sh calls it.
+"""Times two engines under limits of memory smaller than the model, in alternation; scripts/measure/compare_peer_memory.sh calls it.
 
     python3 compare_peer_memory.py --peer llama.cpp/build/bin --ours build/bin --gguf m.gguf --tsr m.tsr [--json] [--limits 0.8,0.5]
 
@@ -11,11 +11,15 @@ import os
 import statistics
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Callable
-from engines import Ours, Peer
-from memory_group import MIB, MemoryGroup, NoGroup, check_limit_bites, check_limit_kills
-from page_cache import drop_from_cache
-from script_main import flag_parser, positive, run_main
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
+from engines import Ours, Peer  # noqa: E402
+from memory_group import MIB, MemoryGroup, NoGroup, check_limit_bites, check_limit_kills  # noqa: E402
+from page_cache import drop_from_cache  # noqa: E402
+from script_main import flag_parser, positive, run_main  # noqa: E402
 
 # What a group counts besides what our budget bounds: the program's own pages, page tables, thread stacks, the ring's queues.
 BESIDES = 32 * MIB

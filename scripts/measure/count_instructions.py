@@ -1,6 +1,6 @@
 """Counts the instructions of the loops of block-format products in an object file, for an instruction set that no CPU at hand has.
 
-    python3 scripts/count_instructions.py OBJECT [--objdump aarch64-linux-gnu-objdump]
+    python3 scripts/measure/count_instructions.py OBJECT [--objdump aarch64-linux-gnu-objdump]
 
 OBJECT is the compiled quant/kernels/matmul_NAME.cc. A line for each format, bits of activations and number of rows: instructions in
 the loop that holds the dot products, how many that is for each of them, and how many touch the stack.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times llama.cpp and Tessera in alternation on a model that does not fit in the memory they may have, and prints medians and ratios.
 #
-#   scripts/compare_peer_memory.sh [--json] [--model random-4b] [--limits none,0.8,0.5,0.25] [--repetitions 5] [--threads 2]
+#   scripts/measure/compare_peer_memory.sh [--json] [--model random-4b] [--limits none,0.8,0.5,0.25] [--repetitions 5] [--threads 2]
 #                                  [--tokens 16] [--peer_tokens 4] [--seconds 200]
 #
 # --model: as compare_peer.sh has them. --limits: shares of the model's file; none: as much memory as there is. --tokens, --peer_tokens:
@@ -9,8 +9,8 @@
 # Every run is in a control group of its own, which takes the right to make one (root, or a group that was handed down). The model takes
 # 2.4 GB of the cache, packed as much again. docs/benchmarks.md says what is compared. Nothing else should run meanwhile.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-source "$root/scripts/peer.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
+source "$root/scripts/measure/lib/peer.sh"
 
 model=random-4b
 flags=()
@@ -21,14 +21,14 @@ while (($# > 0)); do
       (($# >= 2)) || die "$1 needs a value"
       if [[ $1 == --model ]]; then model=$2; else flags+=("$1" "$2"); fi
       shift 2 ;;
-    *) die "unknown argument $1; usage: scripts/compare_peer_memory.sh [--json] [--model NAME] [--limits A,B] [--repetitions N] [...]" ;;
+    *) die "unknown argument $1; usage: scripts/measure/compare_peer_memory.sh [--json] [--model NAME] [--limits A,B] [...]" ;;
   esac
 done
 
 # What would end it later is found before anything is fetched, built or made.
 "$root/scripts/install_packages.sh" || die "the packages are not all there"
 check_model_name "$model"
-python3 "$root/scripts/compare_peer_memory.py" --check "${flags[@]}" || exit
+python3 "$root/scripts/measure/compare_peer_memory.py" --check "${flags[@]}" || exit
 
 prepare_peer
 path=$(model_path "$model") || die "the model $model could not be fetched or made"
@@ -36,5 +36,5 @@ packed=${path%.gguf}.tsr
 if [[ ! -e $packed || $path -nt $packed ]]; then
   run_logged "packing $model" "$cache/$model.pack.log" "$root/build/bin/tessera_pack" "$path" "$packed" || die "$path could not be packed"
 fi
-exec python3 "$root/scripts/compare_peer_memory.py" --peer "$peer/build/bin" --ours "$root/build/bin" --gguf "$path" \
+exec python3 "$root/scripts/measure/compare_peer_memory.py" --peer "$peer/build/bin" --ours "$root/build/bin" --gguf "$path" \
   --tsr "$packed" "${flags[@]}"

@@ -1,4 +1,4 @@
-"""Times two engines in alternation (peer, ours, peer, ours, ...) and prints medians and ratios; scripts/compare_peer.sh calls it.
+"""Times two engines in alternation (peer, ours, peer, ours, ...) and prints medians and ratios; scripts/measure/compare_peer.sh calls it.
 
     python3 compare_peer.py --peer llama.cpp/build/bin --ours build/bin [--json] [--repetitions 5] [--threads 2] NAME=PATH...
 
@@ -12,13 +12,16 @@ import os
 import statistics
 import sys
 from pathlib import Path
-from engines import GENERATED_TOKENS, PROMPT_TOKENS, Ours, Peer, run
-from script_main import flag_parser, run_main
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
+from engines import GENERATED_TOKENS, PROMPT_TOKENS, Ours, Peer, run  # noqa: E402
+from script_main import flag_parser, run_main  # noqa: E402
 
 DEPTH = 4096  # Of generation after a long text.
 DEPTHS = (128, 1024, 4096, 8192)  # At which attention is taken.
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64)
-TEXTS = Path(__file__).resolve().parent.parent / "tests/golden/wikitext2_articles.jsonl"
+TEXTS = ROOT / "tests/golden/wikitext2_articles.jsonl"
 DEFAULT = "prompt,generation,first_byte,limit"
 
 

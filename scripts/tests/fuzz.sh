@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets under the address and undefined-behaviour sanitizers, two at a time, and prints a line for each.
 #
-#   scripts/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
-#   scripts/fuzz.sh --total                                           the sum of all runs so far
+#   scripts/tests/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
+#   scripts/tests/fuzz.sh --total                                           the sum of all runs so far
 #
 # Targets: gguf, split, tokenizer, loader, tsr, history, tree, costs. --results appends a line "pass|fail <tab> fuzz_TARGET" each,
-# as scripts/count_tests.py reads them.
+# as scripts/lib/count_tests.py reads them.
 #
 # A target begins with its seeds, tests/fuzz/corpus/TARGET and what earlier runs found worth keeping, and works in
 # build-asan/fuzz/TARGET. An input that breaks a promise is kept there, and the exit code is 1. docs/fuzzing.md has more.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 
 build=$root/build-asan
 seconds=60
@@ -26,7 +26,7 @@ while (($# > 0)); do
     --no-build) compile=false; shift ;;
     --total) total=true; shift ;;
     gguf | split | tokenizer | loader | tsr | history | tree | costs) targets+=("$1"); shift ;;
-    *) die "unknown argument $1; the first lines of scripts/fuzz.sh say what it takes" ;;
+    *) die "unknown argument $1; the first lines of scripts/tests/fuzz.sh say what it takes" ;;
   esac
 done
 if ((${#targets[@]} == 0)); then targets=(gguf split tokenizer loader tsr history tree costs); fi

@@ -1,4 +1,4 @@
-# Sourced by the scripts that run unit tests of instructions that this CPU lacks, behind lib.sh: their flags, stages and last line.
+# Sourced by the scripts that run unit tests of instructions that this CPU lacks, behind shell.sh: their flags, stages and last line.
 #
 #   left_out=('Suite.Test')                # What is not run, as GoogleTest's filters name it.
 #   build_tests() { ninja -C "$build"; }   # Builds the test programs in $build.

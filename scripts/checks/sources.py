@@ -13,10 +13,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from script_main import flag_parser
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(1, f"{ROOT}/scripts/lib")
+from script_main import flag_parser  # noqa: E402
 
 _flags = flag_parser(sys.modules["__main__"].__doc__)
-_flags.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree to check")
+_flags.add_argument("--root", type=Path, default=ROOT, help="the tree to check")
 _flags.add_argument("--results", type=Path, help="folder with GoogleTest's JSON files (check_tests_ran)")
 _flags.add_argument("--no-compile", action="store_true", help="leave out what takes a compiler (check_headers)")
 arguments = _flags.parse_args()

@@ -1,6 +1,6 @@
-"""Are tessera_bench's probes what this machine can do? Plain loops of scripts/roofline_loop.cc say so, in alternation.
+"""Are tessera_bench's probes what this machine can do? Plain loops of scripts/measure/lib/roofline_loop.cc say so, in alternation.
 
-    python3 scripts/check_roofline.py [--bench build/bin/tessera_bench] [--threads 2] [--repetitions 7]
+    python3 scripts/measure/compare_roofline.py [--bench build/bin/tessera_bench] [--threads 2] [--repetitions 7]
 
 Fails if a median of ours is below 0.9 of theirs: a limit that is set too low makes every engine look good. Nothing else should run
 meanwhile. x86-64 with AVX2 or AVX-512 VNNI.
@@ -10,10 +10,12 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
-from engines import run
-from script_main import flag_parser, run_main
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
+from engines import run  # noqa: E402
+from script_main import flag_parser, run_main  # noqa: E402
+
 PEAKS = {"read": "read_bytes_per_second", "int8": "int8_operations_per_second", "fp32": "fp32_operations_per_second"}
 LEAST = 0.9
 
@@ -44,7 +46,7 @@ def main():
     ours, plain = ({peak: [] for peak in PEAKS} for _ in range(2))
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/roofline_loop"
-        run(["g++", "-std=c++20", "-O3", "-march=native", "-pthread", str(ROOT / "scripts/roofline_loop.cc"),
+        run(["g++", "-std=c++20", "-O3", "-march=native", "-pthread", str(ROOT / "scripts/measure/lib/roofline_loop.cc"),
              "-o", program])
         for _ in range(flags.repetitions):
             for samples, rates in ((plain, plain_peaks(program, flags.threads)), (ours, our_peaks(flags.bench, flags.threads))):
