@@ -1,6 +1,6 @@
 // The number of an entry in a model's vocabulary.
 //
-//   TokenId token = vocabulary.eos();
+//   std::vector<TokenId> tokens = {504, 28};
 #pragma once
 
 #include <cstdint>
