@@ -39,7 +39,7 @@ class ChatTemplate {
   enum class Form { kChatMl, kLlama3, kGemma, kNone };
 
   static absl::StatusOr<ChatTemplate> FromGguf(const GgufFile& file);
-  // "chatml", "llama3", "gemma" or "none", as in --chat_template=. Without a default system message.
+  // "chatml", "llama3", "gemma" or "none". Without a default system message.
   static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);
 
   Form form() const { return form_; }
