@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/prompt_size.h"
+#include "tessera/runtime/chat/prompt_size.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ absl::Status CheckTokensFit(size_t tokens, int context) {
 
 }  // namespace tessera
 #include "tessera/base/usage_error.h"
-#include "tessera/apps/cli/prompt_size.h"
+#include "tessera/runtime/chat/prompt_size.h"
 
 #include <algorithm>
 
