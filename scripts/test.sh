@@ -126,11 +126,11 @@ fuzzing() {
 
 # Installs the packages and begins again where all other programs of this machine are hidden: nothing that follows may need one.
 begin_with_named_programs() {
-  local hidden=("$root/scripts/tests/with_named_programs.sh" "${packages[@]}" --) status=0
+  local status=0
   need packages "$root/scripts/install_packages.sh" "${packages[@]}"
-  "${hidden[@]}" true || status=$?
-  if ((status == 0)); then TESSERA_STAGES_BEFORE=${stage_times[0]} exec "${hidden[@]}" "$0" "$@"; fi
-  if ((status == 125)); then record skip "only named programs"; else record fail "only named programs"; fi
+  TESSERA_STAGES_BEFORE=${stage_times[0]} "$root/scripts/tests/with_named_programs.sh" "${packages[@]}" -- "$0" "$@" || status=$?
+  ((status == 125)) || exit "$status"
+  record skip "only named programs"
 }
 
 if [[ -z ${TESSERA_STAGES_BEFORE:-} ]]; then
