@@ -33,6 +33,7 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "model/files/architectures/llama.cc": "// llama\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
+    "docs/headers.md": "# Headers\n\n[half.h](../base/half.h), [view.h](../tensor/view.h)\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
 
@@ -66,6 +67,26 @@ class CheckTest(unittest.TestCase):
         self.passes(check, *flags)
         self.plant(path, content)
         self.fails(check, message, *flags)
+
+    def test_headers_catches_an_installed_header_that_the_guide_leaves_out(self):
+        self.planted("check_headers", "docs/headers.md", "[half.h](../base/half.h)\n", "tensor/view.h:1: is installed", "--no-compile")
+
+    def test_headers_catches_a_guide_to_what_is_not_installed(self):
+        guide = GOOD_TREE["docs/headers.md"] + "[bits.h](../base/internal/bits.h)\n"
+        self.planted("check_headers", "docs/headers.md", guide, "names base/internal/bits.h", "--no-compile")
+
+    def test_libraries_catches_a_log_line(self):
+        self.planted("check_libraries", "storage/unit.cc", 'void F() {\n  LOG_IF(WARNING, true) << "slow";\n}\n', "storage/unit.cc:2: logs")
+
+    def test_libraries_lets_bugs_end_the_process(self):
+        self.plant("storage/unit.cc", 'void F() {\n  // LOG(INFO) is not for us, nor "--io".\n  LOG(FATAL) << "no such path";\n}\n')
+        self.passes("check_libraries")
+
+    def test_libraries_catches_the_name_of_a_flag(self):
+        self.planted("check_libraries", "storage/unit.cc", 'const char kText[] = "--io: found a, expected b";\n', "names a flag")
+
+    def test_libraries_catches_an_installed_header_that_logs(self):
+        self.planted("check_libraries", "storage/unit.h", "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
 
     def test_layers_catches_include_upwards(self):
         self.planted("check_layers", "base/half.cc", '\n#include "tessera/tensor/view.h"\n', "base/half.cc:2: base includes")
