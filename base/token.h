@@ -1,6 +1,6 @@
 // The number of an entry in a model's vocabulary.
 //
-//   TokenId token = vocabulary.eos();
+//   const std::vector<TokenId> text = {17, 4, 262};     // what a tokenizer makes of a string, and a model reads
 #pragma once
 
 #include <cstdint>
