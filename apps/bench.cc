@@ -8,21 +8,21 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/attention_time.h"
-#include "tessera/apps/common/benchmark.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/mapped_source.h"
-#include "tessera/apps/common/memory_use.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/overhead.h"
-#include "tessera/apps/common/product_speed.h"
-#include "tessera/apps/common/roofline.h"
-#include "tessera/apps/common/rows_curve.h"
-#include "tessera/apps/common/streaming_speed.h"
-#include "tessera/apps/common/streaming_speed_text.h"
-#include "tessera/apps/common/thread_figures.h"
+#include "tessera/apps/bench/attention_time.h"
+#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/bench/mapped_source.h"
+#include "tessera/apps/bench/memory_use.h"
+#include "tessera/apps/bench/overhead.h"
+#include "tessera/apps/bench/product_speed.h"
+#include "tessera/apps/bench/roofline.h"
+#include "tessera/apps/bench/rows_curve.h"
+#include "tessera/apps/bench/streaming_speed.h"
+#include "tessera/apps/bench/streaming_speed_text.h"
+#include "tessera/apps/bench/thread_figures.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -35,8 +35,8 @@ namespace {
 
 AppInfo Info() {
   return {.name = "tessera_bench",
-          .summary = "Times a model: tokens a second over a prompt, which is computed many tokens at once, and over generated text, one "
-                     "by one with the choice of each. Shows the least, median and greatest of several runs.",
+          .summary = "Times a model: tokens per second over a prompt, which is computed many tokens at once, and over generated text, "
+                     "whose tokens are computed and chosen one by one. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --overhead", "tessera_bench --roofline", "tessera_bench --rows default --plot rows.svg",
                        "tessera_bench --products --kernels avx2", "tessera_bench --streaming --model model.tsr --threads 2"},

@@ -4,17 +4,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/answer.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/budget_report.h"
-#include "tessera/apps/common/conversation.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/interrupt.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/prompt_size.h"
+#include "tessera/apps/cli/answer.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/conversation.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/prompt_size.h"
+#include "tessera/apps/show/budget_report.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -31,8 +31,8 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_generate",
-          .summary = "Writes text with a language model, to standard output as it comes; all else goes to standard error. Ctrl-C ends "
-                     "it; in a dialogue it ends the answer, and twice the program.",
+          .summary = "Writes text with a language model, to standard output as it comes; everything else goes to standard error. Ctrl-C "
+                     "ends the program; in a dialogue it ends the answer, and a second one the program.",
           .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",

@@ -2,17 +2,17 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/describe_file.h"
-#include "tessera/apps/common/describe_graph.h"
-#include "tessera/apps/common/describe_problems.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/describe_file.h"
+#include "tessera/apps/show/describe_graph.h"
+#include "tessera/apps/show/describe_problems.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/verify.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/verify.h"
 #include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
@@ -22,8 +22,8 @@ AppInfo Info() {
   return {
       .name = "tessera_inspect",
       .summary =
-          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs it is run as. Only --verify, "
-          "which looks for all that is wrong with the file, reads the weights.",
+          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs that compute it. Only "
+          "--verify, which looks for every fault of the file, reads the weights.",
       .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf", "tessera_inspect --graph",
                    "tessera_inspect --graph --json"},
       .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};

@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/describe_file.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/describe_file.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -14,8 +14,8 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/pack.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/pack.h"
 
 namespace tessera {
 namespace {
@@ -25,7 +25,7 @@ AppInfo Info() {
       .name = "tessera_pack",
       .summary =
           "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
-          "Every CPU runs it. The file is verified; an old .tsr file is replaced once the new one is whole.",
+          "The file is for every CPU. It is verified; an old .tsr file is replaced once the new one is whole.",
       .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
                    "tessera_pack --dry_run model.gguf"},
       .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},

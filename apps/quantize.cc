@@ -4,17 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/quantize.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/quantize.h"
 
 namespace tessera {
 namespace {
@@ -22,8 +22,8 @@ namespace {
 AppInfo Info() {
   return {.name = "tessera_quantize",
           .summary = "Writes a GGUF model with its embedding table and head, its layers or both in other block formats. Every generated "
-                     "token reads them all: half the bytes are half the time. Tensors that have their format already are copied. An "
-                     "old file is replaced, but not the model itself; tessera_perplexity tells what the smaller one has lost.",
+                     "token reads all weights: half the bytes take half the time. Tensors that have their format already are copied. "
+                     "An old file is replaced, but not the model itself; tessera_perplexity shows what the smaller one has lost.",
           .examples = {"tessera_quantize --head_format=Q4_1 model.gguf smaller.gguf",
                        "tessera_quantize --format=Q4_K --head_format=Q6_K --model=model-f16.gguf --out=model-q4_k.gguf",
                        "tessera_quantize --format=Q8_0 --dry_run model-f16.gguf"},

@@ -7,22 +7,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/conversation.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/machine_probe.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/spec_bench_drafters.h"
-#include "tessera/apps/common/spec_bench_prompts.h"
-#include "tessera/apps/common/spec_bench_report.h"
-#include "tessera/apps/common/spec_bench_run.h"
-#include "tessera/apps/common/speculation.h"
+#include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/bench/spec_bench_drafters.h"
+#include "tessera/apps/bench/spec_bench_prompts.h"
+#include "tessera/apps/bench/spec_bench_report.h"
+#include "tessera/apps/bench/spec_bench_run.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/conversation.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/speculation.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/history_store.h"
 
@@ -35,9 +36,9 @@ AppInfo Info() {
   return {.name = "tessera_spec_bench",
           .summary =
               "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
-              "tokens and rows a pass, and which drafts were right. Texts must be the same, or it fails. --speculate takes three "
-              "names more: oracle, which knows the text, chooser, which knows what comes of all that the drafters say, and wrong, "
-              "which never knows.",
+              "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
+              "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
+              "and wrong, whose tokens hardly ever come.",
           .examples = {"tessera_spec_bench --threads 2",
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong --writings 5",

@@ -1,13 +1,14 @@
 // Shows the tokens of a text. Reads the model's vocabulary, not its weights.
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 namespace {
@@ -58,7 +59,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, Tokenizer::FromGguf(file->gguf()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
   if (FLAGS_jsonl) return AnswerRequests(*tokenizer);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});

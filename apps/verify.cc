@@ -3,15 +3,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/answer.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/compare_texts.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/flags.h"
-#include "tessera/apps/common/mode.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/prompt_list.h"
-#include "tessera/apps/common/speculation.h"
+#include "tessera/apps/bench/compare_texts.h"
+#include "tessera/apps/cli/answer.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/mode.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/prompt_list.h"
+#include "tessera/apps/cli/speculation.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 
@@ -22,9 +22,9 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_verify",
-          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits it was chosen from. The two "
-                     "run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
-                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows of a pass.",
+          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits from which it was chosen. The "
+                     "two run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
+                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows per pass.",
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},

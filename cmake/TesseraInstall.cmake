@@ -1,13 +1,23 @@
 # tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, the files by which CMake and
 # pkg-config find it. What all layers share goes with base. Nothing installed knows where it lies (docs/packages.md).
+#
+# TESSERA_INSTALL: off where Tessera is a part of another project. Nothing is installed then, and nothing is exported, which would ask
+# the same of libraries that the project builds itself.
+option(TESSERA_INSTALL "Install Tessera" ${PROJECT_IS_TOP_LEVEL})
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 function(tessera_install_library layer)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
-          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE)
+  if(NOT TESSERA_INSTALL)
+    return()
+  endif()
+  set(folder ${tessera_${layer}_FOLDER})
+  tessera_nested_layers(${layer})
+  list(TRANSFORM nested REPLACE "(.+)" "REGEX;${folder}/\\1$;EXCLUDE")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder} COMPONENT ${layer}
+          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE ${nested})
   foreach(kind static shared)
     install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
             ARCHIVE COMPONENT ${layer} LIBRARY COMPONENT ${layer} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -31,6 +41,7 @@ set(needs_static @needs_static@)
     install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT base)
     set(layers ${tessera_layers})
     list(REMOVE_ITEM layers apps)
+    tessera_absl_namespace(absl_namespace)
     configure_package_config_file(cmake/tessera-config.cmake.in ${folder}/tessera-config.cmake
       INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
     write_basic_package_version_file(${folder}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -77,7 +88,7 @@ libdir=${prefix}/@libdir@
 includedir=${prefix}/@includedir@
 
 Name: tessera-@layer@
-Description: The layer @layer@ of Tessera, an engine for language models (C++20)
+Description: The layer @layer@ of Tessera, an engine for language models; its headers need -std=c++20 or later
 Version: @PROJECT_VERSION@
 Requires: @modules@
 Requires.private: @private_modules@

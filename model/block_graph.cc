@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/model/files/tensor_names.h"
 #include "tessera/model/lora.h"
-#include "tessera/model/tensor_names.h"
 
 namespace tessera {
 namespace {

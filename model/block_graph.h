@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/model/config.h"
-#include "tessera/model/weights.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/weights.h"
 #include "tessera/npu/graph.h"
 
 namespace tessera {

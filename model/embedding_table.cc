@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/block_graph.h"
-#include "tessera/model/tensor_names.h"
+#include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
 namespace {

@@ -15,9 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/timeline.h"
-#include "tessera/model/config.h"
-#include "tessera/model/token.h"
-#include "tessera/model/weights.h"
+#include "tessera/base/token.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/weights.h"
 #include "tessera/npu/device.h"
 #include "tessera/storage/weight_source.h"
 

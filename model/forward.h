@@ -29,14 +29,14 @@
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
+#include "tessera/base/token.h"
 #include "tessera/model/block_graph.h"
 #include "tessera/model/embedding_table.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
-#include "tessera/model/rope.h"
-#include "tessera/model/token.h"
 #include "tessera/npu/device.h"
 #include "tessera/storage/weight_source.h"
+#include "tessera/tensor/rope.h"
 #include "tessera/tensor/tensor_view.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 //   std::vector<float> values(format->values_per_block);
 //   format->dequantize(block_bytes, format->values_per_block, values.data());
 //
-// Blocks run along a matrix's input dimension, as in GGUF files. A format is one file in quant/formats/ and one line in
+// Blocks run along a matrix's input dimension, as in GGUF files. A format is one file in quant/internal/formats/ and one line in
 // block_format.cc. Thread-safe (constant data and pure functions).
 #pragma once
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/quant/panels/panel_format.h"
+#include "tessera/quant/internal/panels/panel_format.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text_stream.h"
+#include "tessera/model/text/text_stream.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/tree_logits.h"

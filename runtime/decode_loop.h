@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tessera/model/sampler.h"
+#include "tessera/model/text/sampler.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/spec/speculator.h"
 

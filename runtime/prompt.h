@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "tessera/model/config.h"
+#include "tessera/model/files/config.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/spec/speculator.h"
 

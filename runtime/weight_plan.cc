@@ -7,7 +7,7 @@
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/model/block_graph.h"
-#include "tessera/model/tensor_names.h"
+#include "tessera/model/files/tensor_names.h"
 #include "tessera/storage/layer_streamer.h"
 
 namespace tessera {

@@ -21,7 +21,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
+#include "tessera/base/token.h"
 
 namespace tessera {
 

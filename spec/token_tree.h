@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
+#include "tessera/base/token.h"
 
 namespace tessera {
 

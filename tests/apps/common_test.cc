@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/benchmark.h"
-#include "tessera/apps/common/logit_math.h"
+#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/logit_math.h"
 #include "tessera/base/random.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // tessera_verify: that it finds the smallest difference there can be, and none where there is none.
-#include "tessera/apps/common/compare_texts.h"
+#include "tessera/apps/bench/compare_texts.h"
 
 #include <gtest/gtest.h>
 

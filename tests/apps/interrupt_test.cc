@@ -1,4 +1,4 @@
-#include "tessera/apps/common/interrupt.h"
+#include "tessera/apps/cli/interrupt.h"
 
 #include <csignal>
 #include <functional>

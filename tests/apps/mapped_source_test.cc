@@ -1,4 +1,4 @@
-#include "tessera/apps/common/mapped_source.h"
+#include "tessera/apps/bench/mapped_source.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // tessera_bench --memory: peaks and the page cache, measured from outside too.
-#include "tessera/apps/common/memory_use.h"
+#include "tessera/apps/bench/memory_use.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

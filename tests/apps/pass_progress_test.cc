@@ -1,5 +1,5 @@
 // The line that tells slow from hung: what it says of reading, and where programs show it.
-#include "tessera/apps/common/pass_progress.h"
+#include "tessera/apps/cli/pass_progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

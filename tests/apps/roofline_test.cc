@@ -1,5 +1,5 @@
 // tessera_bench --roofline, --rows and --attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
-#include "tessera/apps/common/roofline.h"
+#include "tessera/apps/bench/roofline.h"
 
 #include <cmath>
 #include <filesystem>
@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/attention_time.h"
-#include "tessera/apps/common/machine_probe.h"
-#include "tessera/apps/common/pass_work.h"
-#include "tessera/apps/common/random_model.h"
-#include "tessera/apps/common/rows_curve.h"
-#include "tessera/apps/common/svg_plot.h"
+#include "tessera/apps/bench/attention_time.h"
+#include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/bench/random_model.h"
+#include "tessera/apps/bench/rows_curve.h"
+#include "tessera/apps/bench/svg_plot.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"

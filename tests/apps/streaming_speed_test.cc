@@ -1,13 +1,13 @@
 // tessera_bench --streaming: what it prints adds up, on a small packed model; and what the figures are held against.
-#include "tessera/apps/common/streaming_speed.h"
+#include "tessera/apps/bench/streaming_speed.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/common/random_model.h"
-#include "tessera/apps/common/streaming_speed_text.h"
+#include "tessera/apps/bench/random_model.h"
+#include "tessera/apps/bench/streaming_speed_text.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"

@@ -1,10 +1,10 @@
 // tessera_bench --thread_figures.
-#include "tessera/apps/common/thread_figures.h"
+#include "tessera/apps/bench/thread_figures.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/common/overhead.h"
+#include "tessera/apps/bench/overhead.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"

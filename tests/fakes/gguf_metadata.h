@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/model/gguf.h"
+#include "tessera/model/files/gguf.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "glog/logging.h"
-#include "tessera/model/pack.h"
+#include "tessera/model/files/pack.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

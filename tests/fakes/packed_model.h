@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "tessera/model/pack.h"
+#include "tessera/model/files/pack.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 

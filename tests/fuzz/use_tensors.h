@@ -15,7 +15,7 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "tessera/model/gguf.h"
+#include "tessera/model/files/gguf.h"
 
 namespace tessera {
 

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/tensor_names.h"
 #include "tessera/model/lora.h"
-#include "tessera/model/tensor_names.h"
 #include "tessera/npu/compiler.h"
 #include "tessera/tests/fakes/loaded_model.h"
 

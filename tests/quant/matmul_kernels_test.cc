@@ -8,8 +8,8 @@
 #include "gtest/gtest.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/random.h"
+#include "tessera/quant/internal/panels/panel_format.h"
 #include "tessera/quant/packed_matrix.h"
-#include "tessera/quant/panels/panel_format.h"
 #include "tessera/tests/fakes/random_blocks.h"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-// How well the formats that search for a block (the K formats and IQ4_NL) find one: quant/formats/k_search.h, iq4_nl.cc.
+// How well the formats that search for a block (the K formats and IQ4_NL) find one: quant/internal/formats/k_search.h, iq4_nl.cc.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/model/sampler.h"
-#include "tessera/model/tokenizers/pre_tokenizer.h"
+#include "tessera/model/text/internal/pre_tokenizer.h"
+#include "tessera/model/text/sampler.h"
 
 namespace {
 

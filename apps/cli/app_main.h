@@ -1,0 +1,27 @@
+// The frame of every program: command line, help, version, error message and exit code.
+//
+//   int main(int argc, char** argv) { return tessera::AppMain(argc, argv, Info(), Run); }       // absl::Status Run();
+//
+// Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is what the command line's parser says, and every error of Run whose
+// message begins with a flag ("--context: found ..."). A Cancelled status ends quietly by the signal that asked for the end
+// (interrupt.h). Errors go to stderr as one sentence, with --json, too: standard output holds a whole result or none. No stack
+// traces, no exceptions.
+#pragma once
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "tessera/apps/cli/command_line.h"
+
+namespace tessera {
+
+int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run);
+
+// `status` as an error of wrong usage of --flag, unless it already is one. OK stays OK.
+absl::Status ForFlag(absl::string_view flag, const absl::Status& status);
+
+// Seconds since the program started.
+double SecondsSinceStart();
+
+}  // namespace tessera

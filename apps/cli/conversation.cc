@@ -1,0 +1,55 @@
+#include "tessera/apps/cli/conversation.h"
+
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/read_tokenizer.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kTemplateKey[] = "tokenizer.chat_template";
+
+}  // namespace
+
+absl::Status Conversation::CheckFlags() {
+  RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat", FLAGS_chat));
+  RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat_template", !FLAGS_chat_template.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "system", !FLAGS_system.empty()));
+  if (FLAGS_chat_template.empty()) return absl::OkStatus();
+  return ForFlag("chat_template", ChatTemplate::ByName(FLAGS_chat_template).status());
+}
+
+absl::StatusOr<Conversation> Conversation::FromFlags(const GgufFile& file) {
+  RETURN_IF_ERROR(CheckFlags());
+  Conversation conversation;
+  if (FLAGS_raw) return conversation;
+  if (!FLAGS_chat_template.empty()) {
+    ASSIGN_OR_RETURN(conversation.chat_, ChatTemplate::ByName(FLAGS_chat_template));
+  } else if (file.Find(kTemplateKey) != nullptr || FLAGS_chat) {
+    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
+  } else if (!FLAGS_system.empty()) {
+    return absl::InvalidArgumentError("--system: found for a model without chat template, expected --chat_template= beside it");
+  } else {
+    WriteError("The model has no chat template: the prompt is continued as it is (--raw says so without this note).\n");
+  }
+  conversation.Reset();
+  return conversation;
+}
+
+absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->name(); }
+
+void Conversation::Reset() {
+  messages_.clear();
+  if (!raw() && !FLAGS_system.empty()) messages_.push_back({"system", FLAGS_system});
+}
+
+std::vector<TokenId> Conversation::Tokens(const Tokenizer& tokenizer) const {
+  if (!raw()) return EncodeChat(tokenizer, chat_->RenderPieces(messages_, /*add_generation_prompt=*/true));
+  if (messages_.empty()) return {};
+  return tokenizer.Encode(messages_.back().content, {.parse_special = true, .add_bos = true});
+}
+
+}  // namespace tessera

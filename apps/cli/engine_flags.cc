@@ -1,0 +1,169 @@
+#include "tessera/apps/cli/engine_flags.h"
+
+#include <cstdlib>
+#include <limits>
+
+#include <gflags/gflags.h>
+#include <sys/stat.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/cache_folder.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/trace_writer.h"
+#include "tessera/storage/flash_profile.h"
+#include "tessera/storage/tsr.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
+
+// A generation of 1000 tokens by 30 layers has some 65,000 events of 32 bytes each.
+constexpr int64_t kTraceEvents = 1 << 20;
+
+// A flag that could change nothing is an error: who measures with one believes that it counts.
+absl::Status CheckStreams(const EngineOptions& options) {
+  for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
+    if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    if (options.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found without --memory_budget, expected both: only a model with a ",
+                                                     "budget is streamed"));
+    }
+    const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
+    if (!packed.ok() || *packed) continue;  // What cannot be read is told of by who opens it.
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found with ", options.model_path, ", expected a model packed with ",
+                                                   "tessera_pack: no other is streamed"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadStreamingFlags(EngineOptions& options) {
+  if (!FLAGS_memory_budget.empty()) {
+    const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
+    RETURN_IF_ERROR(ForFlag("memory_budget", budget.status()));
+    RETURN_IF_ERROR(CheckFlagRange("memory_budget", *budget, 1, std::numeric_limits<int64_t>::max()));
+    options.memory_budget = *budget;
+  }
+  ASSIGN_OR_RETURN(options.pin, ParsePinPolicy(FLAGS_pin));
+  ASSIGN_OR_RETURN(options.io, ParseIoKind(FLAGS_io));
+  ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
+  if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFlag("flash", LoadFlashProfile(FLAGS_flash).status()));
+  options.flash = FLAGS_flash;
+  return CheckStreams(options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ModelPath() {
+  if (!FLAGS_model.empty()) return FLAGS_model;
+  const std::string path = absl::StrCat(CacheFolder(), "/", kDefaultModel);
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0) return path;
+  return absl::InvalidArgumentError(absl::StrCat("--model: found none, and the default model is not at ", path,
+                                                 "; expected --model=FILE, or run scripts/fetch_model.sh"));
+}
+
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
+  EngineOptions options;
+  RETURN_IF_ERROR(CheckFlagRange("threads", FLAGS_threads, 0, ThreadPool::kMaxThreads));
+  RETURN_IF_ERROR(CheckFlagRange("context", FLAGS_context, 0, std::numeric_limits<int32_t>::max()));
+  const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
+  RETURN_IF_ERROR(ForFlag("path", path.status()));
+  RETURN_IF_ERROR(ForFlag("kernels", KernelPathFromName(FLAGS_kernels).status()));
+  const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
+  RETURN_IF_ERROR(ForFlag("kv_format", kv_format.status()));
+  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Not only after all the work.
+  ASSIGN_OR_RETURN(options.model_path, ModelPath());
+  options.threads = FLAGS_threads;
+  options.context = FLAGS_context;
+  options.path = *path;
+  options.kernels = FLAGS_kernels;
+  options.kv_format = *kv_format;
+  RETURN_IF_ERROR(ReadStreamingFlags(options));
+  options.timeline = timeline;
+  options.cancel = &CancelRequested();
+  return options;
+}
+
+absl::StatusOr<Sampler> SamplerOfFlags() {
+  return Sampler::Create({.temperature = static_cast<float>(FLAGS_temperature),
+                          .top_k = FLAGS_top_k,
+                          .top_p = static_cast<float>(FLAGS_top_p),
+                          .min_p = static_cast<float>(FLAGS_min_p),
+                          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+                          .seed = FLAGS_seed});
+}
+
+absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
+  if (FLAGS_stop.empty()) return std::vector<std::string>();
+  absl::string_view list_start = FLAGS_stop;  // A text may begin with a bracket, too: only one with a quote after it begins a list.
+  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
+  if (!is_list) return std::vector<std::string>{FLAGS_stop};
+  const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "--stop");
+  RETURN_IF_ERROR(list.status());
+  return list->AsStrings();
+}
+
+absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
+  ASSIGN_OR_RETURN(const std::string path, ModelPath());
+  ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> model, ModelFile::Open(path));
+  if (model->packed() == nullptr) return model;
+  return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
+}
+
+absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
+  const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
+  RETURN_IF_ERROR(ForFlag(flag, info.status()));
+  return (*info)->format;
+}
+
+absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found ", value, ", expected ", least, " to ", most));
+}
+
+absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most) {
+  std::vector<int> numbers;
+  for (absl::string_view item : absl::StrSplit(list, ',')) {
+    int number = 0;
+    if (!absl::SimpleAtoi(item, &number) || number > most || number <= (numbers.empty() ? 0 : numbers.back())) {
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found \"", item, "\", expected whole numbers from 1 to ", most,
+                                                     " in ascending order, or default"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on) {
+  if (!on || !other_on) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found beside --", other, ", expected one of them"));
+}
+
+Trace::Trace() {
+  if (!FLAGS_trace.empty()) timeline_ = std::make_unique<Timeline>(Timeline::Options{.capacity = kTraceEvents});
+}
+
+absl::Status Trace::Finish(const absl::Status& status) const {
+  if (timeline_ == nullptr) return status;
+  if (timeline_->dropped() > 0) {
+    WriteError(absl::StrCat("trace: the first ", kTraceEvents, " events are in the file, ", timeline_->dropped(), " are not\n"));
+  }
+  const absl::Status written = ForFlag("trace", WriteTrace(*timeline_, FLAGS_trace));
+  return status.ok() ? written : status;
+}
+
+}  // namespace tessera

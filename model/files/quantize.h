@@ -1,0 +1,51 @@
+// Writes a GGUF model once more with its matrices in other block formats, for example with a head that costs a token less memory.
+//
+//   ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_1}));   // Of a GgufFile.
+//   RETURN_IF_ERROR(model.Write("smaller.gguf", pool, progress));
+//
+// Matrices are those of the head (token_embd.weight, and output.weight where there is one) and seven of each layer: attn_q, attn_k, attn_v,
+// attn_output, ffn_gate, ffn_up, ffn_down. What is in the wanted format already, and all else, keeps its bytes; so does metadata, but for
+// keys of a split model, which becomes one file. Numbers are widened as their format says and rounded as the other one does
+// (BlockFormatInfo): the bytes do not depend on the threads. Memory does not grow with the model. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/model/files/gguf.h"
+#include "tessera/model/files/gguf_writer.h"
+
+namespace tessera {
+
+struct QuantizeFormats {
+  std::optional<BlockFormat> layers, head;  // None: as they are.
+};
+
+class QuantizedModel {
+ public:
+  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are no whole blocks of a format.
+  static absl::StatusOr<QuantizedModel> Plan(const GgufFile& file, const QuantizeFormats& formats);
+
+  absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }
+  int changed() const;  // Tensors that get another format.
+
+  // Errors: those of GgufWriter::Write and GgufFile::Read; InvalidArgument (file, tensor, place) for numbers that are not finite or that
+  // FP16 cannot hold (quantize_numbers.h). `path` is then as it was.
+  absl::Status Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress = nullptr) const;
+
+ private:
+  explicit QuantizedModel(const GgufFile& file) : file_(&file) {}
+  void PutMetadata(const QuantizeFormats& formats);
+  absl::Status Append(int tensor, ThreadPool& pool, GgufWriter::Append append) const;
+  absl::Status AppendAsItIs(const GgufTensor& tensor, GgufWriter::Append append) const;
+
+  const GgufFile* file_;
+  GgufWriter writer_;
+  std::vector<BlockFormat> formats_;  // Of the file's tensors, in its order.
+};
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+// Rounds a tensor's numbers into blocks with all threads and appends them to a file in order, some at a time.
+//
+//   const NumbersToQuantize numbers = {"token_embd.weight", BlockFormat::kQ4_1, rows * columns};
+//   RETURN_IF_ERROR(QuantizeNumbers(numbers, pool, [&](Share part, float* out) {
+//     for (int64_t i = part.begin; i < part.end; ++i) *out++ = NumberAt(i);          // Row by row.
+//     return absl::OkStatus();
+//   }, append));
+//
+// The bytes do not depend on the threads; memory grows neither with the tensor nor with its rows. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/model/files/gguf_writer.h"
+
+namespace tessera {
+
+struct NumbersToQuantize {
+  std::string name;  // For messages.
+  BlockFormat format;
+  int64_t count;     // Whole blocks.
+};
+
+// Numbers that are in memory at once: each piece begins at a multiple of this, and so lies in it from there on.
+inline constexpr int64_t kQuantizedTogether = 1 << 20;
+
+// fill: writes numbers [part.begin, part.end), a part of one piece that begins with a block of any format; called by several threads at
+// once. Errors: those of `fill` and `append`; InvalidArgument (name, place, found, expected) for a NaN, and for numbers that are larger
+// than FP16 can hold, or BF16 or FP32 where that is the format.
+absl::Status QuantizeNumbers(const NumbersToQuantize& numbers, ThreadPool& pool,
+                             absl::FunctionRef<absl::Status(Share part, float* out)> fill, GgufWriter::Append append);
+
+}  // namespace tessera
