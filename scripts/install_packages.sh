@@ -7,7 +7,7 @@
 # --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/tests/fuzz.sh need.
 # --arm64: also the cross compiler and the emulator of scripts/tests/test_arm64.sh.
 # --avx512: also the compiler and the emulated instructions of scripts/tests/test_avx512.sh.
-# --libraries: installs nothing and prints the packages of libraries, one a line.
+# --libraries: installs nothing and prints the packages of libraries, one per line.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -18,7 +18,7 @@ libraries=(
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
-  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc of this machine, whatever that is for
+  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates                  # checks, fetching models
 )
@@ -55,7 +55,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 apt=(apt-get -y -o DPkg::Lock::Timeout=300)
-# An update that fails in part (one source of many) may still do; the install tells.
+# An update that fails in part (one source of many) may be enough; the installation shows it.
 run_logged "updating the package lists" "$log" "${apt[@]}" update || true
 run_logged "installing ${#missing[@]} packages" "$log" "${apt[@]}" install --no-install-recommends "${missing[@]}" ||
   die "apt-get could not install ${missing[*]}; its messages stand above"

@@ -2,11 +2,10 @@
 # Builds everything and runs all tests and checks; the last line is "N passed, N failed".
 #
 #   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]
-#
-# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
-# every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
-# each fuzz target for a minute and no more, --arm64 scripts/tests/test_arm64.sh and no more, --avx512 scripts/tests/test_avx512.sh
-# and no more; no other run does the last two.
+#--quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the check that every
+#test file ran, sanitizers and fuzzing, and says so. The other flags run one thing each and nothing else: --sanitize the unit tests under
+#the sanitizers, --fuzz each fuzz target for a minute, --arm64 scripts/tests/test_arm64.sh, --avx512 scripts/tests/test_avx512.sh; a run
+#without flags does not include the last two.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
@@ -29,7 +28,7 @@ results=$build/test_results
 rm -rf "$results"
 mkdir -p "$results"
 
-# Keeps the outcome of a step that is no GoogleTest, to be counted at the end.
+# Keeps the outcome of a step that is not a GoogleTest program, to be counted at the end.
 record() { printf '%s\t%s\n' "$1" "$2" >>"$results/steps.tsv"; }
 
 # How every run must end, however it goes.
@@ -38,7 +37,7 @@ finish() {
   count_tests_and_exit "" "$results"
 }
 
-# A step without which nothing that follows makes sense.
+# Runs a step on which everything after it depends.
 need() {
   local name=$1
   shift
@@ -66,7 +65,7 @@ all_checks() {
   return "$status"
 }
 
-# The tests of the scripts themselves: one line "name (...) ... ok" a test.
+# The tests of the scripts themselves: one line "name (...) ... ok" per test.
 script_tests() {
   local file log status=0
   for file in "$root"/tests/*_test.py; do
@@ -80,8 +79,8 @@ script_tests() {
   return "$status"
 }
 
-# Runs the test programs of BUILD that ctest's FLAGS select, and leaves in FOLDER one JSON file of GoogleTest's a program and one
-# JUnit file of ctest's.
+# Runs the test programs of BUILD that ctest's FLAGS select, and leaves in FOLDER one JSON file by GoogleTest per program and one JUnit file
+# by ctest.
 run_tests() {
   local name=$1 build=$2 folder=$3
   shift 3
@@ -92,9 +91,9 @@ run_tests() {
   return 1
 }
 
-# All unit tests under the address and undefined-behaviour sanitizers; under the thread sanitizer those of base (threads, timeline),
-# storage (reading ahead) and spec (a history that streams share), of npu those in which workers share out many rows, and of runtime
-# those in which weights are read beside other work, and those of drafts.
+# Runs all unit tests under the address and undefined-behaviour sanitizers. Under the thread sanitizer it runs those of base (threads,
+# timeline), storage (reading ahead) and spec (a history that streams share); from npu those in which workers share out many rows; and from
+# runtime those in which weights are read beside other work, and those of drafts.
 sanitizer_tests() {
   local layers=(base tensor quant npu storage model spec runtime) status=0
   layers=("${layers[@]/#/tessera_}")
