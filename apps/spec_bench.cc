@@ -23,6 +23,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/history_store.h"
 

@@ -17,10 +17,7 @@ done
 ((EUID == 0)) || die "a chroot can only be made by root"
 clone=/opt/tessera
 
-if ! command -v mmdebstrap >/dev/null || ! command -v git >/dev/null; then
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mmdebstrap git >&2 || die "mmdebstrap cannot be installed"
-fi
+"$root/scripts/install_packages.sh" --fresh || die "what makes a Debian cannot be installed"
 work=$(mktemp -d)
 chroot=$work/root
 logs=$root/build/test_fresh
@@ -53,7 +50,7 @@ inside() {
     if [[ $entry =~ ^(PIP_[A-Z_]+|[A-Za-z]+_proxy|[A-Z]+_PROXY)= ]]; then environment+=("$entry"); fi
   done < <(env -0)
   # shellcheck disable=SC2016
-  env -i "${environment[@]}" unshare --mount --propagation private bash -c '
+  env -i "${environment[@]}" unshare --mount --propagation=private bash -c '
     mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/run" || exit 99
     exec chroot "$0" bash -c '"'"'cd "$0" && exec "$@"'"'"' "$@"' "$chroot" "$clone" "$@" </dev/null
 }

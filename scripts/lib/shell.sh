@@ -87,7 +87,13 @@ stage() {
   return "$status"
 }
 
-stage_table() { printf '%s\n' "${stage_times[@]}"; }
+# What each stage took, and all of them.
+stage_table() {
+  printf '%s\n' "${stage_times[@]}" | awk '
+    $NF ~ /^(done|FAILED)$/ { sum += $(NF - 2) }
+    { print }
+    END { printf "%-16s %8.1f s  (%d min %d s)\n", "all stages", sum, sum / 60, sum % 60 }'
+}
 
 # The models that tests read.
 fetch_models() {

@@ -171,7 +171,7 @@ refused() {
   local prefix=$work/$1/installed statements=$2 text=$3 folder
   folder=$(mktemp -d -p "$work")
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(refused LANGUAGES CXX)\n%s\n' "$statements" >"$folder/CMakeLists.txt"
-  if with_packages "$prefix" cmake -S "$folder" -B "$folder/build" >"$folder/log" 2>&1; then
+  if with_packages "$prefix" cmake -S "$folder" -B "$folder/build" -G Ninja >"$folder/log" 2>&1; then
     echo "CMake accepted $statements; expected: $text"
     return 1
   fi
