@@ -2,7 +2,8 @@
 # AddressSanitizer, by clang, tessera_fuzz_X (libFuzzer).
 #
 # tessera_coverage_gguf and tessera_coverage_split are replays over the reader's own files with a counter in every line.
-#A fuzzer is guided by the code that an input reached. That is counted in layers that branch on an input's bytes, not in kernels.
+#
+# A fuzzer is guided by the code that an input reached. That is counted in layers that branch on an input's bytes, not in kernels.
 
 function(tessera_fuzz_targets)
   set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)

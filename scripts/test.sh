@@ -2,10 +2,11 @@
 # Builds everything and runs all tests and checks; the last line is "N passed, N failed".
 #
 #   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]
-#--quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the check that every
-#test file ran, sanitizers and fuzzing, and says so. The other flags run one thing each and nothing else: --sanitize the unit tests under
-#the sanitizers, --fuzz each fuzz target for a minute, --arm64 scripts/tests/test_arm64.sh, --avx512 scripts/tests/test_avx512.sh; a run
-#without flags does not include the last two.
+#
+# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the check that every
+# test file ran, sanitizers and fuzzing, and says so. The other flags run one thing each and nothing else: --sanitize the unit tests under
+# the sanitizers, --fuzz each fuzz target for a minute, --arm64 scripts/tests/test_arm64.sh, --avx512 scripts/tests/test_avx512.sh; a run
+# without flags does not include the last two.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"

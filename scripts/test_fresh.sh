@@ -2,8 +2,9 @@
 # Proves that a clone works on a fresh Debian 12: makes one in a chroot and runs the README's two commands there, as root.
 #
 #   scripts/test_fresh.sh [--quick]                 (--quick: only scripts/quickstart.sh, twice)
-#Tests the committed state. Takes from this machine only how to reach package sources (apt's sources and proxies, pip's settings,
-#certificates, *_proxy). The mounts are in a mount namespace of their own and end with it, whatever happens.
+#
+# Tests the committed state. Takes from this machine only how to reach package sources (apt's sources and proxies, pip's settings,
+# certificates, *_proxy). The mounts are in a mount namespace of their own and end with it, whatever happens.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 

@@ -1,7 +1,7 @@
 # Sourced after shell.sh by the scripts that test instructions which this CPU lacks: their flags, stages and last line.
 #
-#   left_out=('Suite.Test') # Tests that are not run, as GoogleTest's filters name them. build_tests() { ninja -C "$build"; } # Builds the
-#   test programs in $build.
+#   left_out=('Suite.Test')                # Tests that are not run, as GoogleTest's filters name them.
+#   build_tests() { ninja -C "$build"; }   # Builds the test programs in $build.
 #   run_emulated_tests arm64 "$@"          # Ends the script.
 
 # Runs the programs that build_tests built, with an emulator if their build names one.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-#Times llama.cpp and Tessera in alternation on a model that is larger than the memory they may use, and prints medians and ratios.
+# Times llama.cpp and Tessera in alternation on a model that is larger than the memory they may use, and prints medians and ratios.
 #
 #   scripts/measure/compare_peer_memory.sh [--json] [--model random-4b] [--limits none,0.8,0.5,0.25] [--repetitions 5] [--threads 2]
 #                                  [--tokens 16] [--peer_tokens 4] [--seconds 200]
-#--model: one of those of compare_peer.sh. --limits: shares of the model's file; none: as much memory as there is. --tokens, --peer_tokens:
-#tokens that ours and the peer generate; the peer may be slow. --seconds: a run that takes longer gives no result, and is not repeated.
-#Every run is in a control group of its own, so the script needs the right to make one (root, or a delegated group). The model takes 2.4 GB
-#of the cache, and packed as much again. docs/benchmarks.md says what is compared. Nothing else should run meanwhile.
+#
+# --model: one of those of compare_peer.sh. --limits: shares of the model's file; none: as much memory as there is. --tokens, --peer_tokens:
+# tokens that ours and the peer generate; the peer may be slow. --seconds: a run that takes longer gives no result, and is not repeated.
+# Every run is in a control group of its own, so the script needs the right to make one (root, or a delegated group). The model takes 2.4 GB
+# of the cache, and packed as much again. docs/benchmarks.md says what is compared. Nothing else should run meanwhile.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 source "$root/scripts/measure/lib/peer.sh"

@@ -2,8 +2,9 @@
 # Makes a folder with Debian's arm64 libraries, to build and run programs for 64-bit Arm against, and prints its path.
 #
 #   scripts/tests/arm64_sysroot.sh
-#The folder is in the cache ($TESSERA_CACHE, default ~/.cache/tessera) and is made once. Nothing is installed: apt works on a state of its
-#own, with this machine's sources and proxies, and finds the packages on which the libraries depend. Needs no root.
+#
+# The folder is in the cache ($TESSERA_CACHE, default ~/.cache/tessera) and is made once. Nothing is installed: apt works on a state of its
+# own, with this machine's sources and proxies, and finds the packages on which the libraries depend. Needs no root.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 (($# == 0)) || die "unknown argument $1; usage: scripts/tests/arm64_sysroot.sh"

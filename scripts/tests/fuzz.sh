@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-#Runs the fuzz targets under the address and undefined-behaviour sanitizers, two at a time, and prints one line per target.
+# Runs the fuzz targets under the address and undefined-behaviour sanitizers, two at a time, and prints one line per target.
 #
 #   scripts/tests/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
 #   scripts/tests/fuzz.sh --total                                           the sum of all runs so far

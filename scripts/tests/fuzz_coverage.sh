@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-#Shows how much of the GGUF reader the seeds and the corpora of gguf and split reach by themselves: prints the lines of each file, and fails
-#if all files together are below 90 %.
+# Shows how much of the GGUF reader the seeds and the corpora of gguf and split reach by themselves: prints the lines of each file, and
+# fails if all files together are below 90 %.
 #
 #   scripts/tests/fuzz_coverage.sh [--build-dir build-asan]
 set -euo pipefail

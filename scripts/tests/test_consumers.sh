@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-#Tests that each layer can be used alone: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that, by
-#CMake and by pkg-config, static and shared, and as a part of this tree, with the strictest warnings of g++ and clang as errors. Then it
-#asks for layers that are not there. Prints one line per project.
+# Tests that each layer can be used alone: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that, by
+# CMake and by pkg-config, static and shared, and as a part of this tree, with the strictest warnings of g++ and clang as errors. Then it
+# asks for layers that are not there. Prints one line per project.
 #
 #   scripts/tests/test_consumers.sh [--build-dir build] [--results FILE]
-#Uses what is built already. --results: adds lines `pass|fail <tab> name` to FILE. Everything is done in a temporary folder, and nothing in
-#it may name this tree or the build folder.
+#
+# Uses what is built already. --results: adds lines `pass|fail <tab> name` to FILE. Everything is done in a temporary folder, and nothing in
+# it may name this tree or the build folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 

@@ -4,7 +4,8 @@
 #   source "$root/scripts/measure/lib/peer.sh"
 #   prepare_peer; "$peer/build/bin/llama-bench" --help
 #   path=$(model_path random-1b)
-#It comes from the source distribution of the Python package llama-cpp-python and is built for this CPU.
+#
+# It comes from the source distribution of the Python package llama-cpp-python and is built for this CPU.
 
 version=0.3.36
 sha256=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
