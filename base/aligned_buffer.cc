@@ -62,7 +62,7 @@ absl::Status AlignedBuffer::PrepareForDevices() {
   if (data_ == nullptr) return absl::OkStatus();
   const int64_t length = AlignUp(size_, PageOf(size_));
   madvise(data_, length, MADV_DONTFORK);
-#ifdef MADV_POPULATE_WRITE // Linux 5.14. Reports that memory ran out; touching the memory would end the process.
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14. Reports that memory ran out; touching the memory would end the process.
   if (madvise(data_, length, MADV_POPULATE_WRITE) == 0) return absl::OkStatus();
   if (errno != EINVAL) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot back ", size_, " bytes with memory: ", std::strerror(errno)));

@@ -63,7 +63,7 @@ class JsonValue {
   // --- Members of an object. On a value that is no object, Has is false and the others are errors.
   bool Has(absl::string_view key) const;
   std::vector<std::string> Keys() const;  // In the order of the text; empty if this is no object.
-    absl::StatusOr<JsonValue> Value(absl::string_view key) const;  // A value of any kind.
+  absl::StatusOr<JsonValue> Value(absl::string_view key) const;  // A value of any kind.
   absl::StatusOr<JsonValue> Object(absl::string_view key) const;
   absl::StatusOr<JsonValue> Array(absl::string_view key) const;
   absl::StatusOr<std::string> String(absl::string_view key) const;

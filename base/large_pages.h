@@ -13,8 +13,8 @@
 namespace tessera {
 
 // From now on each whole large page of `memory` that was touched anywhere is backed as a large page; its contents stay. Takes some 20 ms
-// for 100 MB, many times that where the system must first make room. If the system has no large pages left, nothing changes. Threads:
-// others may read and write the memory meanwhile.
+// for 100 MB, many times that where the system must first make room. If the system has no large pages left, nothing changes.
+// Threads: others may read and write the memory meanwhile.
 void MoveToLargePages(absl::Span<std::byte> memory);
 
 }  // namespace tessera

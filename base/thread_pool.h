@@ -9,8 +9,8 @@
 //
 // The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing.
 // Every thread takes part in every Run, also where there are fewer CPUs than threads. Then each barrier waits until the system has given
-// each thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed. Threads: one Run at a time;
-// Barrier, or its halves, only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
+// each thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
+// Threads: one Run at a time; Barrier, or its halves, only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct TimelineEvent {
   Zone zone;
   Resource resource;
   int32_t detail;        // Its meaning depends on the zone: a layer, a unit, a number of rows.
-    int64_t begin_ns;      // On the timeline's clock.
+  int64_t begin_ns;      // On the timeline's clock.
   int64_t end_ns;
 };
 
