@@ -203,27 +203,6 @@ class CheckTest(unittest.TestCase):
     def test_readme_catches_block_without_command(self):
         self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")
 
-    def test_words_catches_the_three_habits_in_documents_and_comments(self):
-        for path, content, message in (
-                ("docs/a.md", "# T\n\nAll of them. Of\nthese, two.\n", 'docs/a.md:3: "Of"'),
-                ("docs/a.md", "| a |\n|---|\n| Who reads |\n", 'docs/a.md:3: "Who"'),
-                ("base/half.cc", "\nint F();  // For\n          // callers, or for\n          // who waits.\n", 'base/half.cc:3: "for who"'),
-                ("base/half.h", GOOD_TREE["base/half.h"] + "/* Two rows\n a pass. */\n", 'base/half.h:6: "rows a pass"'),
-                ("scripts/a.py", '"""Says.\n\nTokens, and tokens a second.\n"""\n', 'scripts/a.py:3: "tokens a second"'),
-                ("scripts/a.py", "x = 1  # Of y.\n", 'scripts/a.py:1: "Of"'),
-                ("cmake/a.cmake", "set(X 1)  # It is read by who asks.\n", 'cmake/a.cmake:1: "by who"'),
-                ("scripts/a.sh", "# Prints bytes a row.\n", 'scripts/a.sh:1: "bytes a row"')):
-            self.plant(path, GOOD_TREE.get(path, ""))
-            self.planted("check_words", path, content, message)
-            self.plant(path, GOOD_TREE.get(path, ""))
-
-    def test_words_leaves_code_output_and_quotations_alone(self):
-        self.plant("docs/a.md", "Its column is `tokens a pass`, its title \"Of Mice\".\n\n```\n$ x\ntokens a second\n```\n")
-        self.plant("base/half.cc", 'const char* k = "// Of x";  // Path::Of (x), OffsetOf x.\n')
-        self.plant("scripts/a.py", 'print("tokens a second # Of x")\n')
-        self.plant("scripts/a.sh", "echo $# Of\n")
-        self.passes("check_words")
-
     def test_clean_catches_leftovers(self):
         for line, message in (("// in /" "root/x", "path of one machine"), ("// TO" "DO: x", "note to self"),
                               ("int a; ", "ends in blanks")):
