@@ -38,7 +38,7 @@ bool IsWrongUsage(const absl::Status& status) { return status.GetPayload(kField)
 std::string FieldOf(const absl::Status& status) { return PayloadOf(status, kField); }
 
 absl::Status LimitedBy(absl::string_view field, absl::Status status) {
-  status.SetPayload(kLimit, absl::Cord(field));  // Of OK: nothing.
+  status.SetPayload(kLimit, absl::Cord(field));  // Does nothing to OK.
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 namespace {
@@ -16,7 +17,7 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
   if (!options.chat_template.empty()) {
     ASSIGN_OR_RETURN(conversation.chat_, ChatTemplate::ByName(options.chat_template));
   } else if (file.Find(kTemplateKey) != nullptr || options.needs_template) {
-    ASSIGN_OR_RETURN(conversation.chat_, ChatTemplate::FromGguf(file));
+    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
   } else if (!options.system.empty()) {
     return WrongUsage("system", "for a model without chat template", "chat_template beside it");
   }

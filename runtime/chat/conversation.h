@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/model/files/gguf.h"
 #include "tessera/model/text/chat_template.h"
 
 namespace tessera {
@@ -26,7 +27,7 @@ struct ConversationOptions {
 
 class Conversation {
  public:
-  // WrongUsage for a form that there is not, or for a system message without a form; else the errors of ChatTemplate::FromGguf.
+  // WrongUsage for a form that there is not, or for a system message without a form; else the errors of ReadChatTemplate.
   static absl::StatusOr<Conversation> Create(const GgufFile& file, const ConversationOptions& options);
 
   bool raw() const { return !chat_.has_value(); }

@@ -9,6 +9,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 
 namespace tessera {

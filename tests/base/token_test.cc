@@ -8,8 +8,8 @@ namespace tessera {
 namespace {
 
 TEST(Token, HeaderExample) {
-  std::vector<TokenId> tokens = {504, 28};
-  EXPECT_EQ(tokens.size(), 2u);
+  std::vector<TokenId> tokens = {1, 15043, 3186};
+  EXPECT_EQ(tokens.back(), 3186);
 }
 
 }  // namespace
