@@ -9,14 +9,19 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/nearest_name.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -67,14 +72,16 @@ void OccupyStandardFiles() {
   }
 }
 
-}  // namespace
-
-int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
+// The arguments after the program's name.
+std::vector<std::string> Begin(int argc, char** argv, const AppInfo& info) {
   OccupyStandardFiles();
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
   google::InitGoogleLogging(info.name.c_str());
-  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc);
+}
+
+int RunWith(const AppInfo& info, absl::Span<const std::string> arguments, const std::function<absl::Status()>& run) {
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
   EndOnSignals();
@@ -82,6 +89,59 @@ int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl
   if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
   return RunGuarded(info, run);
 }
+
+// "PROGRAM NAME, NAME" of the subcommands that take a flag; empty: none does.
+std::string OwnersOf(const std::string& flag, const std::string& program, const std::vector<Subcommand>& subcommands) {
+  std::vector<std::string> owners;
+  for (const Subcommand& subcommand : subcommands) {
+    const auto takes = [&](const FlagGroup& group) { return absl::c_linear_search(group.flags, flag); };
+    if (absl::c_any_of(subcommand.info.groups, takes)) owners.push_back(subcommand.info.name);
+  }
+  return owners.empty() ? "" : absl::StrCat(program, " ", absl::StrJoin(owners, ", "));
+}
+
+std::string NoSubcommand(const std::vector<Subcommand>& subcommands) {
+  std::string message = "found none, expected one of these:\n";
+  for (const Subcommand& subcommand : subcommands) absl::StrAppend(&message, SubcommandLine(subcommand.info));
+  message.pop_back();  // The last line break.
+  return message;
+}
+
+std::string UnknownSubcommand(const std::string& name, const std::vector<Subcommand>& subcommands) {
+  std::vector<std::string> names;
+  for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.info.name);
+  const std::string meant = NearestName(name.substr(0, 64), names);
+  return absl::StrCat("found the subcommand ", Quoted(name), ", expected one of ", absl::StrJoin(names, ", "),
+                      meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?"));
+}
+
+}  // namespace
+
+int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
+  return RunWith(info, Begin(argc, argv, info), run);
+}
+
+int AppMain(int argc, char** argv, const AppInfo& info, const std::vector<Subcommand>& subcommands) {
+  const std::vector<std::string> arguments = Begin(argc, argv, info);
+  const auto owners = [&](const std::string& flag) { return OwnersOf(flag, info.name, subcommands); };
+  if (arguments.empty() || absl::StartsWith(arguments[0], "-")) {
+    AppInfo all = info;
+    all.groups = {{"Output", {"json"}}};
+    all.owners_of_flag = owners;
+    for (const Subcommand& subcommand : subcommands) all.subcommands.push_back(subcommand.info);
+    return RunWith(all, arguments, [&] { return ForField("subcommand", absl::InvalidArgumentError(NoSubcommand(subcommands))); });
+  }
+  for (const Subcommand& subcommand : subcommands) {
+    if (subcommand.info.name != arguments[0]) continue;
+    AppInfo own = subcommand.info;
+    own.name = absl::StrCat(info.name, " ", own.name);
+    own.owners_of_flag = owners;
+    return RunWith(own, absl::MakeConstSpan(arguments).subspan(1), subcommand.run);
+  }
+  return Failure(info, UnknownSubcommand(arguments[0], subcommands), kWrongUsage);
+}
+
+int64_t StartNanos() { return start_ns; }
 
 double SecondsSinceStart() { return static_cast<double>(RealClock().NowNanos() - start_ns) * 1e-9; }
 

@@ -58,7 +58,7 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
 // Goes through arguments one by one; what --flagfile and --fromenv refer to takes their place.
 class Parser {
  public:
-  explicit Parser(const AppInfo& info) : names_(NamesOf(info)), plain_(info.plain_arguments) {}
+  explicit Parser(const AppInfo& info) : info_(info), names_(NamesOf(info)), plain_(info.plain_arguments) {}
 
   absl::Status Parse(absl::Span<const std::string> arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -105,6 +105,8 @@ class Parser {
     }
     constexpr size_t kLongestName = 64;
     const std::string shown = name.substr(0, kLongestName), nearest = NearestName(shown, names_);
+    const std::string owners = info_.owners_of_flag == nullptr ? "" : info_.owners_of_flag(name);
+    if (!owners.empty()) return FlagError(name, absl::StrCat("for ", info_.name), absl::StrCat("only for ", owners));
     return absl::InvalidArgumentError(absl::StrCat("unknown flag --", shown, nearest.empty() ? "" : ": did you mean --", nearest,
                                                    nearest.empty() ? "" : "?"));
   }
@@ -157,6 +159,7 @@ class Parser {
     return absl::OkStatus();
   }
 
+  const AppInfo& info_;
   const std::vector<std::string> names_;
   const std::vector<std::string> plain_;
   size_t plain_taken_ = 0;

@@ -11,12 +11,13 @@
 // Threads: before others are started.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/flag_group.h"
 
 namespace tessera {
 
@@ -26,6 +27,8 @@ struct AppInfo {
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
   std::vector<std::string> plain_arguments = {};  // Flags that arguments without a flag's name stand for, in order.
+  std::vector<AppInfo> subcommands = {};          // For the help text.
+  std::function<std::string(const std::string& flag)> owners_of_flag = {};  // Sister programs that take it; empty: none.
 };
 
 struct CommandLine {

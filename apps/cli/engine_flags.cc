@@ -1,56 +1,44 @@
 #include "tessera/apps/cli/engine_flags.h"
 
-#include <cstdlib>
 #include <limits>
 
 #include <gflags/gflags.h>
 #include <sys/stat.h>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
-#include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/flag_checks.h"
 #include "tessera/apps/cli/interrupt.h"
-#include "tessera/apps/cli/output.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/cpu_features.h"
-#include "tessera/base/file.h"
-#include "tessera/base/json.h"
-#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/base/trace_writer.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/storage/flash_profile.h"
 #include "tessera/storage/tsr.h"
+
+DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Without it: that of scripts/fetch_model.sh.");
+DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
+DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer together; 0: the model's own limit, at most 8192.");
+DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
+DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
+DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
+DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
+DEFINE_string(memory_budget, "",
+              "SIZE|Most memory that the process takes (MiB, GiB); a packed model's weights that do not fit are streamed.");
+DEFINE_string(pin, "auto", "NAME|Which weights stay in memory under a budget: auto, spread, prefix or none.");
+DEFINE_string(io, "auto", "NAME|How streamed weights are read: io_uring, pread or buffered; auto: the first that works.");
+DEFINE_string(verify, "first",
+              "WHEN?always|Check weights when they are read: first (time only), always or never; inspect: the whole file.");
+DEFINE_string(flash, "", "NAME|Read weights no faster than this flash does: ufs4.0, ... or a profile's file.");
 
 namespace tessera {
 namespace {
 
 constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
-// A generation of 1000 tokens by 30 layers has some 65,000 events of 32 bytes each.
-constexpr int64_t kTraceEvents = 1 << 20;
+bool IsGiven(const std::string& flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default; }
 
-// A flag that could change nothing is an error: who measures with one believes that it counts.
-absl::Status CheckStreams(const EngineOptions& options) {
-  for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
-    if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    if (options.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
-      return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
-    }
-    const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
-    if (!packed.ok() || *packed) continue;  // What cannot be read is told of by who opens it.
-    return WrongUsage(flag, absl::StrCat("with ", options.model_path), "a model packed with tessera_pack: no other is streamed");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadStreamingFlags(EngineOptions& options) {
+absl::Status ReadStreamingFlags(EngineOptions& options, Streams streams) {
   if (!FLAGS_memory_budget.empty()) {
     const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
     RETURN_IF_ERROR(ForField("memory_budget", budget.status()));
@@ -62,10 +50,26 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
   ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
   if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForField("flash", LoadFlashProfile(FLAGS_flash).status()));
   options.flash = FLAGS_flash;
-  return CheckStreams(options);
+  for (const std::string& flag : StreamingFlags().flags) {
+    if (flag != "memory_budget" && IsGiven(flag)) RETURN_IF_ERROR(CheckStreams(flag, options, streams));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
+
+FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "dry_run"}}; }
+
+FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
+
+absl::Status CheckStreams(const std::string& flag, const EngineOptions& options, Streams streams) {
+  if (options.memory_budget == 0 && streams == Streams::kUnderBudget) {
+    return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
+  }
+  const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
+  if (!packed.ok() || *packed) return absl::OkStatus();  // What cannot be read, the code that opens it tells of.
+  return WrongUsage(flag, absl::StrCat("with ", options.model_path), "a model packed with tessera_pack: no other is streamed");
+}
 
 absl::StatusOr<std::string> ModelPath() {
   if (!FLAGS_model.empty()) return FLAGS_model;
@@ -75,47 +79,21 @@ absl::StatusOr<std::string> ModelPath() {
   return WrongUsage("model", absl::StrCat("none, and no default model at ", path), "--model=FILE, or a run of scripts/fetch_model.sh");
 }
 
-absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, Streams streams) {
   EngineOptions options;
   RETURN_IF_ERROR(CheckFlagRange("threads", FLAGS_threads, 0, ThreadPool::kMaxThreads));
   RETURN_IF_ERROR(CheckFlagRange("context", FLAGS_context, 0, std::numeric_limits<int32_t>::max()));
-  const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
-  RETURN_IF_ERROR(ForField("path", path.status()));
+  ASSIGN_OR_RETURN(options.path, ComputePathFromName(FLAGS_path));
   RETURN_IF_ERROR(ForField("kernels", KernelPathFromName(FLAGS_kernels).status()));
-  const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
-  RETURN_IF_ERROR(ForField("kv_format", kv_format.status()));
-  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForField("trace", CheckWritable(FLAGS_trace)));  // Not only after all the work.
+  ASSIGN_OR_RETURN(options.kv_format, KvFormatFromName(FLAGS_kv_format));
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.threads = FLAGS_threads;
   options.context = FLAGS_context;
-  options.path = *path;
   options.kernels = FLAGS_kernels;
-  options.kv_format = *kv_format;
-  RETURN_IF_ERROR(ReadStreamingFlags(options));
+  RETURN_IF_ERROR(ReadStreamingFlags(options, streams));
   options.timeline = timeline;
   options.cancel = &CancelRequested();
   return options;
-}
-
-absl::StatusOr<Sampler> SamplerOfFlags() {
-  return Sampler::Create({.temperature = static_cast<float>(FLAGS_temperature),
-                          .top_k = FLAGS_top_k,
-                          .top_p = static_cast<float>(FLAGS_top_p),
-                          .min_p = static_cast<float>(FLAGS_min_p),
-                          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-                          .seed = FLAGS_seed});
-}
-
-absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
-  if (FLAGS_stop.empty()) return std::vector<std::string>();
-  absl::string_view list_start = FLAGS_stop;  // A text may begin with a bracket, too: only one with a quote after it begins a list.
-  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
-  if (!is_list) return std::vector<std::string>{FLAGS_stop};
-  const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "stop");
-  RETURN_IF_ERROR(ForField("stop", list.status()));
-  absl::StatusOr<std::vector<std::string>> texts = list->AsStrings();
-  RETURN_IF_ERROR(ForField("stop", texts.status()));
-  return texts;
 }
 
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
@@ -123,47 +101,6 @@ absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
   ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> model, ModelFile::Open(path));
   if (model->packed() == nullptr) return model;
   return ForField("model", absl::InvalidArgumentError(absl::StrCat(path, ": found a packed model, expected a GGUF file")));
-}
-
-absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
-  const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
-  RETURN_IF_ERROR(ForField(flag, info.status()));
-  return (*info)->format;
-}
-
-absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return WrongUsage(flag, value, absl::StrCat(least, " to ", most));
-}
-
-absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most) {
-  std::vector<int> numbers;
-  for (absl::string_view item : absl::StrSplit(list, ',')) {
-    int number = 0;
-    if (!absl::SimpleAtoi(item, &number) || number > most || number <= (numbers.empty() ? 0 : numbers.back())) {
-      return WrongUsage(flag, Quoted(item), absl::StrCat("whole numbers from 1 to ", most, " in ascending order, or default"));
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on) {
-  if (!on || !other_on) return absl::OkStatus();
-  return WrongUsage(flag, absl::StrCat("beside --", other), "one of them");
-}
-
-Trace::Trace() {
-  if (!FLAGS_trace.empty()) timeline_ = std::make_unique<Timeline>(Timeline::Options{.capacity = kTraceEvents});
-}
-
-absl::Status Trace::Finish(const absl::Status& status) const {
-  if (timeline_ == nullptr) return status;
-  if (timeline_->dropped() > 0) {
-    WriteError(absl::StrCat("trace: the first ", kTraceEvents, " events are in the file, ", timeline_->dropped(), " are not\n"));
-  }
-  const absl::Status written = ForField("trace", WriteTrace(*timeline_, FLAGS_trace));
-  return status.ok() ? written : status;
 }
 
 }  // namespace tessera

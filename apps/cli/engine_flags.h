@@ -1,61 +1,54 @@
-// From flags to what the runtime takes: the model's path, the engine, the sampler, stop strings and the trace.
+// From the flags of model, memory and streaming to what the runtime takes.
 //
-//   Trace trace;                                              // --trace
 //   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-//   ...
-//   return trace.Finish(status);
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
 //
 // Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
+
+#include <gflags/gflags_declare.h>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/cli/flag_group.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/files/model_file.h"
-#include "tessera/model/text/sampler.h"
-#include "tessera/quant/block_format.h"
 #include "tessera/runtime/engine.h"
 
+DECLARE_string(model);
+DECLARE_int32(threads);
+DECLARE_int32(context);
+DECLARE_string(path);
+DECLARE_string(kernels);
+DECLARE_string(kv_format);
+DECLARE_bool(dry_run);
+DECLARE_string(memory_budget);
+DECLARE_string(pin);
+DECLARE_string(io);
+DECLARE_string(verify);
+DECLARE_string(flash);
+
 namespace tessera {
+
+FlagGroup ModelFlags();        // --model --threads --context --path --kernels --kv_format --dry_run
+FlagGroup StreamingFlags();    // --memory_budget --pin --io --verify --flash
 
 // --model, or the default model in the cache. An error says how to fetch that.
 absl::StatusOr<std::string> ModelPath();
 
-// The file of --model. InvalidArgument if it is a packed model.
+// The file of --model. WrongUsage if it is a packed model.
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
-// All flags of ModelFlags(), checked before anything is read. What cancels is CancelRequested().
-absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
+// When weights are streamed: under --memory_budget, or always, where budgets are the program's own.
+enum class Streams { kUnderBudget, kAlways };
 
-absl::StatusOr<Sampler> SamplerOfFlags();
-absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
+// All flags of both groups, checked before anything is read. What cancels is CancelRequested(). A flag that could change nothing is an
+// error: a person who measures with one believes that it counts.
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, Streams streams = Streams::kUnderBudget);
 
-// The format that a flag names: "Q4_1".
-absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);
-
-// WrongUsage of the flag unless least <= value <= most.
-absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most);
-
-// The whole numbers from 1 to `most` that a flag lists, "1,2,40". WrongUsage unless they ascend.
-absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most);
-
-// WrongUsage if two flags that exclude each other are both on.
-absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
-
-// Records a timeline if --trace is given.
-class Trace {
- public:
-  Trace();
-  Timeline* timeline() { return timeline_.get(); }  // Null without --trace.
-
-  // Writes the trace's file and gives `status` back or, if that is OK, what writing gave. Says on stderr if events were dropped.
-  absl::Status Finish(const absl::Status& status) const;
-
- private:
-  std::unique_ptr<Timeline> timeline_;
-};
+// WrongUsage of a flag that counts only where weights are streamed, where they are not.
+absl::Status CheckStreams(const std::string& flag, const EngineOptions& options, Streams streams = Streams::kUnderBudget);
 
 }  // namespace tessera

@@ -90,9 +90,13 @@ FlagDescription DescribeFlag(const std::string& name) {
   return {name, flag.type, value[0], ShortDefault(flag), parts[1], value.size() == 2 ? value[1] : ""};
 }
 
+std::string SubcommandLine(const AppInfo& info) { return HelpLine(info.name, info.summary); }
+
 std::string HelpText(const AppInfo& info) {
   std::string help = absl::StrCat(Wrapped(absl::StrCat(info.name, ": ", info.summary), 0), "\n\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
+  if (!info.subcommands.empty()) help += absl::StrCat("Subcommands, each with flags of its own (", info.name, " NAME --help):\n");
+  for (const AppInfo& subcommand : info.subcommands) help += SubcommandLine(subcommand);
   for (const auto& [title, flags] : DescribedGroups(info)) {
     absl::StrAppend(&help, title, ":\n");
     for (const FlagDescription& flag : flags) help += FlagLine(flag);
@@ -102,7 +106,12 @@ std::string HelpText(const AppInfo& info) {
 
 std::string HelpJson(const AppInfo& info) {
   JsonWriter json(1);
-  json.BeginObject().Key("program").String(info.name).Key("summary").String(info.summary).Key("groups").BeginArray();
+  json.BeginObject().Key("program").String(info.name).Key("summary").String(info.summary);
+  json.Key("subcommands").BeginArray();
+  for (const AppInfo& subcommand : info.subcommands) {
+    json.BeginObject().Key("name").String(subcommand.name).Key("summary").String(subcommand.summary).EndObject();
+  }
+  json.EndArray().Key("groups").BeginArray();
   for (const auto& [title, flags] : DescribedGroups(info)) {
     json.BeginObject().Key("title").String(title).Key("flags").BeginArray();
     for (const FlagDescription& flag : flags) {

@@ -28,10 +28,13 @@ const std::vector<FlagDescription>& GeneralFlags();
 // REQUIRES: a general flag, or one declared in flags.h.
 FlagDescription DescribeFlag(const std::string& name);
 
+// "  rows     Times passes ...": a subcommand in a list of them.
+std::string SubcommandLine(const AppInfo& info);
+
 // Summary, examples and flags by group, for a terminal of 100 columns and 60 lines.
 std::string HelpText(const AppInfo& info);
 
-// {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help"}]}]}
+// {"program", "summary", "subcommands": [{"name", "summary"}], "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help"}]}]}
 std::string HelpJson(const AppInfo& info);
 
 }  // namespace tessera

@@ -8,12 +8,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+
+DEFINE_string(prompt, "", "TEXT|The prompt.");
+DEFINE_string(prompt_file, "", "FILE|A file with the prompt; - is standard input. A line break at its end is dropped.");
+DEFINE_bool(special, false, "|Read special tokens in the text as such, not as plain characters.");
 
 namespace tessera {
 namespace {
@@ -64,7 +66,21 @@ absl::StatusOr<std::string> ReadPrompt() {
   return text;
 }
 
+// Past the end of a line that was too long.
+absl::Status LineReader::Skip() {
+  while (skips_) {
+    const size_t end = waiting_.find('\n');
+    skips_ = end == std::string::npos && !at_end_;
+    waiting_.erase(0, end == std::string::npos ? end : end + 1);
+    if (!skips_) break;
+    ASSIGN_OR_RETURN(const bool more, ReadSome(&waiting_));
+    at_end_ = !more;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> LineReader::Next(std::string* line) {
+  RETURN_IF_ERROR(Skip());
   size_t searched = 0;
   while (true) {
     const size_t end = waiting_.find('\n', searched);
@@ -78,7 +94,9 @@ absl::StatusOr<bool> LineReader::Next(std::string* line) {
       waiting_.clear();
       return !line->empty();
     }
-    RETURN_IF_ERROR(CheckSize(waiting_.size()));
+    const absl::Status fits = CheckSize(waiting_.size());
+    skips_ = !fits.ok();
+    RETURN_IF_ERROR(fits);
     searched = waiting_.size();
     ASSIGN_OR_RETURN(const bool more, ReadSome(&waiting_));
     at_end_ = !more;

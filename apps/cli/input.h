@@ -14,7 +14,13 @@
 #include <cstdint>
 #include <string>
 
+#include <gflags/gflags_declare.h>
+
 #include "absl/status/statusor.h"
+
+DECLARE_string(prompt);
+DECLARE_string(prompt_file);
+DECLARE_bool(special);   // How the text of a prompt is read.
 
 namespace tessera {
 
@@ -28,12 +34,15 @@ bool PromptGiven();  // By a flag.
 class LineReader {
  public:
   // The next line without its line break; false at the end. Cancelled if a signal came (WaitForInput); ResourceExhausted for a
-  // line longer than kLargestPrompt.
+  // line longer than kLargestPrompt, after which comes the line after that.
   absl::StatusOr<bool> Next(std::string* line);
 
  private:
+  absl::Status Skip();
+
   std::string waiting_;   // Read, but not yet given out.
   bool at_end_ = false;
+  bool skips_ = false;    // What waits is the rest of a line that was too long.
 };
 
 }  // namespace tessera

@@ -1,35 +1,31 @@
-// Requests from standard input, one JSON object a line, each with an "id" that its answer repeats.
+// --jsonl: requests from standard input, one JSON object per line, and a line that answers each (runtime/chat/request.h).
 //
-//   RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
-//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, RequestTokens(request, *engine));
-//     JsonWriter answer = BeginAnswer(request);                     // {"id": ...
+//   return AnswerRequests([&](const Request& request) -> absl::StatusOr<std::string> {
+//     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), *engine));
+//     JsonWriter answer = BeginAnswer(request);
 //     WriteTokens(answer.Key("tokens"), tokens);
-//     return WriteAnswer(std::move(answer));                        // ... } and a line break, at once
-//   }));
+//     answer.EndObject();
+//     return std::move(answer).Take();
+//   });
 //
-// Empty lines are skipped. The first bad line ends it; its error names the line, the field, what was found and what expected.
-// Threads: one at a time.
+// Empty lines are skipped. Threads: one at a time.
 #pragma once
 
-#include <functional>
-#include <vector>
+#include <string>
 
+#include <gflags/gflags_declare.h>
+
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "tessera/base/json.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/chat/request.h"
+
+DECLARE_bool(jsonl);
 
 namespace tessera {
 
-absl::Status ForEachRequest(const std::function<absl::Status(const JsonValue& request)>& answer);
-
-// The request's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it. Special tokens
-// written out in the text count only where the request says "special": true.
-absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, const Engine& engine);
-
-// The beginning of an answer: an object with the request's id.
-JsonWriter BeginAnswer(const JsonValue& request);
-void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);
-absl::Status WriteAnswer(JsonWriter answer);
+// Writes a line for each request as soon as it is answered: what `answer` gives, or {"id", "error"} for its error, or for a line that is
+// no request (`answer` is not called for that). In the end InvalidArgument if any failed, which says how many, and the first error.
+// Cancelled, and what standard input and output give, end it at once.
+absl::Status AnswerRequests(absl::FunctionRef<absl::StatusOr<std::string>(const Request& request)> answer);
 
 }  // namespace tessera

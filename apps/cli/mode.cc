@@ -9,8 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/speculation.h"
+#include "tessera/apps/cli/speculation_flags.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -34,10 +33,9 @@ absl::Status BadValue(const std::string& name, const std::string& value, const c
 
 std::vector<std::string> Mode::Names() {
   std::vector<std::string> names = {kRows};
-  for (const FlagGroup& group : {SpeculationFlags(), ModelFlags(), StreamingFlags()}) {
+  for (const FlagGroup& group : {SpeculationFlags(), ModelFlags().Without("dry_run"), StreamingFlags()}) {
     names.insert(names.end(), group.flags.begin(), group.flags.end());
   }
-  std::erase_if(names, [](const std::string& name) { return name == "trace" || name == "dry_run"; });
   return names;
 }
 
@@ -73,7 +71,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
     }
   }
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   options.row_capacity = rows;
   return options;
 }

@@ -22,7 +22,7 @@ class Mode {
   // Settings with blanks between. InvalidArgument (found, expected, what was meant) for a name that is none, or is there twice.
   static absl::StatusOr<Mode> Parse(absl::string_view text);
 
-  // Sets the flags and reads them. The errors of EngineOptionsOfFlags and ReadSpeculationFlags, and of values that are none.
+  // Sets the flags and reads them. The errors of EngineOptionsOfFlags and PlanSpeculation, and of values that are none.
   absl::StatusOr<EngineOptions> Apply() const;
 
   bool Sets(absl::string_view name) const;

@@ -3,9 +3,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include <gflags/gflags.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+
+DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
 
 namespace tessera {
 namespace {

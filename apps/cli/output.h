@@ -6,8 +6,12 @@
 // Results go to standard output, everything else to standard error. Thread-safe.
 #pragma once
 
+#include <gflags/gflags_declare.h>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+
+DECLARE_bool(json);   // A result as JSON: every program has it.
 
 namespace tessera {
 

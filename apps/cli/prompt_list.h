@@ -10,9 +10,13 @@
 #include <string>
 #include <vector>
 
+#include <gflags/gflags_declare.h>
+
 #include "absl/status/statusor.h"
 #include "tessera/base/token.h"
 #include "tessera/runtime/engine.h"
+
+DECLARE_string(prompts);
 
 namespace tessera {
 

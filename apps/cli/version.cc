@@ -1,8 +1,8 @@
 #include "tessera/apps/cli/version.h"
 
+#include <gflags/gflags.h>
+
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
@@ -35,7 +35,9 @@ std::string VersionJson(absl::string_view program, KernelPath used) {
 }  // namespace
 
 absl::Status ShowVersion(absl::string_view program) {
-  const absl::StatusOr<KernelPath> used = KernelPathFromName(FLAGS_kernels);
+  std::string kernels = "auto";
+  gflags::GetCommandLineOption("kernels", &kernels);  // Of a program that has the flag.
+  const absl::StatusOr<KernelPath> used = KernelPathFromName(kernels);
   if (!used.ok()) return ForField("kernels", used.status());
   return WriteOutput(FLAGS_json ? VersionJson(program, *used) : VersionText(program, *used));
 }

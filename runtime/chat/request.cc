@@ -91,12 +91,14 @@ std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt,
 }
 
 std::string ErrorAnswer(const Request& request, const absl::Status& error) {
-  const absl::string_view message = error.message();
   JsonWriter answer = BeginAnswer(request);
-  answer.Key("error");
-  answer.String(absl::StartsWith(message, request.source()) ? std::string(message) : absl::StrCat(request.source(), ": ", message));
-  answer.EndObject();
+  answer.Key("error").String(ErrorText(request, error)).EndObject();
   return std::move(answer).Take();
+}
+
+std::string ErrorText(const Request& request, const absl::Status& error) {
+  const absl::string_view message = error.message();
+  return absl::StartsWith(message, request.source()) ? std::string(message) : absl::StrCat(request.source(), ": ", message);
 }
 
 }  // namespace tessera

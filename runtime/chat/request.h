@@ -58,6 +58,8 @@ absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine
 JsonWriter BeginAnswer(const Request& request);
 void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);   // An array.
 std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const Generation& result);
-std::string ErrorAnswer(const Request& request, const absl::Status& error);   // The error's message after the source, once.
+std::string ErrorAnswer(const Request& request, const absl::Status& error);   // "id" and "error".
+// The error's message after the request's source, which is there once.
+std::string ErrorText(const Request& request, const absl::Status& error);
 
 }  // namespace tessera
