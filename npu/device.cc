@@ -172,6 +172,11 @@ absl::Status CheckKv(const ArgumentNeeds& needs, KvFormat format, const RunArgum
 
 }  // namespace
 
+absl::Status Device::Run(LoadedGraph& graph, const RunArguments& arguments) {
+  RETURN_IF_ERROR(Submit(graph, arguments));
+  return Wait();
+}
+
 absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding encoding) {
   if (encoding == WeightEncoding::kPacked && !weight.vector) return PackedMatrix::BytesFor(weight.spec);
   ASSIGN_OR_RETURN(const int64_t values, CheckedMul(weight.spec.out_features, weight.spec.in_features));
