@@ -263,7 +263,7 @@ int SlotTree::SplitAt(int node, int length) {
 // The child keeps its number, and with it its sequences and children.
 void SlotTree::MergeIntoChild(int node) {
   const int child = nodes_[node].children.front();
-  if (nodes_[child].given_up > 0) GiveUp(node, nodes_[node].end() - nodes_[node].held_from());  // The positions that are given up are always the first ones.
+  if (nodes_[child].given_up > 0) GiveUp(node, nodes_[node].end() - nodes_[node].held_from());  // Always the first.
   Node& head = nodes_[node];
   Node& tail = nodes_[child];
   for (const SlotRange& range : tail.ranges) AppendRange(range, head.ranges);
