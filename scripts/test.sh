@@ -3,10 +3,10 @@
 #
 #   scripts/test.sh [--quick | --sanitize | --fuzz | --arm64 | --avx512]
 #
-# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the check that every
-# test file ran, sanitizers and fuzzing, and says so. The other flags run one thing each and nothing else: --sanitize the unit tests under
-# the sanitizers, --fuzz each fuzz target for a minute, --arm64 scripts/tests/test_arm64.sh, --avx512 scripts/tests/test_avx512.sh; a run
-# without flags does not include the last two.
+# --quick leaves out the app tests, the projects that use installed layers, the check that each header compiles alone, the one that
+# every test file ran, sanitizers and fuzzing, and says so. --sanitize runs the unit tests under the sanitizers and no more, --fuzz
+# each fuzz target for a minute and no more, --arm64 scripts/tests/test_arm64.sh and no more, --avx512 scripts/tests/test_avx512.sh
+# and no more; no other run does the last two.
 # Results lie in build/test_results.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
@@ -32,7 +32,7 @@ for name in "${emulated[@]}"; do packages+=("--$name"); done
 rm -rf "$results"
 mkdir -p "$results"
 
-# Keeps the outcome of a step that is not a GoogleTest program, to be counted at the end.
+# Keeps the outcome of a step that is no GoogleTest, to be counted at the end.
 record() { printf '%s\t%s\n' "$1" "$2" >>"$results/steps.tsv"; }
 
 # How every run must end, however it goes.
@@ -41,7 +41,7 @@ finish() {
   count_tests_and_exit "" "$results"
 }
 
-# Runs a step on which everything after it depends.
+# A step without which nothing that follows makes sense.
 need() {
   local name=$1
   shift
@@ -64,14 +64,12 @@ check() {
 all_checks() {
   local status=0 name flags=()
   if $quick; then flags=(--no-compile); fi
-  for name in check_layers check_libraries check_sizes check_readme check_words check_clean check_programs; do
-    check "checks/$name.py" || status=1
-  done
+  for name in layers libraries sizes readme words clean programs; do check "checks/check_$name.py" || status=1; done
   check checks/check_headers.py "${flags[@]}" || status=1
   return "$status"
 }
 
-# The tests of the scripts themselves: one line "name (...) ... ok" per test.
+# The tests of the scripts themselves: one line "name (...) ... ok" a test.
 script_tests() {
   local file log status=0
   for file in "$root"/tests/*_test.py; do
@@ -86,8 +84,8 @@ script_tests() {
   return "$status"
 }
 
-# Runs the test programs of BUILD that ctest's FLAGS select, and leaves in FOLDER one JSON file by GoogleTest per program and one JUnit file
-# by ctest.
+# Runs the test programs of BUILD that ctest's FLAGS select, and leaves in FOLDER one JSON file of GoogleTest's a program and one
+# JUnit file of ctest's.
 run_tests() {
   local name=$1 build=$2 folder=$3
   shift 3
@@ -98,9 +96,9 @@ run_tests() {
   return 1
 }
 
-# Runs all unit tests under the address and undefined-behaviour sanitizers. Under the thread sanitizer it runs those of base (threads,
-# timeline), storage (reading ahead) and spec (a history that streams share); from npu those in which workers share out many rows; and from
-# runtime those in which weights are read beside other work, and those of drafts.
+# All unit tests under the address and undefined-behaviour sanitizers; under the thread sanitizer those of base (threads, timeline),
+# storage (reading ahead) and spec (a history that streams share), of npu those in which workers share out many rows, and of runtime
+# those in which weights are read beside other work, and those of drafts.
 sanitizer_tests() {
   local layers=(base tensor quant npu storage model spec runtime)
   layers=("${layers[@]/#/tessera_}")
@@ -128,11 +126,11 @@ fuzzing() {
 
 # Installs the packages and begins again where all other programs of this machine are hidden: nothing that follows may need one.
 begin_with_named_programs() {
-  local hidden=("$root/scripts/tests/with_named_programs.sh" "${packages[@]}" --) status=0
+  local status=0
   need packages "$root/scripts/install_packages.sh" "${packages[@]}"
-  "${hidden[@]}" true || status=$?
-  if ((status == 0)); then TESSERA_STAGES_BEFORE=${stage_times[0]} exec "${hidden[@]}" "$0" "$@"; fi
-  if ((status == 125)); then record skip "only named programs"; else record fail "only named programs"; fi
+  TESSERA_STAGES_BEFORE=${stage_times[0]} "$root/scripts/tests/with_named_programs.sh" "${packages[@]}" -- "$0" "$@" || status=$?
+  ((status == 125)) || exit "$status"
+  record skip "only named programs"
 }
 
 if [[ -z ${TESSERA_STAGES_BEFORE:-} ]]; then
