@@ -39,7 +39,7 @@ TEST(HistoryFormat, EveryBadFileIsRefusedWithFieldFoundAndExpected) {
   }
 }
 
-// Of a short file what is there counts: the beginning of ours was cut off, anything else is another's.
+// A short file is judged by the bytes it has: if they are the beginning of ours, it was cut off; anything else is another program's.
 TEST(HistoryFormat, AFewBytesOfAnotherAreNotTakenForOurs) {
   const auto code = [](const std::string& bytes) { return DecodeHistory(bytes, "x", kHistoryVocabulary).status().code(); };
   for (const std::string other : {"a", "hello", "tsrhistory", "tsrhist 1", "#!/bin/sh\n"}) {

@@ -37,7 +37,7 @@ bool EndsWith(const Tokens& all, const Tokens& end) {
   return all.size() >= end.size() && std::equal(end.rbegin(), end.rend(), all.rbegin());
 }
 
-// What is logged at the level of warnings while it lives. Of tests, which are else quiet below an error.
+// Collects what is logged at the level of warnings while it lives. Tests are otherwise quiet below an error.
 class Warnings {
  public:
   Warnings() : level_(FLAGS_minloglevel) {
