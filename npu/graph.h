@@ -18,7 +18,8 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/quant/packed_matrix.h"
+#include "tessera/quant/graph_weight.h"
+#include "tessera/tensor/operator_variants.h"
 
 namespace tessera {
 
@@ -43,12 +44,9 @@ struct AddBias { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 struct Add { BufferId a = kNone; BufferId b = kNone; BufferId y = kNone; };
 
 // y = activation(gate) * up.
-enum class Activation : uint8_t { kSilu, kGeluTanh };
 struct GatedActivation { BufferId gate = kNone; BufferId up = kNone; BufferId y = kNone; Activation activation = Activation::kSilu; };
 
-// Rotates `dimensions` leading numbers of each head by the angles of rope table `table` (RunArguments). Pairs are (2i, 2i+1) or
-// (i, i + dimensions / 2).
-enum class RopePairs : uint8_t { kAdjacent, kHalves };
+// Rotates `dimensions` leading numbers of each head, paired as `pairs` says, by the angles of rope table `table` (RunArguments).
 struct Rope {
   BufferId x = kNone;
   BufferId y = kNone;
@@ -72,9 +70,6 @@ using Operator = std::variant<RmsNorm, Linear, AddBias, Add, GatedActivation, Ro
 
 enum class BufferKind : uint8_t { kInput, kScratch, kOutput };
 struct GraphBuffer { std::string name = {}; BufferKind kind = BufferKind::kScratch; int64_t columns = 0; };
-
-// A weight is read-only bytes given to each Run: a vector of FP32, or a matrix in the encoding the device asks for.
-struct GraphWeight { MatrixSpec spec = {}; bool vector = false; };
 
 struct Graph {
   std::vector<GraphBuffer> buffers = {};
