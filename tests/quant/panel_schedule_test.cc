@@ -55,7 +55,8 @@ const std::vector<PanelShape>& SomeMatrices(int which) {
 }
 
 std::string Described(const PanelSchedule::Work& work) {
-  return absl::StrCat(work.matrices.size(), " matrices, ", work.rows, " rows, ", work.workers, " workers", work.costly_parts ? ", costly" : "");
+  return absl::StrCat(work.matrices.size(), " matrices, ", work.rows, " rows, ", work.workers, " workers",
+                      work.costly_parts ? ", costly" : "");
 }
 
 TEST(PanelSchedule, EveryCellIsComputedOnceWhateverTheShapesRowsAndWorkers) {
