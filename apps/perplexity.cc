@@ -126,11 +126,11 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  options.logit_rows = Session::kLogitRows + 1;
-  options.logits_of_each = true;
-  if (options.context == 0) options.context = FLAGS_window;  // No more is needed, and the cache stays small.
-  if (options.context < FLAGS_window) {
-    return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
+  options.workload.logit_rows = Session::kLogitRows + 1;
+  options.workload.logits_of_each = true;
+  if (options.cache.context == 0) options.cache.context = FLAGS_window;  // No more is needed, and the cache stays small.
+  if (options.cache.context < FLAGS_window) {
+    return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.cache.context,
                                                    ", the context (--context)"));
   }
   if (FLAGS_dry_run) return ShowLoadPlan(options);

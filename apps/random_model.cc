@@ -76,8 +76,8 @@ absl::Status Show(const RandomModel::Options& options, int64_t parameters, int64
 absl::Status Run() {
   ASSIGN_OR_RETURN(const RandomModel::Options options, OptionsOfFlags());
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   if (!FLAGS_dry_run) {
     if (FLAGS_out.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
     RETURN_IF_ERROR(ForFlag("out", CheckWritable(FLAGS_out)));

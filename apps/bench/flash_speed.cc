@@ -23,7 +23,7 @@ absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
     return absl::ResourceExhaustedError(absl::StrCat("room to probe it in: found ", FormatByteSize(room), ", expected ",
                                                      FormatByteSize(options.buffer_bytes)));
   }
-  ASSIGN_OR_RETURN(const FlashMeasurement flash, CachedFlash(engine.file().path(), options));
+  ASSIGN_OR_RETURN(const FlashMeasurement flash, CachedFlash(engine.model().gguf().path(), options));
   return flash.profile.Best().bytes_per_second;
 }
 
@@ -31,8 +31,8 @@ absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
 
 absl::StatusOr<double> FlashSpeed(const Engine& engine, int64_t room) {
   const EngineOptions& options = engine.options();
-  if (options.memory_budget == 0 || engine.model_file().packed() == nullptr) return 0;
-  const absl::StatusOr<double> speed = options.flash.empty() ? ProbedSpeed(engine, room) : ProfileSpeed(options.flash);
+  if (options.streaming.memory_budget == 0 || engine.model().file().packed() == nullptr) return 0;
+  const absl::StatusOr<double> speed = options.streaming.flash.empty() ? ProbedSpeed(engine, room) : ProfileSpeed(options.streaming.flash);
   if (speed.ok() || absl::IsCancelled(speed.status())) return speed;
   LOG(WARNING) << "the speed of the flash stays unknown: " << speed.status().message();
   return 0;

@@ -1,6 +1,6 @@
 // Weights in a file that is mapped: the system's page cache does what a LayerStreamer does. Only to compare the two.
 //
-//   options.open_source = OpenMapped;                   // EngineOptions: pins are those that the budget's plan has
+//   options.hooks = Hooks({.open_source = OpenMapped});     // EngineOptions: pins are those that the budget's plan has
 //   ASSIGN_OR_RETURN(std::unique_ptr<WeightSource> source, OpenMapped(*file, plan));
 //
 // As good as mapping gets: on large pages where the file system has them, read in order, the plan's pins locked in memory. Checksums are

@@ -62,8 +62,8 @@ struct StreamingSpeed {
   std::vector<StreamedPasses> passes;
 };
 
-// For options.memory_budget or, if that is 0, for 0.8, 0.5 and 0.25 of the weights. InvalidArgument if the model is not packed, or a
-// budget leaves nothing to stream.
+// For the memory budget of the options or, if that is 0, for 0.8, 0.5 and 0.25 of the weights. InvalidArgument if the model is not packed,
+// or a budget leaves nothing to stream.
 absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, int repetitions);
 
 }  // namespace tessera

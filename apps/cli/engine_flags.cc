@@ -38,7 +38,7 @@ constexpr int64_t kTraceEvents = 1 << 20;
 absl::Status CheckStreams(const EngineOptions& options) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    if (options.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
+    if (options.streaming.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
       return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found without --memory_budget, expected both: only a model with a ",
                                                      "budget is streamed"));
     }
@@ -55,13 +55,13 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
     const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
     RETURN_IF_ERROR(ForFlag("memory_budget", budget.status()));
     RETURN_IF_ERROR(CheckFlagRange("memory_budget", *budget, 1, std::numeric_limits<int64_t>::max()));
-    options.memory_budget = *budget;
+    options.streaming.memory_budget = *budget;
   }
-  ASSIGN_OR_RETURN(options.pin, ParsePinPolicy(FLAGS_pin));
-  ASSIGN_OR_RETURN(options.io, ParseIoKind(FLAGS_io));
-  ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
+  ASSIGN_OR_RETURN(options.streaming.pin, ParsePinPolicy(FLAGS_pin));
+  ASSIGN_OR_RETURN(options.streaming.io, ParseIoKind(FLAGS_io));
+  ASSIGN_OR_RETURN(options.streaming.verify, ParseVerifyPolicy(FLAGS_verify));
   if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFlag("flash", LoadFlashProfile(FLAGS_flash).status()));
-  options.flash = FLAGS_flash;
+  options.streaming.flash = FLAGS_flash;
   return CheckStreams(options);
 }
 
@@ -87,11 +87,11 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   RETURN_IF_ERROR(ForFlag("kv_format", kv_format.status()));
   if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Not only after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
-  options.threads = FLAGS_threads;
-  options.context = FLAGS_context;
-  options.path = *path;
-  options.kernels = FLAGS_kernels;
-  options.kv_format = *kv_format;
+  options.compute.threads = FLAGS_threads;
+  options.cache.context = FLAGS_context;
+  options.compute.path = *path;
+  options.compute.kernels = FLAGS_kernels;
+  options.cache.kv_format = *kv_format;
   RETURN_IF_ERROR(ReadStreamingFlags(options));
   options.timeline = timeline;
   options.cancel = &CancelRequested();

@@ -15,6 +15,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
@@ -31,7 +32,7 @@ int64_t ProbedBytes(const Engine& engine, int64_t room) {
 // Weights that fit into less memory than that are read from as little.
 absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, ProbedBytes(engine, room)));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, ProbedBytes(engine, room)));
   double best = 0;
   for (int i = 0; i < kReadings; ++i) best = std::max(best, probe.Read());
   return best;
@@ -63,8 +64,8 @@ void WriteKnown(JsonWriter& json, double value) {
 
 absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   BudgetReport report;
-  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.PlanBudget(engine.options().memory_budget));
-  report.units_ = engine.layout().units();
+  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.planner().PlanBudget(engine.options().memory_budget));
+  report.units_ = engine.model().layout().units();
   report.wanted_logit_rows_ = engine.options().logit_rows;
   const PassWork work = WeightWorkOf(engine, {.rows = 1});
   report.pass_bytes_ = work.weight_bytes;
@@ -72,17 +73,17 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   const int64_t room = plan.budget - plan.process - plan.reserve;  // Of weights, keys and values, scratch: nothing of it is there yet.
   ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine, room));
   std::vector<int64_t> others = {plan.least};
-  report.packed_ = engine.model_file().packed() != nullptr;
+  report.packed_ = engine.model().file().packed() != nullptr;
   if (report.packed_) {
     ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine, room));
     const int64_t besides = plan.Total() - plan.memory.weights;
-    const int64_t whole_pages = engine.layout().TotalBytes() + report.units_ * AlignedBuffer::kAlignment;
+    const int64_t whole_pages = engine.model().layout().TotalBytes() + report.units_ * AlignedBuffer::kAlignment;
     const int64_t all = besides + whole_pages + LayerStreamer::kPartsBytes;
     others.insert(others.end(), {(plan.least + all) / 2, all});
   }
   report.forecasts_.push_back({plan, report.TokensPerSecond(plan)});
   for (const int64_t budget : others) {
-    ASSIGN_OR_RETURN(BudgetPlan each, engine.PlanBudget(std::max(budget, plan.least)));
+    ASSIGN_OR_RETURN(BudgetPlan each, engine.planner().PlanBudget(std::max(budget, plan.least)));
     const double speed = report.TokensPerSecond(each);
     report.forecasts_.push_back({std::move(each), speed});
   }
@@ -140,11 +141,10 @@ void BudgetReport::Write(JsonWriter& json) const {
   json.EndArray().EndObject();
 }
 
-absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options) {
-  options.loads_weights = true;
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options) {
   OpenedEngine opened;
-  ASSIGN_OR_RETURN(opened.engine, Engine::Open(options));
-  if (options.memory_budget == 0) return opened;
+  ASSIGN_OR_RETURN(opened.engine, Engine::Open(options, ModelFile::Weights::kAtOnce));
+  if (options.streaming.memory_budget == 0) return opened;
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*opened.engine));
   WriteError(report.Line());

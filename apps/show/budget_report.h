@@ -53,6 +53,6 @@ struct OpenedEngine {
 
 // Engine::Open; under a budget the line goes to standard error, and signals are caught (interrupt.h): from here on files are read in ways
 // that whoever ends has to wait for.
-absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options);
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options);
 
 }  // namespace tessera

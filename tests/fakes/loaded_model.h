@@ -1,6 +1,6 @@
 // A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and forward pass.
 //
-//   LoadedModel model(TinyModelBuilder({}));                            // or LoadedModel model("model.gguf")
+//   ModelInMemory model(TinyModelBuilder({}));                            // or ModelInMemory model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
 //   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token a pass
 //
@@ -29,14 +29,14 @@ T Must(absl::StatusOr<T> result) {
 }
 inline void Must(const absl::Status& status) { CHECK(status.ok()) << status; }
 
-class LoadedModel {
+class ModelInMemory {
  public:
-  explicit LoadedModel(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
+  explicit ModelInMemory(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
       : bytes_(builder.Build()) {
     const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
     Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), encoding, largest_unit);
   }
-  explicit LoadedModel(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
+  explicit ModelInMemory(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
     Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
   }
 
@@ -87,7 +87,7 @@ class Machine {
     Timeline* timeline = nullptr;
   };
   // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
-  Machine(const LoadedModel& model, const Options& options) : config_(model.config()), pool_(options.threads) {
+  Machine(const ModelInMemory& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
     } else {

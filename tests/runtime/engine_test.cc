@@ -11,6 +11,7 @@
 
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/core.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -21,7 +22,7 @@ const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny
 
 TEST(Engine, HeaderExample) {
   const auto run = []() -> absl::StatusOr<size_t> {
-    ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load({.model_path = kLlama, .threads = 2}));
+    ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load({.model_path = kLlama, .compute = {.threads = 2}}));
     ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine->NewSession());
     RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
     absl::Span<const float> next = session->logits();
@@ -31,16 +32,16 @@ TEST(Engine, HeaderExample) {
 }
 
 TEST(Engine, ShowsWhatItWasBuiltFrom) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 2, .context = 100}));
-  EXPECT_EQ(engine->file().path(), kLlama);
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 2}, .cache = {.context = 100}}));
+  EXPECT_EQ(engine->model().gguf().path(), kLlama);
   EXPECT_EQ(engine->config().architecture, "llama");
-  EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kPacked);
+  EXPECT_EQ(engine->model().layout().encoding(), WeightEncoding::kPacked);
   EXPECT_EQ(engine->tokenizer().vocabulary_size(), 271);
   EXPECT_EQ(engine->context(), 100);
   EXPECT_EQ(engine->threads(), std::min(2, AvailableCpus()));
-  EXPECT_EQ(engine->timeline(), nullptr);
-  EXPECT_EQ(engine->forward().row_capacity(), 100);  // More rows than positions cannot come.
-  EXPECT_EQ(engine->cache().slots(), 112);
+  EXPECT_EQ(CoreOf(*engine).timeline(), nullptr);
+  EXPECT_EQ(CoreOf(*engine).forward().row_capacity(), 100);  // More rows than positions cannot come.
+  EXPECT_EQ(CoreOf(*engine).cache().slots(), 112);
   EXPECT_EQ(engine->memory().cache, 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
 }
 
@@ -48,13 +49,13 @@ TEST(Engine, DefaultsAreTheModelsContextAndAllCpusItMayUse) {
   const auto engine = Must(Engine::Load({.model_path = kLlama}));
   EXPECT_EQ(engine->context(), 512);
   EXPECT_EQ(engine->threads(), AvailableCpus());
-  const auto longer = TinyEngine({.context = kDefaultContext + 1}, {.threads = 1});
+  const auto longer = TinyEngine({.context = kDefaultContext + 1}, {.compute = {.threads = 1}});
   EXPECT_EQ(longer->context(), kDefaultContext);
 }
 
 TEST(Engine, TakesNoMoreThreadsThanCpusAndFollowsTheirNumber) {
   for (const ComputePath path : {ComputePath::kFast, ComputePath::kReference}) {
-    const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 3, .path = path}));
+    const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 3, .path = path}}));
     const int before = engine->threads();
     EXPECT_EQ(before, std::min(3, AvailableCpus()));
     const auto session = Must(engine->NewSession());
@@ -80,7 +81,7 @@ TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
     FLAGS_minloglevel = google::GLOG_WARNING;
     FLAGS_logtostderr = true;
     const CpuLimit limit = Must(CpuLimit::Create(1));
-    const int threads = Must(Engine::Load({.model_path = kLlama, .threads = 3}))->threads();
+    const int threads = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 3}}))->threads();
     std::_Exit(threads);
   };
   EXPECT_EXIT(load(), testing::ExitedWithCode(1), "--threads: found 3, takes 1, one for each CPU");
@@ -88,32 +89,32 @@ TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
 
 TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {
   const TinyModel wide = {.feed_forward = 8192, .context = 1024};
-  const auto engine = TinyEngine(wide, {.threads = 2});
+  const auto engine = TinyEngine(wide, {.compute = {.threads = 2}});
   const EngineMemory memory = engine->memory();
   EXPECT_LE(memory.graphs + memory.hidden_states, kDefaultScratch);
   EXPECT_GT(memory.graphs + memory.hidden_states, kDefaultScratch * 3 / 4);
-  EXPECT_LT(engine->forward().row_capacity(), kDefaultRowCapacity);
-  EXPECT_EQ(TinyEngine({.context = 1024}, {.threads = 2})->forward().row_capacity(), kDefaultRowCapacity);
-  EXPECT_EQ(TinyEngine(wide, {.threads = 2, .row_capacity = 600})->forward().row_capacity(), 600) << "where it is asked for";
+  EXPECT_LT(CoreOf(*engine).forward().row_capacity(), kDefaultRowCapacity);
+  EXPECT_EQ(TinyEngine({.context = 1024}, {.compute = {.threads = 2}})->planner().inputs().rows, kDefaultRowCapacity);
+  EXPECT_EQ(TinyEngine(wide, {.compute = {.threads = 2, .row_capacity = 600}})->planner().inputs().rows, 600) << "where it is asked for";
 }
 
 TEST(Engine, AModelThatCannotBeComputedIsNamedWithItsFile) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("wide.gguf");
   TinyModelBuilder({.width = 16416, .feed_forward = 32, .layers = 1}).WriteTo(path);
-  EXPECT_EQ(Engine::Open({.model_path = path, .threads = 1, .path = ComputePath::kReference}).status().message(),
+  EXPECT_EQ(Engine::Open({.model_path = path, .compute = {.threads = 1, .path = ComputePath::kReference}}).status().message(),
             path + ": tensor token_embd.weight: 32 rows of 16416 values: found 2101248 bytes, expected at most 2097152");
 }
 
 TEST(Engine, TheReferencePathKeepsFloats) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .path = ComputePath::kReference}));
-  EXPECT_EQ(engine->layout().encoding(), WeightEncoding::kFloat32);
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1, .path = ComputePath::kReference}}));
+  EXPECT_EQ(engine->model().layout().encoding(), WeightEncoding::kFloat32);
   EXPECT_EQ(engine->memory().cache, 2 * 512 * (2 * 16 + 2 * 16) * 4);
 }
 
 TEST(Engine, AnEightBitCacheTakesAByteANumberAndAScaleForEachHead) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .kv_format = KvFormat::kInt8}));
-  EXPECT_EQ(engine->kv_format(), KvFormat::kInt8);
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}, .cache = {.kv_format = KvFormat::kInt8}}));
+  EXPECT_EQ(engine->planner().inputs().cache.format, KvFormat::kInt8);
   EXPECT_EQ(engine->memory().cache, 2 * 512 * 2 * 2 * (16 + 4)) << "layers, slots, heads, keys and values";
   EXPECT_EQ(Must(KvFormatFromName("f16")), KvFormat::kHalf);
   EXPECT_EQ(Must(KvFormatFromName("q8")), KvFormat::kInt8);
@@ -122,17 +123,17 @@ TEST(Engine, AnEightBitCacheTakesAByteANumberAndAScaleForEachHead) {
 
 TEST(Engine, WrongOptionsAreNamed) {
   const auto message = [](auto&& spoil) {
-    EngineOptions options = {.model_path = kLlama, .threads = 1};
+    EngineOptions options = {.model_path = kLlama, .compute = {.threads = 1}};
     spoil(options);
     return std::string(Engine::Load(options).status().message());
   };
-  EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
-  EXPECT_EQ(message([](auto& o) { o.row_capacity = -1; }), "row capacity: found -1, expected 0 (by memory) to 65536");
-  EXPECT_EQ(message([](auto& o) { o.sessions = 0; }), "sessions: found 0, expected 1 or more");
-  EXPECT_EQ(message([](auto& o) { o.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
-  EXPECT_NE(message([](auto& o) { o.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.cache.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
+  EXPECT_EQ(message([](auto& o) { o.compute.row_capacity = -1; }), "row capacity: found -1, expected 0 (by memory) to 65536");
+  EXPECT_EQ(message([](auto& o) { o.workload.sessions = 0; }), "sessions: found 0, expected 1 or more");
+  EXPECT_EQ(message([](auto& o) { o.cache.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
+  EXPECT_NE(message([](auto& o) { o.compute.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.model_path = "/nowhere/model.gguf"; }).find("/nowhere/model.gguf"), std::string::npos);
   EXPECT_EQ(message([](auto&) {}), "");
 }
@@ -150,17 +151,18 @@ int64_t LeastAccepted(const Engine& engine) {
   int64_t refused = 0, accepted = int64_t{1} << 40;
   while (accepted - refused > 1) {
     const int64_t middle = refused + (accepted - refused) / 2;
-    (engine.PlanBudget(middle).ok() ? accepted : refused) = middle;
+    (engine.planner().PlanBudget(middle).ok() ? accepted : refused) = middle;
   }
   return accepted;
 }
 
 TEST(Engine, ABudgetHasFewerRowsOfLogitsBeforeItIsRefused) {
   const PackedModel packed(TinyModelBuilder({}));
-  const auto engine = Must(Engine::Open({.model_path = packed.path(), .threads = 1, .logit_rows = 33, .least_logit_rows = 2}));
+  const auto engine =
+      Must(Engine::Open({.model_path = packed.path(), .compute = {.threads = 1}, .workload = {.logit_rows = 33, .least_logit_rows = 2}}));
   const int64_t row = engine->config().vocabulary * int64_t{sizeof(float)}, least = LeastAccepted(*engine);
   for (const int more : {0, 1, 7, 31, 1000}) {
-    const BudgetPlan plan = Must(engine->PlanBudget(least + more * row));
+    const BudgetPlan plan = Must(engine->planner().PlanBudget(least + more * row));
     EXPECT_EQ(plan.logit_rows, std::min(2 + more, 33));
     EXPECT_EQ(plan.logits, plan.logit_rows * row);
     EXPECT_LE(plan.Total(), plan.budget);
@@ -169,8 +171,8 @@ TEST(Engine, ABudgetHasFewerRowsOfLogitsBeforeItIsRefused) {
 
 TEST(Engine, AllRowsOfLogitsAreLeastUnlessFewerAreAllowed) {
   const PackedModel packed(TinyModelBuilder({}));
-  const auto engine = Must(Engine::Open({.model_path = packed.path(), .threads = 1, .logit_rows = 33}));
-  EXPECT_EQ(Must(engine->PlanBudget(LeastAccepted(*engine))).logit_rows, 33);
+  const auto engine = Must(Engine::Open({.model_path = packed.path(), .compute = {.threads = 1}, .workload = {.logit_rows = 33}}));
+  EXPECT_EQ(Must(engine->planner().PlanBudget(LeastAccepted(*engine))).logit_rows, 33);
 }
 
 }  // namespace

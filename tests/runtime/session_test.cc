@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/runtime/core.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -14,7 +15,7 @@ using Logits = std::vector<float>;
 Logits Copy(absl::Span<const float> logits) { return {logits.begin(), logits.end()}; }
 
 TEST(Session, TruncatedAndAppendedIsAsNew) {
-  const auto engine = TinyEngine({}, {.threads = 2, .context = 128});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 2}, .cache = {.context = 128}});
   const auto edited = Must(engine->NewSession()), fresh = Must(engine->NewSession());
   const std::vector<TokenId> tokens = RandomTokens(30, 1), others = RandomTokens(20, 2);
   Must(edited->Append(absl::MakeConstSpan(tokens).first(17)));
@@ -30,7 +31,7 @@ TEST(Session, TruncatedAndAppendedIsAsNew) {
 }
 
 TEST(Session, TruncatingNothingKeepsTheLogits) {
-  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   EXPECT_TRUE(session->logits().empty());
   Must(session->Append({5, 6}));
@@ -43,7 +44,7 @@ TEST(Session, TruncatingNothingKeepsTheLogits) {
 
 TEST(Session, ACancelledAppendLeavesTheSequenceAsItWas) {
   std::atomic<bool> cancel = false;
-  const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = 8, .cancel = &cancel});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = 8}, .cancel = &cancel});
   const auto session = Must(engine->NewSession()), other = Must(engine->NewSession());
   const std::vector<TokenId> tokens = RandomTokens(30, 4);
   Must(session->Append(tokens));
@@ -60,7 +61,7 @@ TEST(Session, ACancelledAppendLeavesTheSequenceAsItWas) {
 // From within a pass, not only before the first: the visitor is called between two parts of one call.
 TEST(Session, CancelEndsAnAppendThatIsUnderWay) {
   std::atomic<bool> cancel = false;
-  const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = 8, .cancel = &cancel});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = 8}, .cancel = &cancel});
   const auto session = Must(engine->NewSession());
   int seen = 0;
   const absl::Status status = session->AppendEach(RandomTokens(30, 4), [&](int index, absl::Span<const float>) {
@@ -78,7 +79,7 @@ TEST(Session, CutsChangeNoBit) {
   const std::vector<TokenId> tokens = RandomTokens(50, 3);
   std::vector<Logits> found;
   for (const int row_capacity : {1, 7, 50, 512}) {
-    const auto engine = TinyEngine({}, {.threads = 2, .row_capacity = row_capacity});
+    const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = row_capacity}});
     const auto whole = Must(engine->NewSession()), parts = Must(engine->NewSession());
     Must(whole->Append(tokens));
     for (size_t begin = 0; begin < tokens.size(); begin += 9) Must(parts->Append(absl::MakeConstSpan(tokens).subspan(begin, 9)));
@@ -93,7 +94,7 @@ TEST(Session, RowsThatALayerTakesTogetherChangeNoBit) {
   const std::vector<TokenId> tokens = RandomTokens(600, 4);
   std::vector<Logits> found;
   for (const int row_capacity : {100, kRowsTogether, 600}) {
-    const auto engine = TinyEngine({.context = 640}, {.threads = 2, .row_capacity = row_capacity});
+    const auto engine = TinyEngine({.context = 640}, {.compute = {.threads = 2, .row_capacity = row_capacity}});
     const auto session = Must(engine->NewSession());
     Must(session->Append(tokens));
     found.push_back(Copy(session->logits()));
@@ -109,7 +110,7 @@ TEST(Session, HeadsThatWorkersShareChangeNoBit) {
   for (const TinyModel& model : models) {
     std::vector<Logits> found;
     for (const int threads : {1, 2, 3, 5}) {
-      const auto engine = TinyEngine(model, {.threads = threads});
+      const auto engine = TinyEngine(model, {.compute = {.threads = threads}});
       const auto session = Must(engine->NewSession());
       Must(session->Append(RandomTokens(300, 5)));
       for (const TokenId token : RandomTokens(20, 6)) Must(session->Append({&token, 1}));
@@ -124,8 +125,8 @@ TEST(Session, HeadsThatWorkersShareChangeNoBit) {
 }
 
 TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
-  const auto engine =
-      TinyEngine({}, {.threads = 2, .context = 256, .row_capacity = 40});  // 70 tokens: two passes, of two groups of logits each.
+  const auto engine = TinyEngine({}, {.compute = {.threads = 2, .row_capacity = 40},
+                                      .cache = {.context = 256}});  // 70 tokens: two passes, of two groups of logits each.
   const auto each = Must(engine->NewSession()), single = Must(engine->NewSession());
   const std::vector<TokenId> tokens = RandomTokens(70, 4);
   std::vector<Logits> found;
@@ -145,7 +146,7 @@ TEST(Session, AppendEachGivesWhatAppendGivesAfterEachToken) {
 
 // A call that fails leaves the sequence and its logits as they were.
 TEST(Session, ErrorsLeaveItAsItWas) {
-  const auto engine = TinyEngine({}, {.threads = 1, .context = 40, .row_capacity = 8});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1, .row_capacity = 8}, .cache = {.context = 40}});
   const auto session = Must(engine->NewSession());
   const std::vector<TokenId> tokens = RandomTokens(10, 5);
   Must(session->Append(tokens));
@@ -153,7 +154,7 @@ TEST(Session, ErrorsLeaveItAsItWas) {
   const auto expect_unchanged = [&] {
     EXPECT_EQ(session->tokens(), absl::MakeConstSpan(tokens));
     EXPECT_EQ(session->logits(), absl::MakeConstSpan(logits));
-    EXPECT_EQ(engine->cache().free_slots(), engine->cache().slots() - 10);
+    EXPECT_EQ(CoreOf(*engine).cache().free_slots(), CoreOf(*engine).cache().slots() - 10);
   };
   const auto ignore = [](int, absl::Span<const float>) { return absl::OkStatus(); };
 
@@ -182,7 +183,7 @@ TEST(Session, ErrorsLeaveItAsItWas) {
 
 // The context is shared: what one session takes, another lacks until it is given back.
 TEST(Session, SessionsShareTheContext) {
-  const auto engine = TinyEngine({}, {.threads = 1, .context = 64});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}, .cache = {.context = 64}});
   auto first = Must(engine->NewSession());
   const auto second = Must(engine->NewSession());
   Must(first->Append(RandomTokens(60, 9)));
@@ -198,7 +199,7 @@ TEST(Session, SessionsShareTheContext) {
 
 TEST(Session, AWholeContextCanBeUsed) {
   for (const int context : {1, 15, 17}) {  // Not multiples of the cache's block.
-    const auto engine = TinyEngine({}, {.threads = 1, .context = context});
+    const auto engine = TinyEngine({}, {.compute = {.threads = 1}, .cache = {.context = context}});
     const auto session = Must(engine->NewSession());
     Must(session->Append(RandomTokens(context, 11)));
     EXPECT_EQ(session->length(), context);
