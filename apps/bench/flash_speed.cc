@@ -18,7 +18,7 @@ absl::StatusOr<double> ProfileSpeed(const std::string& flash) {
 }
 
 absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
-  const FlashProbeOptions options = {.io = engine.options().io, .bytes_per_shape = kProbedFlash, .cancel = engine.options().cancel};
+  const FlashProbeOptions options = {.io = engine.options().streaming.io, .bytes_per_shape = kProbedFlash, .cancel = engine.options().cancel};
   if (room < options.buffer_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("room to probe it in: found ", FormatByteSize(room), ", expected ",
                                                      FormatByteSize(options.buffer_bytes)));

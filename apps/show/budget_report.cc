@@ -31,7 +31,7 @@ int64_t ProbedBytes(const Engine& engine, int64_t room) {
 
 // Weights that fit into less memory than that are read from as little.
 absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, ProbedBytes(engine, room)));
   double best = 0;
   for (int i = 0; i < kReadings; ++i) best = std::max(best, probe.Read());
@@ -40,7 +40,7 @@ absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
 
 // What the products of a row take where memory does not matter.
 absl::StatusOr<double> ProductSeconds(const Engine& engine, const PassWork& work) {
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   double seconds = 0;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     const double operations = work.products[static_cast<int>(info.format)];
@@ -64,9 +64,9 @@ void WriteKnown(JsonWriter& json, double value) {
 
 absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   BudgetReport report;
-  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.planner().PlanBudget(engine.options().memory_budget));
+  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.planner().PlanBudget(engine.options().streaming.memory_budget));
   report.units_ = engine.model().layout().units();
-  report.wanted_logit_rows_ = engine.options().logit_rows;
+  report.wanted_logit_rows_ = engine.options().workload.logit_rows;
   const PassWork work = WeightWorkOf(engine, {.rows = 1});
   report.pass_bytes_ = work.weight_bytes;
   ASSIGN_OR_RETURN(report.product_seconds_, ProductSeconds(engine, work));

@@ -189,7 +189,7 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
             WeightPlan plan = Must(PlanWeights(needs, LeastWeightBytes(needs) + more, pin));
             LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only)};
             options.ring_bytes = plan.ring_bytes + more_ring;
-            options.streaming.verify = static_cast<VerifyPolicy>(ran % 3);
+            options.verify = static_cast<VerifyPolicy>(ran % 3);
             options.streaming.io = io;
             options.depth = depth;
             const absl::StatusOr<std::unique_ptr<LayerStreamer>> source = LayerStreamer::Open(*file, options);
