@@ -5,6 +5,7 @@
 #include <glog/logging.h>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/runtime/test_hooks.h"
 #include "tessera/storage/flash_profile.h"
 #include "tessera/storage/throttled_device.h"
@@ -15,7 +16,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Open(const std::string
   auto model = std::unique_ptr<LoadedModel>(new LoadedModel(options));
   ASSIGN_OR_RETURN(model->file_, ModelFile::Open(path, options.weights, options.cancel));
   model->made_tokenizer_ =
-      std::async(std::launch::async | std::launch::deferred, [&gguf = model->gguf()] { return Tokenizer::FromGguf(gguf); });
+      std::async(std::launch::async | std::launch::deferred, [&gguf = model->gguf()] { return ReadTokenizer(gguf); });
   ASSIGN_OR_RETURN(model->config_, ReadModelConfig(model->gguf()));
   ASSIGN_OR_RETURN(model->layout_, model->file_->PlanWeights(model->config_, options.encoding));
   return model;

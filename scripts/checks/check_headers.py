@@ -35,7 +35,7 @@ def check_opening(path):
 
 
 def check_guide():
-    """What is installed is named in the guide, and the guide names nothing else."""
+    """The guide names every installed header, and nothing else."""
     named = set(re.findall(r"\]\(\.\./([\w/]+\.h)\)", text(GUIDE))) if files(GUIDE) else set()
     for path in sorted(installed - named):
         problems.append(f"{path}:1: is installed, but {GUIDE} does not name it")

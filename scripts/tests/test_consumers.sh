@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Proves that each layer is a product: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that,
-# by CMake and by pkg-config, static and shared, and as a part of this tree, with the strictest warnings of g++ and clang as errors;
-# then asks for what is not there. One line per project.
+# Tests that each layer can be used alone: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that, by
+# CMake and by pkg-config, static and shared, and as a part of this tree, with the strictest warnings of g++ and clang as errors. Then it
+# asks for layers that are not there. Prints one line per project.
 #
 #   scripts/tests/test_consumers.sh [--build-dir build] [--results FILE]
 #
-# Takes what is built; does not build. --results: adds lines `pass|fail <tab> name` to FILE. All happens in a temporary folder, and
-# nothing in it may name this tree or the build folder.
+# Uses what is built already. --results: adds lines `pass|fail <tab> name` to FILE. Everything is done in a temporary folder, and nothing in
+# it may name this tree or the build folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 
@@ -23,12 +23,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mapfile -t layers < <(cd "$root/tests/consumer" && printf '%s\n' */ | tr -d /)
 
-# What a strict team compiles with. g++ 12 warns of its own std::string (GCC bug 105651).
+# The flags of a strict team. g++ 12 warns about its own std::string (GCC bug 105651).
 strict="-Wall -Wextra -Wconversion -Werror"
 strict_gcc="$strict -Wno-restrict"
 clang=clang++-19
 
-# Runs COMMAND in an environment that knows the packages in PREFIX, and none of this machine's but the system's.
+# Runs COMMAND in an environment where only the packages in PREFIX and those of the system can be found.
 with_packages() {
   local prefix=$1
   shift
@@ -50,7 +50,7 @@ is_apart() {
   fi
 }
 
-# What LAYER needs, in the folder LAYER/installed: a package does not know where it lies, so it is moved there.
+# Installs what LAYER needs and moves it to the folder LAYER/installed: a package must not depend on its path.
 install_layer() {
   local folder=$work/$1 component
   for component in $(closure "$1" | sort -u); do cmake --install "$build" --prefix "$folder/prefix" --component "$component"; done
@@ -78,7 +78,7 @@ by_cmake() {
   run_program "$layer" "$kind" "$folder/build/consumer"
 }
 
-# Static means all of it: a program without any shared library.
+# Fully static: a program without any shared library.
 by_pkg_config() {
   local layer=$1 kind=$2 prefix=$work/$1/installed folder=$work/$1/by_pkg_config_$2 asked=(--cflags --libs) flags
   mkdir "$folder"
@@ -92,8 +92,8 @@ by_pkg_config() {
   run_program "$layer" "$kind" "$folder/consumer"
 }
 
-# All headers that LAYER installs, in one file: none includes what is not installed, none warns, by either compiler. The consumer, too,
-# by clang.
+# Compiles all headers that LAYER installs in one file, by both compilers: none may include a file that is not installed, or cause a
+# warning. Clang also compiles the consumer.
 all_headers() {
   local layer=$1 prefix=$work/$1/installed flags all=$work/$1/all.cc
   flags=$(with_packages "$prefix" pkg-config --cflags "tessera-$layer")
@@ -119,8 +119,8 @@ asks_for_cpp20() {
   grep -m 1 -oE '#error.*C\+\+20.*' "$work/$layer/cpp17.log" || { sed -n 1,5p "$work/$layer/cpp17.log"; return 1; }
 }
 
-# Of functions that several files define, the linker keeps any one. So those compiled for an instruction set must name it, or a CPU
-# without it may meet them.
+# If several files define a function, the linker keeps any one of the copies. So functions that are compiled for an instruction set must
+# have it in their names, or a CPU without that instruction set may run them.
 kernels_are_apart() {
   nm -AC "$work"/runtime/installed/lib/libtessera_*.a 2>/dev/null |
     sed -nE 's/.*_(avx2|avx512|neon)\.cc\.o:[0-9a-f]+ [WVu] //p' >"$work/shared_functions.txt"
@@ -129,8 +129,8 @@ kernels_are_apart() {
   echo "$(wc -l <"$work/shared_functions.txt") functions name their instruction set"
 }
 
-# A project that has this tree as a part of it compiles every consumer, strictly, and gets no tests and no installation. Linking would
-# build the layers again. ABSEIL: statements before the tree is added, for a project that brings an Abseil of its own.
+# A project that contains this tree compiles every consumer with strict warnings, and gets no tests and no installation. It does not link,
+# since that would build the layers again. ABSEIL: statements before the tree is added, for a project with an Abseil of its own.
 in_a_tree() {
   local folder=$work/in_a_tree_$1 abseil=$2 layer objects=()
   mkdir "$folder"
@@ -167,19 +167,19 @@ installed_programs() {
   with_packages "$work/apps" "$work/apps/bin/tessera_generate" --version
 }
 
-# Where LAYER is installed, CMake refuses STATEMENTS and says TEXT.
+# Where LAYER is installed, CMake must refuse STATEMENTS with an error that contains TEXT.
 refused() {
   local prefix=$work/$1/installed statements=$2 text=$3 folder
   folder=$(mktemp -d -p "$work")
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(refused LANGUAGES CXX)\n%s\n' "$statements" >"$folder/CMakeLists.txt"
-  if with_packages "$prefix" cmake -S "$folder" -B "$folder/build" >"$folder/log" 2>&1; then
+  if with_packages "$prefix" cmake -S "$folder" -B "$folder/build" -G Ninja >"$folder/log" 2>&1; then
     echo "CMake accepted $statements; expected: $text"
     return 1
   fi
   tr -s ' \n' ' ' <"$folder/log" | grep -oF "$text" || { cat "$folder/log"; return 1; }
 }
 
-# Runs FUNCTION as the project NAME, in the background, as many at once as there are cores. The last line of its log tells.
+# Runs FUNCTION as the project NAME, in the background, as many at once as there are cores. The last line of its log has the result.
 project() {
   local name=$1 start=$EPOCHREALTIME outcome=pass log line
   shift

@@ -190,7 +190,7 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
             LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only)};
             options.ring_bytes = plan.ring_bytes + more_ring;
             options.verify = static_cast<VerifyPolicy>(ran % 3);
-            options.streaming.io = io;
+            options.io = io;
             options.depth = depth;
             const absl::StatusOr<std::unique_ptr<LayerStreamer>> source = LayerStreamer::Open(*file, options);
             if (absl::IsFailedPrecondition(source.status()) && io != IoKind::kBuffered) continue;  // Not on this system.
