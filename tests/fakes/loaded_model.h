@@ -13,63 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "glog/logging.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/model/forward.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
-#include "tessera/tests/fakes/tiny_model.h"
+#include "tessera/tests/fakes/loaded_weights.h"
 
 namespace tessera {
-
-template <typename T>
-T Must(absl::StatusOr<T> result) {
-  CHECK(result.ok()) << result.status();
-  return *std::move(result);
-}
-inline void Must(const absl::Status& status) { CHECK(status.ok()) << status; }
-
-class LoadedModel {
- public:
-  explicit LoadedModel(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
-      : bytes_(builder.Build()) {
-    const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
-    Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), encoding, largest_unit);
-  }
-  explicit LoadedModel(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
-    Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
-  }
-
-  const GgufFile& file() const { return *file_; }
-  const ModelConfig& config() const { return config_; }
-  const WeightLayout& layout() const { return layout_; }
-  WeightSource& source() const { return *source_; }
-
-  // The bytes of every unit, for sources of the test's own.
-  std::vector<std::vector<std::byte>> Units() const {
-    std::vector<std::vector<std::byte>> units(layout_.units());
-    for (int i = 0; i < layout_.units(); ++i) {
-      units[i].resize(layout_.UnitBytes(i));
-      Must(FillUnit(*file_, layout_, i, absl::MakeSpan(units[i])));
-    }
-    return units;
-  }
-
- private:
-  void Load(absl::StatusOr<std::unique_ptr<GgufFile>> file, WeightEncoding encoding, int64_t largest_unit) {
-    file_ = Must(std::move(file));
-    config_ = Must(ReadModelConfig(*file_));
-    layout_ = Must(WeightLayout::Plan(*file_, config_, encoding, largest_unit));
-    ThreadPool pool(1);
-    source_ = Must(LoadResident(*file_, layout_, pool));
-  }
-
-  std::string bytes_;
-  std::unique_ptr<GgufFile> file_;
-  ModelConfig config_;
-  WeightLayout layout_;
-  std::unique_ptr<WeightSource> source_;
-};
 
 class Machine {
  public:

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/loaded_weights.h"
 
 namespace tessera {
 namespace {

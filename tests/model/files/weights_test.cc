@@ -10,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/tensor_names.h"
-#include "tessera/npu/compiler.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/loaded_weights.h"
 #include "tessera/tests/fakes/real_models.h"
 
 namespace tessera {
@@ -39,7 +38,6 @@ TEST(WeightLayout, HeaderExample) {
   const TinyFile tiny(TinyModelBuilder({}));
   const GgufFile* file = tiny.file.get();
   ThreadPool pool(2);
-  HostDevice device(pool);
   int used = 0;
   const auto Use = [&](int unit, int64_t offset) {
     ++used;
@@ -48,7 +46,7 @@ TEST(WeightLayout, HeaderExample) {
   };
   const auto run = [&]() -> absl::StatusOr<int> {
     ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(*file));
-    ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, device.weight_encoding()));
+    ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, WeightEncoding::kPacked));
     for (const TensorPart& part : layout.Parts("blk.0.ffn_up.weight")) Use(part.unit, part.offset);
     ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
     return source->units();
