@@ -4,8 +4,8 @@
 //   for (const char* text : {"a", "bc"}) AppendLengthPrefixed(text, bytes);
 //   for (absl::string_view text : LengthPrefixedStrings(bytes, /*count=*/2)) Use(text);
 //
-// A list of a quarter of a million texts is read without a copy of its own. So it is a view, to be walked through from the front: the
-// bytes must outlive it. Lengths are little-endian and stand at any address. Thread-safe (constant data).
+// This is a view, walked from the front, so that a list of a quarter of a million texts is read without a copy. The bytes must outlive it.
+// Lengths are little-endian and stand at any address. Thread-safe (constant data).
 #pragma once
 
 #include <bit>
@@ -36,7 +36,7 @@ class LengthPrefixedStrings {
   };
 
   LengthPrefixedStrings() = default;
-  // REQUIRES: `bytes` are `count` such strings, checked where they come from outside.
+  // REQUIRES: `bytes` are `count` such strings; bytes from outside must have been checked.
   LengthPrefixedStrings(absl::string_view bytes, uint64_t count) : bytes_(bytes), count_(count) {}
 
   uint64_t size() const { return count_; }

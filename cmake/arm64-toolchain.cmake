@@ -2,7 +2,7 @@
 #
 #   cmake -S . -B build-arm64 --toolchain cmake/arm64-toolchain.cmake -DTESSERA_ARM64_SYSROOT=FOLDER
 #
-# scripts/test_arm64.sh makes the folder and does all of it.
+# scripts/tests/test_arm64.sh makes the folder and does all of it.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
@@ -17,5 +17,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
 
-# "max" has every extension that the emulator knows, dot products among them.
+# "max" has every extension that the emulator knows, including dot products.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -cpu max -L ${CMAKE_SYSROOT})

@@ -5,7 +5,7 @@
 #
 # The types with sanitizers (cmake/TesseraSanitizers.cmake) are built by clang++-19.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 build=$root/build
 type=Release

@@ -1,4 +1,4 @@
-// What models differ in where they share an operator: which activation gates the feed-forward part, and which numbers RoPE pairs.
+// Variants of operators that models share: the activation that gates the feed-forward part, and the numbers that RoPE pairs.
 //
 //   struct Model { Activation activation = Activation::kSilu; RopePairs pairs = RopePairs::kAdjacent; };
 //   const auto gated = model.activation == Activation::kSilu ? reference::GatedSilu : reference::GatedGeluTanh;
@@ -13,7 +13,7 @@ namespace tessera {
 // y = activation(gate) * up.
 enum class Activation : uint8_t { kSilu, kGeluTanh };
 
-// Of a head: pair i is (2 i, 2 i + 1), or (i, i + dimensions / 2).
+// The numbers of a head that form pair i: (2 i, 2 i + 1), or (i, i + dimensions / 2).
 enum class RopePairs : uint8_t { kAdjacent, kHalves };
 
 }  // namespace tessera

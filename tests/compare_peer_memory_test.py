@@ -1,4 +1,4 @@
-"""Tests of scripts/compare_peer_memory.py and of what it stands on: control groups and the page cache.
+"""Tests of scripts/measure/compare_peer_memory.py and of what it stands on: control groups and the page cache.
 
     python3 tests/compare_peer_memory_test.py -v
 """
@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts/measure"))
 import compare_peer_memory  # noqa: E402
 import memory_group  # noqa: E402
 from compare_peer_memory import BESIDES, Contestant, contestants, measure, parse_flags, table  # noqa: E402
@@ -98,7 +98,7 @@ class Running(unittest.TestCase):
     def test_a_kill_by_the_kernel_is_told_from_other_ends(self):
         self.assertEqual(self.run_in_group("kill -9 $$", kills=1).ended, "killed for want of memory")
         self.assertEqual(self.run_in_group("kill -9 $$").ended, "exit code -9: no words")
-        # A helper that was killed counts, too: what is left of the program proves nothing.
+        # A helper that was killed counts, too: the rest of the program then proves nothing.
         self.assertEqual(self.run_in_group("exit 0", kills=1).ended, "killed for want of memory")
 
     def test_a_real_group_holds_to_its_limit_and_goes(self):

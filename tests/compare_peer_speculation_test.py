@@ -1,4 +1,4 @@
-"""Tests of scripts/compare_peer_speculation.py on texts from a list.
+"""Tests of scripts/measure/compare_peer_speculation.py on texts from a list.
 
     python3 tests/compare_peer_speculation_test.py -v
 """
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts/measure"))
 import compare_peer_speculation as speculation  # noqa: E402
 from compare_peer_speculation import PLAIN, SETTINGS, Text, Way, compare, parse_flags  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Tests of scripts/compare_peer.py with engines that answer from a list, and of scripts/check_roofline.py's verdict.
+"""Tests of scripts/measure/compare_peer.py with engines that answer from a list, and of the verdict of compare_roofline.py there.
 
     python3 tests/compare_peer_test.py -v
 """
@@ -10,14 +10,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
-import check_roofline  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts/measure"))
 import compare_peer  # noqa: E402
+import compare_roofline  # noqa: E402
 from engines import Ours, Peer  # noqa: E402
 
 
 class FakeEngine:
-    """Twice as fast as the other if `speed` is 2; writes down what it is asked for."""
+    """An engine that is twice as fast as the other if `speed` is 2; it records its calls."""
 
     def __init__(self, speed):
         self.speed, self.calls = speed, []
@@ -172,11 +172,11 @@ class Engines(unittest.TestCase):
 
 class CheckRoofline(unittest.TestCase):
     def test_a_peak_below_nine_tenths_of_the_plain_loops_fails(self):
-        plain = {peak: [100.0, 110.0, 90.0] for peak in check_roofline.PEAKS}
-        good = {peak: [91.0, 95.0, 80.0] for peak in check_roofline.PEAKS}
-        self.assertEqual(check_roofline.too_low(good, plain), [])
+        plain = {peak: [100.0, 110.0, 90.0] for peak in compare_roofline.PEAKS}
+        good = {peak: [91.0, 95.0, 80.0] for peak in compare_roofline.PEAKS}
+        self.assertEqual(compare_roofline.too_low(good, plain), [])
         bad = {**good, "int8": [89.0, 95.0, 80.0]}
-        self.assertEqual(check_roofline.too_low(bad, plain), ["int8"])
+        self.assertEqual(compare_roofline.too_low(bad, plain), ["int8"])
 
 
 if __name__ == "__main__":

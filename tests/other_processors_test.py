@@ -22,7 +22,7 @@ class CountInstructionsTest(unittest.TestCase):
             objdump = Path(folder, "objdump")
             objdump.write_text(f"#!/bin/sh\ncat <<'END'\n{listing}END\n")
             objdump.chmod(0o755)
-            result = subprocess.run([sys.executable, SCRIPTS / "count_instructions.py", "kernel.o", "--objdump", objdump],
+            result = subprocess.run([sys.executable, SCRIPTS / "measure/count_instructions.py", "kernel.o", "--objdump", objdump],
                                     capture_output=True, text=True)
         self.assertEqual(result.stdout, "Q4_0      8 bits, rows 2:     4 instructions, 2.00 a dot product, 1 on the stack\n")
 
@@ -35,7 +35,7 @@ class Arm64SysrootTest(unittest.TestCase):
             sysroot = Path(folder, "arm64", "sysroot")
             sysroot.mkdir(parents=True)
             (sysroot / "packages").write_text(" ".join([*libraries, "libc6-dev", "libstdc++6"]) + "\n")
-            result = subprocess.run([SCRIPTS / "arm64_sysroot.sh"], capture_output=True, text=True,
+            result = subprocess.run([SCRIPTS / "tests/arm64_sysroot.sh"], capture_output=True, text=True,
                                 env={**os.environ, "TESSERA_CACHE": folder})
             self.assertEqual((result.stdout, result.stderr), (f"{sysroot}\n", ""))
 

@@ -1,4 +1,4 @@
-"""Tests of what a person meets who calls a script of scripts/: --help, flags that are wrong, and a signal in the middle.
+"""Tests of how the scripts in scripts/ treat their users: --help, wrong flags, and a signal in the middle.
 
     python3 tests/script_flags_test.py -v
 """
@@ -16,7 +16,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
 class ShellScripts(unittest.TestCase):
     def test_help_is_the_first_comment(self):
-        scripts = [script for script in SCRIPTS.glob("*.sh") if script.read_text().startswith("#!")]
+        scripts = [script for script in SCRIPTS.glob("**/*.sh") if script.read_text().startswith("#!")]
         self.assertGreater(len(scripts), 10)
         for script in scripts:
             for flags in (["--help"], ["-h"], ["--json", "--help"]):
@@ -24,14 +24,14 @@ class ShellScripts(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stderr), (0, ""), script)
                 lines = result.stdout.splitlines()
                 self.assertEqual("# " + lines[0], script.read_text().splitlines()[1])
-                self.assertTrue(any(line.startswith("  scripts/" + script.name) for line in lines), result.stdout)
+                self.assertTrue(any(line.startswith(f"  {script.relative_to(SCRIPTS.parent)}") for line in lines), result.stdout)
                 self.assertNotIn("set -euo", result.stdout)
 
     def test_a_comparison_that_cannot_be_is_refused_before_anything_is_built(self):
         for flags, said in ((["--limits", "half"], "--limits: found half"), (["--threads", "0"], "--threads: found 0"),
                             (["--model", "llama9"], "found the model llama9, expected smollm2"), (["--model"], "--model needs a value")):
             with tempfile.TemporaryDirectory() as cache:
-                result = subprocess.run(["bash", str(SCRIPTS / "compare_peer_memory.sh"), *flags], capture_output=True, text=True,
+                result = subprocess.run(["bash", str(SCRIPTS / "measure/compare_peer_memory.sh"), *flags], capture_output=True, text=True,
                                         env={**os.environ, "TESSERA_CACHE": cache})
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(said, result.stderr)
@@ -44,10 +44,10 @@ class PythonScripts(unittest.TestCase):
         return subprocess.run([sys.executable, str(SCRIPTS / name), *flags], capture_output=True, text=True)
 
     def test_help_is_the_first_comment(self):
-        for script in SCRIPTS.glob("*.py"):
+        for script in SCRIPTS.glob("**/*.py"):
             if "flag_parser(__doc__)" not in script.read_text() or script.name == "script_main.py":
                 continue
-            result = self.run_script(script.name, "--help")
+            result = self.run_script(script, "--help")
             self.assertEqual((result.returncode, result.stderr), (0, ""), script)
             self.assertIn(script.read_text().split('"""')[1].strip(), result.stdout)
 
@@ -60,7 +60,7 @@ class PythonScripts(unittest.TestCase):
                                 ([str(model), "--bin", folder], f"{folder}/tessera_pack is missing, expected a program"),
                                 ([str(model), "--repetitions", "0"], "--repetitions: found 0, expected a whole number"),
                                 ([str(model), "--threads", "some"], "--threads: found some, expected a whole number"), ([], "required")):
-                result = self.run_script("compare_start.py", *flags)
+                result = self.run_script("measure/compare_start.py", *flags)
                 self.assertIn(result.returncode, (1, 2))
                 self.assertIn(said, result.stderr)
                 self.assertNotIn("Traceback", result.stderr)
@@ -74,7 +74,7 @@ class PythonScripts(unittest.TestCase):
                     Path(folder, name).write_text(f"#!/bin/sh\necho $$ >{folder}/started\nexec sleep 1000\n")
                     Path(folder, name).chmod(0o755)
                 # Where nohup or a shell's & began the tests, these signals are ignored.
-                with subprocess.Popen([sys.executable, str(SCRIPTS / "compare_start.py"), f"{folder}/m.gguf", "--bin", folder],
+                with subprocess.Popen([sys.executable, str(SCRIPTS / "measure/compare_start.py"), f"{folder}/m.gguf", "--bin", folder],
                                       preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
                                       stderr=subprocess.PIPE, text=True) as process:
                     started = Path(folder, "started")

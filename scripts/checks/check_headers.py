@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Every header opens with a comment of two lines or more and compiles alone; a public one (LAYER/thing.h) also shows an example of
+use there, which tests/LAYER/thing_test.cc compiles in a test named HeaderExample. docs/headers.md names each that is installed.
+
+A header that is the first #include of a layer's source file compiles alone if the build compiles that file; only the others are
+tried here.
+Headers in internal/, kernels/ and tests/ are exempt. Those in other folders of a layer (LAYER/formats/thing.h) and those of the
+apps are sisters behind a public header, so they need no example."""
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from sources import arguments, files, problems, report, root, text
+
+EXEMPT = re.compile(r"^tests/|/(internal|kernels)/")
+PUBLIC = re.compile(r"(?!apps/)\w+/\w+\.h")
+NOT_INSTALLED = re.compile(r"^(tests|apps|scripts)/|/(internal|kernels|profiles)/")
+GUIDE = "docs/headers.md"
+BUILD = root / "build" / "header_check"
+
+
+def check_opening(path):
+    opening = re.match(r"(?://[^\n]*\n)*", text(path)).group()
+    if opening.count("\n") < 2:
+        problems.append(f"{path}:1: opens with {opening.count(chr(10))} comment lines, expected a paragraph of at least 2")
+    if not PUBLIC.fullmatch(path):
+        return
+    if not re.search(r"^//   +\S", opening, re.MULTILINE):
+        problems.append(f"{path}:1: the opening comment holds no example of use (a line indented by three spaces)")
+    test = f"tests/{path[:-2]}_test.cc"
+    if test not in tests:
+        problems.append(f"{path}:1: {test} is missing, so nothing compiles the header's example")
+    elif not re.search(r"\bTEST(_[FP])?\(\s*\w+,\s*HeaderExample\s*\)", text(test)):
+        problems.append(f"{path}:1: {test} has no test named HeaderExample")
+
+
+def check_guide():
+    """The guide names every installed header, and nothing else."""
+    named = set(re.findall(r"\]\(\.\./([\w/]+\.h)\)", text(GUIDE))) if files(GUIDE) else set()
+    for path in sorted(installed - named):
+        problems.append(f"{path}:1: is installed, but {GUIDE} does not name it")
+    for path in sorted(named - installed):
+        problems.append(f"{GUIDE}:1: names {path}, which is not installed")
+
+
+def first_include(path):
+    match = re.search(r'^#include ["<](?:tessera/)?([^">]+)', text(path), re.MULTILINE)
+    return match and match.group(1)
+
+
+def compile_alone(path):
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-Wno-pragma-once-outside-header", "-x", "c++", f"-I{BUILD}", str(root / path)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    first = next((line for line in result.stderr.splitlines() if "error" in line), result.stderr[:200])
+    return f"{path}:1: does not compile alone: {first}" if result.returncode else None
+
+
+tests = set(files("tests/*_test.cc"))
+headers = [path for path in files("*/*.h") if not EXEMPT.search(path)]
+installed = {path for path in files("*/*.h") if not NOT_INSTALLED.search(path)}
+for header in headers:
+    check_opening(header)
+check_guide()
+
+if not arguments.no_compile:
+    built = {first_include(path) for path in files("*/*.cc") if not path.startswith("tests/")}
+    BUILD.mkdir(parents=True, exist_ok=True)
+    if not (BUILD / "tessera").exists():
+        (BUILD / "tessera").symlink_to(root.resolve())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        problems += filter(None, pool.map(compile_alone, (header for header in headers if header not in built)))
+report(f"{len(headers)} headers explain themselves")

@@ -1,0 +1,73 @@
+"""What the checks share: the files of the tree, C++ without comments and strings, and the report.
+
+    from sources import files, problems, report, root
+    for path in files("*.h", "*.cc"): ...
+    problems.append(f"{path}:{line}: what is wrong")
+    report("includes follow the layers")
+
+Paths are relative to the root: the repository, or the folder given as --root.
+"""
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(1, f"{ROOT}/scripts/lib")
+from script_main import flag_parser  # noqa: E402
+
+_flags = flag_parser(sys.modules["__main__"].__doc__)
+_flags.add_argument("--root", type=Path, default=ROOT, help="the tree to check")
+_flags.add_argument("--results", type=Path, help="folder with GoogleTest's JSON files (check_tests_ran)")
+_flags.add_argument("--no-compile", action="store_true", help="leave out what takes a compiler (check_headers)")
+arguments = _flags.parse_args()
+root = arguments.root
+problems = []
+
+
+def _listed():
+    """Files that git tracks or would track; without git, all outside build folders."""
+    git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    if (root / ".git").exists():
+        try:
+            return sorted(set(subprocess.run(git, check=True, capture_output=True, text=True).stdout.split("\0")) - {""})
+        except (OSError, subprocess.CalledProcessError):
+            pass  # No git here, or not our own repository: walk.
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in (".git", "__pycache__") and not re.match(r"build(-|$)", name)]
+        found += [str(Path(folder, name).relative_to(root)) for name in names]
+    return sorted(found)
+
+
+_all = [path for path in _listed() if (root / path).is_file()]
+
+
+def files(*patterns):
+    return [path for path in _all if any(fnmatch.fnmatch(path, pattern) for pattern in patterns)]
+
+
+def text(path):
+    return (root / path).read_text(errors="replace")
+
+
+NOT_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\[^\n\']{1,10}|\\\'|[^\'\\\n])\'', re.DOTALL)
+
+
+def code(path):
+    """The C++ file with comments, strings and character literals blanked; every line keeps its number."""
+    return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text(path))
+
+
+def line_of(content, position):
+    return content.count("\n", 0, position) + 1
+
+
+def report(promise):
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"{promise}: {len(problems)} problems" if problems else f"{promise}: yes", file=sys.stderr)
+    sys.exit(1 if problems else 0)
