@@ -20,7 +20,8 @@ ROOMS = {name: room for room, name in NAMES.items()}
 # Every file of the architectures but two is one; "gemma" covers gemma3. As a word of its own, or within a CamelCase name.
 FAMILIES = {Path(path).stem.rstrip("0123456789") for path in files("model/files/architectures/*.cc")} - {"common", "registry"}
 ARCHITECTURE = re.compile("|".join(rf"(?<![A-Za-z]){name}|{name.capitalize()}|{name.upper()}" for name in sorted(FAMILIES)))
-NAMES_ALLOWED = re.compile(r"model/files/(architectures/|internal/architecture)|model/text/(internal/|tokenizer|chat_template)|apps/|tests/")
+NAMES_ALLOWED = re.compile(
+    r"model/files/(architectures/|internal/architecture)|model/text/(internal/|tokenizer|chat_template)|apps/|tests/")
 TARGET = re.compile(rf"tessera_({'|'.join(sorted(ROOMS, key=len, reverse=True))})(_static|_shared|_objects|_tests)?")
 PROGRAMS = {f"tessera_{Path(path).stem}" for path in files("apps/*.cc")}
 

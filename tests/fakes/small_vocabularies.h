@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/model/text/internal/byte_alphabet.h"
+#include "tessera/model/text/byte_alphabet.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/tests/fakes/tokenizer_metadata.h"
 

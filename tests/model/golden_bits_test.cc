@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/base/random.h"
 #include "tessera/tests/fakes/golden.h"
+#include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
 namespace {

@@ -232,12 +232,12 @@ TEST(ReadChatTemplate, GivesTheGoldenPromptsOfSmolLM2) {
   }
 }
 
-TEST(EncodeChat, EqualsThePlainEncodingWhereContentsHoldNoSpecialText) {
+TEST(ReadChatTemplate, EncodeChatEqualsThePlainEncodingWhereContentsHoldNoSpecialText) {
   for (const char* name : {"smollm2", "gemma3"}) {
     const Tokenizer* tokenizer = RealTokenizer(name);
     ASSERT_NE(tokenizer, nullptr);
     for (const char* form : {"chatml", "gemma", "llama3", "none"}) {
-      const ChatTemplate chat = Named(form);
+      const ChatTemplate chat = *ChatTemplate::ByName(form);
       for (const char* content : {"", " ", "\n\nx\n", "Hi  there", "<|im_", "中文\t", "1234 'S"}) {
         const std::vector<ChatMessage> messages = {{"user", content}, {"assistant", content}};
         EXPECT_EQ(EncodeChat(*tokenizer, chat.RenderPieces(messages, true)),

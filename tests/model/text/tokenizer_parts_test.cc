@@ -7,12 +7,10 @@
 #include <set>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text/internal/byte_alphabet.h"
 #include "tessera/model/text/internal/byte_pair.h"
 #include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/merge_table.h"
 #include "tessera/model/text/internal/pair_merger.h"
-#include "tessera/model/text/internal/pre_tokenizer.h"
 #include "tessera/model/text/internal/sentence_piece.h"
 #include "tessera/model/text/internal/special_tokens.h"
 #include "tessera/model/text/internal/utf8.h"
@@ -25,14 +23,6 @@ namespace {
 
 using Tokens = std::vector<TokenId>;
 using Words = std::vector<std::string>;
-
-Words Cut(absl::string_view rule, absl::string_view text) {
-  auto cutter = PreTokenizer::ByName(rule);
-  EXPECT_TRUE(cutter.ok()) << cutter.status().ToString();
-  std::vector<absl::string_view> words;
-  if (cutter.ok()) (*cutter)->Split(text, &words);
-  return Words(words.begin(), words.end());
-}
 
 std::unique_ptr<Vocabulary> OpenVocabulary(const TokenizerMetadata& metadata) {
   auto vocabulary = Vocabulary::Create(metadata.Facts());
@@ -66,23 +56,6 @@ TEST(Utf8, TellsInvalidFromIncomplete) {
   }
 }
 
-TEST(ByteAlphabet, HeaderExample) {
-  EXPECT_EQ(ByteCharacter(' '), "Ġ");
-  EXPECT_EQ(BytesFromAlphabet("Ġhello"), " hello");
-}
-
-TEST(ByteAlphabet, GivesEachByteItsOwnCharacter) {
-  std::set<std::string> characters;
-  for (int byte = 0; byte < 256; ++byte) {
-    const std::string character = ByteCharacter(static_cast<uint8_t>(byte));
-    EXPECT_EQ(ReadUtf8(character).size, character.size());
-    EXPECT_EQ(BytesFromAlphabet(character), std::string(1, static_cast<char>(byte)));
-    characters.insert(character);
-  }
-  EXPECT_EQ(characters.size(), 256u);
-  EXPECT_EQ(BytesFromAlphabet("中 \xFF"), "中 \xFF");
-}
-
 TEST(Facts, HeaderExample) {
   const auto example = [](const TokenizerFacts& facts) -> absl::Status {
     ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
@@ -113,58 +86,6 @@ TEST(Facts, MessagesSayAsMuchOfThePlaceAsIsKnown) {
   EXPECT_EQ(WrongElement(facts.tokens, 1, "x").message(), "m.gguf: " + key + " value[1] at byte 109: x");
   EXPECT_EQ(WrongElement(facts.scores, 3, "x").message(), "metadata \"tokenizer.ggml.scores\" value[3] at byte 112: x");
   EXPECT_EQ(MissingInFact(facts.tokens.place, "x").message(), "m.gguf: tokenizer.ggml.tokens: x");
-}
-
-TEST(PreTokenizer, HeaderExample) {
-  const auto example = [](Words* out) -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<PreTokenizer> cutter, PreTokenizer::ByName("gpt-2"));
-    std::vector<absl::string_view> words;
-    cutter->Split("Hello world", &words);
-    *out = Words(words.begin(), words.end());
-    return absl::OkStatus();
-  };
-  Words words;
-  ASSERT_TRUE(example(&words).ok());
-  EXPECT_EQ(words, (Words{"Hello", " world"}));
-}
-
-TEST(PreTokenizer, LeavesTheLastSpaceOfARunToTheNextWord) {
-  EXPECT_EQ(Cut("gpt-2", "a   b  "), (Words{"a", "  ", " b", "  "}));
-  EXPECT_EQ(Cut("gpt-2", "a\n\nb"), (Words{"a", "\n", "\n", "b"}));
-  EXPECT_EQ(Cut("gpt-2", "a\u00A0\u00A0!"), (Words{"a", "\u00A0", "\u00A0", "!"}));
-}
-
-TEST(PreTokenizer, CutsContractionsAsEachRuleSays) {
-  EXPECT_EQ(Cut("gpt-2", "it's IT'S"), (Words{"it", "'s", " IT", "'", "S"}));
-  EXPECT_EQ(Cut("llama-bpe", "it's IT'S 'ſ"), (Words{"it", "'s", " IT", "'S", " '", "ſ"}));
-  EXPECT_EQ(Cut("qwen2", "YOU'VE"), (Words{"YOU", "'VE"}));
-}
-
-TEST(PreTokenizer, CutsDigitsAsEachRuleSays) {
-  EXPECT_EQ(Cut("gpt-2", "x 12345"), (Words{"x", " 12345"}));
-  EXPECT_EQ(Cut("llama3", "x 12345"), (Words{"x", " ", "123", "45"}));
-  EXPECT_EQ(Cut("qwen2", "x 123"), (Words{"x", " ", "1", "2", "3"}));
-  EXPECT_EQ(Cut("smollm", "x  12½"), (Words{"x", "  ", "1", "2", "½"}));
-}
-
-TEST(PreTokenizer, KeepsLineEndsWithPunctuationWhereTheRuleDoes) {
-  EXPECT_EQ(Cut("llama-bpe", "a;\r\n\tb \n  c"), (Words{"a", ";\r\n", "\tb", " \n", " ", " c"}));
-  EXPECT_EQ(Cut("gpt-2", "a;\r\n\tb"), (Words{"a", ";", "\r\n", "\t", "b"}));
-}
-
-TEST(PreTokenizer, TakesWhiteSpaceByItsUnicodeProperty) {
-  EXPECT_EQ(Cut("gpt-2", "\u180E\u180E!"), (Words{"\u180E\u180E!"}));  // A format character, no space.
-  EXPECT_EQ(Cut("gpt-2", "\u0085\u3000!"), (Words{"\u0085", "\u3000", "!"}));
-}
-
-TEST(PreTokenizer, GivesInvalidBytesWordsOfTheirOwn) {
-  EXPECT_EQ(Cut("gpt-2", "a\xFF\xE2\x82z\xC3"), (Words{"a", "\xFF", "\xE2\x82", "z", "\xC3"}));
-}
-
-TEST(PreTokenizer, NamesTheRulesItKnows) {
-  const auto refused = PreTokenizer::ByName("bloom");
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.status().message(), "found \"bloom\", expected one of default, gpt-2, llama-bpe, llama-v3, llama3, qwen2, smollm");
 }
 
 TEST(PairMerger, HeaderExample) {
