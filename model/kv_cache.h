@@ -47,7 +47,7 @@ class KvCache {
     int head_size = 0;
     int slots = 0;              // Positions of all sequences together. Rounded up to a multiple of 16; all of them can be used.
     KvFormat format = KvFormat::kHalf;
-    std::vector<int> windows;   // Of each layer: positions a row attends to, itself included; 0: all. Empty: all, in every layer.
+    std::vector<int> windows = {};  // Of each layer: positions a row attends to, itself included; 0: all. Empty: all, in every layer.
     int largest_pass = 1;       // Most rows of a pass. Only windows need to know, and
     int sequences = 1;          // sequences longer than a window at once, forks of one not counted.
     uint64_t scatter_seed = 0;  // Other than 0: slots come in a random order, to test that nobody relies on neighbours.

@@ -36,8 +36,8 @@ struct LoraMatrices {
   int64_t out = 0;
   int rank = 0;
   float scale = 0;       // Usually alpha / rank.
-  std::vector<float> a;  // [rank, in], row-major.
-  std::vector<float> b;  // [rank, out], row-major: the transpose of what most files hold.
+  std::vector<float> a = {};  // [rank, in], row-major.
+  std::vector<float> b = {};  // [rank, out], row-major: the transpose of what most files hold.
 };
 
 class LoraAdapter {  // Move-only.

@@ -96,7 +96,11 @@ absl::StatusOr<int64_t> EngineCore::MakeForward(int rows) {
 
 void EngineCore::MakePlanner(int rows) {
   const ModelConfig& config = model_->config();
-  MemoryPlanner::Inputs inputs = {.context = context_, .rows = rows, .pin = options_.streaming.pin, .workload = options_.workload};
+  MemoryPlanner::Inputs inputs;
+  inputs.context = context_;
+  inputs.rows = rows;
+  inputs.pin = options_.streaming.pin;
+  inputs.workload = options_.workload;
   inputs.cache = {.layers = static_cast<int>(config.layers.size()),
                   .heads = config.kv_heads,
                   .head_size = config.head_size,

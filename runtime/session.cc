@@ -159,6 +159,21 @@ void Session::Truncate(int length) {
   Shorten(length);
 }
 
+absl::StatusOr<std::unique_ptr<Session>> Session::Fork(int length, const SessionOptions& options) const {
+  CHECK(!tree_.has_value()) << "a tree waits for Keep";
+  if (length < 0 || length > this->length()) {
+    return absl::InvalidArgumentError(absl::StrCat("fork: found a length of ", length, ", expected 0 to ", this->length()));
+  }
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  KvCache& cache = core_->cache();
+  ASSIGN_OR_RETURN(const KvCache::SequenceId sequence, cache.Fork(sequence_, std::min(length, cache.Length(sequence_))));
+  auto fork = std::unique_ptr<Session>(new Session(core_, sequence, options));
+  fork->tokens_.assign(tokens_.begin(), tokens_.begin() + length);
+  fork->has_logits_ = has_logits_ && length == this->length();
+  if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
+  return fork;
+}
+
 void Session::Shorten(int length) {
   const EngineCore::Hold hold = core_->AwaitHold();
   KvCache& cache = core_->cache();

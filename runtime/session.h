@@ -81,6 +81,12 @@ class Session {
   // and nothing else. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
 
+  // A session that begins with the first `length` tokens of this one and shares their keys and values, which copies nothing. It has the
+  // logits of this session if `length` is length(), none otherwise. Where a sliding window has lost what comes before `length`, its next
+  // Append computes the tokens once more, as after Truncate. InvalidArgument (found, expected) unless 0 <= length <= length(). REQUIRES: no
+  // tree is waiting for Keep.
+  absl::StatusOr<std::unique_ptr<Session>> Fork(int length, const SessionOptions& options = {}) const;
+
  private:
   friend class Engine;
   friend EngineCore& CoreOf(const Session& session);

@@ -40,7 +40,7 @@ struct RopeConfig {
   double attn_factor = 1;
 
   // Empty, or one number for each pair, by which its angle is divided (tensor rope_freqs.weight).
-  std::vector<float> frequency_factors;
+  std::vector<float> frequency_factors = {};
 };
 
 class RopeTable {

@@ -17,7 +17,8 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 GOOD_TREE = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(good LANGUAGES NONE)
-foreach(target base_objects base_static tensor_static model_static runtime_static tensor_tests)
+foreach(target base_objects base_static tensor_static text_objects files_static model_static spec_static runtime_static
+        apps_cli apps_bench apps_show tensor_tests)
   add_library(tessera_${target} INTERFACE)
 endforeach()
 target_link_libraries(tessera_base_static INTERFACE tessera_base_objects -pthread)
@@ -29,9 +30,16 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "base/internal/bits.h": "int Bits();\n",
     "tensor/view.h": '// A view.\n//\n//   View v;\n#pragma once\n#include "tessera/base/half.h"\nclass View {};\n',
     "model/files/architectures/llama.cc": "// llama\n",
+    "model/files/gguf.h": '// A file.\n//\n//   Gguf g;\n#pragma once\n#include "tessera/model/text/tokenizer.h"\nclass Gguf {};\n',
+    "model/files/internal/cursor.h": "int Cursor();\n",
+    "model/text/tokenizer.h": "// Tokens, as for Llama.\n//\n//   Tokenizer t;\n#pragma once\nclass Tokenizer {};\n",
+    "tests/fakes/gguf_file.h": '#include "tessera/model/files/gguf.h"\n',
+    "tests/model/files/gguf_test.cc": '#include "tessera/tests/fakes/gguf_file.h"\n\nTEST(Gguf, HeaderExample) {}\n',
+    "tests/model/text/tokenizer_test.cc": "TEST(Tokenizer, HeaderExample) {}\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
-    "docs/headers.md": "# Headers\n\n[half.h](../base/half.h), [view.h](../tensor/view.h)\n",
+    "docs/headers.md": "# Headers\n\n[half.h](../base/half.h), [view.h](../tensor/view.h), [gguf.h](../model/files/gguf.h)\n"
+                       "[tokenizer.h](../model/text/tokenizer.h)\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
 
@@ -108,7 +116,45 @@ class CheckTest(unittest.TestCase):
         self.planted_link("tessera_base_objects", "tessera_tensor_static", "; it may link base")
 
     def test_layers_catches_link_past_the_next_layer(self):
-        self.planted_link("tessera_runtime_static", "tessera_base_static", "; it may link runtime and spec")
+        self.planted_link("tessera_runtime_static", "tessera_base_static", "; it may link runtime and model and spec")
+
+    def test_layers_knows_the_rooms_that_lie_in_another(self):
+        for path, included, message in (
+                ("model/text/tokenizer.cc", "model/files/gguf.h",
+                 "model/text includes tessera/model/files/gguf.h; it may use base, model/text"),
+                ("model/files/gguf.cc", "model/kv_cache.h", "model/files includes tessera/model/kv_cache.h; it may use"),
+                ("model/files/architectures/llama.cc", "npu/graph.h", "model/files includes tessera/npu/graph.h"),
+                ("model/kv_cache.cc", "model/files/internal/cursor.h",
+                 "model includes tessera/model/files/internal/cursor.h, which is model/files's own"),
+                ("model/files/gguf.cc", "model/internal/slots.h", "model/files includes tessera/model/internal/slots.h; it may use"),
+                ("spec/verify.cc", "model/text/tokenizer.h", "spec includes tessera/model/text/tokenizer.h; it may use base, spec"),
+                ("apps/cli/flags.cc", "apps/bench/plot.h", "apps/cli includes tessera/apps/bench/plot.h; it may use apps/cli, base"),
+                ("tests/model/text/tokenizer_test.cc", "model/files/gguf.h", "model/text includes tessera/model/files/gguf.h"),
+                ("tests/model/text/tokenizer_test.cc", "tests/fakes/gguf_file.h", "gguf_file.h, which needs model/files"),
+                ("tests/model/text/tokenizer_test.cc", "tests/model/files/builder.h", "of tests/ only fakes and its own folder"),
+                ("tests/consumer/text/main.cc", "model/files/gguf.h", "model/text includes tessera/model/files/gguf.h")):
+            with self.subTest(path):
+                kept = self.root / path
+                before = kept.read_text() if kept.exists() else None
+                self.planted("check_layers", path, f'#include "tessera/{included}"\n', f"{path}:1: ")
+                self.fails("check_layers", message)
+                if before is None:
+                    kept.unlink()
+                else:
+                    self.plant(path, before)
+
+    def test_layers_lets_a_room_use_what_it_links_wherever_it_lies(self):
+        self.plant("model/kv_cache.cc", '#include "tessera/model/text/tokenizer.h"\n#include "tessera/npu/graph.h"\n')
+        self.plant("apps/generate.cc", '#include "tessera/apps/show/plan.h"\n#include "tessera/apps/cli/flags.h"\n')
+        self.passes("check_layers")
+
+    def test_layers_catches_links_between_rooms_that_lie_in_one_folder(self):
+        for target, linked, allowed in (("tessera_text_objects", "tessera_files_static", "text and base"),
+                                        ("tessera_spec_static", "tessera_text_objects", "spec and base"),
+                                        ("tessera_apps_cli", "tessera_apps_bench", "apps_cli and runtime")):
+            with self.subTest(target):
+                self.planted_link(target, linked, f"; it may link {allowed}")
+                self.plant("CMakeLists.txt", GOOD_TREE["CMakeLists.txt"])
 
     def test_layers_catches_link_of_a_test_past_its_layer(self):
         self.planted_link("tessera_tensor_tests", "tessera_base_static", "; it may link tensor")
@@ -169,7 +215,7 @@ class CheckTest(unittest.TestCase):
 
     def test_tests_ran_catches_a_file_in_no_binary(self):
         ran = [{"name": "A", "status": "RUN", "result": "COMPLETED", "file": str(self.root / path)}
-               for path in ("tests/base/half_test.cc", "tests/tensor/view_test.cc")]
+               for path in GOOD_TREE if path.endswith("_test.cc")]
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.planted("check_tests_ran", "tests/base/forgotten_test.cc", "", "tests/base/forgotten_test.cc:1:",
                      "--results", self.root / "results")

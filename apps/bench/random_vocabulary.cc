@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/random.h"
-#include "tessera/model/text/internal/byte_alphabet.h"
+#include "tessera/model/text/byte_alphabet.h"
 
 namespace tessera {
 namespace {

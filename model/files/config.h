@@ -23,7 +23,7 @@ struct LayerConfig {
 };
 
 struct ModelConfig {
-  std::string architecture;       // For people only.
+  std::string architecture = {};  // For people only.
   int width = 0;                  // Of the residual stream.
   int feed_forward = 0;
   int heads = 0;                  // Query heads.
@@ -40,8 +40,8 @@ struct ModelConfig {
   bool post_norms = false;        // Norms after attention and after the feed-forward part.
   bool qkv_bias = false;
   bool tied_head = false;         // The embedding table is the head, too.
-  std::vector<RopeConfig> ropes;
-  std::vector<LayerConfig> layers;
+  std::vector<RopeConfig> ropes = {};
+  std::vector<LayerConfig> layers = {};
 };
 
 // The window of each layer.

@@ -22,7 +22,7 @@
 namespace tessera {
 
 struct QuantizeFormats {
-  std::optional<BlockFormat> layers, head;  // None: as they are.
+  std::optional<BlockFormat> layers = {}, head = {};  // None: as they are.
 };
 
 class QuantizedModel {

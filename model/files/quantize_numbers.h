@@ -20,9 +20,9 @@
 namespace tessera {
 
 struct NumbersToQuantize {
-  std::string name;  // For messages.
-  BlockFormat format;
-  int64_t count;     // Whole blocks.
+  std::string name = {};  // For messages.
+  BlockFormat format = BlockFormat::kF32;
+  int64_t count = 0;      // Whole blocks.
 };
 
 // Numbers that are in memory at once: each piece begins at a multiple of this, and so lies in it from there on.

@@ -16,8 +16,8 @@
 namespace tessera {
 
 struct TensorNeed {
-  std::string name;     // "blk.3.ffn_up.weight": in the file.
-  std::string label;    // "ffn_up.weight": in graphs, the same for all layers.
+  std::string name = {};   // "blk.3.ffn_up.weight": in the file.
+  std::string label = {};  // "ffn_up.weight": in graphs, the same for all layers.
   int64_t rows = 1;     // Outputs.
   int64_t columns = 1;  // Inputs; the length of a vector.
   bool vector = false;

@@ -1,6 +1,6 @@
 // Where each tensor of a model lies in the units that storage leases, and the one function that fills a unit from a GGUF file.
 //
-//   ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, device.weight_encoding()));
+//   ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, WeightEncoding::kPacked));
 //   for (const TensorPart& part : layout.Parts("blk.0.ffn_up.weight")) Use(part.unit, part.offset);
 //   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
 //

@@ -24,14 +24,14 @@
 namespace tessera {
 
 struct ChatMessage {
-  std::string role;     // "system", "user", "assistant", or what else the model knows.
-  std::string content;
+  std::string role = {};     // "system", "user", "assistant", or what else the model knows.
+  std::string content = {};
 };
 
 // A part of a rendered conversation. Special: the template's own text, in which marks are control tokens.
 struct ChatPiece {
-  std::string text;
-  bool special;
+  std::string text = {};
+  bool special = false;
 };
 
 class ChatTemplate {

@@ -31,8 +31,8 @@ namespace tessera {
 
 // Bytes [begin, end) of a text.
 struct TextRange {
-  size_t begin;
-  size_t end;
+  size_t begin = 0;
+  size_t end = 0;
 };
 
 struct EncodeOptions {

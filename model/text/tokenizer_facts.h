@@ -27,14 +27,14 @@ namespace tessera {
 
 // Where a file says something, for messages.
 struct FactPlace {
-  absl::string_view key;        // Its name there. Must outlive the fact, as `file` must.
+  absl::string_view key = "";   // Its name there. Must outlive the fact, as `file` must.
   absl::string_view file = "";  // The file's path; empty: of no file.
   int64_t offset = -1;          // Of the value in the file, in bytes; -1: the file does not say it.
 };
 
 template <typename T>
 struct FileFact {
-  FactPlace place;
+  FactPlace place = {};
   std::optional<T> value = std::nullopt;      // None: not said.
   absl::Status problem = absl::OkStatus();    // What is wrong where the file says something that is no T; there is no value then.
 };

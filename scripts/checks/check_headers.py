@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sources import arguments, files, problems, report, root, text
 
 EXEMPT = re.compile(r"^tests/|/(internal|kernels)/")
-PUBLIC = re.compile(r"(?!apps/)\w+/\w+\.h")
+PUBLIC = re.compile(r"(?!apps/)(\w+|model/(text|files))/\w+\.h")
 NOT_INSTALLED = re.compile(r"^(tests|apps|scripts)/|/(internal|kernels|profiles)/")
 GUIDE = "docs/headers.md"
 BUILD = root / "build" / "header_check"

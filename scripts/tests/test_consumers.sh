@@ -211,7 +211,7 @@ project "programs, installed" installed_programs
 project "all, in a tree" in_a_tree plain ""
 project "all, own Abseil" in_a_tree abseil "$(own_abseil)"
 project "refused, unknown" refused storage "find_package(tessera REQUIRED COMPONENTS nonsense)" \
-  "found component nonsense, expected some of base, tensor, quant, npu, storage, model, spec, runtime"
+  "found component nonsense, expected some of base, tensor, quant, npu, storage, text, files, model, spec, runtime"
 project "refused, not installed" refused storage "find_package(tessera REQUIRED COMPONENTS quant)" "installed are: base, storage"
 project "refused, both kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static shared)" \
   "found the components static and shared, expected one of them"

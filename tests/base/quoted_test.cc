@@ -26,7 +26,9 @@ TEST(Quoted, ALongTextIsCut) {
 TEST(IsPrintableUtf8, TakesTextWithoutControlCharacters) {
   EXPECT_TRUE(IsPrintableUtf8(""));
   EXPECT_TRUE(IsPrintableUtf8("blk.0.ffn_up.weight, Größe, 中文"));
-  for (const char* text : {"a\nb", "\x1b[2J", "\x7f", "\xff", "\xc3", "\xed\xa0\x80", "\xc0\x80"}) EXPECT_FALSE(IsPrintableUtf8(text)) << text;
+  for (const char* text : {"a\nb", "\x1b[2J", "\x7f", "\xff", "\xc3", "\xed\xa0\x80", "\xc0\x80"}) {
+    EXPECT_FALSE(IsPrintableUtf8(text)) << text;
+  }
   EXPECT_FALSE(IsPrintableUtf8(absl::string_view("a\0b", 3)));
 }
 

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "tessera/base/json.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/base/token.h"
+#include "tessera/tests/fakes/must.h"
 
 namespace tessera {
 

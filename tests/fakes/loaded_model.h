@@ -1,6 +1,6 @@
 // A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and forward pass.
 //
-//   ModelInMemory model(TinyModelBuilder({}));                            // or ModelInMemory model("model.gguf")
+//   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
 //   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token a pass
 //
@@ -13,63 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "glog/logging.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/model/forward.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
-#include "tessera/tests/fakes/tiny_model.h"
+#include "tessera/tests/fakes/loaded_weights.h"
 
 namespace tessera {
-
-template <typename T>
-T Must(absl::StatusOr<T> result) {
-  CHECK(result.ok()) << result.status();
-  return *std::move(result);
-}
-inline void Must(const absl::Status& status) { CHECK(status.ok()) << status; }
-
-class ModelInMemory {
- public:
-  explicit ModelInMemory(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
-      : bytes_(builder.Build()) {
-    const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
-    Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), encoding, largest_unit);
-  }
-  explicit ModelInMemory(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
-    Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
-  }
-
-  const GgufFile& file() const { return *file_; }
-  const ModelConfig& config() const { return config_; }
-  const WeightLayout& layout() const { return layout_; }
-  WeightSource& source() const { return *source_; }
-
-  // The bytes of every unit, for sources of the test's own.
-  std::vector<std::vector<std::byte>> Units() const {
-    std::vector<std::vector<std::byte>> units(layout_.units());
-    for (int i = 0; i < layout_.units(); ++i) {
-      units[i].resize(layout_.UnitBytes(i));
-      Must(FillUnit(*file_, layout_, i, absl::MakeSpan(units[i])));
-    }
-    return units;
-  }
-
- private:
-  void Load(absl::StatusOr<std::unique_ptr<GgufFile>> file, WeightEncoding encoding, int64_t largest_unit) {
-    file_ = Must(std::move(file));
-    config_ = Must(ReadModelConfig(*file_));
-    layout_ = Must(WeightLayout::Plan(*file_, config_, encoding, largest_unit));
-    ThreadPool pool(1);
-    source_ = Must(LoadResident(*file_, layout_, pool));
-  }
-
-  std::string bytes_;
-  std::unique_ptr<GgufFile> file_;
-  ModelConfig config_;
-  WeightLayout layout_;
-  std::unique_ptr<WeightSource> source_;
-};
 
 class Machine {
  public:
@@ -87,7 +37,7 @@ class Machine {
     Timeline* timeline = nullptr;
   };
   // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
-  Machine(const ModelInMemory& model, const Options& options) : config_(model.config()), pool_(options.threads) {
+  Machine(const LoadedWeights& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
     } else {

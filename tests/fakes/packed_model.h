@@ -9,8 +9,9 @@
 #include <string>
 
 #include "tessera/model/files/pack.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 

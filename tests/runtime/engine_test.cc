@@ -11,8 +11,8 @@
 
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/core.h"
-#include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -87,6 +87,63 @@ TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
   EXPECT_EXIT(load(), testing::ExitedWithCode(1), "--threads: found 3, takes 1, one for each CPU");
 }
 
+// The second engine computes with the threads of the first, as a draft model does beside its target.
+TEST(Engine, AGivenPoolIsSharedAndNeverResized) {
+  ThreadPool pool(2);
+  const EngineOptions options = {.model_path = kLlama, .compute = {.threads = 7, .pool = &pool}};
+  const auto first = Must(Engine::Load(options)), second = Must(Engine::Load(options));
+  const auto alone = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto logits_of = [](Engine& engine) {
+    const auto session = Must(engine.NewSession());
+    Must(session->Append({1, 2, 3}));
+    return std::vector<float>(session->logits().begin(), session->logits().end());
+  };
+  const CpuLimit limit = Must(CpuLimit::Create(1));
+  const std::vector<float> expected = logits_of(*alone);
+  EXPECT_EQ(logits_of(*first), expected);
+  EXPECT_EQ(logits_of(*second), expected);
+  EXPECT_EQ(&CoreOf(*first).pool(), &pool);
+  EXPECT_EQ(&CoreOf(*second).pool(), &pool);
+  EXPECT_EQ(pool.threads(), 2);
+}
+
+TEST(Engine, AGivenDeviceComputesWithTheEnginesPool) {
+  ThreadPool* given = nullptr;
+  EngineOptions options = {.model_path = kLlama, .compute = {.threads = 1}};
+  options.compute.make_device = [&](ThreadPool& pool) -> absl::StatusOr<std::unique_ptr<Device>> {
+    given = &pool;
+    return std::make_unique<ReferenceDevice>(&pool);
+  };
+  const auto engine = Must(Engine::Load(options));
+  EXPECT_EQ(given, &CoreOf(*engine).pool());
+  EXPECT_EQ(engine->model().layout().encoding(), WeightEncoding::kFloat32);
+  const auto reference = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1, .path = ComputePath::kReference}}));
+  const auto session = Must(engine->NewSession()), expected = Must(reference->NewSession());
+  Must(session->Append({1, 2, 3}));
+  Must(expected->Append({1, 2, 3}));
+  EXPECT_EQ(session->logits(), expected->logits());
+  options.compute.make_device = [](ThreadPool&) -> absl::StatusOr<std::unique_ptr<Device>> {
+    return absl::UnavailableError("no such device");
+  };
+  EXPECT_EQ(Engine::Load(options).status(), absl::UnavailableError("no such device"));
+}
+
+TEST(Engine, StatsCountPassesAndRows) {
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1, .row_capacity = 8}});
+  EXPECT_EQ(engine->stats().passes, 0);
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(RandomTokens(20, 1)));
+  EXPECT_EQ(engine->stats().passes, 3);
+  EXPECT_EQ(engine->stats().rows, 20);
+}
+
+TEST(Engine, HasNoSessionsBeforeItsWeights) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  EXPECT_EQ(engine->NewSession().status().message(), "NewSession: found no weights, expected LoadWeights before");
+  Must(engine->LoadWeights());
+  Must(engine->NewSession());
+}
+
 TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {
   const TinyModel wide = {.feed_forward = 8192, .context = 1024};
   const auto engine = TinyEngine(wide, {.compute = {.threads = 2}});
@@ -116,9 +173,6 @@ TEST(Engine, AnEightBitCacheTakesAByteANumberAndAScaleForEachHead) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}, .cache = {.kv_format = KvFormat::kInt8}}));
   EXPECT_EQ(engine->planner().inputs().cache.format, KvFormat::kInt8);
   EXPECT_EQ(engine->memory().cache, 2 * 512 * 2 * 2 * (16 + 4)) << "layers, slots, heads, keys and values";
-  EXPECT_EQ(Must(KvFormatFromName("f16")), KvFormat::kHalf);
-  EXPECT_EQ(Must(KvFormatFromName("q8")), KvFormat::kInt8);
-  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "--kv_format: found \"Q8\", expected f16 or q8");
 }
 
 TEST(Engine, WrongOptionsAreNamed) {
@@ -128,51 +182,10 @@ TEST(Engine, WrongOptionsAreNamed) {
     return std::string(Engine::Load(options).status().message());
   };
   EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
   EXPECT_EQ(message([](auto& o) { o.cache.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
-  EXPECT_EQ(message([](auto& o) { o.compute.row_capacity = -1; }), "row capacity: found -1, expected 0 (by memory) to 65536");
-  EXPECT_EQ(message([](auto& o) { o.workload.sessions = 0; }), "sessions: found 0, expected 1 or more");
-  EXPECT_EQ(message([](auto& o) { o.cache.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
   EXPECT_NE(message([](auto& o) { o.compute.kernels = "sse9"; }).find("\"sse9\""), std::string::npos);
   EXPECT_NE(message([](auto& o) { o.model_path = "/nowhere/model.gguf"; }).find("/nowhere/model.gguf"), std::string::npos);
   EXPECT_EQ(message([](auto&) {}), "");
-}
-
-TEST(Engine, ComputePathsHaveNames) {
-  EXPECT_EQ(Must(ComputePathFromName("fast")), ComputePath::kFast);
-  EXPECT_EQ(Must(ComputePathFromName("reference")), ComputePath::kReference);
-  const absl::Status status = ComputePathFromName("Fast").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "--path: found \"Fast\", expected fast or reference");
-}
-
-// The least budget that is not refused, to the byte.
-int64_t LeastAccepted(const Engine& engine) {
-  int64_t refused = 0, accepted = int64_t{1} << 40;
-  while (accepted - refused > 1) {
-    const int64_t middle = refused + (accepted - refused) / 2;
-    (engine.planner().PlanBudget(middle).ok() ? accepted : refused) = middle;
-  }
-  return accepted;
-}
-
-TEST(Engine, ABudgetHasFewerRowsOfLogitsBeforeItIsRefused) {
-  const PackedModel packed(TinyModelBuilder({}));
-  const auto engine =
-      Must(Engine::Open({.model_path = packed.path(), .compute = {.threads = 1}, .workload = {.logit_rows = 33, .least_logit_rows = 2}}));
-  const int64_t row = engine->config().vocabulary * int64_t{sizeof(float)}, least = LeastAccepted(*engine);
-  for (const int more : {0, 1, 7, 31, 1000}) {
-    const BudgetPlan plan = Must(engine->planner().PlanBudget(least + more * row));
-    EXPECT_EQ(plan.logit_rows, std::min(2 + more, 33));
-    EXPECT_EQ(plan.logits, plan.logit_rows * row);
-    EXPECT_LE(plan.Total(), plan.budget);
-  }
-}
-
-TEST(Engine, AllRowsOfLogitsAreLeastUnlessFewerAreAllowed) {
-  const PackedModel packed(TinyModelBuilder({}));
-  const auto engine = Must(Engine::Open({.model_path = packed.path(), .compute = {.threads = 1}, .workload = {.logit_rows = 33}}));
-  EXPECT_EQ(Must(engine->planner().PlanBudget(LeastAccepted(*engine))).logit_rows, 33);
 }
 
 }  // namespace

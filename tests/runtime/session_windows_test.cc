@@ -97,6 +97,22 @@ TEST(SessionWindows, AppendingNothingComputesWhatIsLost) {
   EXPECT_TRUE(session->logits().empty());
 }
 
+TEST(SessionWindows, AForkComputesOnceMoreWhatItsOriginHasLost) {
+  const std::vector<TokenId> tokens = RandomTokens(120, 8);
+  const std::vector<Logits> expected = LogitsAfterEach(tokens);
+  const auto engine = WindowedEngine({.workload = {.sessions = 2}});
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(From(tokens, 0, 100)));
+  for (const int length : {0, 30, 97, 100}) {
+    const auto fork = Must(session->Fork(length));
+    Must(fork->Append(From(tokens, length)));
+    EXPECT_EQ(Copy(fork->logits()), expected[119]) << length;
+    EXPECT_EQ(Copy(session->logits()), expected[99]);
+  }
+  Must(session->Append(From(tokens, 100)));
+  EXPECT_EQ(Copy(session->logits()), expected[119]);
+}
+
 // Cancelled while it computes again, or after a pass of new tokens: the sequence is as it was, and the next call is right.
 TEST(SessionWindows, AnAppendThatFailsLosesNoToken) {
   const std::vector<TokenId> tokens = RandomTokens(200, 5);

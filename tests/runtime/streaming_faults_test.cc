@@ -153,7 +153,7 @@ LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
 }
 
 // The logits after each token.
-std::vector<std::vector<float>> InMemory(const ModelInMemory& model, const std::vector<TokenId>& tokens) {
+std::vector<std::vector<float>> InMemory(const LoadedWeights& model, const std::vector<TokenId>& tokens) {
   std::vector<std::vector<float>> logits;
   Machine machine(model, {});
   const KvCache::SequenceId sequence = machine.cache().NewSequence();
@@ -166,7 +166,7 @@ TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
   constexpr int kSequence = 24;
   int64_t passes = Fewer(2000, 300);
   if (const char* asked = std::getenv("TESSERA_SOAK_PASSES")) CHECK(absl::SimpleAtoi(asked, &passes));
-  const ModelInMemory model(Packed().gguf());
+  const LoadedWeights model(Packed().gguf());
   const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(Packed().path()));
   const std::vector<TokenId> tokens = RandomTokens(kSequence, 5);

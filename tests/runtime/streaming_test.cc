@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Models, StreamedRealModel, testing::Values("smollm2", "
 // Every way to stream a model of some blocks of a MiB and more each, driven as an engine drives it.
 TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
   const PackedModel packed(TinyModelBuilder({.width = 256, .feed_forward = 1024, .heads = 8, .kv_heads = 4, .head_size = 32, .layers = 4}));
-  const ModelInMemory model(packed.gguf());
+  const LoadedWeights model(packed.gguf());
   const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(packed.path()));
   const std::vector<TokenId> prompt = RandomTokens(6, 1);

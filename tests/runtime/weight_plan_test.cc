@@ -17,7 +17,7 @@ constexpr int64_t kPage = 4096, kMiB = int64_t{1} << 20;
 constexpr PinPolicy kPolicies[] = {PinPolicy::kAuto, PinPolicy::kSpread, PinPolicy::kPrefix, PinPolicy::kNone};
 
 TEST(WeightPlan, HeaderExample) {
-  const ModelInMemory model(TinyModelBuilder({}));
+  const LoadedWeights model(TinyModelBuilder({}));
   const ModelConfig& config = model.config();
   const WeightLayout& layout = model.layout();
   int64_t read_in_a_pass = -1;
@@ -34,7 +34,7 @@ TEST(WeightPlan, HeaderExample) {
 
 TEST(WeightPlan, NeedsAreThoseOfTheLayout) {
   for (const bool tied : {false, true}) {
-    const ModelInMemory model(TinyModelBuilder({.layers = 3, .tied = tied}));
+    const LoadedWeights model(TinyModelBuilder({.layers = 3, .tied = tied}));
     const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
     ASSERT_EQ(needs.unit_bytes.size(), static_cast<size_t>(model.layout().units()));
     int64_t total = 0;
@@ -150,7 +150,7 @@ TEST(WeightPlan, ShrinksToAnyBudgetFromTheLeastOnAndPinsNothingNew) {
 
 TEST(WeightPlan, AutoPinsTheHeadBeforeAnythingElse) {
   for (const bool tied : {false, true}) {
-    const ModelInMemory model(TinyModelBuilder({.layers = 8, .tied = tied}));
+    const LoadedWeights model(TinyModelBuilder({.layers = 8, .tied = tied}));
     const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
     ASSERT_FALSE(needs.head.empty());
     int64_t head_bytes = 0;
@@ -162,7 +162,7 @@ TEST(WeightPlan, AutoPinsTheHeadBeforeAnythingElse) {
 }
 
 TEST(WeightPlan, AllThatFitsIsPinnedUnlessNothingMayBe) {
-  const ModelInMemory model(TinyModelBuilder({.layers = 4}));
+  const LoadedWeights model(TinyModelBuilder({.layers = 4}));
   const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
   EXPECT_EQ(Must(PlanWeights(needs, needs.total_bytes + LayerStreamer::kPartsBytes, PinPolicy::kSpread)).pins.bytes, needs.total_bytes);
   const WeightPlan none = Must(PlanWeights(needs, int64_t{1} << 40, PinPolicy::kNone));

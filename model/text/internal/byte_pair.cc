@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text/internal/byte_alphabet.h"
+#include "tessera/model/text/byte_alphabet.h"
 #include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/merge_table.h"
 #include "tessera/model/text/internal/pair_merger.h"

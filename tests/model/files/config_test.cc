@@ -8,7 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 namespace {

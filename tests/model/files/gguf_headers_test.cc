@@ -8,7 +8,8 @@
 #include "tessera/model/files/weights.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/tiny_model.h"
 #include "tessera/tests/fakes/split_model.h"
 
 namespace tessera {

@@ -17,9 +17,9 @@
 #include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/files/verify.h"
 #include "tessera/model/files/weights.h"
-#include "tessera/model/text/internal/vocabulary.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
+#include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -138,19 +138,19 @@ TEST(GgufMemory, AVocabularyOfEmptyStringsTakesNoMoreThanItsSizeJustifies) {
 // Special texts of which no two share more than their first bytes.
 TEST(GgufMemory, SpecialTextsTakeNoMoreThanTheirSizeJustifies) {
   constexpr int kTexts = 4096;
-  for (size_t bytes_each : {size_t{4}, Vocabulary::kMaxSpecialBytes}) {
+  for (size_t bytes_each : {4, 1024}) {  // 1024: the longest that are taken.
     std::vector<std::string> texts(kTexts);
     std::vector<int32_t> types(kTexts, 4);
     types[0] = 2;  // The unknown token, in place of one for each byte.
     for (int i = 0; i < kTexts; ++i) texts[i] = absl::StrFormat("%03x", i) + std::string(bytes_each - 3, 'x');
-    GgufMetadata metadata = SmallSentencePiece();
-    metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(texts));
-    metadata.Set("tokenizer.ggml.scores", GgufMetadata::Floats(std::vector<float>(kTexts, 0)));
-    metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
+    TokenizerMetadata metadata = SmallSentencePiece();
+    metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(texts));
+    metadata.Set("tokenizer.ggml.scores", TokenizerMetadata::Floats(std::vector<float>(kTexts, 0)));
+    metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
     GgufBuilder builder;
-    metadata.AddTo(builder);
+    AddTo(builder, metadata);
     const std::string bytes = builder.Build();
-    EXPECT_TRUE(ReadTokenizer(**metadata.Open()).ok());
+    EXPECT_TRUE(ReadTokenizer(**OpenAsGguf(metadata)).ok());
     EXPECT_LE(PeakOfPlanning(bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(bytes.size())) << bytes_each;
   }
 }

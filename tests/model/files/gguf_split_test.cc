@@ -6,7 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/model/files/gguf.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/tiny_model.h"
 #include "tessera/tests/fakes/split_model.h"
 
 namespace tessera {

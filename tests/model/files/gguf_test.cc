@@ -277,7 +277,7 @@ TEST(GgufFile, AFileReadsAsItsBytesInMemoryDo) {
   ASSERT_TRUE(memory->file.ok()) << memory->file.status();
   for (const GgufFile* one : {file->get(), memory->file->get()}) {
     std::vector<std::string> texts;
-    const GgufStrings found = one->Strings("words").value();
+    const LengthPrefixedStrings found = one->Strings("words").value();
     for (absl::string_view text : found) texts.emplace_back(text);
     EXPECT_EQ(texts, words);
     EXPECT_EQ(one->Uint("after").value(), 5u);

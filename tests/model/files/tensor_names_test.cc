@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/must.h"
 
 namespace tessera {
 namespace {

@@ -10,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/tensor_names.h"
-#include "tessera/npu/compiler.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/loaded_weights.h"
 #include "tessera/tests/fakes/real_models.h"
 
 namespace tessera {
@@ -39,7 +38,6 @@ TEST(WeightLayout, HeaderExample) {
   const TinyFile tiny(TinyModelBuilder({}));
   const GgufFile* file = tiny.file.get();
   ThreadPool pool(2);
-  HostDevice device(pool);
   int used = 0;
   const auto Use = [&](int unit, int64_t offset) {
     ++used;
@@ -48,7 +46,7 @@ TEST(WeightLayout, HeaderExample) {
   };
   const auto run = [&]() -> absl::StatusOr<int> {
     ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(*file));
-    ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, device.weight_encoding()));
+    ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, WeightEncoding::kPacked));
     for (const TensorPart& part : layout.Parts("blk.0.ffn_up.weight")) Use(part.unit, part.offset);
     ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
     return source->units();
@@ -226,7 +224,7 @@ TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
 // However the table is cut, and for a vocabulary that is no multiple of 32.
 TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
   for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
-    const ModelInMemory whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);
+    const LoadedWeights whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);
     const std::string table = EmbeddingNeed(cut.config()).name;
     const std::vector<std::vector<std::byte>> units = cut.Units(), all = whole.Units();
     const int64_t width = cut.config().width;
@@ -250,7 +248,7 @@ TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
 }
 
 TEST(LoadResident, ThreadsMakeNoDifference) {
-  const ModelInMemory model(TinyModelBuilder({.layers = 3}));
+  const LoadedWeights model(TinyModelBuilder({.layers = 3}));
   const std::vector<std::vector<std::byte>> units = model.Units();
   ThreadPool pool(3);
   const auto source = Must(LoadResident(model.file(), model.layout(), pool));

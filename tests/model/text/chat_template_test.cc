@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -23,9 +20,9 @@ ChatTemplate Named(absl::string_view name) {
 }
 
 absl::StatusOr<ChatTemplate> FromText(const std::string& source) {
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.chat_template", GgufMetadata::String(source));
-  return ChatTemplate::FromGguf(**metadata.Open());
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String(source));
+  return ChatTemplate::FromSource(metadata.ChatFacts());
 }
 
 std::string DefaultSystem(const std::string& source) {
@@ -34,26 +31,10 @@ std::string DefaultSystem(const std::string& source) {
   return chat.ok() ? chat->default_system() : "refused";
 }
 
-// The tokens of SmolLM2's golden prompts, by id.
-std::map<std::string, Tokens> GoldenPrompts() {
-  std::map<std::string, Tokens> prompts;
-  std::ifstream file(TESSERA_SOURCE_DIR "/tests/golden/smollm2/generate_f32.jsonl");
-  for (std::string line; std::getline(file, line);) {
-    const auto golden = nlohmann::json::parse(line);
-    prompts[golden["id"]] = golden["prompt_tokens"].get<Tokens>();
-  }
-  return prompts;
-}
-
 TEST(ChatTemplate, HeaderExample) {
-  GgufMetadata metadata = SmallBytePair();
-  metadata.Set("tokenizer.chat_template", GgufMetadata::String("{{ '<|im_start|>' + message['role'] }}"));
-  auto opened = metadata.Open();
-  ASSERT_TRUE(opened.ok());
-  const GgufFile* file = opened->get();
-  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
   const auto example = [&](Tokens* out) -> absl::Status {
-    ASSIGN_OR_RETURN(ChatTemplate chat, ChatTemplate::FromGguf(*file));
+    ASSIGN_OR_RETURN(ChatTemplate chat, ChatTemplate::ByName("chatml"));
     std::vector<ChatMessage> messages = {{"user", "What is 2 + 2?"}};
     std::vector<TokenId> prompt = EncodeChat(*tokenizer, chat.RenderPieces(messages, /*add_generation_prompt=*/true));
     *out = prompt;
@@ -63,41 +44,6 @@ TEST(ChatTemplate, HeaderExample) {
   ASSERT_TRUE(example(&prompt).ok());
   EXPECT_EQ(Join(*tokenizer, prompt, true), "<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(std::count(prompt.begin(), prompt.end(), kImStart), 2);
-}
-
-TEST(ChatTemplate, GivesTheGoldenPromptsOfSmolLM2) {
-  const std::string path = RealModelPath("smollm2");
-  ASSERT_FALSE(path.empty()) << RealModelMissing("smollm2");
-  auto file = GgufFile::Open(path);
-  ASSERT_TRUE(file.ok());
-  const auto chat = ChatTemplate::FromGguf(**file);
-  ASSERT_TRUE(chat.ok()) << chat.status().ToString();
-  EXPECT_EQ(chat->default_system(), "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
-  const std::map<std::string, std::string> questions = {
-      {"coding-121",
-       "Develop a Python program that reads all the text files under a directory and returns top-5 words with the"
-       " most number of occurrences."},
-      {"extraction-131",
-       "Evaluate the following movie reviews on a scale of 1 to 5, with 1 being very negative, 3 being neutral, a"
-       "nd 5 being very positive:\n1. This movie released on Nov. 18, 2019, was phenomenal. The cinematography, th"
-       "e acting, the plot - everything was top-notch.\n2. Never before have I been so disappointed with a movie. "
-       "The plot was predictable and the characters were one-dimensional. In my opinion, this movie is the worst "
-       "one to have been released in 2022.\n3. The movie was okay. There were some parts I  enjoyed, but there wer"
-       "e also parts that felt lackluster. This is a movie that was released in Feb 2018 and seems to be quite or"
-       "dinary.\nReturn the answer as a JSON array of integers."},
-      {"reasoning-101",
-       "Imagine you are participating in a race with a group of people. If you have just overtaken the second per"
-       "son, what's your current position? Where is the person you just overtook?"},
-  };
-  const std::map<std::string, Tokens> golden = GoldenPrompts();
-  const Tokenizer* tokenizer = RealTokenizer("smollm2");
-  ASSERT_NE(tokenizer, nullptr);
-  for (const auto& [id, question] : questions) {
-    ASSERT_EQ(golden.count(id), 1u) << id;
-    const std::vector<ChatMessage> messages = {{"user", question}};
-    EXPECT_EQ(EncodeChat(*tokenizer, chat->RenderPieces(messages, true)), golden.at(id)) << id;
-    EXPECT_EQ(tokenizer->Encode(chat->Render(messages, true), {.parse_special = true, .add_bos = true}), golden.at(id)) << id;
-  }
 }
 
 TEST(ChatTemplate, WritesChatMl) {
@@ -157,12 +103,12 @@ std::string Refusal(const absl::StatusOr<ChatTemplate>& chat) {
 
 TEST(ChatTemplate, RefusalsNameByteFoundExpectedAndAWayOut) {
   const std::string way_out = "; pass --chat_template=chatml|llama3|gemma|none, or --raw for no template";
-  const std::string key = ": metadata \"tokenizer.chat_template\"", value = key + " value at byte 59: ";
+  const std::string key = ": metadata \"tokenizer.chat_template\"", value = key + " value at byte 1000: ";
   EXPECT_EQ(Refusal(FromText("[INST] {{ x }} [/INST]")),
             value + "found a template of 22 bytes with none of the marks <|im_start|>, <|start_header_id|>, <start_of_turn>, "
                     "expected one of them" + way_out);
   EXPECT_EQ(Refusal(FromText("")), value + "found none, expected a chat template" + way_out);
-  EXPECT_EQ(Refusal(ChatTemplate::FromGguf(**GgufMetadata().Open())), key + ": found none, expected a chat template" + way_out);
+  EXPECT_EQ(Refusal(ChatTemplate::FromSource(TokenizerMetadata().ChatFacts())), key + ": found none, expected a chat template" + way_out);
   const std::string longest = "<|im_start|>" + std::string((1 << 20) - 12, ' ');
   EXPECT_TRUE(FromText(longest).ok());
   EXPECT_EQ(Refusal(FromText(longest + " ")), value + "found 1048577 bytes, expected at most 1048576" + way_out);
@@ -212,22 +158,6 @@ TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
     EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kImStart), 2);
     EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kImEnd), 1);
     EXPECT_EQ(Join(*tokenizer, tokens, true), chat.Render({message}, true));
-  }
-}
-
-TEST(EncodeChat, EqualsThePlainEncodingWhereContentsHoldNoSpecialText) {
-  for (const char* name : {"smollm2", "gemma3"}) {
-    const Tokenizer* tokenizer = RealTokenizer(name);
-    ASSERT_NE(tokenizer, nullptr);
-    for (const char* form : {"chatml", "gemma", "llama3", "none"}) {
-      const ChatTemplate chat = Named(form);
-      for (const char* content : {"", " ", "\n\nx\n", "Hi  there", "<|im_", "中文\t", "1234 'S"}) {
-        const std::vector<ChatMessage> messages = {{"user", content}, {"assistant", content}};
-        EXPECT_EQ(EncodeChat(*tokenizer, chat.RenderPieces(messages, true)),
-                  tokenizer->Encode(chat.Render(messages, true), {.parse_special = true, .add_bos = true}))
-            << name << " " << form << " \"" << content << "\"";
-      }
-    }
   }
 }
 

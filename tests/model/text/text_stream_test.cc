@@ -5,7 +5,6 @@
 #include <random>
 
 #include "tessera/model/text/internal/utf8.h"
-#include "tessera/tests/fakes/small_vocabularies.h"
 
 namespace tessera {
 namespace {
@@ -122,18 +121,6 @@ TEST(TextStream, ShowsControlTokensOnRequest) {
   TextStream hidden(&tokenizer), shown(&tokenizer, {.render_special = true});
   EXPECT_EQ(hidden.Append(257), "");
   EXPECT_EQ(shown.Append(257), "<end>");
-}
-
-TEST(TextStream, EqualsTheTextOfRealTokens) {
-  for (const char* name : {"smollm2", "gemma3"}) {
-    const Tokenizer* tokenizer = RealTokenizer(name);
-    ASSERT_NE(tokenizer, nullptr);
-    const std::string text = "Zwölf Boxkämpfer \U0001F468\u200D\U0001F469\u200D\U0001F467 मस्ते 한국어 𝕌\n";
-    TextStream stream(tokenizer);
-    std::string out;
-    for (TokenId token : tokenizer->Encode(text)) out += stream.Append(token);
-    EXPECT_EQ(out + stream.Finish(), text);
-  }
 }
 
 TEST(StopStrings, ShowsWhatStandsBeforeTheStopAndNothingAfter) {

@@ -7,11 +7,10 @@
 #include <set>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text/internal/byte_alphabet.h"
 #include "tessera/model/text/internal/byte_pair.h"
+#include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/merge_table.h"
 #include "tessera/model/text/internal/pair_merger.h"
-#include "tessera/model/text/internal/pre_tokenizer.h"
 #include "tessera/model/text/internal/sentence_piece.h"
 #include "tessera/model/text/internal/special_tokens.h"
 #include "tessera/model/text/internal/utf8.h"
@@ -25,17 +24,8 @@ namespace {
 using Tokens = std::vector<TokenId>;
 using Words = std::vector<std::string>;
 
-Words Cut(absl::string_view rule, absl::string_view text) {
-  auto cutter = PreTokenizer::ByName(rule);
-  EXPECT_TRUE(cutter.ok()) << cutter.status().ToString();
-  std::vector<absl::string_view> words;
-  if (cutter.ok()) (*cutter)->Split(text, &words);
-  return Words(words.begin(), words.end());
-}
-
-std::unique_ptr<Vocabulary> OpenVocabulary(const GgufMetadata& metadata) {
-  auto file = metadata.Open();
-  auto vocabulary = Vocabulary::FromGguf(**file);
+std::unique_ptr<Vocabulary> OpenVocabulary(const TokenizerMetadata& metadata) {
+  auto vocabulary = Vocabulary::Create(metadata.Facts());
   EXPECT_TRUE(vocabulary.ok()) << vocabulary.status().ToString();
   return *std::move(vocabulary);
 }
@@ -66,73 +56,36 @@ TEST(Utf8, TellsInvalidFromIncomplete) {
   }
 }
 
-TEST(ByteAlphabet, HeaderExample) {
-  EXPECT_EQ(ByteCharacter(' '), "Ġ");
-  EXPECT_EQ(BytesFromAlphabet("Ġhello"), " hello");
-}
-
-TEST(ByteAlphabet, GivesEachByteItsOwnCharacter) {
-  std::set<std::string> characters;
-  for (int byte = 0; byte < 256; ++byte) {
-    const std::string character = ByteCharacter(static_cast<uint8_t>(byte));
-    EXPECT_EQ(ReadUtf8(character).size, character.size());
-    EXPECT_EQ(BytesFromAlphabet(character), std::string(1, static_cast<char>(byte)));
-    characters.insert(character);
-  }
-  EXPECT_EQ(characters.size(), 256u);
-  EXPECT_EQ(BytesFromAlphabet("中 \xFF"), "中 \xFF");
-}
-
-TEST(PreTokenizer, HeaderExample) {
-  const auto example = [](Words* out) -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<PreTokenizer> cutter, PreTokenizer::ByName("gpt-2"));
-    std::vector<absl::string_view> words;
-    cutter->Split("Hello world", &words);
-    *out = Words(words.begin(), words.end());
+TEST(Facts, HeaderExample) {
+  const auto example = [](const TokenizerFacts& facts) -> absl::Status {
+    ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
+    if (model != "gpt2") return WrongFact(facts.model.place, "found another, expected gpt2");
+    ASSIGN_OR_RETURN(const bool asked, ValueOr(facts.add_bos, false));
+    EXPECT_FALSE(asked);
     return absl::OkStatus();
   };
-  Words words;
-  ASSERT_TRUE(example(&words).ok());
-  EXPECT_EQ(words, (Words{"Hello", " world"}));
+  const TokenizerMetadata pieces = SmallSentencePiece(), bytes = SmallBytePair();
+  EXPECT_EQ(example(bytes.Facts()), absl::OkStatus());
+  EXPECT_EQ(example(pieces.Facts()), absl::InvalidArgumentError("metadata.gguf: metadata \"tokenizer.ggml.model\" value at byte 1000: "
+                                                                "found another, expected gpt2"));
 }
 
-TEST(PreTokenizer, LeavesTheLastSpaceOfARunToTheNextWord) {
-  EXPECT_EQ(Cut("gpt-2", "a   b  "), (Words{"a", "  ", " b", "  "}));
-  EXPECT_EQ(Cut("gpt-2", "a\n\nb"), (Words{"a", "\n", "\n", "b"}));
-  EXPECT_EQ(Cut("gpt-2", "a\u00A0\u00A0!"), (Words{"a", "\u00A0", "\u00A0", "!"}));
-}
-
-TEST(PreTokenizer, CutsContractionsAsEachRuleSays) {
-  EXPECT_EQ(Cut("gpt-2", "it's IT'S"), (Words{"it", "'s", " IT", "'", "S"}));
-  EXPECT_EQ(Cut("llama-bpe", "it's IT'S 'ſ"), (Words{"it", "'s", " IT", "'S", " '", "ſ"}));
-  EXPECT_EQ(Cut("qwen2", "YOU'VE"), (Words{"YOU", "'VE"}));
-}
-
-TEST(PreTokenizer, CutsDigitsAsEachRuleSays) {
-  EXPECT_EQ(Cut("gpt-2", "x 12345"), (Words{"x", " 12345"}));
-  EXPECT_EQ(Cut("llama3", "x 12345"), (Words{"x", " ", "123", "45"}));
-  EXPECT_EQ(Cut("qwen2", "x 123"), (Words{"x", " ", "1", "2", "3"}));
-  EXPECT_EQ(Cut("smollm", "x  12½"), (Words{"x", "  ", "1", "2", "½"}));
-}
-
-TEST(PreTokenizer, KeepsLineEndsWithPunctuationWhereTheRuleDoes) {
-  EXPECT_EQ(Cut("llama-bpe", "a;\r\n\tb \n  c"), (Words{"a", ";\r\n", "\tb", " \n", " ", " c"}));
-  EXPECT_EQ(Cut("gpt-2", "a;\r\n\tb"), (Words{"a", ";", "\r\n", "\t", "b"}));
-}
-
-TEST(PreTokenizer, TakesWhiteSpaceByItsUnicodeProperty) {
-  EXPECT_EQ(Cut("gpt-2", "\u180E\u180E!"), (Words{"\u180E\u180E!"}));  // A format character, no space.
-  EXPECT_EQ(Cut("gpt-2", "\u0085\u3000!"), (Words{"\u0085", "\u3000", "!"}));
-}
-
-TEST(PreTokenizer, GivesInvalidBytesWordsOfTheirOwn) {
-  EXPECT_EQ(Cut("gpt-2", "a\xFF\xE2\x82z\xC3"), (Words{"a", "\xFF", "\xE2\x82", "z", "\xC3"}));
-}
-
-TEST(PreTokenizer, NamesTheRulesItKnows) {
-  const auto refused = PreTokenizer::ByName("bloom");
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.status().message(), "found \"bloom\", expected one of default, gpt-2, llama-bpe, llama-v3, llama3, qwen2, smollm");
+TEST(Facts, MessagesSayAsMuchOfThePlaceAsIsKnown) {
+  TokenizerFacts facts;
+  std::string texts;
+  for (const char* text : {"a", "bcd"}) AppendLengthPrefixed(text, texts);
+  facts.tokens.value = LengthPrefixedStrings(texts, 2);
+  const std::string key = "metadata \"tokenizer.ggml.tokens\"";
+  EXPECT_EQ(WrongFact(facts.tokens.place, "x").message(), key + ": x");
+  EXPECT_EQ(WrongElement(facts.tokens, 1, "x").message(), key + " value[1]: x");
+  EXPECT_EQ(NoSuchFact(facts.tokens.place).message(), key + ": found no such key");
+  EXPECT_EQ(MissingInFact(facts.tokens.place, "x").message(), "tokenizer.ggml.tokens: x");
+  facts.tokens.place.file = "m.gguf";
+  facts.tokens.place.offset = facts.scores.place.offset = 100;
+  EXPECT_EQ(WrongFact(facts.tokens.place, "x").message(), "m.gguf: " + key + " value at byte 100: x");
+  EXPECT_EQ(WrongElement(facts.tokens, 1, "x").message(), "m.gguf: " + key + " value[1] at byte 109: x");
+  EXPECT_EQ(WrongElement(facts.scores, 3, "x").message(), "metadata \"tokenizer.ggml.scores\" value[3] at byte 112: x");
+  EXPECT_EQ(MissingInFact(facts.tokens.place, "x").message(), "m.gguf: tokenizer.ggml.tokens: x");
 }
 
 TEST(PairMerger, HeaderExample) {
@@ -149,22 +102,21 @@ TEST(PairMerger, HeaderExample) {
 }
 
 TEST(Vocabulary, HeaderExample) {
-  auto file = SmallBytePair().Open();
-  ASSERT_TRUE(file.ok());
-  const auto example = [](const GgufFile& file, std::string* out) -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::FromGguf(file));
+  const TokenizerMetadata metadata = SmallBytePair();
+  const auto example = [](const TokenizerFacts& facts, std::string* out) -> absl::Status {
+    ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
     std::optional<TokenId> id = vocabulary->Find("hello");
     if (id.has_value() && vocabulary->IsText(*id)) *out = std::string(vocabulary->text(*id));
     return absl::OkStatus();
   };
   std::string text;
-  ASSERT_TRUE(example(**file, &text).ok());
+  ASSERT_TRUE(example(metadata.Facts(), &text).ok());
   EXPECT_EQ(text, "hello");
 }
 
 TEST(Vocabulary, TreatsEndMarksAsControlTokensWhateverTheFileSays) {
-  GgufMetadata metadata = SmallBytePair();
-  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(std::vector<int32_t>(265, 1)));
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(std::vector<int32_t>(265, 1)));
   const std::unique_ptr<Vocabulary> vocabulary = OpenVocabulary(metadata);
   EXPECT_EQ(vocabulary->kind(kImEnd), TokenKind::kControl);
   EXPECT_TRUE(vocabulary->IsEnd(kImEnd));
@@ -185,10 +137,10 @@ TEST(SpecialTokens, HeaderExample) {
 }
 
 TEST(SpecialTokens, LongestWinsOverTheWholeText) {
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
-  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings({"<|a", "|abc", "c", "cc", "ccc"}));
-  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints({4, 4, 4, 4, 4}));
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String("gpt2"));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings({"<|a", "|abc", "c", "cc", "ccc"}));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints({4, 4, 4, 4, 4}));
   const std::unique_ptr<Vocabulary> vocabulary = OpenVocabulary(metadata);
   const SpecialTokens special(*vocabulary);
   const auto split = [&](absl::string_view text) {
@@ -210,9 +162,9 @@ TEST(Vocabulary, FindsTheLastOfEqualTexts) {
   };
   Words texts;
   for (int i = 0; i < 300; ++i) texts.push_back(draw());
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
-  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(texts));
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String("gpt2"));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(texts));
   const std::unique_ptr<Vocabulary> vocabulary = OpenVocabulary(metadata);
   Words wanted = {"c", "", std::string(100, 'a')};
   for (int i = 0; i < 200; ++i) wanted.push_back(draw());
@@ -270,10 +222,10 @@ std::unique_ptr<Vocabulary> OpenSpecialTexts(const std::vector<SpecialText>& spe
     texts.push_back(entry.text);
     types.push_back(entry.type);
   }
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
-  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(texts));
-  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String("gpt2"));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(texts));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
   return OpenVocabulary(metadata);
 }
 
@@ -354,30 +306,32 @@ TEST(SpecialTokens, NestedTextsThatOverlapTakeLittleTime) {
 }
 
 TEST(Segmenter, HeaderExample) {
-  const auto example = [](const GgufFile& file, Tokens* out) -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::FromGguf(file));
-    ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(file, *vocabulary));
+  const auto example = [](TokenizerFacts facts, Tokens* out) -> absl::Status {
+    ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
+    ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(facts, *vocabulary));
     std::vector<TokenId> tokens;
     segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
     *out = tokens;
     return absl::OkStatus();
   };
+  const TokenizerMetadata metadata = SmallBytePair();
   Tokens tokens;
-  ASSERT_TRUE(example(**SmallBytePair().Open(), &tokens).ok());
+  ASSERT_TRUE(example(metadata.Facts(), &tokens).ok());
   EXPECT_EQ(tokens.size(), 4u);
 }
 
 TEST(SentencePiece, HeaderExample) {
-  const auto example = [](const GgufFile& file, Tokens* out) -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::FromGguf(file));
-    ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewSentencePieceSegmenter(file, *vocabulary));
+  const auto example = [](TokenizerFacts facts, Tokens* out) -> absl::Status {
+    ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
+    ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewSentencePieceSegmenter(facts, *vocabulary));
     std::vector<TokenId> tokens;
     segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
     *out = tokens;
     return absl::OkStatus();
   };
+  const TokenizerMetadata metadata = SmallSentencePiece();
   Tokens tokens;
-  ASSERT_TRUE(example(**SmallSentencePiece().Open(), &tokens).ok());
+  ASSERT_TRUE(example(metadata.Facts(), &tokens).ok());
   EXPECT_EQ(tokens.size(), 6u);  // The space, and five bytes.
 }
 

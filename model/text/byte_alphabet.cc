@@ -1,4 +1,4 @@
-#include "tessera/model/text/internal/byte_alphabet.h"
+#include "tessera/model/text/byte_alphabet.h"
 
 #include <array>
 
