@@ -9,8 +9,8 @@
 // For a device that reads into it large pages matter more still: it is told of every page one by one.
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
-//   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
-//   buffer.GiveBack(/*offset=*/0, buffer.size());                  // the addresses stay, the memory goes
+//   bool slower = buffer.LargePageBytes() < buffer.size();                        // on small pages
+//   RETURN_IF_ERROR(buffer.GiveBack(/*offset=*/0, buffer.size()));                // the addresses stay, the memory goes
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -47,8 +48,9 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   absl::Status PrepareForDevices();
 
   // Gives the whole pages of a part back to the system: they are zero when they are next touched, and backed by small pages. Other
-  // parts may be in use meanwhile. A system that refuses (memory that is locked) is told of in the log. REQUIRES: the part is inside.
-  void GiveBack(int64_t offset, int64_t bytes);
+  // parts may be in use meanwhile. Unavailable (bytes, the system's reason), and nothing has changed, if the system refuses, as it does
+  // for memory that is locked. REQUIRES: the part is inside.
+  absl::Status GiveBack(int64_t offset, int64_t bytes);
 
   // How much of it lies on large pages. The system counts by mapping, so large buffers side by side may count for each other. 0 if
   // it does not say.

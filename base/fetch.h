@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 // As a number: a pointer must not leave its array, and null is in none.

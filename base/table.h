@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 class Table {

@@ -61,7 +61,7 @@ check() {
 all_checks() {
   local status=0 name flags=()
   if $quick; then flags=(--no-compile); fi
-  for name in check_layers check_sizes check_readme check_clean; do check "checks/$name.py" || status=1; done
+  for name in check_layers check_libraries check_sizes check_readme check_clean; do check "checks/$name.py" || status=1; done
   check checks/check_headers.py "${flags[@]}" || status=1
   return "$status"
 }

@@ -10,6 +10,8 @@
 
 #include <array>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 // A node that a drafter proposed.

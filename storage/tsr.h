@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

@@ -26,11 +26,14 @@ target_link_libraries(tessera_base_static INTERFACE tessera_base_objects -pthrea
 target_link_libraries(tessera_tensor_static INTERFACE tessera_base_static)
 target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
 """,
-    "base/half.h": "// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\nint ToHalf(float value);\n",
+    "base/cpp20.h": "// Needs C++20.\n//\n//   #include \"tessera/base/cpp20.h\"\n#pragma once\n",
+    "base/half.h": '// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\n#include "tessera/base/cpp20.h"\n'
+                   "int ToHalf(float value);\n",
     "base/half.cc": '#include "tessera/base/half.h"\n\nint ToHalf(float value) {\n  return value > 0;\n}\n',
     "base/internal/bits.h": "int Bits();\n",
     "tensor/view.h": '// A view.\n//\n//   View v;\n#pragma once\n#include "tessera/base/half.h"\nclass View {};\n',
     "model/files/architectures/llama.cc": "// llama\n",
+    "tests/base/cpp20_test.cc": "TEST(Cpp20, HeaderExample) {}\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
@@ -115,6 +118,22 @@ class CheckTest(unittest.TestCase):
     def test_layers_catches_architecture_by_name(self):
         self.planted("check_layers", "base/half.cc", "\n// as Llama does\n", "base/half.cc:2: names the architecture Llama")
 
+    def test_libraries_catches_logging(self):
+        for line in ('LOG(INFO) << "read";', 'LOG_IF(ERROR, bad) << "read";', "VLOG(1) << 1;", "LOG_FIRST_N( WARNING, 1) << 1;"):
+            self.plant("base/half.cc", 'void F() { LOG(FATAL) << "LOG(INFO)"; }  // LOG(INFO)\n')
+            self.planted("check_libraries", "base/half.cc", f"\nvoid F() {{ {line} }}\n", "base/half.cc:2: writes to the log")
+        self.plant("base/half.cc", "")
+        self.plant("apps/name.cc", "void F() { LOG(WARNING) << 1; }\n")
+        self.passes("check_libraries")
+
+    def test_libraries_catches_glog_in_an_installed_header(self):
+        self.plant("base/internal/bits.h", "#include <glog/logging.h>\n")
+        self.planted("check_libraries", "tensor/view.h", GOOD_TREE["tensor/view.h"] + "#include <glog/logging.h>\n",
+                     "tensor/view.h:7: includes glog")
+
+    def test_libraries_catches_a_header_that_would_refuse_an_older_standard_in_other_words(self):
+        self.planted("check_libraries", "tensor/view.h", "// A view.\n#include <vector>\n", "tensor/view.h:1: includes base/cpp20.h nowhere")
+
     def test_sizes_catches_long_file(self):
         self.planted("check_sizes", "base/half.cc", "\n" * 401, "base/half.cc:400: the file has 401 lines")
 
@@ -150,12 +169,12 @@ class CheckTest(unittest.TestCase):
 
     def test_tests_ran_catches_a_file_in_no_binary(self):
         ran = [{"name": "A", "status": "RUN", "result": "COMPLETED", "file": str(self.root / path)}
-               for path in ("tests/base/half_test.cc", "tests/tensor/view_test.cc")]
+               for path in ("tests/base/cpp20_test.cc", "tests/base/half_test.cc", "tests/tensor/view_test.cc")]
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.planted("check_tests_ran", "tests/base/forgotten_test.cc", "", "tests/base/forgotten_test.cc:1:",
                      "--results", self.root / "results")
         (self.root / "tests/base/forgotten_test.cc").unlink()
-        ran[0]["result"] = "SKIPPED"
+        ran[1]["result"] = "SKIPPED"
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.fails("check_tests_ran", "tests/base/half_test.cc:1:", "--results", self.root / "results")
 

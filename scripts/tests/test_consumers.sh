@@ -95,6 +95,24 @@ all_headers() {
   echo "$(wc -l <"$work/$layer/all.cc") headers"
 }
 
+# An older standard is refused in one sentence, before anything else that a compiler does not understand.
+older_standard() {
+  local layer=$1 prefix=$work/$1/installed flags first
+  flags=$(with_packages "$prefix" pkg-config --cflags "tessera-$layer")
+  find "$prefix/include/tessera/$layer" -name '*.h' -printf "#include \"tessera/$layer/%P\"\n" | sort >"$work/$layer/older.cc"
+  # shellcheck disable=SC2086
+  if g++ -std=c++17 -fsyntax-only $flags "$work/$layer/older.cc" 2>"$work/$layer/older.log"; then
+    echo "g++ -std=c++17 compiles the headers of $layer"
+    return 1
+  fi
+  first=$(grep -m 1 'error' "$work/$layer/older.log")
+  if [[ $first != *"#error"*"need C++20"* ]]; then
+    echo "found: $first"
+    return 1
+  fi
+  echo "refused"
+}
+
 # Of functions that several files define, the linker keeps any one. So those compiled for an instruction set must name it, or a CPU
 # without it may meet them.
 kernels_are_apart() {
@@ -167,6 +185,7 @@ for layer in "${layers[@]}"; do
     project "$layer, pkg-config, $kind" by_pkg_config "$layer" "$kind"
   done
   project "$layer, all headers" all_headers "$layer"
+  project "$layer, C++17" older_standard "$layer"
 done
 project "kernels, apart" kernels_are_apart
 project "programs, installed" installed_programs
