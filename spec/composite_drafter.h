@@ -8,15 +8,17 @@
 //   composite.Propose({.max_nodes = 31}, tree);        // nodes have measured probabilities; source: the number of a drafter
 //   composite.account(0).accepted;                     // nodes of the first drafter that became text
 //
-// What several say of a node and of its sisters is mixed (estimate_mixer.h); the node counts as that of the surest. One that fails is as
-// one that has nothing to say: the log tells. One that is switched off is not asked, and learns no more than the text. At most
-// Estimates::kMostSources drafters. Threads: as a Drafter.
+// What several say of a node and of its sisters is mixed (estimate_mixer.h); the node counts as that of the surest. A drafter that fails
+// counts as one that has nothing to say; its account has the error. One that is switched off is not asked, and learns no more than the
+// text. Threads: as a Drafter.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "tessera/base/clock.h"
 #include "tessera/spec/acceptance.h"
 #include "tessera/spec/drafter.h"
 #include "tessera/spec/estimate_mixer.h"
@@ -31,12 +33,15 @@ struct DraftAccount {
   int64_t accepted = 0;                // Of those, text now.
   std::array<int64_t, kDepths> verified_at = {}, accepted_at = {};   // [depth - 1].
   int64_t calls = 0;
+  int64_t failures = 0;                // Calls of Propose that gave an error, and
+  absl::Status failure;                // the first of these errors.
   double seconds = 0;                  // In Propose and Commit.
 };
 
 class CompositeDrafter : public Drafter {
  public:
-  explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters);
+  // clock: what their seconds are measured by; must outlive this. REQUIRES: at most Estimates::kMostSources drafters.
+  explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock = RealClock());
 
   absl::string_view name() const override { return "composite"; }
   DrafterNeeds needs() const override;   // Of those switched on.
@@ -66,10 +71,12 @@ class CompositeDrafter : public Drafter {
     DraftAccount account = {};
     double propose_seconds = 0, step_seconds = 0;
   };
+  double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
   void Ask(const DraftBudget& budget, TokenId root, Member& member);
   static void LearnFrom(absl::Span<const TokenId> emitted, Member& member);
   static void CountVerified(const TokenTree& tree, const Verdict& verdict, Member& member);
 
+  const Clock& clock_;
   std::vector<Member> members_;
   EstimateMixer mixer_;
   TokenTree all_ = TokenTree(0);   // What all proposed last,

@@ -44,7 +44,7 @@ class Drafter {
   virtual void Begin(absl::Span<const TokenId> text) = 0;
 
   // After Begin, if the caller has it: top[i] is what the model says after text[first + i].
-  virtual void LearnPrompt(int first, absl::Span<const TopTokens> top) {}
+  virtual void LearnPrompt(int /*first*/, absl::Span<const TopTokens> /*top*/) {}
 
   // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with its estimated probability. Tokens
   // are of the model's vocabulary: such as the text, logits or a history of it had. A pass over any other is an error.

@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
 void HistoryStore::Load() {
   const absl::StatusOr<std::vector<TokenId>> tokens = ReadFile();
   if (!tokens.ok()) {
-    LOG(WARNING) << "this history is ignored: " << tokens.status().message();
+    ignored_ = tokens.status();
     return;
   }
   for (const TokenId token : WholeTexts(*tokens, MaxTokens(options_.max_bytes))) texts_.Extend(token);
@@ -108,8 +108,9 @@ absl::Status HistoryStore::Save() {
 absl::Status HistoryStore::SaveLocked() {
   RemoveStaleTemporaryFiles(path_);
   absl::StatusOr<std::vector<TokenId>> all = ReadFile();
+  replaced_ = absl::OkStatus();
   if (absl::IsDataLoss(all.status())) {
-    LOG(WARNING) << "this history is replaced: " << all.status().message();
+    replaced_ = all.status();
     all.emplace();
   } else if (!all.ok()) {
     const bool of_another = absl::IsInvalidArgument(all.status());
@@ -155,6 +156,11 @@ absl::Status HistoryStore::RemoveFile() {
 void HistoryStore::Read(absl::FunctionRef<void(const SuffixAutomaton& texts, int64_t generation)> read) const {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
   read(texts_, generation_);
+}
+
+absl::Status HistoryStore::replaced() const {
+  const std::lock_guard<std::mutex> lock(file_mutex_);
+  return replaced_;
 }
 
 int64_t HistoryStore::tokens() const {

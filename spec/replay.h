@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -26,8 +27,9 @@ struct Replayed {
   Replayed& operator+=(const Replayed& other);   // Of several texts.
 };
 
-// The drafter's first error ends it.
+// The drafter's first error ends it, and so does what a Drafter must not do: InvalidArgument (drafter, pass, found, expected) for more
+// nodes or deeper ones than the budget has, a token that is not below `vocabulary`, or another root than the one it was given.
 absl::StatusOr<Replayed> Replay(Drafter& drafter, absl::Span<const TokenId> prompt, absl::Span<const TokenId> output,
-                                const DraftBudget& budget);
+                                const DraftBudget& budget, int vocabulary = std::numeric_limits<int>::max());
 
 }  // namespace tessera

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 
 namespace tessera {
 namespace {
@@ -21,8 +20,6 @@ constexpr double kNewPlainWeight = 0.05;
 constexpr int kIdle = 16, kLongestRest = 8;
 // What proposals cost beside the drafters' own time, under this name among theirs.
 constexpr char kMerging[] = "merging";
-
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 std::vector<std::unique_ptr<Drafter>> One(std::unique_ptr<Drafter> drafter) {
   std::vector<std::unique_ptr<Drafter>> drafters;
@@ -49,10 +46,20 @@ std::string SpeculationReport::Pauses() const {
   return text;
 }
 
+std::string SpeculationReport::Failures() const {
+  std::string text;
+  for (const Source& source : sources) {
+    if (source.account.failures == 0) continue;
+    absl::StrAppendFormat(&text, "%s%s: failed %d time%s, first: %s", text.empty() ? "" : "\n", source.name, source.account.failures,
+                          source.account.failures == 1 ? "" : "s", source.account.failure.ToString());
+  }
+  return text;
+}
+
 Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : Speculator(One(std::move(drafter)), options) {}
 
 Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options)
-    : composite_(std::move(drafters)), options_(options), costs_(options.costs != nullptr ? *options.costs : own_costs_),
+    : options_(options), composite_(std::move(drafters), *options.clock), costs_(options.costs != nullptr ? *options.costs : own_costs_),
       rules_(composite_.size()) {}
 
 void Speculator::Begin(absl::Span<const TokenId> text) {

@@ -9,8 +9,9 @@
 //   speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
 //   speculator.report().Gain();                                                // over a token a pass, as measured
 //
-// Decisions follow from the text, what was learnt from it, and the costs: with frozen ones they can be repeated. Threads: as a Drafter;
-// of several speculators that share costs, one at a time.
+// Decisions follow from the text, what was learnt from it, and the costs. With frozen costs they can be repeated, and with others, too, if
+// the same times are given: those of Commit, and by a clock of the caller's those of drafters. Threads: as a Drafter; of several speculators
+// that share costs, one at a time.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "tessera/base/clock.h"
 #include "tessera/spec/composite_drafter.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/spec/drafter.h"
@@ -81,6 +83,8 @@ struct SpeculationReport {
   // "lookup: paused 3 times for 44 of 127 passes (it cost 5 % a pass)", one line a drafter that was paused, and one if all rested; empty
   // if none did.
   std::string Pauses() const;
+  // "model: failed 2 times, first: NOT_FOUND: ...", one line for each drafter that gave errors; empty if none did.
+  std::string Failures() const;
 };
 
 class Speculator {
@@ -89,6 +93,7 @@ class Speculator {
     int max_rows = 32;               // Of a pass, the root included.
     bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
     CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
+    const Clock* clock = &RealClock();  // What drafting is timed by. Must outlive the speculator.
   };
   Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
@@ -126,9 +131,10 @@ class Speculator {
   void LearnCosts(const TokenTree& tree, const StepTime& time);
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
   double DraftSeconds() const;     // Of those that are active, as modeled.
+  double Seconds() const { return static_cast<double>(options_.clock->NowNanos()) * 1e-9; }
 
-  CompositeDrafter composite_;
   const Options options_;
+  CompositeDrafter composite_;
   CostProfile own_costs_;
   CostProfile& costs_;
   std::vector<PauseRule> rules_;   // [source].

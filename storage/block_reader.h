@@ -18,7 +18,8 @@
 //   check says no                   what was checked is read once by BlockDevice::ReadPlain and checked again
 // An error is Unavailable (place, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
 // and what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed.
-// When an extent is finished, nothing writes to its buffer any more.
+// When an extent is finished, nothing writes to its buffer any more. The one exception: a device that fails for good (an error of Submit
+// or Wait) ends every extent with its error, and what it has in flight may still be written to until that memory is unmapped.
 // Threads: that of the device, which must outlive this. Destroying it waits for what is in flight and forgets the rest.
 #pragma once
 

@@ -34,12 +34,14 @@ struct Superblock;
 
 class TsrReader {
  public:
-  // A manifest that is damaged is replaced by its copy, with a warning in the log.
+  // A manifest that is damaged is replaced by its copy: manifest_damage() says so.
   static absl::StatusOr<std::unique_ptr<TsrReader>> Open(const std::string& path,
                                                          RandomAccessFile::Caching caching = RandomAccessFile::Caching::kCached);
   ~TsrReader();
 
   const std::string& path() const { return path_; }
+  // What is wrong with the manifest whose copy is used (DataLoss). OK: it is whole.
+  const absl::Status& manifest_damage() const { return manifest_damage_; }
   const TsrUuid& uuid() const;
   int minor_version() const;
   const std::string& layout() const;      // As TsrContents has it.
@@ -99,6 +101,7 @@ class TsrReader {
                                 absl::string_view what) const;
 
   std::string path_;
+  absl::Status manifest_damage_;
   std::unique_ptr<RandomAccessFile> file_;
   std::unique_ptr<Superblock> superblock_;
   std::unique_ptr<TsrIndex> index_;

@@ -14,7 +14,7 @@ TEST(Quoted, HeaderExample) {
 }
 
 TEST(Quoted, ControlCharactersAreEscapedAndLongTextsCut) {
-  EXPECT_EQ(Quoted("\x1b[2J\n"), "\"\\033[2J\\n\"");
+  EXPECT_EQ(Quoted("\x1b[2J\n"), "\"\\x1b[2J\\n\"");
   EXPECT_LT(Quoted(std::string(1000, 'a')).size(), 80u);
 }
 

@@ -217,8 +217,12 @@ TEST_F(TsrReaderTest, AFileThatIsReplacedIsReadToItsEnd) {
 
 TEST_F(TsrReaderTest, ADamagedManifestIsReplacedByItsCopy) {
   const int64_t copy = Open()->file_bytes() - 2 * kTsrPage;
+  EXPECT_EQ(Open()->manifest_damage(), absl::OkStatus());
   Flip(kTsrPage + 10);
-  EXPECT_EQ(*ReadUnitOf(*Open(), 0), sample_.units[0]);
+  const auto reader = Open();
+  EXPECT_EQ(*ReadUnitOf(*reader, 0), sample_.units[0]);
+  EXPECT_TRUE(absl::IsDataLoss(reader->manifest_damage())) << reader->manifest_damage();
+  EXPECT_TRUE(absl::StrContains(reader->manifest_damage().message(), "manifest at byte 4096")) << reader->manifest_damage();
   Flip(copy + 10);
   const absl::Status status = TsrReader::Open(path_).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;

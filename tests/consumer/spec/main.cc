@@ -22,7 +22,7 @@ std::vector<float> LogitsAfter(TokenId token) {
 // The passes that `tokens` more tokens of `text` take.
 absl::StatusOr<int> Write(int tokens, std::vector<TokenId>& text) {
   const DraftingSize size = {.context = 128, .vocabulary = kVocabulary};
-  ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters("lookup", size));
+  ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Drafter>> drafters, DrafterRegistry::BuiltIn().Make("lookup", size));
   Drafter& drafter = *drafters[0];
   drafter.Begin(text);
   const size_t end = text.size() + tokens;
