@@ -35,8 +35,8 @@ namespace {
 
 AppInfo Info() {
   return {.name = "tessera_bench",
-          .summary = "Times a model: tokens a second over a prompt, which is computed many tokens at once, and over generated text, one "
-                     "by one with the choice of each. Shows the least, median and greatest of several runs.",
+          .summary = "Times a model: tokens per second over a prompt, which is computed many tokens at once, and over generated text, "
+                     "whose tokens are computed and chosen one by one. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --overhead", "tessera_bench --roofline", "tessera_bench --rows default --plot rows.svg",
                        "tessera_bench --products --kernels avx2", "tessera_bench --streaming --model model.tsr --threads 2"},

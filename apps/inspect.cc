@@ -22,8 +22,8 @@ AppInfo Info() {
   return {
       .name = "tessera_inspect",
       .summary =
-          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs it is run as. Only --verify, "
-          "which looks for all that is wrong with the file, reads the weights.",
+          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs that compute it. Only "
+          "--verify, which looks for every fault of the file, reads the weights.",
       .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf", "tessera_inspect --graph",
                    "tessera_inspect --graph --json"},
       .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};

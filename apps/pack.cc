@@ -25,7 +25,7 @@ AppInfo Info() {
       .name = "tessera_pack",
       .summary =
           "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
-          "Every CPU runs it. The file is verified; an old .tsr file is replaced once the new one is whole.",
+          "The file is for every CPU. It is verified; an old .tsr file is replaced once the new one is whole.",
       .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
                    "tessera_pack --dry_run model.gguf"},
       .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},

@@ -22,8 +22,8 @@ namespace {
 AppInfo Info() {
   return {.name = "tessera_quantize",
           .summary = "Writes a GGUF model with its embedding table and head, its layers or both in other block formats. Every generated "
-                     "token reads them all: half the bytes are half the time. Tensors that have their format already are copied. An "
-                     "old file is replaced, but not the model itself; tessera_perplexity tells what the smaller one has lost.",
+                     "token reads all weights: half the bytes take half the time. Tensors that have their format already are copied. "
+                     "An old file is replaced, but not the model itself; tessera_perplexity shows what the smaller one has lost.",
           .examples = {"tessera_quantize --head_format=Q4_1 model.gguf smaller.gguf",
                        "tessera_quantize --format=Q4_K --head_format=Q6_K --model=model-f16.gguf --out=model-q4_k.gguf",
                        "tessera_quantize --format=Q8_0 --dry_run model-f16.gguf"},

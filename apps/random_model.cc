@@ -19,8 +19,8 @@ namespace {
 
 AppInfo Info() {
   return {.name = "tessera_random_model",
-          .summary = "Writes a llama model of random weights: what it says means nothing, but it takes the time and the memory of "
-                     "a real one of its shape. The same seed gives the same file on every machine. An old file is replaced.",
+          .summary = "Writes a llama model of random weights: its text means nothing, but it takes the time and the memory of a "
+                     "real model of its shape. The same seed gives the same file on every machine. An old file is replaced.",
           .examples = {"tessera_random_model --shape 1b --out random-1b.gguf", "tessera_random_model --shape 4b --dry_run",
                        "tessera_random_model --shape tiny --format Q4_K --head_format Q6_K --seed 7 --out tiny.gguf"},
           .groups = {{"Model", {"shape", "format", "head_format", "seed", "threads"}}, {"Output", {"out", "dry_run", "json"}}}};

@@ -23,6 +23,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/history_store.h"
 
@@ -35,9 +36,9 @@ AppInfo Info() {
   return {.name = "tessera_spec_bench",
           .summary =
               "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
-              "tokens and rows a pass, and which drafts were right. Texts must be the same, or it fails. --speculate takes three "
-              "names more: oracle, which knows the text, chooser, which knows what comes of all that the drafters say, and wrong, "
-              "which never knows.",
+              "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
+              "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
+              "and wrong, whose tokens hardly ever come.",
           .examples = {"tessera_spec_bench --threads 2",
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong --writings 5",

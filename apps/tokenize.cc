@@ -8,6 +8,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/model/files/model_file.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 namespace {
@@ -58,7 +59,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, Tokenizer::FromGguf(file->gguf()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
   if (FLAGS_jsonl) return AnswerRequests(*tokenizer);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});

@@ -22,9 +22,9 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_verify",
-          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits it was chosen from. The two "
-                     "run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
-                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows of a pass.",
+          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits from which it was chosen. The "
+                     "two run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
+                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows per pass.",
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},

@@ -1,11 +1,11 @@
-// Tokens that may come next, in the one order that everything ranks them by; and the first of many, found fast.
+// Tokens that may come next, in the one order by which all code ranks them; and a fast way to find the first of many.
 //
 //   TopCandidates top(40);
 //   top.Add(/*first=*/0, chunk);                      // logits of tokens 0, 1, ...; further chunks in the order of tokens
 //   std::vector<Candidate> ranked = top.Take();       // the 40 first in rank, in order
 //
-// Once the first are found, nearly every chunk holds none that is better: it costs one comparison of vectors for four logits.
-// Chunks of 64 to 256 logits are good. Thread-compatible; the functions are pure.
+// Once good tokens are found, nearly every later chunk has no better one, and then costs one comparison of vectors for four logits. Chunks
+// of 64 to 256 logits are good. Thread-compatible; the functions are pure.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Text from a file in a message: what a file holds shall neither take over a terminal nor fill it.
+// Quotes text from a file for a message, so that the text can neither control a terminal nor fill it.
 //
 //   absl::StrCat("found ", Quoted(text), ", expected BPE or SPM")
 //

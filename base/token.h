@@ -1,6 +1,6 @@
-// The number of an entry in a model's vocabulary.
+// The number of an entry in a model's vocabulary: 0 for the first.
 //
-//   const std::vector<TokenId> text = {17, 4, 262};     // what a tokenizer makes of a string, and a model reads
+//   std::vector<TokenId> tokens = {1, 15043, 3186};      // A text, as a tokenizer has cut it.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #
 # tessera_coverage_gguf and tessera_coverage_split are replays over the reader's own files with a counter in every line.
 #
-# A fuzzer finds its way by what code an input reached. That is counted in the layers that decide by an input's bytes, not in kernels.
+# A fuzzer is guided by the code that an input reached. That is counted in layers that branch on an input's bytes, not in kernels.
 
 function(tessera_fuzz_targets)
   set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
@@ -14,7 +14,7 @@ function(tessera_fuzz_targets)
   foreach(name ${ARGN})
     add_executable(tessera_replay_${name} ${folder}/${name}_fuzz.cc ${folder}/replay_main.cc)
     target_link_libraries(tessera_replay_${name} PRIVATE ${layers} GTest::gtest)
-    add_dependencies(tessera_replay_${name} tessera_storage_objects)  # Whose generated headers may be read.
+    add_dependencies(tessera_replay_${name} tessera_storage_objects)  # The replay may include its generated headers.
     add_test(NAME replay_${name} COMMAND tessera_replay_${name} ${folder}/corpus/${name})
     set_tests_properties(replay_${name} PROPERTIES LABELS fuzz)
   endforeach()

@@ -1,8 +1,8 @@
-# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, the files by which CMake and
-# pkg-config find it. What all layers share goes with base. Nothing installed knows where it lies (docs/packages.md).
+# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, and the files by which CMake and
+# pkg-config find it. What all layers share is installed with base. No installed file holds its own path (docs/packages.md).
 #
-# TESSERA_INSTALL: off where Tessera is a part of another project. Nothing is installed then, and nothing is exported, which would ask
-# the same of libraries that the project builds itself.
+# TESSERA_INSTALL: off where Tessera is a part of another project. Then nothing is installed or exported. An export would require that the
+# project exports the libraries which it builds itself, too.
 option(TESSERA_INSTALL "Install Tessera" ${PROJECT_IS_TOP_LEVEL})
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -32,7 +32,7 @@ function(tessera_install_cmake_files layer)
   set(needs ${tessera_${layer}_LINKS})
   set(needs_static ${tessera_${layer}_PRIVATE_LINKS})
   file(CONFIGURE OUTPUT ${folder}/tessera-${layer}-needs.cmake @ONLY CONTENT [[
-# What tessera::@layer@ needs: either library, and beyond that the static one.
+# What tessera::@layer@ needs: first both kinds of library, then the static one in addition.
 set(needs @needs@)
 set(needs_static @needs_static@)
 ]])
@@ -50,7 +50,7 @@ set(needs_static @needs_static@)
   endif()
 endfunction()
 
-# Sets `modules` to what pkg-config calls `targets`; threads are flags to it, no module.
+# Sets `modules` to the names that pkg-config has for `targets`; threads are flags for it, not a module.
 function(tessera_pkg_config_modules targets)
   list(REMOVE_ITEM targets Threads::Threads)
   list(TRANSFORM targets REPLACE "^PkgConfig::" "" OUTPUT_VARIABLE modules)
@@ -75,8 +75,8 @@ function(tessera_install_pkg_config layer)
   if("Threads::Threads" IN_LIST tessera_${layer}_LINKS)
     set(threads -pthread)
   endif()
-  # A static glog needs a static libunwind, which Debian's libglog.pc does not ask for. Both that and libgcc_eh define
-  # _Unwind_Resume: the compiler's own must come first, or the linker finds two.
+  # A static glog needs a static libunwind, which Debian's libglog.pc does not name. Both libunwind and libgcc_eh define _Unwind_Resume: the
+  # compiler's own must come first, or the linker finds two.
   set(private_flags "")
   if("PkgConfig::libglog" IN_LIST tessera_${layer}_LINKS)
     string(APPEND private_modules " libunwind")

@@ -1,5 +1,4 @@
-# tessera_layer(NAME ...): declares a layer, to be built from every .cc and .proto below its folder, but for those of layers in folders
-# below that:
+# tessera_layer(NAME ...): declares a layer, built from every .cc and .proto below its folder, except those of other layers in subfolders:
 #   FOLDER         where it lies, such as model/text; NAME if not given
 #   LINKS          other layers, and third-party targets that its public headers need
 #   PRIVATE_LINKS  third-party targets that only its .cc files need
@@ -86,17 +85,17 @@ function(tessera_create layer)
   endif()
 endfunction()
 
-# No path of this machine gets into what is installed by way of __FILE__.
+# Keeps paths of this machine, which __FILE__ would bring in, out of installed files.
 set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
   -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
 
-# Sets `generated` to the sources that protoc makes of a layer's .proto files. Their headers are the layer's own: none is installed.
+# Sets `generated` to the sources that protoc makes from a layer's .proto files. Their headers are for the layer alone: none is installed.
 function(tessera_generate_protos layer)
   set(generated "")
   tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.proto)
   set(protos ${found})
   if(protos)
-    find_program(TESSERA_PROTOC protoc REQUIRED)  # This machine's, also where the code is for another one.
+    find_program(TESSERA_PROTOC protoc REQUIRED)  # That of this machine, also when building for another one.
   endif()
   foreach(proto ${protos})
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${proto})
@@ -110,8 +109,8 @@ function(tessera_generate_protos layer)
   return(PROPAGATE generated)
 endfunction()
 
-# Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
-# static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
+# Compiles every source once, position independent, and makes both libraries from it. Programs and tests of this build use the static one.
+# The shared one exports nothing from internal/ and kernels/. No path of this machine gets in through __FILE__.
 function(tessera_create_library layer)
   tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.cc)
   set(sources ${found})
@@ -136,8 +135,8 @@ function(tessera_create_library layer)
     target_include_directories(tessera_${layer}_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
     set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer})
   endforeach()
-  # Before 1.0 each minor version may change the interface. A library links by itself all that it uses, but for what sanitizers add:
-  # that comes with the program.
+  # Before 1.0 each minor version may change the interface. A library links everything that it uses, except what sanitizers add: that comes
+  # with the program.
   set_target_properties(tessera_${layer}_shared PROPERTIES INSTALL_RPATH "$ORIGIN" VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_link_options(tessera_${layer}_shared PRIVATE $<$<CONFIG:Release>:LINKER:-z,defs>)
@@ -145,7 +144,7 @@ function(tessera_create_library layer)
   tessera_install_library(${layer})
 endfunction()
 
-# The rooms of apps/ are libraries: cli is what all programs share, bench measures, show describes. Each may use those before it.
+# The folders of apps/ are libraries: cli is what all programs share, bench measures, show describes. Each may use those before it.
 set(tessera_apps_rooms cli bench show)
 
 function(tessera_create_apps)
@@ -154,7 +153,7 @@ function(tessera_create_apps)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/${room}/*.cc)
     add_library(tessera_apps_${room} STATIC ${sources})
     target_link_libraries(tessera_apps_${room} PUBLIC ${links})
-    target_compile_options(tessera_apps_${room} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})  # Not their tests: a test's file is found by its path.
+    target_compile_options(tessera_apps_${room} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})  # Not in tests: a test's file is found by its path.
     set(links tessera_apps_${room})
   endforeach()
   add_library(tessera::apps ALIAS ${links})
@@ -173,14 +172,14 @@ function(tessera_create_apps)
   endforeach()
 endfunction()
 
-# What all test programs share: main(), optimization that compiles fast, and headers that are read once. A compiler launcher
-# (ccache) remembers whole objects instead, and could not if they depended on a precompiled header.
+# What all test programs share: main(), optimization that compiles fast, and precompiled headers. With a compiler launcher (ccache) there
+# are no precompiled headers, since it could not cache objects that depend on one.
 function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_main OBJECT tests/test_main.cc)
   target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
   target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns of std::string.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -200,13 +199,13 @@ function(tessera_create_tests layer)
   endif()
   file(GLOB fakes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
   tessera_kernels(fakes)
-  set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # Made without an instruction set's flags.
+  set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # They have flags of their own.
   add_executable(tessera_${layer}_tests ${sources} ${fakes})
   foreach(target ${tessera_${layer}_TEST_LINKS})
     tessera_need(${target})
   endforeach()
   target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main ${tessera_${layer}_TEST_LINKS})
-  if(TARGET tessera_${layer}_objects)  # Whose generated headers tests may read.
+  if(TARGET tessera_${layer}_objects)  # Tests may include its generated headers.
     add_dependencies(tessera_${layer}_tests tessera_${layer}_objects)
   endif()
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -216,7 +215,7 @@ function(tessera_create_tests layer)
   set_tests_properties(${layer} PROPERTIES LABELS ${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
-  if(layer STREQUAL "apps")  # They run the binaries, and one that is wrong on purpose.
+  if(layer STREQUAL "apps")  # These tests run the binaries, and one that is wrong on purpose.
     add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)
     target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::apps)
     target_link_options(tessera_verify_wrong_bit PRIVATE LINKER:--wrap=_ZN7tessera16MatMulKernelsForENS_10KernelPathE)

@@ -1,13 +1,13 @@
-# tessera_find(TARGET ERROR): makes a third-party target known, by the package that its name tells; the build and the installed
-# package share this file, so it asks for no newer CMake than users of the package need (3.16).
+# tessera_find(TARGET ERROR): defines a third-party target, by the package that its name names. The build and the installed package share
+# this file, so it needs no newer CMake than users of the package (3.16).
 #
 #   absl::status             target of the CMake package absl
 #   PkgConfig::libpcre2-8    module of pkg-config
 #
-# ERROR: what is missing, and which Debian package has it; empty if nothing is.
+# ERROR: what is missing, and which Debian package has it; empty if nothing is missing.
 #
 # tessera_absl_namespace(VARIABLE): the inline namespace of the Abseil that the absl:: targets stand for, such as debian3 or
-# lts_20240722. Libraries that were built with one do not link with another.
+# lts_20240722. Libraries that were built with one namespace do not link with another.
 set(tessera_debian_absl libabsl-dev)
 set(tessera_debian_libglog libgoogle-glog-dev)
 set(tessera_debian_gflags libgflags-dev)

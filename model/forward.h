@@ -34,9 +34,9 @@
 #include "tessera/model/embedding_table.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
-#include "tessera/model/rope.h"
 #include "tessera/npu/device.h"
 #include "tessera/storage/weight_source.h"
+#include "tessera/tensor/rope.h"
 #include "tessera/tensor/tensor_view.h"
 
 namespace tessera {

@@ -21,25 +21,25 @@ struct CompileOptions {
 
 // What a Run's arguments must look like, taken from the graph once so that the check of each Run stays cheap (CheckArguments).
 struct ArgumentNeeds {
-  std::vector<BufferId> external;      // Inputs and outputs, in order of their ids.
-  std::vector<int64_t> packed_bytes;   // Of each weight, for WeightEncoding::kPacked,
-  std::vector<int64_t> float_bytes;    // and for kFloat32.
-  bool tokens = false;                 // Some operator is an Embedding.
+  std::vector<BufferId> external = {};     // Inputs and outputs, in order of their ids.
+  std::vector<int64_t> packed_bytes = {};  // Of each weight, for WeightEncoding::kPacked,
+  std::vector<int64_t> float_bytes = {};   // and for kFloat32.
+  bool tokens = false;                     // Some operator is an Embedding.
   int rope_tables = 0;
-  int64_t key_columns = 0;             // Columns of every StoreKeyValue's key; 0: the graph stores none.
-  int64_t head_size = 0;               // Of every Attention; 0: the graph has none.
-  int64_t query_heads = 0;             // Greatest common divisor of all Attentions' heads: the cache's heads divide it.
-  int64_t longest_window = 0;          // Of all Attentions; kAllPositions if one has none. Paths hold that much.
+  int64_t key_columns = 0;                 // Columns of every StoreKeyValue's key; 0: the graph stores none.
+  int64_t head_size = 0;                   // Of every Attention; 0: the graph has none.
+  int64_t query_heads = 0;                 // Greatest common divisor of all Attentions' heads: the cache's heads divide it.
+  int64_t longest_window = 0;              // Of all Attentions; kAllPositions if one has none. Paths hold that much.
 };
 
 struct CompiledGraph {
-  Graph graph;
+  Graph graph = {};
   int row_capacity = 0;
   // Byte offset of each scratch buffer in the arena: [row_capacity, row_stride] FP32; -1 for inputs and outputs, which the caller
   // owns. Two buffers share bytes only if one is no longer read when the other is written.
-  std::vector<int64_t> offsets;
+  std::vector<int64_t> offsets = {};
   int64_t arena_bytes = 0;
-  ArgumentNeeds needs;
+  ArgumentNeeds needs = {};
 };
 
 // Floats from one row of a scratch buffer to the next: whole cache lines.

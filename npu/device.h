@@ -14,14 +14,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/npu/compiler.h"
+#include "tessera/quant/graph_weight.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {
 
 using GraphHandle = int;
-
-// How a device wants its matrices: packed in panels (quant/packed_matrix.h), or row-major FP32.
-enum class WeightEncoding : uint8_t { kPacked, kFloat32 };
 
 // One adapter's numbers for one placeholder. a: [rank, in] and b: [rank, out], row-major FP32: B is stored transposed, so that sixteen
 // outputs lie side by side. Null a: not bound.
@@ -60,9 +58,6 @@ class Device {
   // `longest_path` positions.
   virtual int64_t ScratchBytes(int longest_path) const = 0;
 };
-
-// Bytes of a weight as `encoding` has it.
-absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding encoding);
 
 // The checks every device makes before it runs: counts and sizes of all arguments against the graph.
 absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, KvFormat kv_format, const RunArguments& arguments);

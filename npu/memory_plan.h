@@ -26,8 +26,8 @@ struct BufferLife {
 };
 
 struct MemoryPlan {
-  std::vector<int64_t> offsets;  // Of each buffer, a multiple of 64; -1 for those not in the arena.
-  int64_t arena_bytes = 0;       // A multiple of 64.
+  std::vector<int64_t> offsets = {};  // Of each buffer, a multiple of 64; -1 for those not in the arena.
+  int64_t arena_bytes = 0;            // A multiple of 64.
 };
 
 // One life per buffer of the graph; inputs and outputs get bytes 0. A buffer lives from its first writer to the meeting operator

@@ -21,7 +21,7 @@
 namespace tessera {
 
 struct MatrixSpec {
-  std::string name;            // For messages.
+  std::string name = {};       // For messages.
   BlockFormat format = BlockFormat::kF32;
   int64_t out_features = 0;    // Rows.
   int64_t in_features = 0;     // Columns.

@@ -12,6 +12,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/storage/flash_profile.h"
@@ -102,7 +103,7 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
                                            options.cancel));
   // Beside the tokenizer, which takes as long. A system that has no thread to give has it done after that.
   std::future<absl::Status> rest = std::async(std::launch::async | std::launch::deferred, [this] { return PrepareToCompute(); });
-  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::FromGguf(file());
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = ReadTokenizer(file());
   RETURN_IF_ERROR(rest.get());
   ASSIGN_OR_RETURN(tokenizer_, std::move(tokenizer));
   process_bytes_ = OwnMemoryBytes();

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build and the tests need. Does nothing (in a few milliseconds) if all are there.
 #
-#   scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512]
-#   scripts/install_packages.sh --libraries
+#   scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512] [--fresh] [--list | --libraries]
 #
 # --sanitizers: also the compiler of the builds with sanitizers, which only scripts/test.sh and scripts/tests/fuzz.sh need.
 # --arm64: also the cross compiler and the emulator of scripts/tests/test_arm64.sh.
 # --avx512: also the compiler and the emulated instructions of scripts/tests/test_avx512.sh.
-# --libraries: installs nothing and prints the packages of libraries, one a line.
+# --fresh: also what makes the Debian of scripts/test_fresh.sh.
+# --list: installs nothing and prints their names, one per line. Every program that scripts and tests start is in these packages or in
+# every Debian: scripts/checks/check_programs.py checks the scripts, and scripts/test.sh hides all other programs from what it runs.
+# --libraries: installs nothing and prints the packages of libraries, one per line.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -18,19 +20,26 @@ libraries=(
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
-  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc of this machine, whatever that is for
+  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
-  python3 python3-pip ca-certificates                  # checks, fetching models
+  python3 python3-pip ca-certificates git              # checks, fetching models
 )
+list=false
 for argument in "$@"; do
   case $argument in
     --sanitizers) packages+=(clang-19 libclang-rt-19-dev llvm-19) ;;        # sanitizers, fuzzing and its coverage
     --arm64) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
     --avx512) packages+=(clang-19 libsimde-dev) ;;
+    --fresh) packages+=(mmdebstrap) ;;
+    --list) list=true ;;
     --libraries) printf '%s\n' "${libraries[@]}"; exit 0 ;;
-    *) die "unknown argument $argument; usage: scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512] | --libraries" ;;
+    *) die "unknown argument $argument; usage: scripts/install_packages.sh [--sanitizers] [--arm64] [--avx512] [--fresh] [--list]" ;;
   esac
 done
+if $list; then
+  printf '%s\n' "${packages[@]}"
+  exit 0
+fi
 
 missing_packages() {
   local -A installed=()
@@ -55,7 +64,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 apt=(apt-get -y -o DPkg::Lock::Timeout=300)
-# An update that fails in part (one source of many) may still do; the install tells.
+# An update that fails in part (one source of many) may be enough; the installation shows it.
 run_logged "updating the package lists" "$log" "${apt[@]}" update || true
 run_logged "installing ${#missing[@]} packages" "$log" "${apt[@]}" install --no-install-recommends "${missing[@]}" ||
   die "apt-get could not install ${missing[*]}; its messages stand above"

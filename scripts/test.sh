@@ -26,6 +26,9 @@ for argument in "$@"; do
 done
 build=$root/build
 results=$build/test_results
+packages=()  # Flags of install_packages.sh.
+if ! $quick; then packages+=(--sanitizers); fi
+for name in "${emulated[@]}"; do packages+=("--$name"); done
 rm -rf "$results"
 mkdir -p "$results"
 
@@ -61,7 +64,7 @@ check() {
 all_checks() {
   local status=0 name flags=()
   if $quick; then flags=(--no-compile); fi
-  for name in check_layers check_libraries check_sizes check_readme check_clean; do check "checks/$name.py" || status=1; done
+  for name in layers libraries sizes readme words clean programs; do check "checks/check_$name.py" || status=1; done
   check checks/check_headers.py "${flags[@]}" || status=1
   return "$status"
 }
@@ -75,7 +78,8 @@ script_tests() {
       status=1
       grep -qE '\.\.\. (FAIL|ERROR)$' "$log" || record fail "$(basename "$file")"
     fi
-    sed -nE 's/^(\w+) .*\.\.\. ok$/pass\t\1/p; s/^(\w+) .*\.\.\. (FAIL|ERROR)$/fail\t\1/p' "$log" >>"$results/steps.tsv"
+    sed -nE 's/^(\w+) .*\.\.\. ok$/pass\t\1/p; s/^(\w+) .*\.\.\. (FAIL|ERROR)$/fail\t\1/p; s/^(\w+) .*\.\.\. skipped .*/skip\t\1/p' \
+      "$log" >>"$results/steps.tsv"
   done
   return "$status"
 }
@@ -96,12 +100,17 @@ run_tests() {
 # storage (reading ahead) and spec (a history that streams share), of npu those in which workers share out many rows, and of runtime
 # those in which weights are read beside other work, and those of drafts.
 sanitizer_tests() {
-  local layers=(base tensor quant npu storage model spec runtime) status=0
+  local layers=(base tensor quant npu storage model spec runtime)
   layers=("${layers[@]/#/tessera_}")
-  "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
-    "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer tessera_{base,npu,storage,spec,runtime}_tests ||
-    { record fail sanitizers; return 1; }
-  run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || status=1
+  stage "address build" "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
+    stage "thread build" "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer \
+      tessera_{base,npu,storage,spec,runtime}_tests || { record fail sanitizers; return; }
+  stage "address tests" run_tests unit_tests "$root/build-asan" "$results/address" -LE '^(apps|fuzz)$' || true
+  stage "thread tests" thread_tests || true
+}
+
+thread_tests() {
+  local status=0
   run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
   GTEST_FILTER='HostDevice.ManyRows*:HostAdapters.ManyRows*:SharedWork.*' \
     run_tests npu_tests "$root/build-tsan" "$results/thread" -L '^npu$' || status=1
@@ -111,20 +120,32 @@ sanitizer_tests() {
 }
 
 fuzzing() {
-  local status=0
-  check tests/fuzz_coverage.sh || status=1
-  "$root/scripts/tests/fuzz.sh" --results "$results/steps.tsv" || status=1
-  return "$status"
+  stage "fuzz coverage" check tests/fuzz_coverage.sh || true
+  stage fuzzing "$root/scripts/tests/fuzz.sh" --results "$results/steps.tsv" || true
 }
 
-if $quick; then need packages "$root/scripts/install_packages.sh"
-else need packages "$root/scripts/install_packages.sh" --sanitizers; fi
+# Installs the packages and begins again where all other programs of this machine are hidden: nothing that follows may need one.
+begin_with_named_programs() {
+  local status=0
+  need packages "$root/scripts/install_packages.sh" "${packages[@]}"
+  TESSERA_STAGES_BEFORE=${stage_times[0]} "$root/scripts/tests/with_named_programs.sh" "${packages[@]}" -- "$0" "$@" || status=$?
+  ((status == 125)) || exit "$status"
+  record skip "only named programs"
+}
+
+if [[ -z ${TESSERA_STAGES_BEFORE:-} ]]; then
+  begin_with_named_programs "$@"
+else
+  stage_times=("$TESSERA_STAGES_BEFORE")
+  unset TESSERA_STAGES_BEFORE
+  record pass "only named programs"
+fi
 if $sanitize || $fuzz || ((${#emulated[@]} > 0)); then
   if $sanitize; then
     need models fetch_models
-    stage sanitizers sanitizer_tests || true
+    sanitizer_tests
   fi
-  if $fuzz; then stage fuzzing fuzzing || true; fi
+  if $fuzz; then fuzzing; fi
   for name in "${emulated[@]}"; do stage "$name" "$root/scripts/tests/test_$name.sh" --results "$results/$name" || true; done
   finish
 fi
@@ -140,6 +161,6 @@ fi
 stage consumers "$root/scripts/tests/test_consumers.sh" --results "$results/steps.tsv" || true
 stage "app tests" run_tests app_tests "$build" "$results" -L '^apps$' || true
 stage "all tests ran" check checks/check_tests_ran.py --results "$results" || true
-stage sanitizers sanitizer_tests || true
-stage fuzzing fuzzing || true
+sanitizer_tests
+fuzzing
 finish

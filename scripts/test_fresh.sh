@@ -3,8 +3,8 @@
 #
 #   scripts/test_fresh.sh [--quick]                 (--quick: only scripts/quickstart.sh, twice)
 #
-# Tests what is committed. Takes over how this machine reaches its package sources (apt's sources and proxies, pip's settings,
-# certificates, *_proxy) and nothing else. The mounts live in a mount namespace of their own and end with it, whatever happens.
+# Tests the committed state. Takes from this machine only how to reach package sources (apt's sources and proxies, pip's settings,
+# certificates, *_proxy). The mounts are in a mount namespace of their own and end with it, whatever happens.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -18,10 +18,7 @@ done
 ((EUID == 0)) || die "a chroot can only be made by root"
 clone=/opt/tessera
 
-if ! command -v mmdebstrap >/dev/null || ! command -v git >/dev/null; then
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mmdebstrap git >&2 || die "mmdebstrap cannot be installed"
-fi
+"$root/scripts/install_packages.sh" --fresh || die "what makes a Debian cannot be installed"
 work=$(mktemp -d)
 chroot=$work/root
 logs=$root/build/test_fresh
@@ -47,14 +44,14 @@ copy_settings() {
   done 2>/dev/null
 }
 
-# Runs COMMAND in the clone, with an environment that holds only what a login would, and the proxies and PIP_*.
+# Runs COMMAND in the clone, with an environment that holds only what a login sets, the proxies and PIP_*.
 inside() {
   local environment=(HOME="$HOME" PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8) entry
   while IFS= read -r -d '' entry; do
     if [[ $entry =~ ^(PIP_[A-Z_]+|[A-Za-z]+_proxy|[A-Z]+_PROXY)= ]]; then environment+=("$entry"); fi
   done < <(env -0)
   # shellcheck disable=SC2016
-  env -i "${environment[@]}" unshare --mount --propagation private bash -c '
+  env -i "${environment[@]}" unshare --mount --propagation=private bash -c '
     mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/run" || exit 99
     exec chroot "$0" bash -c '"'"'cd "$0" && exec "$@"'"'"' "$@"' "$chroot" "$clone" "$@" </dev/null
 }

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/crc32c.h"
-#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -85,16 +84,6 @@ absl::Status CheckTokens(absl::Span<const TokenId> tokens, const std::string& pa
 }
 
 }  // namespace
-
-VocabularyId VocabularyOf(const Tokenizer& tokenizer) {
-  VocabularyId id = {.size = tokenizer.vocabulary_size()};
-  for (TokenId token = 0; token < id.size; ++token) {
-    const std::string piece = tokenizer.Piece(token, /*render_special=*/true);
-    id.hash = MixBits(id.hash ^ piece.size());
-    for (const char byte : piece) id.hash = MixBits(id.hash ^ static_cast<uint8_t>(byte));
-  }
-  return id;
-}
 
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens) {
   CHECK_LE(tokens.size(), size_t{UINT32_MAX});

@@ -23,7 +23,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
-#include "tessera/model/text/tokenizer.h"
 
 namespace tessera {
 
@@ -36,7 +35,6 @@ struct VocabularyId {
   int size = 0;
   friend bool operator==(const VocabularyId&, const VocabularyId&) = default;
 };
-VocabularyId VocabularyOf(const Tokenizer& tokenizer);
 
 // REQUIRES: the tokens are of the vocabulary, or separators; the last is a separator, none is the first or follows another.
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens);

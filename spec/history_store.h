@@ -1,6 +1,6 @@
 // Finished answers, kept under a name from one run to the next, to draft from where a new text says what an old one said.
 //
-//   ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", VocabularyOf(*tokenizer), {}));
+//   ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", vocabulary, {}));
 //   SuffixDrafter drafter({.history = store});           // any number of them, in any threads
 //   store->Add(prompt, answer);                          // once it is finished
 //   RETURN_IF_ERROR(store->Save());

@@ -5,6 +5,7 @@
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 namespace {
@@ -28,7 +29,7 @@ absl::StatusOr<Conversation> Conversation::FromFlags(const GgufFile& file) {
   if (!FLAGS_chat_template.empty()) {
     ASSIGN_OR_RETURN(conversation.chat_, ChatTemplate::ByName(FLAGS_chat_template));
   } else if (file.Find(kTemplateKey) != nullptr || FLAGS_chat) {
-    ASSIGN_OR_RETURN(conversation.chat_, ChatTemplate::FromGguf(file));
+    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
   } else if (!FLAGS_system.empty()) {
     return absl::InvalidArgumentError("--system: found for a model without chat template, expected --chat_template= beside it");
   } else {

@@ -71,10 +71,10 @@ std::vector<std::pair<std::string, std::vector<FlagDescription>>> DescribedGroup
 
 const std::vector<FlagDescription>& GeneralFlags() {
   static const std::vector<FlagDescription> flags = {
-      {"flagfile", "string", "FILE", "", "Read flags from a file, one --name=value a line; # begins a comment."},
+      {"flagfile", "string", "FILE", "", "Read flags from a file, one --name=value per line; # begins a comment."},
       {"fromenv", "string", "NAMES", "", "Read flags from the environment: top_k,seed from FLAGS_top_k, FLAGS_seed."},
-      {"tryfromenv", "string", "NAMES", "", "As --fromenv, passing over those that are not set."},
-      {"version", "bool", "", "false", "Version, commit, the kernels this CPU can run, and those used."},
+      {"tryfromenv", "string", "NAMES", "", "As --fromenv, but passes over variables that are not set."},
+      {"version", "bool", "", "false", "Version, commit, the kernels that this CPU can run, and those that are used."},
       {"help", "bool", "", "false", "This text."},
   };
   return flags;

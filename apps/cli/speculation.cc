@@ -16,6 +16,7 @@
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 
 namespace tessera {

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/model/files/gguf.h"
-#include "tessera/model/rope.h"
-#include "tessera/npu/graph.h"
+#include "tessera/tensor/operator_variants.h"
+#include "tessera/tensor/rope.h"
 
 namespace tessera {
 

@@ -74,9 +74,7 @@ int64_t OffsetOf(const GgufValue& value, int64_t index) {
   if (value.element_type != GgufType::kString) {
     return value.offset + index * static_cast<int64_t>(value.bytes.size() / value.count);
   }
-  int64_t offset = value.offset;
-  for (auto text = value.Strings().begin(); index > 0; ++text, --index) offset += sizeof(uint64_t) + (*text).size();
-  return offset;
+  return value.offset + value.Strings().OffsetOf(index);
 }
 
 absl::StatusOr<const GgufValue*> FindOrError(const GgufFile& file, absl::string_view key) {
@@ -229,7 +227,7 @@ absl::StatusOr<bool> GgufFile::Bool(absl::string_view key) const {
   return At<uint8_t>(*value) != 0;
 }
 
-absl::StatusOr<GgufStrings> GgufFile::Strings(absl::string_view key) const {
+absl::StatusOr<LengthPrefixedStrings> GgufFile::Strings(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (!IsArrayOf(*value, GgufType::kString)) return Unexpected(*this, key, *value, "an array of STRING");
   return value->Strings();

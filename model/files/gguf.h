@@ -18,7 +18,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/length_prefixed_strings.h"
 #include "tessera/base/shared_bytes.h"
 #include "tessera/quant/block_format.h"
 
@@ -41,39 +41,6 @@ enum class GgufType : uint32_t {
 };
 absl::string_view GgufTypeName(GgufType type);  // "UINT8", "STRING", ...
 
-// The strings of an array, to be walked through once: each lies in the file as a 64-bit length and its bytes.
-//
-//   for (absl::string_view text : strings) Use(text);
-class GgufStrings {
- public:
-  class Iterator {
-   public:
-    explicit Iterator(const std::byte* at) : at_(at) {}
-    absl::string_view operator*() const { return {reinterpret_cast<const char*>(at_ + sizeof(uint64_t)), length()}; }
-    Iterator& operator++() { at_ += sizeof(uint64_t) + length(); return *this; }
-    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
-
-   private:
-    uint64_t length() const {
-      uint64_t length;
-      std::memcpy(&length, at_, sizeof length);
-      return length;
-    }
-    const std::byte* at_;
-  };
-
-  // REQUIRES: `bytes` are `count` strings, as a GgufFile has checked them.
-  GgufStrings(absl::Span<const std::byte> bytes, uint64_t count) : bytes_(bytes), count_(count) {}
-
-  uint64_t size() const { return count_; }
-  Iterator begin() const { return Iterator(bytes_.data()); }
-  Iterator end() const { return Iterator(bytes_.data() + bytes_.size()); }
-
- private:
-  absl::Span<const std::byte> bytes_;
-  uint64_t count_;
-};
-
 // One metadata entry: a view into the file.
 struct GgufValue {
   GgufType type;                              // kArray: see element_type.
@@ -83,7 +50,7 @@ struct GgufValue {
   int64_t offset = 0;                         // Where the value starts in the file, for messages.
 
   // A string, or an array of them. REQUIRES: element_type == kString.
-  GgufStrings Strings() const { return {bytes, count}; }
+  LengthPrefixedStrings Strings() const { return {{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, count}; }
 };
 
 struct GgufTensor {
@@ -134,7 +101,7 @@ class GgufFile {
   absl::StatusOr<uint64_t> Uint(absl::string_view key) const;
   absl::StatusOr<double> Float(absl::string_view key) const;
   absl::StatusOr<bool> Bool(absl::string_view key) const;
-  absl::StatusOr<GgufStrings> Strings(absl::string_view key) const;
+  absl::StatusOr<LengthPrefixedStrings> Strings(absl::string_view key) const;
   absl::StatusOr<std::vector<float>> Floats(absl::string_view key) const;   // Array of FLOAT32.
   absl::StatusOr<std::vector<int32_t>> Ints(absl::string_view key) const;   // Array of INT32 or UINT32; each must fit.
 

@@ -47,7 +47,11 @@ class TensorSink {
 
 }  // namespace
 
-std::string GgufWriter::Counted(absl::string_view text) { return absl::StrCat(BytesOf(uint64_t{text.size()}), text); }
+std::string GgufWriter::Counted(absl::string_view text) {
+  std::string bytes;
+  AppendLengthPrefixed(text, bytes);
+  return bytes;
+}
 
 GgufWriter& GgufWriter::String(absl::string_view key, absl::string_view value) {
   return Entry(key, GgufType::kString, Counted(value));
@@ -55,7 +59,7 @@ GgufWriter& GgufWriter::String(absl::string_view key, absl::string_view value) {
 
 GgufWriter& GgufWriter::Strings(absl::string_view key, absl::Span<const std::string> values) {
   std::string bytes;
-  for (const std::string& value : values) bytes += Counted(value);
+  for (const std::string& value : values) AppendLengthPrefixed(value, bytes);
   return Array(key, GgufType::kString, values.size(), bytes);
 }
 

@@ -10,6 +10,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/model_file.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/quant/finite_blocks.h"
@@ -123,7 +124,7 @@ class Verifier {
 
   void CheckModel(const ModelFile& model) {
     const GgufFile& file = model.gguf();
-    const absl::Status tokenizer = Tokenizer::FromGguf(file).status();
+    const absl::Status tokenizer = ReadTokenizer(file).status();
     if (!tokenizer.ok()) Add(tokenizer);
     const absl::StatusOr<ModelConfig> config = ReadModelConfig(file);
     if (!config.ok()) return Add(config.status());

@@ -20,7 +20,7 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/gguf.h"
-#include "tessera/npu/device.h"
+#include "tessera/quant/graph_weight.h"
 #include "tessera/storage/resident_source.h"
 
 namespace tessera {

@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/text/internal/facts.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kTemplateKey[] = "tokenizer.chat_template";
 constexpr size_t kMaxTemplateBytes = size_t{1} << 20;  // The longest in use have some tens of kilobytes.
 constexpr char kWayOut[] = "pass --chat_template=chatml|llama3|gemma|none, or --raw for no template";
 
@@ -130,9 +130,9 @@ void WriteGemma(absl::Span<const ChatMessage> messages, bool prompt, Writer* out
 
 }  // namespace
 
-absl::StatusOr<ChatTemplate> ChatTemplate::FromGguf(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const absl::string_view source, file.StringOr(kTemplateKey, ""));
-  const auto wrong = [&file](const auto&... problem) { return file.WrongValue(kTemplateKey, absl::StrCat(problem..., "; ", kWayOut)); };
+absl::StatusOr<ChatTemplate> ChatTemplate::FromSource(const ChatTemplateFacts& facts) {
+  ASSIGN_OR_RETURN(const absl::string_view source, ValueOr<absl::string_view>(facts.source, ""));
+  const auto wrong = [&](const auto&... problem) { return WrongFact(facts.source.place, absl::StrCat(problem..., "; ", kWayOut)); };
   if (source.empty()) return wrong("found none, expected a chat template");
   if (source.size() > kMaxTemplateBytes) return wrong("found ", source.size(), " bytes, expected at most ", kMaxTemplateBytes);
   for (const Known& known : kKnown) {

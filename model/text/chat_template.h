@@ -1,11 +1,11 @@
 // Writes a conversation in the form that a chat model was trained on.
 //
-//   ASSIGN_OR_RETURN(ChatTemplate chat, ChatTemplate::FromGguf(*file));        // or ChatTemplate::ByName("chatml")
+//   ASSIGN_OR_RETURN(ChatTemplate chat, ChatTemplate::ByName("chatml"));     // or ReadChatTemplate(*file)
 //   std::vector<ChatMessage> messages = {{"user", "What is 2 + 2?"}};
 //   std::vector<TokenId> prompt = EncodeChat(*tokenizer, chat.RenderPieces(messages, /*add_generation_prompt=*/true));
 //
 // Three forms are known: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>) and Gemma (<start_of_turn>), and "none", which joins the
-// contents. The form is recognized by the marks that the file's own tokenizer.chat_template writes. That template is a program from
+// contents. The form is recognized by the marks that the model's own template writes. That template is a program from
 // outside: it is searched, never run. Its tools, dates and other options are left out; its default system message is kept.
 // What users write cannot become a control token: EncodeChat encodes contents and roles as plain text, so "<|im_end|>" in them
 // stays text. Render gives one string, for people to read: encoding that with parse_special would lose this protection.
@@ -18,8 +18,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "tessera/model/files/gguf.h"
 #include "tessera/model/text/tokenizer.h"
+#include "tessera/model/text/tokenizer_facts.h"
 
 namespace tessera {
 
@@ -38,7 +38,8 @@ class ChatTemplate {
  public:
   enum class Form { kChatMl, kLlama3, kGemma, kNone };
 
-  static absl::StatusOr<ChatTemplate> FromGguf(const GgufFile& file);
+  // The form of a model's own template. Views `source` during the call only.
+  static absl::StatusOr<ChatTemplate> FromSource(const ChatTemplateFacts& facts);
   // "chatml", "llama3", "gemma" or "none", as in --chat_template=. Without a default system message.
   static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);
 

@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/internal/byte_pair.h"
+#include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/segmenter.h"
 #include "tessera/model/text/internal/sentence_piece.h"
 #include "tessera/model/text/internal/special_tokens.h"
@@ -17,12 +17,9 @@
 namespace tessera {
 namespace {
 
-constexpr char kModelKey[] = "tokenizer.ggml.model";
-constexpr char kAddBosKey[] = "tokenizer.ggml.add_bos_token";
-
 struct Kind {
   absl::string_view model;
-  absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(const GgufFile& file, const Vocabulary& vocabulary);
+  absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(TokenizerFacts& facts, const Vocabulary& vocabulary);
 };
 constexpr Kind kKinds[] = {
     {"gpt2", NewBytePairSegmenter},
@@ -76,32 +73,31 @@ class SegmentingTokenizer final : public Tokenizer {
   bool adds_bos_;
 };
 
-absl::StatusOr<const Kind*> KindOf(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const absl::string_view model, file.String(kModelKey));
+absl::StatusOr<const Kind*> KindOf(const TokenizerFacts& facts) {
+  ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
   std::string known;
   for (const Kind& kind : kKinds) {
     if (kind.model == model) return &kind;
     absl::StrAppend(&known, known.empty() ? "" : " or ", kind.model);
   }
-  return file.WrongValue(kModelKey, absl::StrCat("found ", Quoted(model), ", expected ", known));
+  return WrongFact(facts.model.place, absl::StrCat("found ", Quoted(model), ", expected ", known));
 }
 
 // Whether texts begin with BOS. A file that asks for it must say which token it is.
-absl::StatusOr<bool> AddsBos(const GgufFile& file, const Vocabulary& vocabulary, bool by_default) {
-  ASSIGN_OR_RETURN(const bool asked, file.BoolOr(kAddBosKey, by_default));
+absl::StatusOr<bool> AddsBos(const TokenizerFacts& facts, const Vocabulary& vocabulary, bool by_default) {
+  ASSIGN_OR_RETURN(const bool asked, ValueOr(facts.add_bos, by_default));
   if (!asked || vocabulary.bos().has_value()) return asked;
-  if (file.Find(kAddBosKey) == nullptr) return false;
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tokenizer.ggml.bos_token_id: found none, expected a token, since ",
-                                                 kAddBosKey, " is true"));
+  if (!facts.add_bos.value.has_value()) return false;
+  return MissingInFact(facts.bos.place, absl::StrCat("found none, expected a token, since ", facts.add_bos.place.key, " is true"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromGguf(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const Kind* kind, KindOf(file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::FromGguf(file));
-  ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(file, *vocabulary));
-  ASSIGN_OR_RETURN(const bool adds_bos, AddsBos(file, *vocabulary, segmenter->adds_bos_by_default()));
+absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(TokenizerFacts facts) {
+  ASSIGN_OR_RETURN(const Kind* kind, KindOf(facts));
+  ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
+  ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(facts, *vocabulary));
+  ASSIGN_OR_RETURN(const bool adds_bos, AddsBos(facts, *vocabulary, segmenter->adds_bos_by_default()));
   return std::make_unique<SegmentingTokenizer>(std::move(vocabulary), std::move(segmenter), adds_bos);
 }
 

@@ -1,18 +1,18 @@
 // Turns text into the token ids that a model was trained on, and ids back into bytes.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Tokenizer::FromGguf(*file));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Tokenizer::Create(std::move(facts)));   // or ReadTokenizer(*file)
 //   std::vector<TokenId> tokens = tokenizer->Encode("Hello, world!", {.add_bos = true});
 //   std::string text;
 //   for (TokenId token : tokens) text += tokenizer->Piece(token);     // as text arrives: TextStream, in text_stream.h
 //
-// Two kinds are known, by the file's tokenizer.ggml.model: "gpt2" (byte-level byte pair encoding; the words are cut as
-// tokenizer.ggml.pre says) and "llama" (SentencePiece-style merging by score, with byte fallback). A new kind is a file in
+// Two kinds are known, by TokenizerFacts::model: "gpt2" (byte-level byte pair encoding; the words are cut as
+// TokenizerFacts::pre_tokenizer says) and "llama" (SentencePiece-style merging by score, with byte fallback). A new kind is a file in
 // model/text/internal/ and a line in tokenizer.cc.
 // Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. What is lost: a byte for which a gpt2 vocabulary
 // has no token, or a mark of the same text, is left out (SmolLM2 lacks 21, such as 0xFF and some control characters); a llama
 // vocabulary gives U+2581 back as a space, or, if it has no token for it, each space as U+2581.
-// Errors: FromGguf checks all metadata and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
-// expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after FromGguf.
+// Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
+// expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after Create.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
-#include "tessera/model/files/gguf.h"
+#include "tessera/model/text/tokenizer_facts.h"
 
 namespace tessera {
 
@@ -48,7 +48,7 @@ class Tokenizer {
   // Longer texts are a CHECK failure in Encode: positions have 31 bits, and a space may become three bytes.
   static constexpr size_t kMaxTextBytes = size_t{512} << 20;
 
-  static absl::StatusOr<std::unique_ptr<Tokenizer>> FromGguf(const GgufFile& file);
+  static absl::StatusOr<std::unique_ptr<Tokenizer>> Create(TokenizerFacts facts);
   virtual ~Tokenizer() = default;
 
   // Takes O(n log n) for n bytes, whatever the text. REQUIRES: text.size() <= kMaxTextBytes.

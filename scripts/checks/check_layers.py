@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that every layer uses only the layers below it (README.md): it includes only what it links, directly or not, and links only
+"""Proves that every layer uses only the layers below it (docs/architecture.md): it includes only what it links, directly or not, and links only
 what LINKS says, as CMake itself sees it (wherever a target_link_libraries stands). A test may use what its layer links, and so may
 the fakes it includes. No architecture is named below model/architectures."""
 import re

@@ -3,7 +3,7 @@
     python3 count_tests.py RESULTS
 
 RESULTS holds GoogleTest's *.json, one for each test binary; ctest's *.xml (JUnit), which also know the binaries that crashed or
-never ran; and *.tsv, lines `pass|fail <tab> name`, for everything else. Folders in it hold the same of further runs of the same
+never ran; and *.tsv, lines `pass|fail|skip <tab> name`, for everything else. Folders in it hold the same of further runs of the same
 programs, such as those under a sanitizer; their names stand behind the tests'.
 """
 import json

@@ -10,6 +10,7 @@
 #include "tessera/apps/bench/random_vocabulary.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
@@ -109,7 +110,7 @@ TEST(RandomVocabulary, EveryTextIsOneTokenAndStandsForItself) {
     vocabulary.PutInto(writer);
     ASSERT_EQ(writer.Write(path, [](int, GgufWriter::Append) { return absl::OkStatus(); }), absl::OkStatus());
     const auto file = *GgufFile::Open(path);
-    const auto tokenizer = *Tokenizer::FromGguf(*file);
+    const auto tokenizer = *ReadTokenizer(*file);
     for (TokenId id = 258; id < size; ++id) {
       EXPECT_EQ(tokenizer->Encode(tokenizer->Piece(id), {}), std::vector<TokenId>{id}) << tokenizer->Piece(id);
     }

@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/answer.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/breakable_device.h"

@@ -1,15 +1,15 @@
 #include "tessera/base/token.h"
 
-#include <vector>
-
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace tessera {
 namespace {
 
 TEST(Token, HeaderExample) {
-  const std::vector<TokenId> text = {17, 4, 262};
-  EXPECT_EQ(text.back(), 262);
+  std::vector<TokenId> tokens = {1, 15043, 3186};
+  EXPECT_EQ(tokens.back(), 3186);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ inline const Tokenizer* RealTokenizer(const std::string& name) {
       return nullptr;
     }
     auto file = GgufFile::Open(path);
-    auto tokenizer = file.ok() ? Tokenizer::FromGguf(**file) : file.status();
+    auto tokenizer = file.ok() ? ReadTokenizer(**file) : file.status();
     if (!tokenizer.ok()) {
       ADD_FAILURE() << tokenizer.status().ToString();
       return nullptr;
@@ -93,7 +93,7 @@ inline std::unique_ptr<Tokenizer> OpenTokenizer(const GgufMetadata& metadata) {
   auto file = metadata.Open();
   EXPECT_TRUE(file.ok()) << file.status().ToString();
   if (!file.ok()) return nullptr;
-  auto tokenizer = Tokenizer::FromGguf(**file);
+  auto tokenizer = ReadTokenizer(**file);
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().ToString();
   return tokenizer.ok() ? *std::move(tokenizer) : nullptr;
 }

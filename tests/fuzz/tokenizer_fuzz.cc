@@ -8,6 +8,7 @@
 
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/text/internal/utf8.h"
 #include "tessera/model/text/text_stream.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
@@ -33,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Open(const GgufMetadata& metadata) {
   const std::string bytes = builder.Build();
   const auto file = GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "vocabulary");
   CHECK(file.ok()) << file.status();
-  return Tokenizer::FromGguf(**file);
+  return ReadTokenizer(**file);
 }
 
 const Subject& Known(int kind) {

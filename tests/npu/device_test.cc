@@ -40,21 +40,6 @@ TEST(Device, HeaderExample) {
   EXPECT_EQ(out[1], 0);
 }
 
-TEST(Device, WeightBytesFollowTheEncoding) {
-  const GraphWeight vector = {{"norm", BlockFormat::kF32, 100, 1}, true};
-  const GraphWeight matrix = {{"up", BlockFormat::kQ8_0, 10, 64}, false};
-  EXPECT_EQ(*WeightBytes(vector, WeightEncoding::kPacked), 400);
-  EXPECT_EQ(*WeightBytes(vector, WeightEncoding::kFloat32), 400);
-  EXPECT_EQ(*WeightBytes(matrix, WeightEncoding::kFloat32), 2560);
-  EXPECT_EQ(*WeightBytes(matrix, WeightEncoding::kPacked), *PackedMatrix::BytesFor(matrix.spec));
-}
-
-TEST(Device, WeightBytesThatOverflowAreErrors) {
-  const GraphWeight matrix = {{"up", BlockFormat::kF32, int64_t{1} << 40, int64_t{1} << 22}, false};
-  EXPECT_EQ(WeightBytes(matrix, WeightEncoding::kFloat32).status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(WeightBytes({matrix.spec, true}, WeightEncoding::kPacked).status().code(), absl::StatusCode::kOutOfRange);
-}
-
 // --- Arguments of a decoder block (from tokens, so nothing is left out), and one fault at a time.
 
 CompiledGraph Compiled() { return *Compile(DecoderBlock({.adapters = true, .embedding = true}), {.row_capacity = 4}); }

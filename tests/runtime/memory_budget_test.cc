@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/history_store.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/history_store.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/tests/fakes/sanitized.h"

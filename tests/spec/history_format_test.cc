@@ -7,7 +7,6 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/bad_histories.h"
-#include "tessera/tests/fakes/small_vocabularies.h"
 
 namespace tessera {
 namespace {
@@ -63,12 +62,6 @@ TEST(HistoryFormat, NoChangedBitAndNoCutIsBelieved) {
     EXPECT_FALSE(DecodeHistory(bad, "x", kHistoryVocabulary).ok()) << bit;
   }
   for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(DecodeHistory(good.substr(0, size), "x", kHistoryVocabulary).ok()) << size;
-}
-
-TEST(HistoryFormat, AVocabularyIsKnownByItsPieces) {
-  const auto one = OpenTokenizer(SmallBytePair()), same = OpenTokenizer(SmallBytePair()), other = OpenTokenizer(SmallSentencePiece());
-  EXPECT_EQ(VocabularyOf(*one), VocabularyOf(*same));
-  EXPECT_NE(VocabularyOf(*one).hash, VocabularyOf(*other).hash);
 }
 
 }  // namespace

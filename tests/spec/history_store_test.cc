@@ -18,7 +18,6 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/tests/fakes/bad_histories.h"
-#include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -64,10 +63,10 @@ class HistoryStoreTest : public ::testing::Test {
 
 TEST_F(HistoryStoreTest, HeaderExample) {
   const std::string& folder = folder_.path();
-  const auto tokenizer = OpenTokenizer(SmallBytePair());
+  const VocabularyId vocabulary = kHistoryVocabulary;
   const Tokens prompt = {1, 2}, answer = {3, 4, 5};
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", VocabularyOf(*tokenizer), {}));
+    ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", vocabulary, {}));
     SuffixDrafter drafter({.history = store});
     store->Add(prompt, answer);
     RETURN_IF_ERROR(store->Save());

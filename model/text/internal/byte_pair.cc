@@ -10,15 +10,13 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/internal/byte_alphabet.h"
+#include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/merge_table.h"
 #include "tessera/model/text/internal/pair_merger.h"
 #include "tessera/model/text/internal/pre_tokenizer.h"
 
 namespace tessera {
 namespace {
-
-constexpr char kMergesKey[] = "tokenizer.ggml.merges";
-constexpr char kPreKey[] = "tokenizer.ggml.pre";
 
 class BytePairSegmenter final : public Segmenter {
  public:
@@ -30,7 +28,7 @@ class BytePairSegmenter final : public Segmenter {
     }
   }
 
-  absl::Status ReadMerges(const GgufFile& file);
+  absl::Status ReadMerges(const TokenizerFacts& facts);
   void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const override;
   std::string Piece(TokenId token) const override { return BytesFromAlphabet(vocabulary_.text(token)); }
   bool adds_space_prefix() const override { return false; }
@@ -54,8 +52,8 @@ class BytePairSegmenter final : public Segmenter {
 };
 
 // That the two texts are tokens is not asked: one that is none is no symbol, and never merges.
-absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const GgufStrings lines, file.Strings(kMergesKey));
+absl::Status BytePairSegmenter::ReadMerges(const TokenizerFacts& facts) {
+  ASSIGN_OR_RETURN(const LengthPrefixedStrings lines, Needed(facts.merges));
   std::vector<MergeTable::Merge> merges;
   merges.reserve(lines.size());
   TokenId joined = -1;
@@ -64,10 +62,9 @@ absl::Status BytePairSegmenter::ReadMerges(const GgufFile& file) {
     const bool two = space != absl::string_view::npos && space + 1 < line.size();
     joined = two ? FindJoined(line.substr(0, space), line.substr(space + 1), joined + 1) : -1;
     if (joined < 0) {
-      return file.WrongValue(kMergesKey,
-                             absl::StrCat("found ", Quoted(line),
-                                          ", expected two texts with a space between, whose joined text is a token"),
-                             static_cast<int64_t>(merges.size()));
+      return WrongElement(facts.merges, static_cast<int64_t>(merges.size()),
+                          absl::StrCat("found ", Quoted(line),
+                                       ", expected two texts with a space between, whose joined text is a token"));
     }
     merges.push_back({vocabulary_.IsText(joined) ? joined : -1, static_cast<uint32_t>(space)});
   }
@@ -125,12 +122,12 @@ std::optional<PairMerge> BytePairSegmenter::FindMerge(absl::string_view text, co
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
-  ASSIGN_OR_RETURN(const absl::string_view name, file.StringOr(kPreKey, "default"));
+absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(TokenizerFacts& facts, const Vocabulary& vocabulary) {
+  ASSIGN_OR_RETURN(const absl::string_view name, ValueOr<absl::string_view>(facts.pre_tokenizer, "default"));
   absl::StatusOr<std::unique_ptr<PreTokenizer>> cutter = PreTokenizer::ByName(name);
-  if (!cutter.ok()) return file.WrongValue(kPreKey, cutter.status().message());
+  if (!cutter.ok()) return WrongFact(facts.pre_tokenizer.place, cutter.status().message());
   auto segmenter = std::make_unique<BytePairSegmenter>(vocabulary, *std::move(cutter));
-  RETURN_IF_ERROR(segmenter->ReadMerges(file));
+  RETURN_IF_ERROR(segmenter->ReadMerges(facts));
   return segmenter;
 }
 

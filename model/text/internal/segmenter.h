@@ -1,6 +1,6 @@
 // What the tokenizer kinds differ in: how plain text, with no special token in it, becomes tokens, and what such a token stands for.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(file, *vocabulary));   // tokenizers/byte_pair.h
+//   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(facts, *vocabulary));   // byte_pair.h
 //   std::vector<TokenId> tokens;
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
 //
@@ -26,7 +26,7 @@ class Segmenter {
   virtual std::string Piece(TokenId token) const = 0;
 
   virtual bool adds_space_prefix() const = 0;
-  virtual bool adds_bos_by_default() const = 0;  // Where the file does not say tokenizer.ggml.add_bos_token.
+  virtual bool adds_bos_by_default() const = 0;  // Where the file does not say (TokenizerFacts::add_bos).
 };
 
 }  // namespace tessera

@@ -11,14 +11,13 @@
 #include "absl/strings/str_replace.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/pair_merger.h"
 #include "tessera/model/text/internal/utf8.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kScoresKey[] = "tokenizer.ggml.scores";
-constexpr char kTokensKey[] = "tokenizer.ggml.tokens";
 constexpr absl::string_view kSpace = "\xE2\x96\x81";  // U+2581
 
 // The byte that "<0x41>" stands for; -1 for any other text.
@@ -36,15 +35,15 @@ class SentencePieceSegmenter final : public Segmenter {
  public:
   explicit SentencePieceSegmenter(const Vocabulary& vocabulary) : vocabulary_(vocabulary) { byte_tokens_.fill(-1); }
 
-  absl::Status Read(const GgufFile& file);
+  absl::Status Read(TokenizerFacts& facts);
   void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const override;
   std::string Piece(TokenId token) const override;
   bool adds_space_prefix() const override { return adds_space_prefix_; }
   bool adds_bos_by_default() const override { return true; }
 
  private:
-  absl::Status ReadScores(const GgufFile& file);
-  absl::Status ReadBytes(const GgufFile& file);
+  absl::Status ReadScores(TokenizerFacts& facts);
+  absl::Status ReadBytes(const TokenizerFacts& facts);
   std::optional<PairMerge> FindMerge(absl::string_view joined) const;
   void AppendSymbol(absl::string_view text, TokenId token, std::vector<TokenId>* tokens) const;
 
@@ -55,41 +54,41 @@ class SentencePieceSegmenter final : public Segmenter {
   bool adds_space_prefix_ = true;
 };
 
-absl::Status SentencePieceSegmenter::Read(const GgufFile& file) {
-  RETURN_IF_ERROR(ReadScores(file));
-  RETURN_IF_ERROR(ReadBytes(file));
-  ASSIGN_OR_RETURN(adds_space_prefix_, file.BoolOr("tokenizer.ggml.add_space_prefix", true));
+absl::Status SentencePieceSegmenter::Read(TokenizerFacts& facts) {
+  RETURN_IF_ERROR(ReadScores(facts));
+  RETURN_IF_ERROR(ReadBytes(facts));
+  ASSIGN_OR_RETURN(adds_space_prefix_, ValueOr(facts.add_space_prefix, true));
   return absl::OkStatus();
 }
 
-absl::Status SentencePieceSegmenter::ReadScores(const GgufFile& file) {
-  ASSIGN_OR_RETURN(scores_, file.Floats(kScoresKey));
+absl::Status SentencePieceSegmenter::ReadScores(TokenizerFacts& facts) {
+  ASSIGN_OR_RETURN(scores_, TakeNeeded(facts.scores));
   if (scores_.size() != static_cast<size_t>(vocabulary_.size())) {
-    return file.WrongValue(kScoresKey, absl::StrCat("found ", scores_.size(), " entries, expected ", vocabulary_.size(),
-                                                    ", as many as ", kTokensKey));
+    return WrongFact(facts.scores.place, absl::StrCat("found ", scores_.size(), " entries, expected ", vocabulary_.size(),
+                                                      ", as many as ", facts.tokens.place.key));
   }
   for (size_t id = 0; id < scores_.size(); ++id) {
-    if (std::isnan(scores_[id])) return file.WrongValue(kScoresKey, "found NaN, expected a number", static_cast<int64_t>(id));
+    if (std::isnan(scores_[id])) return WrongElement(facts.scores, static_cast<int64_t>(id), "found NaN, expected a number");
   }
   return absl::OkStatus();
 }
 
-absl::Status SentencePieceSegmenter::ReadBytes(const GgufFile& file) {
+absl::Status SentencePieceSegmenter::ReadBytes(const TokenizerFacts& facts) {
   for (TokenId id = 0; id < vocabulary_.size(); ++id) {
     longest_ = std::max(longest_, vocabulary_.text(id).size());
     if (vocabulary_.kind(id) != TokenKind::kByte) continue;
     const int byte = ByteOf(vocabulary_.text(id));
     if (byte < 0) {
       const std::string found = Quoted(vocabulary_.text(id));
-      return file.WrongValue(
-          kTokensKey, absl::StrCat("found ", found, ", expected <0x00> to <0xFF>, since token_type says it is a byte"), id);
+      return WrongElement(facts.tokens, id,
+                          absl::StrCat("found ", found, ", expected <0x00> to <0xFF>, since token_type says it is a byte"));
     }
     byte_tokens_[byte] = id;
   }
   for (int byte = 0; byte < 256; ++byte) {
     if (byte_tokens_[byte] >= 0 || vocabulary_.unknown().has_value()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", kTokensKey, absl::StrFormat(": found no <0x%02X>", byte),
-                                                   ", expected a token for each byte, or an unknown token"));
+    return MissingInFact(facts.tokens.place, absl::StrCat(absl::StrFormat("found no <0x%02X>", byte),
+                                                              ", expected a token for each byte, or an unknown token"));
   }
   return absl::OkStatus();
 }
@@ -144,9 +143,9 @@ std::string SentencePieceSegmenter::Piece(TokenId token) const {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary) {
+absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(TokenizerFacts& facts, const Vocabulary& vocabulary) {
   auto segmenter = std::make_unique<SentencePieceSegmenter>(vocabulary);
-  RETURN_IF_ERROR(segmenter->Read(file));
+  RETURN_IF_ERROR(segmenter->Read(facts));
   return segmenter;
 }
 

@@ -1,7 +1,7 @@
 // SentencePiece-style encoding (Kudo and Richardson, 2018, in its byte pair form): every character is a symbol, spaces are written
 // U+2581, and the pair of neighbours whose joined text has the best score merges first. What is no token falls back to bytes.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewSentencePieceSegmenter(file, *vocabulary));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewSentencePieceSegmenter(facts, *vocabulary));
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
 //
 // Errors: InvalidArgument or NotFound with file, key (tokenizer.ggml.scores, tokenizer.ggml.tokens), offset, found and expected.
@@ -11,12 +11,13 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tessera/model/files/gguf.h"
 #include "tessera/model/text/internal/segmenter.h"
 #include "tessera/model/text/internal/vocabulary.h"
+#include "tessera/model/text/tokenizer_facts.h"
 
 namespace tessera {
 
-absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(const GgufFile& file, const Vocabulary& vocabulary);
+// Takes the scores out of `facts`.
+absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(TokenizerFacts& facts, const Vocabulary& vocabulary);
 
 }  // namespace tessera

@@ -11,12 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/text/internal/facts.h"
 
 namespace tessera {
 namespace {
-
-constexpr char kTokensKey[] = "tokenizer.ggml.tokens";
-constexpr char kTypesKey[] = "tokenizer.ggml.token_type";
 
 // Texts that end a text or a turn in the chat formats in use. Files forget to mark them as control tokens, so the text decides.
 constexpr absl::string_view kEndTexts[] = {
@@ -29,34 +27,34 @@ uint64_t HashOf(absl::string_view text) { return absl::Hash<absl::string_view>()
 constexpr size_t kShortText = 16;  // Most texts are: a copy of fixed size takes a fraction of a call.
 constexpr size_t kAtOnce = 32;     // Texts whose memory is asked for before the first of them is looked at.
 
-// The id that `key` names; nothing if the key is absent.
-absl::StatusOr<std::optional<TokenId>> RoleId(const GgufFile& file, absl::string_view key, int vocabulary_size) {
-  if (file.Find(key) == nullptr) return std::optional<TokenId>();
-  ASSIGN_OR_RETURN(const uint64_t id, file.Uint(key));
-  if (id >= static_cast<uint64_t>(vocabulary_size)) {
-    return file.WrongValue(
-        key, absl::StrCat("found ", id, ", expected an id below the ", vocabulary_size, " entries of ", kTokensKey));
+// The id that has the role; nothing if none is said to have it.
+absl::StatusOr<std::optional<TokenId>> RoleId(const FileFact<uint64_t>& role, const TokenizerFacts& facts) {
+  RETURN_IF_ERROR(role.problem);
+  if (!role.value.has_value()) return std::optional<TokenId>();
+  const uint64_t id = *role.value, size = facts.tokens.value->size();
+  if (id >= size) {
+    return WrongFact(role.place, absl::StrCat("found ", id, ", expected an id below the ", size, " entries of ", facts.tokens.place.key));
   }
   return std::optional<TokenId>(static_cast<TokenId>(id));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Vocabulary>> Vocabulary::FromGguf(const GgufFile& file) {
+absl::StatusOr<std::unique_ptr<Vocabulary>> Vocabulary::Create(const TokenizerFacts& facts) {
   auto vocabulary = std::unique_ptr<Vocabulary>(new Vocabulary());
-  RETURN_IF_ERROR(vocabulary->ReadTexts(file));
-  RETURN_IF_ERROR(vocabulary->ReadKinds(file));
-  RETURN_IF_ERROR(vocabulary->ReadRoles(file));
+  RETURN_IF_ERROR(vocabulary->ReadTexts(facts));
+  RETURN_IF_ERROR(vocabulary->ReadKinds(facts));
+  RETURN_IF_ERROR(vocabulary->ReadRoles(facts));
   return vocabulary;
 }
 
-absl::Status Vocabulary::ReadTexts(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const GgufStrings texts, file.Strings(kTokensKey));
+absl::Status Vocabulary::ReadTexts(const TokenizerFacts& facts) {
+  ASSIGN_OR_RETURN(const LengthPrefixedStrings texts, Needed(facts.tokens));
   if (texts.size() == 0 || texts.size() > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
-    return file.WrongValue(kTokensKey, absl::StrCat("found ", texts.size(), " entries, expected 1 to 2^31 - 1"));
+    return WrongFact(facts.tokens.place, absl::StrCat("found ", texts.size(), " entries, expected 1 to 2^31 - 1"));
   }
-  const absl::Span<const std::byte> array = file.Find(kTokensKey)->bytes;
-  const char* const array_end = reinterpret_cast<const char*>(array.data() + array.size());
+  const absl::string_view array = texts.bytes();
+  const char* const array_end = array.data() + array.size();
   texts_.resize(array.size() - texts.size() * sizeof(uint64_t) + kShortText);  // The array has a length before each text.
   starts_.reserve(texts.size() + 1);
   uint32_t begin = 0;  // All are part of a header, which ends far before 2^32.
@@ -73,43 +71,43 @@ absl::Status Vocabulary::ReadTexts(const GgufFile& file) {
   return BuildIndex();
 }
 
-absl::Status Vocabulary::ReadKinds(const GgufFile& file) {
-  if (file.Find(kTypesKey) == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<int32_t> types, file.Ints(kTypesKey));
+absl::Status Vocabulary::ReadKinds(const TokenizerFacts& facts) {
+  RETURN_IF_ERROR(facts.types.problem);
+  if (!facts.types.value.has_value()) return absl::OkStatus();
+  const std::vector<int32_t>& types = *facts.types.value;
   if (types.size() != kinds_.size()) {
-    return file.WrongValue(
-        kTypesKey, absl::StrCat("found ", types.size(), " entries, expected ", kinds_.size(), ", as many as ", kTokensKey));
+    return WrongFact(facts.types.place, absl::StrCat("found ", types.size(), " entries, expected ", kinds_.size(), ", as many as ",
+                                                     facts.tokens.place.key));
   }
   for (size_t id = 0; id < types.size(); ++id) {
     if (types[id] < 0 || types[id] > static_cast<int>(TokenKind::kByte)) {
-      return file.WrongValue(kTypesKey, absl::StrCat("found ", types[id], ", expected 0 to 6"), static_cast<int64_t>(id));
+      return WrongElement(facts.types, static_cast<int64_t>(id), absl::StrCat("found ", types[id], ", expected 0 to 6"));
     }
     kinds_[id] = types[id] == 0 ? TokenKind::kNormal : static_cast<TokenKind>(types[id]);  // 0: not said.
     const bool special = IsSpecial(static_cast<TokenId>(id)) || kinds_[id] == TokenKind::kUserDefined;
     const size_t bytes = starts_[id + 1] - starts_[id];
     if (special && bytes > kMaxSpecialBytes) {
-      return file.WrongValue(
-          kTokensKey,
-          absl::StrCat("found ", bytes, " bytes, expected at most ", kMaxSpecialBytes, " of a token of type ", types[id]),
-          static_cast<int64_t>(id));
+      return WrongElement(
+          facts.tokens, static_cast<int64_t>(id),
+          absl::StrCat("found ", bytes, " bytes, expected at most ", kMaxSpecialBytes, " of a token of type ", types[id]));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Vocabulary::ReadRoles(const GgufFile& file) {
+absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
   for (absl::string_view text : kEndTexts) {
     const std::optional<TokenId> id = Find(text);
     if (!id.has_value() || kind(*id) == TokenKind::kByte) continue;
     kinds_[*id] = TokenKind::kControl;
     ends_.push_back(*id);
   }
-  ASSIGN_OR_RETURN(bos_, RoleId(file, "tokenizer.ggml.bos_token_id", size()));
-  ASSIGN_OR_RETURN(eos_, RoleId(file, "tokenizer.ggml.eos_token_id", size()));
-  ASSIGN_OR_RETURN(unknown_, RoleId(file, "tokenizer.ggml.unknown_token_id", size()));
-  ASSIGN_OR_RETURN(const std::optional<TokenId> turn_end, RoleId(file, "tokenizer.ggml.eot_token_id", size()));
-  ASSIGN_OR_RETURN(const std::optional<TokenId> message_end, RoleId(file, "tokenizer.ggml.eom_token_id", size()));
-  ASSIGN_OR_RETURN(const absl::string_view model, file.String("tokenizer.ggml.model"));
+  ASSIGN_OR_RETURN(bos_, RoleId(facts.bos, facts));
+  ASSIGN_OR_RETURN(eos_, RoleId(facts.eos, facts));
+  ASSIGN_OR_RETURN(unknown_, RoleId(facts.unknown, facts));
+  ASSIGN_OR_RETURN(const std::optional<TokenId> turn_end, RoleId(facts.turn_end, facts));
+  ASSIGN_OR_RETURN(const std::optional<TokenId> message_end, RoleId(facts.message_end, facts));
+  ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
   if (model == "llama") {  // Where SentencePiece puts them unless told otherwise.
     if (!bos_.has_value()) bos_ = ControlAt(1);
     if (!eos_.has_value()) eos_ = ControlAt(2);

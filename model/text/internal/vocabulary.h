@@ -1,11 +1,11 @@
-// The entries of a model's vocabulary as its GGUF file lists them: texts, kinds, the ids with a role, and the way from text to id.
+// The entries of a model's vocabulary as a model file lists them: texts, kinds, the ids with a role, and the way from text to id.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::FromGguf(file));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
 //   std::optional<TokenId> id = vocabulary->Find("hello");
 //   if (id.has_value() && vocabulary->IsText(*id)) Use(vocabulary->text(*id));
 //
 // Texts are copied, so the file may go. Of entries with equal text, Find gives the last; empty texts are never found.
-// Errors are InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Thread-safe after FromGguf.
+// Errors are InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Thread-safe after Create.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/token.h"
-#include "tessera/model/files/gguf.h"
+#include "tessera/model/text/tokenizer_facts.h"
 
 namespace tessera {
 
-// The numbers of tokenizer.ggml.token_type.
+// The numbers of TokenizerFacts::types.
 enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 class Vocabulary {
@@ -32,7 +32,7 @@ class Vocabulary {
   // each byte of a text. The longest in use are runs of about a hundred spaces.
   static constexpr size_t kMaxSpecialBytes = 1024;
 
-  static absl::StatusOr<std::unique_ptr<Vocabulary>> FromGguf(const GgufFile& file);
+  static absl::StatusOr<std::unique_ptr<Vocabulary>> Create(const TokenizerFacts& facts);
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
@@ -58,9 +58,9 @@ class Vocabulary {
 
  private:
   Vocabulary() = default;
-  absl::Status ReadTexts(const GgufFile& file);
-  absl::Status ReadKinds(const GgufFile& file);
-  absl::Status ReadRoles(const GgufFile& file);
+  absl::Status ReadTexts(const TokenizerFacts& facts);
+  absl::Status ReadKinds(const TokenizerFacts& facts);
+  absl::Status ReadRoles(const TokenizerFacts& facts);
   absl::Status BuildIndex();
   size_t FirstSlot(uint64_t hash) const { return hash & (slots_.size() - 1); }
   size_t SlotOf(absl::string_view text, uint64_t hash) const;  // Where the text is, or the free slot where it would go.

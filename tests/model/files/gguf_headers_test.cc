@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/model/files/config.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/files/weights.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
@@ -48,7 +49,7 @@ TEST(GgufHeaders, TellAllOfAModelButItsNumbers) {
   const ModelConfig config = Must(ReadModelConfig(*header));
   EXPECT_EQ(Must(WeightLayout::Plan(*header, config, WeightEncoding::kPacked)).TotalBytes(),
             Must(WeightLayout::Plan(*whole, config, WeightEncoding::kPacked)).TotalBytes());
-  EXPECT_TRUE(Tokenizer::FromGguf(*header).ok());
+  EXPECT_TRUE(ReadTokenizer(*header).ok());
   std::vector<std::byte> data(4);
   EXPECT_EQ(header->Read(header->tensors()[0], 0, absl::MakeSpan(data)),
             absl::FailedPreconditionError("header: tensor \"token_embd.weight\": found its header only, expected its data"));

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 #include "tessera/model/files/gguf_writer.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/files/verify.h"
 #include "tessera/model/files/weights.h"
 #include "tessera/model/text/internal/vocabulary.h"
@@ -69,7 +70,7 @@ int64_t PeakOfPlanning(const std::string& bytes) {
   return PeakOf([&] {
     const auto file = GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "m.gguf");
     if (!file.ok()) return;
-    (void)Tokenizer::FromGguf(**file);
+    (void)ReadTokenizer(**file);
     const auto config = ReadModelConfig(**file);
     if (config.ok()) (void)WeightLayout::Plan(**file, *config, WeightEncoding::kPacked);
   });
@@ -149,7 +150,7 @@ TEST(GgufMemory, SpecialTextsTakeNoMoreThanTheirSizeJustifies) {
     GgufBuilder builder;
     metadata.AddTo(builder);
     const std::string bytes = builder.Build();
-    EXPECT_TRUE(Tokenizer::FromGguf(**metadata.Open()).ok());
+    EXPECT_TRUE(ReadTokenizer(**metadata.Open()).ok());
     EXPECT_LE(PeakOfPlanning(bytes), kPlanning + kTimesTheFile * static_cast<int64_t>(bytes.size())) << bytes_each;
   }
 }

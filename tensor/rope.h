@@ -5,11 +5,11 @@
 //   std::vector<float> cos_sin(table.dimensions());
 //   table.Fill(position, absl::MakeSpan(cos_sin));   // of pair i: cosine at [2 i], sine at [2 i + 1]
 //
-// Only the angles are decided here; which two values of a head form pair i (neighbours, or one from each half) is the
-// operator's. Pair i turns by position * base^(-2 i / dimensions), changed by what a model does to reach longer contexts: a
-// factor for each frequency, linear scaling (Chen et al. 2023), YaRN (Peng et al. 2023). Angles, cosines and sines are taken in
-// double precision with our own functions and rounded once, so they are the same on every machine. Layers with another base or
-// without scaling (those with a sliding window, in some models) have a table of their own. Thread-safe after Create.
+// Only the angles are decided here; the operator decides which two values of a head form pair i (neighbours, or one from each half). Pair i
+// turns by position * base^(-2 i / dimensions), changed by the model's method for longer contexts: a factor for each frequency, linear
+// scaling (Chen et al. 2023), YaRN (Peng et al. 2023). Angles, cosines and sines are computed in double precision with our own functions
+// and rounded once, so they are the same on every machine. Layers with another base or without scaling (those with a sliding window, in
+// some models) have a table of their own. Thread-safe after Create.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ namespace tessera {
 struct RopeConfig {
   enum class Scaling { kNone, kLinear, kYarn };
 
-  int dimensions = 0;    // Values of a head that are turned: even, the first so many.
-  double base = 10'000;  // Of the geometric series of frequencies.
+  int dimensions = 0;    // So many values of a head are turned, the first ones; even.
+  double base = 10'000;  // Base of the geometric series of frequencies.
   Scaling scaling = Scaling::kNone;
-  double factor = 1;  // How many times longer the context became; not read by kNone.
+  double factor = 1;  // How many times longer the context became; kNone ignores it.
 
-  // Read by YaRN alone. A pair that makes more than beta_fast turns in the original context keeps its frequency, one that makes
-  // fewer than beta_slow is slowed down by `factor`, and those between are mixed, as far as ext_factor (0 to 1) says.
+  // Only YaRN reads these. A pair that makes more than beta_fast turns in the original context keeps its frequency, a pair that makes fewer
+  // than beta_slow is slowed down by `factor`, and pairs between are mixed, to the degree ext_factor (0 to 1).
   int original_context = 0;
   double ext_factor = 1;
   double beta_fast = 32;
@@ -51,7 +51,7 @@ class RopeTable {
 
   int dimensions() const { return static_cast<int>(2 * frequencies_.size()); }
 
-  // REQUIRES: cos_sin holds dimensions() values. Costs some 20 ns a pair.
+  // REQUIRES: cos_sin holds dimensions() values. Costs some 20 ns per pair.
   void Fill(int32_t position, absl::Span<float> cos_sin) const;
 
  private:

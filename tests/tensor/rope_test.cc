@@ -1,4 +1,4 @@
-#include "tessera/model/rope.h"
+#include "tessera/tensor/rope.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tessera/model/rope.h"
+#include "tessera/tensor/rope.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,9 +13,9 @@ namespace tessera {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int kMostDimensions = 1 << 16;   // Far above any head; a hostile file shall not make a table of gigabytes.
-constexpr int kLargestFactor = 1 << 24;    // The longest context in tokens: none became more than so many times longer.
-constexpr double kLargestFrequency = 512;  // Radians a position. Times 2^31 it is where SinCos stops being precise.
+constexpr int kMostDimensions = 1 << 16;   // Far above any head; keeps a hostile file from making a table of gigabytes.
+constexpr int kLargestFactor = 1 << 24;    // The longest context in tokens: no context became more than so many times longer.
+constexpr double kLargestFrequency = 512;  // Radians per position. 2^31 positions of this reach the limit of SinCos's precision.
 
 bool IsFiniteAndPositive(double value) { return value > 0 && value <= std::numeric_limits<double>::max(); }
 
@@ -66,7 +66,7 @@ absl::Status Check(const RopeConfig& config) {
   return config.scaling == RopeConfig::Scaling::kYarn ? CheckYarn(config) : absl::OkStatus();
 }
 
-// What only shows in the results: a hostile base or factor must not give angles or values that are no numbers.
+// Checks the results: a hostile base or factor must not give angles or values that are NaN or infinite.
 absl::Status CheckResults(absl::Span<const double> frequencies, double magnitude) {
   for (size_t i = 0; i < frequencies.size(); ++i) {
     if (!(frequencies[i] <= kLargestFrequency)) {
@@ -111,7 +111,7 @@ class YarnRamp {
   double strength_;
 };
 
-// What scaling leaves of the frequency of each pair.
+// The share of each pair's frequency that scaling leaves.
 std::vector<double> ScaleOfPairs(const RopeConfig& config) {
   std::vector<double> scales(config.dimensions / 2, 1.0);
   if (config.scaling == RopeConfig::Scaling::kLinear) {
