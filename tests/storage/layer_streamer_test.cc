@@ -11,6 +11,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/storage/stream_plan.h"
 #include "tessera/tests/fakes/faulty_device.h"
 #include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -42,6 +43,7 @@ class LayerStreamerTest : public testing::Test {
     LayerStreamer::Options options;
     options.pins = PlanPins(kUnitBytes, pin_bytes, policy);
     options.ring_bytes = 4 * kMiB;
+    options.probe_in_child = true;
     return options;
   }
   std::unique_ptr<LayerStreamer> Open(LayerStreamer::Options options) const {
@@ -73,17 +75,18 @@ class LayerStreamerTest : public testing::Test {
 TEST_F(LayerStreamerTest, HeaderExample) {
   int64_t used = 0;
   const auto Use = [&](absl::Span<const std::byte> bytes) { used += static_cast<int64_t>(bytes.size()); };
-  const auto run = [&](const std::vector<int64_t>& unit_bytes, int64_t budget) -> absl::Status {
+  const auto run = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(std::unique_ptr<TsrReader> file, TsrReader::Open(path_));
+    ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(*file, /*budget=*/512 << 20));
     ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source,
-                     LayerStreamer::Open(*file, {.pins = PlanPins(unit_bytes, budget, PinPolicy::kSpread), .ring_bytes = 64 << 20}));
+                     LayerStreamer::Open(*file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
     for (int unit = 0; unit < source->units(); ++unit) {
       ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(unit));
       Use(lease.bytes());
     }
     return absl::OkStatus();
   };
-  ASSERT_EQ(run(kUnitBytes, 2 * kMiB), absl::OkStatus());
+  ASSERT_EQ(run(), absl::OkStatus());
   int64_t all = 0;
   for (const int64_t bytes : kUnitBytes) all += bytes;
   EXPECT_EQ(used, all);

@@ -1,13 +1,16 @@
 #include "tessera/storage/loading_source.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -18,6 +21,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/borrowed_pages.h"
 #include "tessera/tests/fakes/random_file.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
@@ -355,6 +359,21 @@ TEST_P(LoadingSourceTest, WhatItDoesNotHaveIsABugOfOurs) {
   const auto source = Start(0);
   EXPECT_DEATH(source->Acquire(6).IgnoreError(), "unit 6 of 6");
   EXPECT_DEATH(source->AcquireParts({{0, 64, 5000}}).IgnoreError(), "unit 0 of 6: 5000 bytes at 64");
+}
+
+// In a process of its own, with address space for the stacks of a few threads only.
+TEST_P(LoadingSourceTest, ThreadsThatTheSystemDoesNotGiveAreAFactToAskFor) {
+  EXPECT_TRUE(Start(2)->Shortages().empty());
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory does not fit in the limit that this test sets";
+  const auto run_short_of_memory = [&] {
+    const rlimit limit = {.rlim_cur = 512 << 20, .rlim_max = 512 << 20};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
+    const auto source = Start(256);  // 8 MiB of stack each.
+    const bool whole = source->AwaitResident().ok();
+    for (const std::string& shortage : source->Shortages()) std::cerr << shortage;
+    std::_Exit(whole && source->Shortages().size() == 1 ? 0 : 1);
+  };
+  EXPECT_EXIT(run_short_of_memory(), testing::ExitedWithCode(0), "model.tsr: read by only [0-9]+ of 256 threads");
 }
 
 TEST_P(LoadingSourceTest, MayGoBeforeAllIsRead) {
