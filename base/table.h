@@ -19,7 +19,7 @@ class Table {
  public:
   enum class Align { kLeft, kRight };
   struct Column {
-    std::string header;
+    std::string header = {};
     Align align = Align::kLeft;
   };
 

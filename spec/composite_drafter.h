@@ -34,7 +34,7 @@ struct DraftAccount {
   std::array<int64_t, kDepths> verified_at = {}, accepted_at = {};   // [depth - 1].
   int64_t calls = 0;
   int64_t failures = 0;                // Calls of Propose that gave an error, and
-  absl::Status failure;                // the first of these errors.
+  absl::Status failure = {};                // the first of these errors.
   double seconds = 0;                  // In Propose and Commit.
 };
 
@@ -53,14 +53,14 @@ class CompositeDrafter : public Drafter {
   int64_t bytes() const override;
 
   int size() const { return static_cast<int>(members_.size()); }
-  const Drafter& drafter(int source) const { return *members_[source].drafter; }
-  const DraftAccount& account(int source) const { return members_[source].account; }
+  const Drafter& drafter(int source) const { return *member(source).drafter; }
+  const DraftAccount& account(int source) const { return member(source).account; }
   // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one.
-  double propose_seconds(int source) const { return members_[source].propose_seconds; }
-  double step_seconds(int source) const { return members_[source].step_seconds; }
+  double propose_seconds(int source) const { return member(source).propose_seconds; }
+  double step_seconds(int source) const { return member(source).step_seconds; }
 
-  bool is_on(int source) const { return members_[source].on; }
-  void Switch(int source, bool on) { members_[source].on = on; }   // All are on at first.
+  bool is_on(int source) const { return member(source).on; }
+  void Switch(int source, bool on) { member(source).on = on; }   // All are on at first.
 
  private:
   struct Member {
@@ -71,6 +71,8 @@ class CompositeDrafter : public Drafter {
     DraftAccount account = {};
     double propose_seconds = 0, step_seconds = 0;
   };
+  const Member& member(int source) const { return members_[static_cast<size_t>(source)]; }
+  Member& member(int source) { return members_[static_cast<size_t>(source)]; }
   double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
   void Ask(const DraftBudget& budget, TokenId root, Member& member);
   static void LearnFrom(absl::Span<const TokenId> emitted, Member& member);

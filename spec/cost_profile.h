@@ -87,7 +87,7 @@ class CostProfile {
     // At row counts that were measured, only if they were often enough to know the level by them.
     bool Knows(int rows) const;
     bool contains(int rows) const { return means_.contains(rows); }
-    double At(int rows) const { return at_[rows]; }   // 0 while nothing was measured.
+    double At(int rows) const { return at_[static_cast<size_t>(rows)]; }   // 0 while nothing was measured.
     const std::map<int, Mean>& means() const { return means_; }
     absl::Status Read(const JsonValue& file, absl::string_view name);
     // What a row more takes while there is one row count alone, as a share of that one.

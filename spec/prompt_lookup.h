@@ -20,7 +20,7 @@ class PromptLookup : public Drafter {
     int longest_key = 3;
     int length = 10;      // Most tokens of a draft.
   };
-  explicit PromptLookup(const Options& options) : options_(options), places_(options.longest_key) {}
+  explicit PromptLookup(const Options& options) : options_(options), places_(static_cast<size_t>(options.longest_key)) {}
 
   absl::string_view name() const override { return "lookup"; }
   void Begin(absl::Span<const TokenId> text) override;

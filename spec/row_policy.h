@@ -24,7 +24,7 @@ struct RowLimits {
 };
 
 struct RowChoice {
-  std::vector<int> nodes;      // Below the root, parents first.
+  std::vector<int> nodes = {};      // Below the root, parents first.
   double tokens = 1;           // To be expected of the step, 1 for the root alone.
   double seconds = 0;
 };

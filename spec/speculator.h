@@ -57,8 +57,8 @@ struct LogitsPlan {
 // What speculation did, over all texts so far. Seconds and gains leave out the choosing of tokens and all that is no step.
 struct SpeculationReport {
   struct Source {
-    std::string name;
-    DraftAccount account;
+    std::string name = {};
+    DraftAccount account = {};
     int64_t pauses = 0, paused_steps = 0;
     double loss = 0;                      // A step, as a share of a plain one, before the last pause.
   };
@@ -74,7 +74,7 @@ struct SpeculationReport {
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
   double plain_seconds = 0;               // What as many tokens take, one a pass, by the steps without draft.
   double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;   // What was expected when rows were chosen.
-  std::vector<Source> sources;
+  std::vector<Source> sources = {};
 
   double Seconds() const { return draft_seconds + pass_seconds + head_seconds + top_seconds; }
   double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }

@@ -73,7 +73,7 @@ class SuffixAutomaton {
   // Calls `visit` for at most `most` of the tokens that followed, those that were first to do so most recently first.
   void VisitNext(int state, int most, absl::FunctionRef<void(TokenId token, int next)> visit) const;
 
-  const State& operator[](int state) const { return states_[state]; }
+  const State& operator[](int state) const { return states_[static_cast<size_t>(state)]; }
   absl::Span<const TokenId> tokens() const { return tokens_; }
   int states() const { return static_cast<int>(states_.size()); }
   int edges() const { return static_cast<int>(edges_.size()); }

@@ -23,7 +23,7 @@ namespace tessera {
 class SuffixDrafter : public Drafter {
  public:
   struct Options {
-    std::shared_ptr<const HistoryStore> history;   // Of the same vocabulary. Null: none.
+    std::shared_ptr<const HistoryStore> history = {};   // Of the same vocabulary. Null: none.
     int max_tokens = 1 << 15;                      // Of the text, at most SuffixAutomaton::kMostBytesPerToken each.
   };
   explicit SuffixDrafter(const Options& options);

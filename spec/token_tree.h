@@ -40,7 +40,7 @@ class TokenTree {
   int Child(int parent, TokenId token) const;
 
   int size() const { return static_cast<int>(nodes_.size()); }  // The root included.
-  const Node& operator[](int node) const { return nodes_[node]; }
+  const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
   absl::Span<const Node> nodes() const { return nodes_; }
 
   // The product of the probabilities from the root to each node.

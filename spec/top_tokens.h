@@ -16,8 +16,8 @@
 namespace tessera {
 
 struct TopToken {
-  TokenId token;
-  float probability;
+  TokenId token = 0;
+  float probability = 0;
 };
 using TopTokens = absl::InlinedVector<TopToken, 8>;
 

@@ -22,13 +22,13 @@
 namespace tessera {
 
 struct Verdict {
-  std::vector<int> path;            // Starts with the root.
-  std::vector<TokenId> emitted;     // At least one, unless there was an error.
-  std::vector<TopTokens> top;       // For each node, what the model says after it; empty where no logits were computed. Verify leaves it.
+  std::vector<int> path = {};            // Starts with the root.
+  std::vector<TokenId> emitted = {};     // At least one, unless there was an error.
+  std::vector<TopTokens> top = {};       // For each node, what the model says after it; empty where no logits were computed. Verify leaves it.
 };
 
 struct Choice {
-  TokenId token;
+  TokenId token = 0;
   bool last = false;                // The text ends with it: no child is gone to.
 };
 

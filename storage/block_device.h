@@ -32,13 +32,13 @@ class BlockDevice {
   static constexpr int64_t kAlignment = 4096;
 
   struct Read {
-    int64_t offset;             // In the file.
-    absl::Span<std::byte> out;  // Not empty. Must stay until the read completes.
-    uint64_t tag;               // Comes back with the completion.
+    int64_t offset = 0;             // In the file.
+    absl::Span<std::byte> out = {};  // Not empty. Must stay until the read completes.
+    uint64_t tag = 0;               // Comes back with the completion.
   };
   struct Completion {
-    uint64_t tag;
-    int64_t result;  // Bytes read, perhaps fewer than asked for and no multiple of kAlignment; 0 at the end of the file; -errno.
+    uint64_t tag = 0;
+    int64_t result = 0;  // Bytes read, perhaps fewer than asked for and no multiple of kAlignment; 0 at the end of the file; -errno.
   };
 
   virtual ~BlockDevice() = default;

@@ -55,13 +55,13 @@ class BlockReader {
     std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
   struct Extent {
-    int64_t offset;
-    absl::Span<std::byte> out;
-    uint64_t id;  // Comes back when it is finished.
+    int64_t offset = 0;
+    absl::Span<std::byte> out = {};
+    uint64_t id = 0;  // Comes back when it is finished.
   };
   struct Finished {
-    uint64_t id;
-    absl::Status status;
+    uint64_t id = 0;
+    absl::Status status = {};
   };
   struct Counters {  // Since the beginning.
     int64_t bytes = 0;          // Of blocks that came.

@@ -20,13 +20,13 @@ namespace tessera {
 
 struct FlashProfile {
   struct Speed {
-    int64_t block_bytes;
-    int depth;
-    double bytes_per_second;
+    int64_t block_bytes = 0;
+    int depth = 0;
+    double bytes_per_second = 0;
   };
 
-  std::string name;
-  std::vector<Speed> speeds;  // By depth, then by size. Not empty.
+  std::string name = {};
+  std::vector<Speed> speeds = {};  // By depth, then by size. Not empty.
   int64_t latency_nanos = 0;  // Of a small read, nothing else in flight; 0 if nobody measured it.
 
   double BytesPerSecond(int64_t block_bytes, int depth) const;

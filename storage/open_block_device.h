@@ -36,7 +36,7 @@ struct OpenOptions {
 };
 
 struct OpenedDevice {
-  std::unique_ptr<BlockDevice> device;
+  std::unique_ptr<BlockDevice> device = {};
   IoKind io = IoKind::kAuto;  // What was chosen: one of the others. kBuffered where kAuto was asked for takes memory, and is slow.
   std::string reason = {};    // For people and reports: what was chosen, and why nothing better.
 };

@@ -26,7 +26,7 @@ enum class PinPolicy { kAuto, kSpread, kPrefix, kNone };
 absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name);
 
 struct PinPlan {
-  std::vector<bool> pinned;   // Of each unit.
+  std::vector<bool> pinned = {};   // Of each unit.
   int64_t bytes = 0;          // Of those that are.
 };
 

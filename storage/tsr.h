@@ -31,7 +31,7 @@ inline constexpr int64_t kLongestTsrName = 255;
 
 // A tensor, or some of its rows.
 struct TsrEntry {
-  std::string name;    // Once in a unit; 1 to kLongestTsrName bytes.
+  std::string name = {};    // Once in a unit; 1 to kLongestTsrName bytes.
   int64_t offset = 0;  // In the unit: a multiple of kTsrEntryAlignment, after the entry before.
   int64_t bytes = 0;   // 1 or more.
   friend bool operator==(const TsrEntry&, const TsrEntry&) = default;
@@ -39,20 +39,20 @@ struct TsrEntry {
 
 struct TsrUnit {
   int64_t bytes = 0;   // 1 to kLargestTsrUnit.
-  std::vector<TsrEntry> entries;
+  std::vector<TsrEntry> entries = {};
   friend bool operator==(const TsrUnit&, const TsrUnit&) = default;
 };
 
 struct TsrAttachment {
-  std::string name;              // Once in a file; 1 to kLongestTsrName bytes.
-  std::vector<std::byte> bytes;  // At most kLargestTsrAttachment.
+  std::string name = {};              // Once in a file; 1 to kLongestTsrName bytes.
+  std::vector<std::byte> bytes = {};  // At most kLargestTsrAttachment.
   int64_t whole_bytes = 0;       // How long the whole was whose beginning this is; 0: this is all.
 };
 
 struct TsrContents {
-  std::string layout;            // How the bytes of units lie: at most kLongestTsrName bytes.
-  std::vector<TsrUnit> units;
-  std::vector<TsrAttachment> attachments;
+  std::string layout = {};            // How the bytes of units lie: at most kLongestTsrName bytes.
+  std::vector<TsrUnit> units = {};
+  std::vector<TsrAttachment> attachments = {};
 };
 
 // Tells a file from all others, its earlier versions included.

@@ -73,13 +73,13 @@ class TsrReader {
   absl::Status ReadBlock(int64_t block, absl::Span<std::byte> out) const;
   absl::Status ReadUnit(int unit, absl::Span<std::byte> out) const;
 
-  struct Attachment { absl::string_view name; int64_t bytes; int64_t whole_bytes; };
+  struct Attachment { absl::string_view name = {}; int64_t bytes = 0, whole_bytes = 0; };
   std::vector<Attachment> attachments() const;  // Names live as long as the reader.
   // NotFound if there is none of that name; DataLoss (attachment, byte, checksum found and expected) if it is damaged.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
   // For who has the file's bytes in another way: where an attachment is, and whether `stored` are what was written there.
   // REQUIRES: stored.size() == stored_bytes.
-  struct Place { int64_t offset, bytes, stored_bytes; };  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
+  struct Place { int64_t offset = 0, bytes = 0, stored_bytes = 0; };  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
   absl::StatusOr<Place> PlaceOfAttachment(absl::string_view name) const;
   absl::Status CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const;
 
