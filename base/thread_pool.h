@@ -26,8 +26,8 @@ namespace tessera {
 
 class ThreadPool {
  public:
-  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. If the system gives fewer threads, the pool has fewer: threads() says
-  // how many, shortage() why.
+  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. If the system gives fewer threads, the pool has fewer: threads()
+  // says how many, shortage() why.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -1,5 +1,5 @@
-// Several drafters as one: each is asked for a tree of its own, what each says is taken at what it proved to be worth, and the trees
-// become one.
+// Several drafters as one: each is asked for a tree of its own, its estimates are corrected by how often they came true, and the trees
+// are merged.
 //
 //   std::vector<std::unique_ptr<Drafter>> drafters;
 //   drafters.push_back(std::make_unique<PromptLookup>(PromptLookup::Options()));
@@ -8,7 +8,8 @@
 //   composite.Propose({.max_nodes = 31}, tree);        // nodes have measured probabilities; source: the number of a drafter
 //   composite.account(0).accepted;                     // nodes of the first drafter that became text
 //
-// What several say of a node and of its sisters is mixed (estimate_mixer.h); the node counts as that of the surest. A drafter that fails
+// The estimates of several drafters for a node and its siblings are mixed (estimate_mixer.h). The node counts as that of the drafter with
+// the largest estimate. A drafter that fails
 // counts as one that has nothing to say; its account has the error. One that is switched off is not asked, and learns no more than the
 // text. Threads: as a Drafter.
 #pragma once
@@ -25,12 +26,12 @@
 
 namespace tessera {
 
-// What became of one drafter's nodes, of all texts so far.
+// What became of one drafter's nodes, over all texts so far.
 struct DraftAccount {
   static constexpr int kDepths = 16;   // Deeper nodes count in the last.
   int64_t proposed = 0;
-  int64_t verified = 0;                // Of those, in a tree that was computed.
-  int64_t accepted = 0;                // Of those, text now.
+  int64_t verified = 0;                // Proposed, and in a tree that was computed.
+  int64_t accepted = 0;                // Verified, and text now.
   std::array<int64_t, kDepths> verified_at = {}, accepted_at = {};   // [depth - 1].
   int64_t calls = 0;
   int64_t failures = 0;                // Calls of Propose that gave an error, and
@@ -44,10 +45,10 @@ class CompositeDrafter : public Drafter {
   explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock = RealClock());
 
   absl::string_view name() const override { return "composite"; }
-  DrafterNeeds needs() const override;   // Of those switched on.
+  DrafterNeeds needs() const override;   // The most of any drafter that is switched on.
   void Begin(absl::Span<const TokenId> text) override;
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
-  // Of all nodes proposed, those that the text reaches most probably.
+  // Keeps the proposed nodes that the text reaches most probably.
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;

@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::stri
   return store;
 }
 
-// Of no file: none.
+// No tokens if there is no file.
 absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
   const absl::StatusOr<std::string> bytes = ReadFileToString(path_, options_.max_bytes);
   if (absl::IsNotFound(bytes.status())) return std::vector<TokenId>();
@@ -121,7 +121,7 @@ absl::Status HistoryStore::SaveLocked() {
   Read([&](const SuffixAutomaton& texts, int64_t) {
     added = added_;
     const absl::Span<const TokenId> kept = texts.tokens();
-    // No text that is in the file, or was: then another has cleared it. Of new ones the oldest may be forgotten already.
+    // No text that is in the file, or was: then another has cleared it. The oldest of the new ones may be forgotten already.
     const size_t last = std::min<size_t>(kept.size(), added_ - saved_);
     all->insert(all->end(), kept.end() - last, kept.end());
   });

@@ -1,4 +1,4 @@
-// Finished answers, kept under a name from one run to the next, to draft from where a new text says what an old one said.
+// Finished answers, kept under a name from one run to the next, to draft from where a new text repeats an old one.
 //
 //   ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", vocabulary, {}));
 //   SuffixDrafter drafter({.history = store});           // any number of them, in any threads
@@ -35,7 +35,7 @@ namespace tessera {
 class HistoryStore {
  public:
   struct Options {
-    int64_t max_bytes = int64_t{64} << 20;   // Of memory. At least 64 KiB.
+    int64_t max_bytes = int64_t{64} << 20;   // Memory. At least 64 KiB.
     bool keep_prompts = false;
   };
 
@@ -55,7 +55,7 @@ class HistoryStore {
   // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes; otherwise what the
   // system says. It is then as it was, and the next Save tries again.
   absl::Status Save();
-  // Waits for saves of other processes. Of a link the file behind it goes, too.
+  // Waits for saves of other processes. If path() is a link, the file that it points to is removed, too.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one

@@ -64,7 +64,7 @@ class BlockReader {
     absl::Status status = {};
   };
   struct Counters {  // Since the beginning.
-    int64_t bytes = 0;          // Of blocks that came.
+    int64_t bytes = 0;          // In blocks that came.
     int64_t reads = 0;          // Asked of the device.
     int64_t short_reads = 0;
     int64_t interruptions = 0;  // EINTR, EAGAIN, EBUSY, ENOMEM.

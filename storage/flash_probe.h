@@ -39,10 +39,10 @@ struct FlashProbeOptions {
 
 struct FlashMeasurement {
   FlashProfile profile = {};
-  std::string kind = {};                   // Of the device: "io_uring", ...
-  double sequential_bytes_per_second = 0;  // Of one read(2) after the other, 4 MiB each: what `dd iflag=direct` does.
+  std::string kind = {};                   // The device's: "io_uring", ...
+  double sequential_bytes_per_second = 0;  // With one read(2) after the other, 4 MiB each, as `dd iflag=direct` reads.
   double cpu_seconds_per_gib = 0;          // What the best shape took of the CPU, in all threads of the process.
-  // Of CachedFlash: "measured again: ..." if the cache is damaged, or "not kept: ..." if it cannot be written. OK: neither.
+  // From CachedFlash: "measured again: ..." if the cache is damaged, or "not kept: ..." if it cannot be written. OK: neither.
   absl::Status cache = {};
 };
 

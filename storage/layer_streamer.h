@@ -10,10 +10,10 @@
 //   }
 //
 // Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is the order of a
-// pass. After the last unit comes the first, so reading goes on between passes. Units that were read wait in a ring of memory. A unit leaves
-// the ring when its leases have ended and either a later unit was requested (neighbouring blocks may share one) or the pass has ended. The
-// ring size bounds the read-ahead. A unit that is requested out of order empties the ring, and reading goes on from there. When memory
-// becomes short, pins can be given up during all this:
+// pass. After the last unit comes the first, so reading goes on between passes. Units that were read wait in a ring of memory. A unit
+// leaves the ring when its leases have ended and either a later unit was requested (neighbouring blocks may share one) or the pass has
+// ended. The ring size bounds the read-ahead. A unit that is requested out of order empties the ring, and reading goes on from there. When
+// memory becomes short, pins can be given up during all this:
 //
 //   RETURN_IF_ERROR(source->Unpin({2, 5}));                                  // from now on they are read in every pass
 //
@@ -101,7 +101,7 @@ class LayerStreamer : public WeightSource {
     int64_t pinned_bytes = 0;          // Now.
     int64_t streamed_bytes = 0;        // That a pass reads now.
     int64_t ring_bytes = 0;
-    int64_t kept_bytes = 0;            // Of unpinned units, not taken back by the system: memory that is locked.
+    int64_t kept_bytes = 0;            // Unpinned, but not taken back by the system: memory that is locked.
   };
   Stats stats() const;
   IoKind device_io() const;                  // What the file is read with: Options::io, or what kAuto came to.

@@ -46,13 +46,13 @@ LoadingSource::Impl::Impl(const TsrReader& reader, std::unique_ptr<ResidentSourc
       cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
       borrowed_until_(RealClock().NowNanos() + options.longest_borrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
-    first_of_unit_.push_back(stretches_.size());
+    first_of_unit_.push_back(chunks_.size());
     const int64_t begin = reader.FirstBlock(unit), end = begin + CeilDiv(reader.UnitBytes(unit), kTsrBlockBytes);
-    for (int64_t block = begin; block < end; block += kBlocksOfStretch) {
-      stretches_.emplace_back(unit, block, std::min(kBlocksOfStretch, end - block));
+    for (int64_t block = begin; block < end; block += kBlocksPerChunk) {
+      chunks_.emplace_back(unit, block, std::min(kBlocksPerChunk, end - block));
     }
   }
-  unread_ = stretches_.size();
+  unread_ = chunks_.size();
 }
 
 LoadingSource::Impl::~Impl() {
@@ -64,9 +64,9 @@ LoadingSource::Impl::~Impl() {
 
 void LoadingSource::Impl::Work(bool late) {
   if (late) all_work_.wait(false);
-  const int64_t count = stretches_.size();
+  const int64_t count = chunks_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
-    ReadIfUnread(stretches_[i], unwanted_).IgnoreError();  // A caller that needs it will read it again, and have the error.
+    ReadIfUnread(chunks_[i], unwanted_).IgnoreError();  // A caller that needs it will read it again, and have the error.
     if (RealClock().NowNanos() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
@@ -99,41 +99,41 @@ void LoadingSource::Impl::Settle() {
   CallLateThreads();
 }
 
-absl::Status LoadingSource::Impl::ReadIfUnread(Stretch& stretch, const std::atomic<bool>& cancel) {
+absl::Status LoadingSource::Impl::ReadIfUnread(Chunk& chunk, const std::atomic<bool>& cancel) {
   State state = kUnread;
-  if (!stretch.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
+  if (!chunk.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
   absl::Status status;
   state = kCached;
-  if (!FindInCache(stretch, cancel)) {
+  if (!FindInCache(chunk, cancel)) {
     CallLateThreads();
-    status = ReadBlocks(stretch, cancel);
+    status = ReadBlocks(chunk, cancel);
     state = status.ok() ? kRead : kUnread;
   }
-  stretch.state = state;
-  stretch.state.notify_all();
+  chunk.state = state;
+  chunk.state.notify_all();
   if (status.ok()) --unread_;
   return status;
 }
 
-bool LoadingSource::Impl::FindInCache(const Stretch& stretch, const std::atomic<bool>& cancel) {
+bool LoadingSource::Impl::FindInCache(const Chunk& chunk, const std::atomic<bool>& cancel) {
   // Looked at after the state was changed: a mover passes over what is unread (3).
   if (settling_ || !EnterCache()) return false;
-  const absl::Span<const std::byte> bytes = CachedBytes(stretch);
+  const absl::Span<const std::byte> bytes = CachedBytes(chunk);
   bool found = true;
-  for (int64_t i = 0; i < stretch.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
+  for (int64_t i = 0; i < chunk.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
     const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
-    found = !cancel && cache_->Hold(block) && reader_.CheckBlock(stretch.first_block + i, block).ok();
+    found = !cancel && cache_->Hold(block) && reader_.CheckBlock(chunk.first_block + i, block).ok();
   }
   if (!found) cache_->Drop(bytes);
   LeaveCache();
   return found;
 }
 
-absl::Status LoadingSource::Impl::ReadBlocks(const Stretch& stretch, const std::atomic<bool>& cancel) {
-  const absl::Span<std::byte> memory = OwnBytes(stretch);
-  for (int64_t i = 0; i < stretch.blocks; ++i) {
+absl::Status LoadingSource::Impl::ReadBlocks(const Chunk& chunk, const std::atomic<bool>& cancel) {
+  const absl::Span<std::byte> memory = OwnBytes(chunk);
+  for (int64_t i = 0; i < chunk.blocks; ++i) {
     if (cancel) return absl::CancelledError("loading: cancelled");
-    RETURN_IF_ERROR(reader_.ReadBlock(stretch.first_block + i, memory.subspan(i * kTsrBlockBytes, kTsrBlockBytes)));
+    RETURN_IF_ERROR(reader_.ReadBlock(chunk.first_block + i, memory.subspan(i * kTsrBlockBytes, kTsrBlockBytes)));
   }
   return absl::OkStatus();
 }
@@ -149,32 +149,32 @@ absl::Status LoadingSource::Impl::Need(Range range) {
 
 absl::Status LoadingSource::Impl::WaitFor(Range range) {
   // First what no thread reads: to wait for others before would leave a CPU idle.
-  for (int64_t i = range.begin; i < range.end; ++i) RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));
+  for (int64_t i = range.begin; i < range.end; ++i) RETURN_IF_ERROR(ReadIfUnread(chunks_[i], cancel_));
   for (int64_t i = range.begin; i < range.end; ++i) {
-    while (stretches_[i].state <= kReading) {
-      stretches_[i].state.wait(kReading);
-      RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));  // Another's attempt may have failed.
+    while (chunks_[i].state <= kReading) {
+      chunks_[i].state.wait(kReading);
+      RETURN_IF_ERROR(ReadIfUnread(chunks_[i], cancel_));  // Another's attempt may have failed.
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status LoadingSource::Impl::AwaitChecked() {
-  const absl::Status status = Need({0, static_cast<int64_t>(stretches_.size())});
+  const absl::Status status = Need({0, static_cast<int64_t>(chunks_.size())});
   asked_ = true;
   return status;
 }
 
 absl::Status LoadingSource::Impl::AwaitResident() {
   Settle();
-  RETURN_IF_ERROR(Need({0, static_cast<int64_t>(stretches_.size())}));
+  RETURN_IF_ERROR(Need({0, static_cast<int64_t>(chunks_.size())}));
   MoveAll();
   return absl::OkStatus();
 }
 
 void LoadingSource::Impl::MoveAll() {
-  const int64_t count = stretches_.size();
-  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(stretches_[i]);
+  const int64_t count = chunks_.size();
+  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(chunks_[i]);
   if (unwanted_) return;
   Move({0, count});
   if (unread_ == 0) resident_ = true;
@@ -189,27 +189,27 @@ void LoadingSource::Impl::ReturnPages() {
 }
 
 void LoadingSource::Impl::Move(Range range) {
-  for (int64_t i = range.begin; i < range.end; ++i) MoveIfCached(stretches_[i]);
-  for (int64_t i = range.begin; i < range.end; ++i) stretches_[i].state.wait(kMoving);
+  for (int64_t i = range.begin; i < range.end; ++i) MoveIfCached(chunks_[i]);
+  for (int64_t i = range.begin; i < range.end; ++i) chunks_[i].state.wait(kMoving);
 }
 
-void LoadingSource::Impl::MoveIfCached(Stretch& stretch) {
-  stretch.state.wait(kReading);
+void LoadingSource::Impl::MoveIfCached(Chunk& chunk) {
+  chunk.state.wait(kReading);
   State state = kCached;
-  if (!stretch.state.compare_exchange_strong(state, kMoving)) return;
-  const absl::Span<const std::byte> cached = CachedBytes(stretch);
-  std::memcpy(OwnBytes(stretch).data(), cached.data(), cached.size());
+  if (!chunk.state.compare_exchange_strong(state, kMoving)) return;
+  const absl::Span<const std::byte> cached = CachedBytes(chunk);
+  std::memcpy(OwnBytes(chunk).data(), cached.data(), cached.size());
   cache_->Drop(cached);
-  stretch.state = kMoved;
-  stretch.state.notify_all();
+  chunk.state = kMoved;
+  chunk.state.notify_all();
 }
 
 // Pages of what was moved meanwhile came back when they were read.
 void LoadingSource::Impl::Release(int unit, absl::Span<const std::byte> bytes) {
   const int64_t offset = bytes.data() - cache_->bytes().data() - reader_.UnitOffset(unit);
-  const Range range = StretchesOf({unit, offset, static_cast<int64_t>(bytes.size())});
+  const Range range = ChunksOf({unit, offset, static_cast<int64_t>(bytes.size())});
   for (int64_t i = range.begin; i < range.end; ++i) {
-    if (stretches_[i].state == kMoved) cache_->Drop(CachedBytes(stretches_[i]));
+    if (chunks_[i].state == kMoved) cache_->Drop(CachedBytes(chunks_[i]));
   }
   LeaveCache();
 }
@@ -269,21 +269,21 @@ std::vector<std::string> LoadingSource::Impl::Shortages() const {
   return shortages_;
 }
 
-LoadingSource::Impl::Range LoadingSource::Impl::StretchesOf(const UnitPart& part) const {
+LoadingSource::Impl::Range LoadingSource::Impl::ChunksOf(const UnitPart& part) const {
   const int64_t first = first_of_unit_[part.unit];
-  return {first + part.offset / kStretchBytes, first + CeilDiv(part.offset + part.bytes, kStretchBytes)};
+  return {first + part.offset / kChunkBytes, first + CeilDiv(part.offset + part.bytes, kChunkBytes)};
 }
 
-int64_t LoadingSource::Impl::OffsetInUnit(const Stretch& stretch) const {
-  return (stretch.first_block - reader_.FirstBlock(stretch.unit)) * kTsrBlockBytes;
+int64_t LoadingSource::Impl::OffsetInUnit(const Chunk& chunk) const {
+  return (chunk.first_block - reader_.FirstBlock(chunk.unit)) * kTsrBlockBytes;
 }
 
-absl::Span<std::byte> LoadingSource::Impl::OwnBytes(const Stretch& stretch) const {
-  return memory_->Unit(stretch.unit).subspan(OffsetInUnit(stretch), stretch.blocks * kTsrBlockBytes);
+absl::Span<std::byte> LoadingSource::Impl::OwnBytes(const Chunk& chunk) const {
+  return memory_->Unit(chunk.unit).subspan(OffsetInUnit(chunk), chunk.blocks * kTsrBlockBytes);
 }
 
-absl::Span<const std::byte> LoadingSource::Impl::CachedBytes(const Stretch& stretch) const {
-  return cache_->bytes().subspan(reader_.UnitOffset(stretch.unit) + OffsetInUnit(stretch), OwnBytes(stretch).size());
+absl::Span<const std::byte> LoadingSource::Impl::CachedBytes(const Chunk& chunk) const {
+  return cache_->bytes().subspan(reader_.UnitOffset(chunk.unit) + OffsetInUnit(chunk), OwnBytes(chunk).size());
 }
 
 absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
@@ -292,7 +292,7 @@ absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
       << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
   if (!resident_) {
     if (asked_) Settle();
-    const Range range = StretchesOf(part);
+    const Range range = ChunksOf(part);
     RETURN_IF_ERROR(Need(range));
     if (!All(range, [](State state) { return state >= kMoved; }) && EnterCache()) {
       if (All(range, [](State state) { return state >= kCached && state <= kMoved; })) {
@@ -306,7 +306,7 @@ absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
 }
 
 bool LoadingSource::Impl::All(Range range, bool (*is)(State)) const {
-  return std::all_of(stretches_.begin() + range.begin, stretches_.begin() + range.end, [&](const Stretch& each) { return is(each.state); });
+  return std::all_of(chunks_.begin() + range.begin, chunks_.begin() + range.end, [&](const Chunk& each) { return is(each.state); });
 }
 
 absl::StatusOr<WeightLease> LoadingSource::Impl::Acquire(int unit) {

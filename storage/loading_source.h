@@ -6,14 +6,14 @@
 //   RETURN_IF_ERROR(source->AwaitChecked());                   // all of it is as it should be
 //   RETURN_IF_ERROR(source->AwaitResident());                  // and in its final place
 //
-// Threads of its own read the file in the order of a pass. A caller that needs bytes which no thread reads yet reads them itself, so a system
-// that gives no thread makes this slower, and nothing else. Bytes that could not be read are tried again by the next caller that needs them,
-// which gets the error: those of TsrReader::ReadBlock.
+// Threads of its own read the file in the order of a pass. A caller that needs bytes which no thread reads yet reads them itself, so a
+// system that gives no thread makes this slower, and nothing else. Bytes that could not be read are tried again by the next caller that
+// needs them, which gets the error: those of TsrReader::ReadBlock.
 //
 // A file that is in the system's cache is checked there, and its pages are leased as they are at first: so the first pass does not wait for
-// copies, which take longer than all else. Meanwhile the source holds a lease on the file (fcntl, F_SETLEASE): a program that opens the file
-// for writing waits until the lease ends, and the system sends this process SIGURG, which is ignored unless the process handles it. The pages
-// are then copied to private memory, which is faster and safe from writers. Copying starts at the first of: the next lease after
+// copies, which take longer than all else. Meanwhile the source holds a lease on the file (fcntl, F_SETLEASE): a program that opens the
+// file for writing waits until the lease ends, and the system sends this process SIGURG, which is ignored unless the process handles it.
+// The pages are then copied to private memory, which is faster and safe from writers. Copying starts at the first of: the next lease after
 // AwaitChecked, AwaitResident, one second (Options::longest_borrowed).
 //
 // The reader must outlive the source, whose end waits for the block that each thread reads, not for the rest. Nothing is logged: what the

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Of the units that are not pinned: most bytes of a group, and of a single one that is leased whole.
+// Among units that are not pinned: the most bytes of a group, and of a single unit that is leased whole.
 struct Largest { int64_t group = 0; int64_t unit = 0; };
 Largest LargestStreamed(const StreamNeeds& needs, const PinPlan& pins) {
   Largest largest;
@@ -33,7 +33,7 @@ int64_t GoodRing(const Largest& largest) { return LayerStreamer::RingBytesFor(2 
 
 PinPlan NoPins(const StreamNeeds& needs) { return {.pinned = std::vector<bool>(needs.unit_bytes.size()), .bytes = 0}; }
 
-// Of the units that `may` be pinned, those that are leased whole first; those of which parts are leased, with what is left.
+// Pins units that `may` be pinned: those that are leased whole first, and with what is left those that are leased in parts.
 PinPlan Pins(const StreamNeeds& needs, const std::vector<bool>& may, int64_t bytes, PinPolicy policy) {
   std::vector<int64_t> streamed, in_parts;
   std::vector<int> before_others;  // In `streamed`.

@@ -42,7 +42,7 @@ struct StreamPlan {
 // The least budget that PlanStreaming can do with.
 int64_t LeastStreamBytes(const StreamNeeds& needs);
 
-// Of at most `budget` bytes. ResourceExhausted (found, expected) if they are fewer than the least.
+// Takes at most `budget` bytes. ResourceExhausted (found, expected) if that is less than the least.
 absl::StatusOr<StreamPlan> PlanStreaming(const StreamNeeds& needs, int64_t budget, PinPolicy policy = PinPolicy::kAuto);
 // The same for a file whose units are leased one at a time. Errors begin with its path.
 absl::StatusOr<StreamPlan> PlanStreaming(const TsrReader& file, int64_t budget, PinPolicy policy = PinPolicy::kAuto);

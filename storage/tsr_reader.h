@@ -10,8 +10,8 @@
 // The file is hostile until checked: Open verifies every count, offset and size against the file, and takes memory as the
 // manifest's bytes justify it. InvalidArgument: no such file could have been written; DataLoss: it was damaged since (checksums,
 // truncated). Both name file, field, what was found and what expected.
-// Who reads units by other means (direct, asynchronous) reads StoredBytes(unit) bytes at UnitOffset(unit), in whole blocks of
-// kTsrBlockBytes but for the last of a unit, and gives each to CheckBlock. Thread-safe after Open.
+// To read units by other means (direct, asynchronous), read StoredBytes(unit) bytes at UnitOffset(unit), in blocks of kTsrBlockBytes, of
+// which the last may be shorter, and give each to CheckBlock. Thread-safe after Open.
 #pragma once
 
 #include <cstddef>
@@ -77,9 +77,12 @@ class TsrReader {
   std::vector<Attachment> attachments() const;  // Names live as long as the reader.
   // NotFound if there is none of that name; DataLoss (attachment, byte, checksum found and expected) if it is damaged.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
-  // For who has the file's bytes in another way: where an attachment is, and whether `stored` are what was written there.
+  // To read an attachment by other means: where it is, and whether `stored` are the bytes that were written there.
   // REQUIRES: stored.size() == stored_bytes.
-  struct Place { int64_t offset = 0, bytes = 0, stored_bytes = 0; };  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
+  struct Place {
+    int64_t offset = 0, bytes = 0;
+    int64_t stored_bytes = 0;  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
+  };
   absl::StatusOr<Place> PlaceOfAttachment(absl::string_view name) const;
   absl::Status CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const;
 

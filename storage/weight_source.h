@@ -76,8 +76,8 @@ class Loading {
   virtual absl::Status AwaitResident() = 0;
   // Seconds that Acquire and AcquireParts have taken so far because weights were not there yet.
   virtual double LoadingSeconds() const = 0;
-  // What the system would not give so far, a sentence each: threads (loading is slower), or memory for copies of what is still read from the
-  // file, which must not be changed then.
+  // What the system would not give so far, a sentence each: threads (loading is slower), or memory for copies of what is still read from
+  // the file, which must not be changed then.
   virtual std::vector<std::string> Shortages() const = 0;
 };
 

@@ -34,8 +34,8 @@ namespace tessera {
 //  4. The device writes to three places only: a pin until its read has finished, a ring entry in the state kReading, and the parts between
 //     the call that asks for them (parts_asked_) and the last of their reads. A lease is given on none of these: Open returns when all
 //     pins are there, Take gives entries in the state kReady, ReadParts waits until parts_asked_ is empty. So leased bytes do not change.
-//  5. The ring reuses a place only when its entry is not held (UnitRing::Entry::Held): it is done, has no lease and is not being read. Parts
-//     are read anew only when no part is leased (parts_leased_).
+//  5. The ring reuses a place only when its entry is not held (UnitRing::Entry::Held): it is done, has no lease and is not being read.
+//     Parts are read anew only when no part is leased (parts_leased_).
 //  6. The ring holds units of order_ in that order, up to the one before next_. Where a unit is asked for that is not among them, all of
 //     them are marked as done, and next_ goes on from that unit.
 //  7. A pin's place is given back to the system once, when it is not pinned any more and its last lease has ended; it is null from then on.
@@ -121,7 +121,7 @@ class LayerStreamer::Impl {
   bool no_room_ = false;                     // For the next, when last looked.
   std::vector<int> pins_;                    // Units to pin, in order.
   size_t pins_started_ = 0, pins_finished_ = 0;
-  int64_t pinned_bytes_ = 0;                 // Of pins that are there.
+  int64_t pinned_bytes_ = 0;                 // In pins that are there.
   int units_reading_ = 0;
   std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
   bool parts_begun_ = false;

@@ -18,8 +18,8 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// The smallest unit, of one entry with a name of one byte, has three messages in 28 bytes. Empty ones would take 64 bytes of memory for 2 of
-// the file.
+// The smallest unit, of one entry with a name of one byte, has three messages in 28 bytes. Empty ones would take 64 bytes of memory for 2
+// of the file.
 constexpr int64_t kLeastBytesPerMessage = 8;
 
 // Messages in lists, those in units included, and unknown fields that may be messages; -1 if this is no protobuf. The layout is none of

@@ -86,7 +86,7 @@ CostProfile Frozen(double draft_seconds = 1e-5) {
 struct Replayed {
   std::vector<TokenTree> trees;
   SpeculationReport report;
-  double modeled_seconds = 0;        // Of all steps, by the costs.
+  double modeled_seconds = 0;        // All steps, by the costs.
   double last_modeled_seconds = 0;   // But for the first sixteen,
   double last_plain_seconds = 0;     // and of as many tokens without draft.
 };

@@ -131,7 +131,7 @@ TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsUntilAllIsInMemory) {
   for (int unit = 0; unit < source->units(); ++unit) EXPECT_TRUE(Holds(source->Acquire(unit)->bytes(), unit)) << unit;
 }
 
-// Who has learnt that all is as it should be makes the first token: that is not held up by copying.
+// After AwaitChecked the caller makes the first token, which is not held up by copying.
 TEST_P(BorrowedFileTest, TheFirstLeaseAfterAwaitCheckedIsOfTheCache) {
   const auto source = StartForLong(2);
   EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
@@ -187,7 +187,8 @@ TEST_P(BorrowedFileTest, AnAttachmentIsTheFilesUntilAllMoves) {
   EXPECT_TRUE(IsConfig(attachment));
 }
 
-// The file is shortened as soon as nobody borrows it. Who gives the last lease back while a large attachment is copied does not return it.
+// The file is shortened as soon as nobody borrows it. A thread that gives the last lease back while a large attachment is copied does not
+// return it.
 TEST(LargeAttachment, IsWholeWheneverAllMoves) {
   TsrSample sample = MakeTsrSample({kTsrBlockBytes});
   sample.contents.attachments.push_back({"large", SampleBytes(int64_t{16} << 20, 2)});
@@ -211,7 +212,7 @@ TEST(LargeAttachment, IsWholeWheneverAllMoves) {
   }
 }
 
-// They come for who waits, and for what has to be fetched; and go with the source, called or not.
+// They start for a thread that waits, and for what has to be fetched; and end with the source, called or not.
 TEST_P(LoadingSourceTest, LateThreadsChangeNothing) {
   for (int threads = 1; threads <= 4; ++threads) {
     for (int late = 0; late <= threads; ++late) {
@@ -272,19 +273,19 @@ TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
   }
 }
 
-TEST_P(LoadingSourceTest, PartsWaitForTheirOwnStretchAlone) {
-  constexpr int64_t kStretch = 4 * kTsrBlockBytes, kSize = 2 * kStretch + kTsrBlockBytes + 100;
-  Flip(kLargeUnit, kStretch + kTsrBlockBytes + 7);
+TEST_P(LoadingSourceTest, PartsWaitForTheirOwnChunkAlone) {
+  constexpr int64_t kChunk = 4 * kTsrBlockBytes, kSize = 2 * kChunk + kTsrBlockBytes + 100;
+  Flip(kLargeUnit, kChunk + kTsrBlockBytes + 7);
   const auto source = Start(0);
   const auto holds_part = [&](int64_t offset, int64_t bytes) -> absl::StatusOr<bool> {
     ASSIGN_OR_RETURN(const std::vector<WeightLease> parts, source->AcquireParts({{kLargeUnit, offset, bytes}, {0, 64, 128}}));
     return Holds(parts[0].bytes(), kLargeUnit, offset) && Holds(parts[1].bytes(), 0, 64);
   };
-  for (const int64_t offset : {int64_t{0}, kTsrBlockBytes - 64, kStretch - 640, 2 * kStretch, kSize - 164}) {
+  for (const int64_t offset : {int64_t{0}, kTsrBlockBytes - 64, kChunk - 640, 2 * kChunk, kSize - 164}) {
     const absl::StatusOr<bool> held = holds_part(offset, std::min<int64_t>(640, kSize - offset));
     EXPECT_TRUE(held.ok() && *held) << offset << " " << held.status();
   }
-  for (const int64_t offset : {kStretch, kStretch - 64, 2 * kStretch - 64}) {
+  for (const int64_t offset : {kChunk, kChunk - 64, 2 * kChunk - 64}) {
     EXPECT_TRUE(absl::IsDataLoss(holds_part(offset, 128).status())) << offset;
   }
 }

@@ -35,7 +35,7 @@ TEST(OpenBlockDevice, HeaderExample) {
 
 std::atomic<int> forks = 0;
 
-// Of the child that may find out about io_uring, glibc tells those who asked for it.
+// glibc calls this when the child is forked that finds out about io_uring.
 TEST(OpenBlockDevice, ForksAndLogsNothingUnlessAsked) {
   const TemporaryFolder folder;
   const std::string path = WriteRandomFile(folder.Path("weights"), 8 * kBlock, /*seed=*/1);
