@@ -215,7 +215,7 @@ class CheckTest(unittest.TestCase):
 
     def test_tests_ran_catches_a_file_in_no_binary(self):
         ran = [{"name": "A", "status": "RUN", "result": "COMPLETED", "file": str(self.root / path)}
-               for path in GOOD_TREE if path.endswith("_test.cc")]
+               for path in sorted(GOOD_TREE) if path.endswith("_test.cc")]
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.planted("check_tests_ran", "tests/base/forgotten_test.cc", "", "tests/base/forgotten_test.cc:1:",
                      "--results", self.root / "results")
@@ -229,6 +229,10 @@ class CheckTest(unittest.TestCase):
 
     def test_headers_catches_missing_example(self):
         self.planted("check_headers", "base/half.h", "// A.\n// B.\n", "base/half.h:1: the opening comment holds no", "--no-compile")
+
+    def test_headers_wants_an_example_of_a_room_in_another_too(self):
+        self.planted("check_headers", "model/text/tokenizer.h", "// A.\n// B.\n", "model/text/tokenizer.h:1: the opening comment holds no",
+                     "--no-compile")
 
     def test_headers_catches_example_that_nothing_compiles(self):
         self.planted("check_headers", "tests/base/half_test.cc", "TEST(Half, A) {}\n", "no test named HeaderExample", "--no-compile")
