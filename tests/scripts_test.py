@@ -265,8 +265,8 @@ class CheckTest(unittest.TestCase):
 
 
 class LayerBuildTest(unittest.TestCase):
-    """TESSERA_LAYERS=storage, as .ci/layer sets it, where pkg-config knows only what storage needs and there is no Eigen."""
-    MODULES = ("libglog", "protobuf", "liburing", "libseccomp")
+    """TESSERA_LAYERS=storage, as .ci/layer sets it, where pkg-config knows only what storage and text need and there is no Eigen."""
+    MODULES = ("libglog", "protobuf", "liburing", "libseccomp", "libpcre2-8")
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -286,13 +286,20 @@ class LayerBuildTest(unittest.TestCase):
         commands = subprocess.run(["ninja", "-C", self.build, "-t", "commands", target], capture_output=True, text=True).stdout
         sources = [Path(path).relative_to(SCRIPTS.parent) for path in re.findall(r" -c (\S+\.cc)$", commands, re.MULTILINE)
                    if Path(path).is_relative_to(SCRIPTS.parent)]  # The others are generated.
-        return {str(path.parent if path.parts[0] == "tests" else path.parts[0]) for path in sources}
+        whole = lambda path: path.parts[0] == "tests" or str(path).startswith(("model/text/", "model/files/"))
+        return {str(path.parent).removesuffix("/internal") if whole(path) else path.parts[0] for path in sources}
 
     def test_a_layer_builds_what_it_links_and_nothing_else(self):
         result = self.configure("storage")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(self.compiled("all"), {"base", "storage", "tests", "tests/base", "tests/storage"})
+        self.assertEqual(self.compiled("all"), {"base", "storage", "tests", "tests/base", "tests/fuzz", "tests/storage"})
         self.assertEqual(self.compiled("check-storage"), {"base", "storage", "tests", "tests/storage"})
+
+    def test_a_layer_in_the_folder_of_another_builds_alone(self):
+        for layer, folder in (("text", "model/text"), ("spec", "spec")):
+            result = self.configure(layer)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.compiled(f"tessera_{layer}_tests"), {"base", folder, "tests", f"tests/{folder}"})
 
     def test_a_layer_names_what_it_misses(self):
         self.assertIn("the CMake package Eigen3 with the target Eigen3::Eigen is not found",
