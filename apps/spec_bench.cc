@@ -119,7 +119,7 @@ class DraftingTools {
     const bool chooses = SpeculatesBy(kChooser);
     if (!SpeculatesBy(kOracle)) {
       const DraftingSize size = {.context = engine_->context(), .vocabulary = engine_->config().vocabulary};
-      ASSIGN_OR_RETURN(drafters, MakeDrafters(chooses ? "auto" : FLAGS_speculate, size, {.history = std::move(history)}));
+      ASSIGN_OR_RETURN(drafters, DrafterRegistry::BuiltIn(std::move(history)).Make(chooses ? "auto" : FLAGS_speculate, size));
       if (!chooses) return drafters;
     }
     auto knowing = std::make_unique<OracleDrafter>(chooses ? std::make_unique<CompositeDrafter>(std::move(drafters)) : nullptr);

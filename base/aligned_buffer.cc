@@ -72,14 +72,14 @@ absl::Status AlignedBuffer::PrepareForDevices() {
   return absl::OkStatus();
 }
 
-void AlignedBuffer::GiveBack(int64_t offset, int64_t bytes) {
+absl::Status AlignedBuffer::GiveBack(int64_t offset, int64_t bytes) {
   CHECK(offset >= 0 && bytes >= 0 && bytes <= size_ - offset) << bytes << " bytes at " << offset << " of " << size_;
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t begin = AlignUp(offset, page), end = (offset + bytes) / page * page;
-  if (begin >= end) return;
+  if (begin >= end) return absl::OkStatus();
   madvise(data_ + begin, end - begin, MADV_NOHUGEPAGE);  // Else the system would fill up large pages again that are only partly used.
-  const bool given = madvise(data_ + begin, end - begin, MADV_DONTNEED) == 0;
-  LOG_IF(WARNING, !given) << "cannot give " << end - begin << " bytes back to the system: " << std::strerror(errno);
+  if (madvise(data_ + begin, end - begin, MADV_DONTNEED) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot give ", end - begin, " bytes back to the system: ", std::strerror(errno)));
 }
 
 int64_t AlignedBuffer::LargePageBytes() const {

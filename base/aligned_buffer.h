@@ -9,8 +9,8 @@
 // For memory that a device reads into, large pages matter even more, since the device is told of every page one by one.
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
-//   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
-//   buffer.GiveBack(/*offset=*/0, buffer.size());                  // the addresses stay, the memory goes
+//   bool slower = buffer.LargePageBytes() < buffer.size();                        // on small pages
+//   RETURN_IF_ERROR(buffer.GiveBack(/*offset=*/0, buffer.size()));                // the addresses stay, the memory goes
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -46,9 +47,10 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   // page that a child took over would miss what the device still writes. ResourceExhausted if the system has too little memory.
   absl::Status PrepareForDevices();
 
-  // Gives the whole pages of a part back to the system: they are zero when they are next touched, and backed by small pages. Other parts
-  // may be in use meanwhile. If the system refuses (locked memory), the log says so. REQUIRES: the part is inside.
-  void GiveBack(int64_t offset, int64_t bytes);
+  // Gives the whole pages of a part back to the system: they are zero when they are next touched, and backed by small pages. Other
+  // parts may be in use meanwhile. Unavailable (bytes, the system's reason), and nothing has changed, if the system refuses, as it does
+  // for memory that is locked. REQUIRES: the part is inside.
+  absl::Status GiveBack(int64_t offset, int64_t bytes);
 
   // How many of its bytes lie on large pages. The system counts per mapping, so large buffers side by side may be counted for each other. 0
   // if the system does not say.

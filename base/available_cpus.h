@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 // The address is a number here, since a pointer must not leave its array, and null is in no array.

@@ -10,6 +10,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

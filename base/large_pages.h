@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 // Includes pages of mapped files while they are in memory. 0 if the system does not say.

@@ -17,6 +17,7 @@
 #include <immintrin.h>
 #endif
 
+#include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 
 // How the threads agree. The numbers are those in the code.
@@ -97,6 +98,7 @@ struct ThreadPool::State {
   bool stop = false;
   bool counting = false;
   int64_t run_nanos = 0;                       // The caller's alone.
+  std::string shortage;
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
@@ -189,7 +191,7 @@ ThreadPool::State::State(int threads) : threads(threads) {
     for (int worker = 1; worker < threads; ++worker) workers.emplace_back([this, worker] { Work(worker); });
   } catch (const std::exception& error) {
     this->threads = static_cast<int>(workers.size()) + 1;  // No worker looks at it before the first Run (2).
-    LOG(WARNING) << "only " << this->threads << " of " << threads << " threads could be started: " << error.what();
+    shortage = absl::StrCat("only ", this->threads, " of ", threads, " threads could be started: ", error.what());
   }
 }
 
@@ -234,6 +236,7 @@ void ThreadPool::Resize(int threads) {
 }
 
 int ThreadPool::threads() const { return state_->threads; }
+const std::string& ThreadPool::shortage() const { return state_->shortage; }
 
 void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
   State& state = *state_;

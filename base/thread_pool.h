@@ -10,20 +10,24 @@
 // The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing.
 // Every thread takes part in every Run, also where there are fewer CPUs than threads. Then each barrier waits until the system has given
 // each thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
-// Threads: one Run at a time; Barrier, or its halves, only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
+// Threads: one Run at a time. A Run inside a Run body, or from a second thread while one is under way, ends the process (CHECK), since two
+// callers would mix their workers. Code that several threads may call has a pool for each of them, or a lock around Run. Barrier, or its
+// halves, only inside a Run body, by every worker alike.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/functional/function_ref.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
 class ThreadPool {
  public:
-  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. If the system gives fewer threads, the pool has fewer (threads())
-  // and says so in the log.
+  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. If the system gives fewer threads, the pool has fewer: threads()
+  // says how many, shortage() why.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -32,6 +36,9 @@ class ThreadPool {
   static constexpr int kMaxThreads = 256;
 
   int threads() const;
+  // "only 3 of 8 threads could be started: ..."; empty if there are as many as asked for. Valid until Resize.
+  const std::string& shortage() const;
+  // Calls the body once per worker, and returns when all calls have. REQUIRES: no Run is under way (a CHECK).
   void Run(absl::FunctionRef<void(int worker)> body);
   void Barrier();
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 using TokenId = int32_t;

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 struct PeakLoops {

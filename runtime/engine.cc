@@ -177,17 +177,17 @@ absl::Status Engine::LoadWeights() {
 
 absl::Status Engine::CheckWeights() {
   CHECK(source_ != nullptr) << "CheckWeights: the weights are not loaded";
-  return source_->AwaitChecked();
+  return source_->loading() == nullptr ? absl::OkStatus() : source_->loading()->AwaitChecked();
 }
 
 absl::Status Engine::AwaitWeights() {
   CHECK(source_ != nullptr) << "AwaitWeights: the weights are not loaded";
-  return source_->AwaitResident();
+  return source_->loading() == nullptr ? absl::OkStatus() : source_->loading()->AwaitResident();
 }
 
 double Engine::loading_seconds() const {
   CHECK(source_ != nullptr) << "loading_seconds: the weights are not loaded";
-  return source_->LoadingSeconds();
+  return source_->loading() == nullptr ? 0 : source_->loading()->LoadingSeconds();
 }
 
 absl::Status Engine::MakeForSessions() {
@@ -227,6 +227,8 @@ absl::Status Engine::OpenSource() {
   options.ring_bytes = plan_.weights.ring_bytes;
   options.verify = options_.verify;
   options.io = options_.io;
+  options.probe_in_child = options_.probe_in_child;
+  options.raise_priority = options_.raise_priority;
   options.timeline = options_.timeline;
   options.cancel = options_.cancel;
   ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> streamer, LayerStreamer::Open(*file_->packed(), std::move(options)));
@@ -242,9 +244,9 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
                      .drafting = PlanDrafting(), .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, PlanMemory());
   plan.memory.weights = 0;
-  const WeightNeeds needs = WeightNeedsOf(config_, layout_);
+  const StreamNeeds needs = WeightNeedsOf(config_, layout_);
   const bool packed = file_->packed() != nullptr;
-  const int64_t needed = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
+  const int64_t needed = plan.Total() + (packed ? LeastStreamBytes(needs) : needs.total_bytes);
   plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
   if (budget < needed) {
     const std::string found = absl::StrCat("--memory_budget: ", file_->path(), ": found ", FormatByteSize(plan.budget),
@@ -259,14 +261,14 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   plan.memory.weights = needs.total_bytes;
   if (!packed) return plan;
   plan.memory.weights = 0;
-  ASSIGN_OR_RETURN(plan.weights, PlanWeights(needs, budget - plan.Total(), options_.pin));
+  ASSIGN_OR_RETURN(plan.weights, PlanStreaming(needs, budget - plan.Total(), options_.pin));
   plan.memory.weights = plan.weights.bytes;
   if (options_.logits_of_each) RETURN_IF_ERROR(PlanLogitRows(needs, plan));
   return plan;
 }
 
-absl::Status Engine::PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const {
-  const auto bytes_of_pass = [&](const WeightPlan& weights, int at_once) {
+absl::Status Engine::PlanLogitRows(const StreamNeeds& needs, BudgetPlan& plan) const {
+  const auto bytes_of_pass = [&](const StreamPlan& weights, int at_once) {
     return BytesOfPass(needs, weights, static_cast<int>(CeilDiv(rows_, at_once)));
   };
   const int fewest = std::max(plan.logit_rows - 1, 1);
@@ -275,8 +277,8 @@ absl::Status Engine::PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) c
   for (int rows = 2 * fewest; rows < 2 * rows_; rows *= 2) {
     const int at_once = std::min(rows, rows_);
     const int64_t more = (at_once - fewest) * row_bytes;
-    if (room - more < LeastWeightBytes(needs)) break;
-    ASSIGN_OR_RETURN(WeightPlan weights, PlanWeights(needs, room - more, options_.pin));
+    if (room - more < LeastStreamBytes(needs)) break;
+    ASSIGN_OR_RETURN(StreamPlan weights, PlanStreaming(needs, room - more, options_.pin));
     const int64_t bytes = bytes_of_pass(weights, at_once);
     if (bytes >= least) continue;
     least = bytes;
@@ -294,13 +296,13 @@ absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) {
     return absl::FailedPreconditionError(
         absl::StrCat("less memory: ", file_->path(), ": found weights that stay in memory, expected a packed model under a budget"));
   }
-  const WeightNeeds needs = WeightNeedsOf(config_, layout_);
+  const StreamNeeds needs = WeightNeedsOf(config_, layout_);
   const int64_t others = plan_.Total() - plan_.memory.weights, least = others + LeastShrunkBytes(needs, plan_.weights);
   if (budget < least) {
     return absl::ResourceExhaustedError(absl::StrCat("less memory: ", file_->path(), ": found ", FormatByteSize(budget),
                                                      ", expected at least ", CeilDiv(least, kMiB), " MiB"));
   }
-  ASSIGN_OR_RETURN(WeightPlan weights, ShrinkWeights(needs, plan_.weights, budget - others, options_.pin));
+  ASSIGN_OR_RETURN(StreamPlan weights, ShrinkStreaming(needs, plan_.weights, budget - others, options_.pin));
   std::vector<int> unpinned;
   for (int unit = 0; unit < streamer_->units(); ++unit) {
     if (plan_.weights.pins.pinned[unit] && !weights.pins.pinned[unit]) unpinned.push_back(unit);

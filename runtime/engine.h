@@ -71,15 +71,18 @@ struct EngineOptions {
   // Most bytes of memory for the whole process, but for code that it shares with others; 0: what it takes. A packed model (.tsr) that
   // is larger is streamed from its file, in every pass as far as it is not pinned.
   int64_t memory_budget = 0;
-  // These four count under a budget alone, and for packed models.
+  // These six count under a budget alone, and for packed models.
   PinPolicy pin = PinPolicy::kAuto;
   IoKind io = IoKind::kAuto;
+  // What reading may do to the process, as LayerStreamer::Options has it: fork once to find out about io_uring, run a thread before others.
+  bool probe_in_child = false;
+  bool raise_priority = false;
   VerifyPolicy verify = VerifyPolicy::kFirst;
   std::string flash;                 // Reads are no faster than this flash: a name or file for LoadFlashProfile. Empty: as they are.
   // Wraps the device that a streamed model is read with: for tests that make it fail. Null: the device as it is.
   std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
   // Where a packed model's weights come from under a budget: to compare with other ways of streaming. Null: a LayerStreamer.
-  std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const WeightPlan& plan)> open_source;
+  std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const StreamPlan& plan)> open_source;
   uint64_t scatter_seed = 0;         // See KvCache::Options: for tests.
   // LoadWeights will follow Open, as it does in Load: where all weights of a packed model stay in memory, threads of their own read
   // them from then on, while the header is parsed and the tokenizer made.
@@ -119,7 +122,7 @@ struct BudgetPlan {
   int64_t drafting = 0;
   int64_t reserve = 0;        // For what is not counted: stacks, lists of a pass, what an allocator rounds up.
   EngineMemory memory;        // With the weights' share.
-  WeightPlan weights;
+  StreamPlan weights;
   int64_t Total() const { return process + logits + drafting + reserve + memory.Total(); }
 };
 
@@ -199,7 +202,7 @@ class Engine {
   int64_t LogitRowBytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
   KvCache::Options CacheOptions() const;
   absl::Status MakeForward();      // For passes of rows_, without weights so far.
-  absl::Status PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const;
+  absl::Status PlanLogitRows(const StreamNeeds& needs, BudgetPlan& plan) const;
   absl::Status MakeForSessions();  // What LoadWeights does, not timed.
   absl::Status OpenSource();
 

@@ -36,8 +36,8 @@ std::string Message(const std::string& path, absl::string_view field, absl::stri
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
 }
 
-// Who wrote it, which is asked before whether it is whole: another version may lie elsewhere in the file. Of a file that ends within
-// the magic or the version, what is there counts.
+// Checks what wrote the file before whether it is whole: another version may have its checksum elsewhere. If the file ends within the magic
+// or the version, the bytes that are there count.
 absl::Status CheckOrigin(absl::string_view bytes, const std::string& path, const Header& header) {
   if (std::memcmp(header.magic, kMagic, std::min(bytes.size(), sizeof kMagic)) != 0) {
     return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history"));

@@ -31,7 +31,7 @@ inline constexpr TokenId kSeparator = -1;
 
 // Which numbers mean which texts.
 struct VocabularyId {
-  uint64_t hash = 0;      // Of all pieces, in order.
+  uint64_t hash = 0;      // All pieces, in order.
   int size = 0;
   friend bool operator==(const VocabularyId&, const VocabularyId&) = default;
 };

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

@@ -25,7 +25,9 @@ target_link_libraries(tessera_base_static INTERFACE tessera_base_objects -pthrea
 target_link_libraries(tessera_tensor_static INTERFACE tessera_base_static)
 target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
 """,
-    "base/half.h": "// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\nint ToHalf(float value);\n",
+    "base/cpp20.h": "// Needs C++20.\n//\n//   #include \"tessera/base/cpp20.h\"\n#pragma once\n",
+    "base/half.h": '// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\n#include "tessera/base/cpp20.h"\n'
+                   "int ToHalf(float value);\n",
     "base/half.cc": '#include "tessera/base/half.h"\n\nint ToHalf(float value) {\n  return value > 0;\n}\n',
     "base/internal/bits.h": "int Bits();\n",
     "tensor/view.h": '// A view.\n//\n//   View v;\n#pragma once\n#include "tessera/base/half.h"\nclass View {};\n',
@@ -36,9 +38,10 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "tests/fakes/gguf_file.h": '#include "tessera/model/files/gguf.h"\n',
     "tests/model/files/gguf_test.cc": '#include "tessera/tests/fakes/gguf_file.h"\n\nTEST(Gguf, HeaderExample) {}\n',
     "tests/model/text/tokenizer_test.cc": "TEST(Tokenizer, HeaderExample) {}\n",
+    "tests/base/cpp20_test.cc": "TEST(Cpp20, HeaderExample) {}\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
-    "docs/headers.md": "# Headers\n\n[half.h](../base/half.h), [view.h](../tensor/view.h), [gguf.h](../model/files/gguf.h)\n"
+    "docs/headers.md": "# Headers\n\n[cpp20.h](../base/cpp20.h), [half.h](../base/half.h), [view.h](../tensor/view.h), [gguf.h](../model/files/gguf.h)\n"
                        "[tokenizer.h](../model/text/tokenizer.h)\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
@@ -75,7 +78,8 @@ class CheckTest(unittest.TestCase):
         self.fails(check, message, *flags)
 
     def test_headers_catches_an_installed_header_that_the_guide_leaves_out(self):
-        self.planted("check_headers", "docs/headers.md", "[half.h](../base/half.h)\n", "tensor/view.h:1: is installed", "--no-compile")
+        guide = GOOD_TREE["docs/headers.md"].replace(", [view.h](../tensor/view.h)", "")
+        self.planted("check_headers", "docs/headers.md", guide, "tensor/view.h:1: is installed", "--no-compile")
 
     def test_headers_catches_a_guide_to_what_is_not_installed(self):
         guide = GOOD_TREE["docs/headers.md"] + "[bits.h](../base/internal/bits.h)\n"
@@ -93,6 +97,10 @@ class CheckTest(unittest.TestCase):
 
     def test_libraries_catches_an_installed_header_that_logs(self):
         self.planted("check_libraries", "storage/unit.h", "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
+
+    def test_libraries_catches_an_installed_header_that_does_not_ask_for_cpp20(self):
+        self.plant("tensor/internal/part.h", "#include <vector>\n")
+        self.planted("check_libraries", "tensor/view.h", "// A view.\n#include <vector>\n", "tensor/view.h:1: does not include base/cpp20.h")
 
     def test_layers_catches_include_upwards(self):
         self.planted("check_layers", "base/half.cc", '\n#include "tessera/tensor/view.h"\n', "base/half.cc:2: base includes")
@@ -220,7 +228,7 @@ class CheckTest(unittest.TestCase):
         self.planted("check_tests_ran", "tests/base/forgotten_test.cc", "", "tests/base/forgotten_test.cc:1:",
                      "--results", self.root / "results")
         (self.root / "tests/base/forgotten_test.cc").unlink()
-        ran[0]["result"] = "SKIPPED"
+        ran[1]["result"] = "SKIPPED"
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.fails("check_tests_ran", "tests/base/half_test.cc:1:", "--results", self.root / "results")
 

@@ -18,12 +18,17 @@ absl::StatusOr<double> ProfileSpeed(const std::string& flash) {
 }
 
 absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
-  const FlashProbeOptions options = {.io = engine.options().io, .bytes_per_shape = kProbedFlash, .cancel = engine.options().cancel};
+  const FlashProbeOptions options = {.io = engine.options().io,
+                                     .probe_in_child = engine.options().probe_in_child,
+                                     .raise_priority = engine.options().raise_priority,
+                                     .bytes_per_shape = kProbedFlash,
+                                     .cancel = engine.options().cancel};
   if (room < options.buffer_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("room to probe it in: found ", FormatByteSize(room), ", expected ",
                                                      FormatByteSize(options.buffer_bytes)));
   }
   ASSIGN_OR_RETURN(const FlashMeasurement flash, CachedFlash(engine.file().path(), options));
+  LOG_IF(WARNING, !flash.cache.ok()) << "the speed of the flash: " << flash.cache.message();
   return flash.profile.Best().bytes_per_second;
 }
 

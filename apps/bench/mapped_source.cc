@@ -54,7 +54,7 @@ class MappedSource : public WeightSource {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, const WeightPlan& plan) {
+absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, const StreamPlan& plan) {
   CHECK_EQ(plan.pins.pinned.size(), static_cast<size_t>(file.units()));
   const int fd = open(file.path().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return Failed(file, "open", errno);

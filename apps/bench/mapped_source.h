@@ -18,6 +18,6 @@ namespace tessera {
 
 // Reads the pins. The errors of open(2), mmap(2) and mlock(2), which needs the right to lock so much: file, call, what it said.
 // `file` must outlive the source.
-absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, const WeightPlan& plan);
+absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, const StreamPlan& plan);
 
 }  // namespace tessera

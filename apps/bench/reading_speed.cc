@@ -26,6 +26,8 @@ absl::StatusOr<std::unique_ptr<LayerStreamer>> OpenUnpinned(const TsrReader& fil
   for (int unit = 0; unit < file.units(); ++unit) largest = std::max(largest, file.StoredBytes(unit));
   streamer.ring_bytes = std::max(options.ring_bytes, LayerStreamer::RingBytesFor(largest, largest));
   streamer.io = options.io;
+  streamer.probe_in_child = true;
+  streamer.raise_priority = true;
   streamer.verify = options.verify;
   streamer.cancel = options.cancel;
   streamer.wrap_device = options.wrap_device;

@@ -150,6 +150,8 @@ struct ProbedSpeed { double best, sequential; };  // Bytes a second.
 absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
   ASSIGN_OR_RETURN(const FlashMeasurement measured,
                    MeasureFlash(options.model_path, {.io = options.io,
+                                                     .probe_in_child = options.probe_in_child,
+                                                     .raise_priority = options.raise_priority,
                                                      .bytes_per_shape = std::clamp(kWalks * weight_bytes, kLeastProbe, kMostProbe),
                                                      .buffer_bytes = ring_bytes,
                                                      .cancel = options.cancel}));

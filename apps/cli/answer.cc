@@ -9,6 +9,7 @@
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/prompt_size.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
@@ -22,6 +23,7 @@ double PerSecond(int64_t tokens, double seconds) { return seconds > 0 ? static_c
 }  // namespace
 
 absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine, double flash_bytes_per_second) {
+  WarnOfShortages(engine);
   ASSIGN_OR_RETURN(const Sampler sampler, SamplerOfFlags());
   ASSIGN_OR_RETURN(std::vector<std::string> stop, StopStringsOfFlag());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());

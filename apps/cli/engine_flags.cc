@@ -60,6 +60,8 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
   ASSIGN_OR_RETURN(options.pin, ParsePinPolicy(FLAGS_pin));
   ASSIGN_OR_RETURN(options.io, ParseIoKind(FLAGS_io));
   ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
+  options.probe_in_child = true;   // Faster reads are worth both here, where the process is ours.
+  options.raise_priority = true;
   if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFlag("flash", LoadFlashProfile(FLAGS_flash).status()));
   options.flash = FLAGS_flash;
   return CheckStreams(options);

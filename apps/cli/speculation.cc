@@ -40,7 +40,7 @@ bool Useful(const std::vector<std::string>& drafters) { return !drafters.empty()
 // Of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
 int LogitRows(const std::string& list) {
   const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
-  const std::vector<std::unique_ptr<Drafter>> drafters = MakeDrafters(list, {.context = 1, .vocabulary = 1}).value();
+  const std::vector<std::unique_ptr<Drafter>> drafters = DrafterRegistry::BuiltIn().Make(list, {.context = 1, .vocabulary = 1}).value();
   const bool learns = std::any_of(drafters.begin(), drafters.end(), [](const auto& drafter) { return drafter->needs().top_of_prompt > 0; });
   return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
 }
@@ -48,7 +48,7 @@ int LogitRows(const std::string& list) {
 }  // namespace
 
 absl::Status ReadSpeculationFlags(EngineOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> drafters = ParseDrafterList(FLAGS_speculate);
+  const absl::StatusOr<std::vector<std::string>> drafters = DrafterRegistry::BuiltIn().Parse(FLAGS_speculate);
   RETURN_IF_ERROR(ForFlag("speculate", drafters.status()));
   if (!FLAGS_cost_profile.empty()) {
     RETURN_IF_ERROR(ForFlag("cost_profile", Exists(FLAGS_cost_profile) ? CostProfile::Load(FLAGS_cost_profile).status()
@@ -62,12 +62,12 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
 }
 
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options) {
-  if (!ParseDrafterList(drafters).value().empty()) {
+  if (!DrafterRegistry::BuiltIn().Parse(drafters).value().empty()) {
     options.least_logit_rows = options.logit_rows + 1;  // Then a token a pass.
     options.logit_rows += LogitRows(drafters);
   }
   options.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
-    return history_bytes + DraftingBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
+    return history_bytes + DrafterRegistry::BuiltIn().MostBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
   };
 }
 
@@ -78,6 +78,7 @@ absl::Status Speculation::OpenHistory(const Engine& engine) {
       {.max_bytes = kHistoryBytes, .keep_prompts = FLAGS_history_prompts});
   RETURN_IF_ERROR(ForFlag("history", history.status()));
   history_ = *std::move(history);
+  LOG_IF(WARNING, !history_->ignored().ok()) << "this history is ignored: " << history_->ignored().message();
   return absl::OkStatus();
 }
 
@@ -97,12 +98,13 @@ absl::Status Speculation::ReadCosts() {
 
 absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine) {
   auto speculation = std::unique_ptr<Speculation>(new Speculation());
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(FLAGS_speculate));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, DrafterRegistry::BuiltIn().Parse(FLAGS_speculate));
   if (!Useful(names)) return nullptr;
   RETURN_IF_ERROR(speculation->OpenHistory(engine));
   if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts());
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters(FLAGS_speculate, size, {.history = speculation->history_}));
+  const DrafterRegistry registry = DrafterRegistry::BuiltIn(speculation->history_);
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(FLAGS_speculate, size));
   const Speculator::Options options = {.weigh_costs = !names.empty(), .costs = &speculation->costs_};
   speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), options);
   return speculation;
@@ -114,7 +116,11 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 }
 
 absl::Status Speculation::Save() const {
-  if (history_ != nullptr) RETURN_IF_ERROR(ForFlag("history", history_->Save()));
+  if (history_ != nullptr) {
+    RETURN_IF_ERROR(ForFlag("history", history_->Save()));
+    const absl::Status replaced = history_->replaced();
+    LOG_IF(WARNING, !replaced.ok()) << "this history is replaced: " << replaced.message();
+  }
   if (costs_path_.empty()) return absl::OkStatus();
   if (costs_.KnowsPlain()) return ForFlag("cost_profile", costs_.Save(costs_path_));
   LOG(WARNING) << "--cost_profile: " << costs_path_ << " is not written: no pass was measured";
@@ -129,6 +135,8 @@ std::string SpeculationLine(const SpeculationReport& report) {
     absl::StrAppendFormat(&line, "; learnt from %d of %d prompt tokens", report.prompt_learnt, report.prompt_tokens);
   const std::string pauses = absl::StrReplaceAll(report.Pauses(), {{"\n", "; "}});
   if (!pauses.empty()) absl::StrAppend(&line, "; ", pauses);
+  const std::string failures = absl::StrReplaceAll(report.Failures(), {{"\n", "; "}});
+  if (!failures.empty()) absl::StrAppend(&line, "; ", failures);
   return line;
 }
 
@@ -145,7 +153,8 @@ void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
   for (const SpeculationReport::Source& source : report.sources) {
     json.BeginObject().Key("name").String(source.name).Key("proposed").Int(source.account.proposed);
     json.Key("verified").Int(source.account.verified).Key("accepted").Int(source.account.accepted);
-    json.Key("paused_passes").Int(source.paused_steps).Key("seconds").Double(source.account.seconds, 6).EndObject();
+    json.Key("paused_passes").Int(source.paused_steps).Key("seconds").Double(source.account.seconds, 6);
+    json.Key("failures").Int(source.account.failures).EndObject();
   }
   json.EndArray().EndObject();
 }

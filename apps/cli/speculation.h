@@ -27,7 +27,7 @@ namespace tessera {
 // Checks the flags, and has memory plans count what they ask for. InvalidArgument (flag, found, expected).
 absl::Status ReadSpeculationFlags(EngineOptions& options);
 
-// Has memory plans count drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: MakeDrafters knows the list.
+// Has memory plans count drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: DrafterRegistry knows the list.
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options);
 
 // Of one stream of texts, each of which begins anew. With --speculate=none and a --history nothing is drafted: answers are only kept.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 
@@ -106,6 +107,7 @@ void WriteStreaming(JsonWriter& json, const StreamingFigures& figures) {
 }
 
 StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine_(engine), flash_(flash_bytes_per_second) {
+  WarnOfShortages(engine);
   if (engine.streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
 }
 

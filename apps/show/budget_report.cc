@@ -10,6 +10,7 @@
 #include "tessera/apps/bench/product_speed.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
@@ -144,6 +145,7 @@ absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options) {
   options.loads_weights = true;
   OpenedEngine opened;
   ASSIGN_OR_RETURN(opened.engine, Engine::Open(options));
+  WarnOfShortages(*opened.engine);
   if (options.memory_budget == 0) return opened;
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*opened.engine));

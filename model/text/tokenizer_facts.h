@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "tessera/base/length_prefixed_strings.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

@@ -122,7 +122,7 @@ void CheckRows(const TokenTree& tree, const CostProfile& costs, const RowLimits&
 // A stream that says 0 1 2 3 again and again, and takes as long as the costs have it.
 void CheckSpeculator(CostProfile costs) {
   costs.Freeze();
-  Speculator speculator(*MakeDrafters("auto", {.context = 64, .vocabulary = 4}), {.max_rows = 16, .costs = &costs});
+  Speculator speculator(*DrafterRegistry::BuiltIn().Make("auto", {.context = 64, .vocabulary = 4}), {.max_rows = 16, .costs = &costs});
   speculator.Begin({{0, 1, 2, 3, 0, 1, 2, 3, 0}});
   for (int steps = 0; steps < 12; ++steps) {
     const TokenTree tree = speculator.Propose({.rows = 32, .depth = 6});

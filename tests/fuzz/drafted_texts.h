@@ -127,8 +127,9 @@ class DraftedTexts {
       most_bytes_ = most * SuffixAutomaton::kMostBytesPerToken;
     } else {
       const char* const list = kDrafterLists[which < kLists ? which : 0];
-      drafters = *MakeDrafters(list, size_, {store_});
-      most_bytes_ = *DraftingBytes(list, size_);
+      const DrafterRegistry registry = DrafterRegistry::BuiltIn(store_);
+      drafters = *registry.Make(list, size_);
+      most_bytes_ = *registry.MostBytes(list, size_);
       if (which == kWithSpelled) drafters.push_back(std::make_unique<SpelledDrafter>(bytes_, model_));
     }
     for (const std::unique_ptr<Drafter>& drafter : drafters) members_.push_back(drafter.get());

@@ -51,7 +51,7 @@ class SpeculationModels : public testing::TestWithParam<const char*> {
 
   static std::unique_ptr<Speculator> Drafting(const std::string& list, const Engine& engine, const Speculator::Options& options) {
     const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
-    return std::make_unique<Speculator>(Must(MakeDrafters(list, size)), options);
+    return std::make_unique<Speculator>(Must(DrafterRegistry::BuiltIn().Make(list, size)), options);
   }
 
   // With these an end token comes soon after Prompt(13): SmolLM2 was taught to end an answer, the Gemma 3 at hand does so by chance.
@@ -195,11 +195,11 @@ TEST_P(SpeculationModels, WhatSpeculateHasChangesNoBit) {
   EXPECT_LT(writer.passes(), static_cast<int64_t>(plain.tokens.size()) - 1);
   EXPECT_EQ(writer.WriteWith(kSampled, options, by_frozen.get()), plain);
   EXPECT_GT(writer.drafted(), 0);
-  EXPECT_EQ(NodesProposed(*everything).size(), DrafterNames().size());
+  EXPECT_EQ(NodesProposed(*everything).size(), DrafterRegistry::BuiltIn().Names().size());
   for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
     const WrittenText expected = writer.Write(sampling, few, nullptr);
     EXPECT_EQ(writer.WriteWith(sampling, few, by_measured.get()), expected);
-    for (const std::string& name : DrafterNames()) {
+    for (const std::string& name : DrafterRegistry::BuiltIn().Names()) {
       const auto alone = Drafting(name, *engine, {.max_rows = 8, .weigh_costs = false});
       EXPECT_EQ(writer.WriteWith(sampling, few, alone.get()), expected) << name;
     }

@@ -133,9 +133,9 @@ TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenI
 }
 
 // A plan, a device and its faults that follow from a seed.
-LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
-  const int64_t bytes = LeastWeightBytes(needs) + static_cast<int64_t>(seed % 3) * needs.total_bytes / 4;
-  WeightPlan plan = Must(PlanWeights(needs, bytes, static_cast<PinPolicy>(seed % 4)));
+LayerStreamer::Options Faulty(const StreamNeeds& needs, uint64_t seed) {
+  const int64_t bytes = LeastStreamBytes(needs) + static_cast<int64_t>(seed % 3) * needs.total_bytes / 4;
+  StreamPlan plan = Must(PlanStreaming(needs, bytes, static_cast<PinPolicy>(seed % 4)));
   LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only), .ring_bytes = plan.ring_bytes,
                                     .verify = VerifyPolicy::kAlways, .io = seed % 2 == 0 ? IoKind::kAuto : IoKind::kBuffered,
                                     .depth = 1 + static_cast<int>(seed % 8)};
@@ -166,7 +166,7 @@ TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
   int64_t passes = Fewer(2000, 300);
   if (const char* asked = std::getenv("TESSERA_SOAK_PASSES")) CHECK(absl::SimpleAtoi(asked, &passes));
   const LoadedModel model(Packed().gguf());
-  const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
+  const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(Packed().path()));
   const std::vector<TokenId> tokens = RandomTokens(kSequence, 5);
   const std::vector<std::vector<float>> expected = InMemory(model, tokens);

@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Models, StreamedRealModel, testing::Values("smollm2", "
 TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
   const PackedModel packed(TinyModelBuilder({.width = 256, .feed_forward = 1024, .heads = 8, .kv_heads = 4, .head_size = 32, .layers = 4}));
   const LoadedModel model(packed.gguf());
-  const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
+  const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(packed.path()));
   const std::vector<TokenId> prompt = RandomTokens(6, 1);
   const auto run = [&](WeightSource* source) {
@@ -182,7 +182,7 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
       for (const int64_t more : {int64_t{0}, needs.total_bytes / 2, needs.total_bytes}) {
         for (const int64_t more_ring : {int64_t{0}, int64_t{4096}, needs.total_bytes}) {
           for (const int depth : {1, 8}) {
-            WeightPlan plan = Must(PlanWeights(needs, LeastWeightBytes(needs) + more, pin));
+            StreamPlan plan = Must(PlanStreaming(needs, LeastStreamBytes(needs) + more, pin));
             LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only)};
             options.ring_bytes = plan.ring_bytes + more_ring;
             options.verify = static_cast<VerifyPolicy>(ran % 3);

@@ -39,7 +39,7 @@ TEST(HistoryFormat, EveryBadFileIsRefusedWithFieldFoundAndExpected) {
   }
 }
 
-// Of a short file what is there counts: the beginning of ours was cut off, anything else is another's.
+// In a short file the bytes that are there count: the beginning of a history was cut off, anything else is another program's.
 TEST(HistoryFormat, AFewBytesOfAnotherAreNotTakenForOurs) {
   const auto code = [](const std::string& bytes) { return DecodeHistory(bytes, "x", kHistoryVocabulary).status().code(); };
   for (const std::string other : {"a", "hello", "tsrhistory", "tsrhist 1", "#!/bin/sh\n"}) {

@@ -43,7 +43,7 @@ double Rate(const TokenTree& tree, const CostProfile& costs, double draft_second
   return tokens / (draft_seconds + costs.PassSeconds({tree.size(), tree.Leaves()}) + tokens * costs.HeadSeconds(1));
 }
 
-// Of all trees with the root.
+// The best of all trees with the root.
 double BestRate(const TokenTree& tree, const CostProfile& costs, int most_rows, double draft_seconds) {
   double best = 0;
   for (int chosen = 0; chosen < 1 << (tree.size() - 1); ++chosen) {

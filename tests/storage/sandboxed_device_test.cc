@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <future>
@@ -45,10 +46,10 @@ class SandboxedDevice : public testing::Test {
   }
 
   // Opens the file, prints how, reads all of it and ends the process: 0 if that worked.
-  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto, int64_t buffer_bytes = kFile) {
+  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto, int64_t buffer_bytes = kFile, bool probe = true) {
     AlignedBuffer buffer = *AlignedBuffer::Allocate(buffer_bytes);
     CHECK_EQ(buffer.PrepareForDevices(), absl::OkStatus());
-    const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .buffers = buffer.bytes()});
+    const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .probe_in_child = probe, .buffers = buffer.bytes()});
     if (!opened.ok()) {
       std::cerr << opened.status() << "\n";
       _exit(2);
@@ -105,6 +106,15 @@ TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsThreadsRead) {
       EXPECT_EXIT(Restrict(system_call, action); ReadAndExit(), kRead, "pread: io_uring: a process that uses it is killed");
     }
   }
+}
+
+TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsItIsNotAskedForUnlessByName) {
+  const auto read = [&](IoKind io) {
+    Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_KILL_PROCESS);
+    ReadAndExit(io, kFile, /*probe=*/false);
+  };
+  EXPECT_EXIT(read(IoKind::kAuto), kRead, "pread: io_uring: not tried, as probe_in_child is off");
+  EXPECT_EXIT(read(IoKind::kIoUring), testing::KilledBySignal(SIGSYS), "");
 }
 
 TEST_F(SandboxedDeviceDeathTest, WhereARingMayBeMadeAndNotUsedThreadsRead) {

@@ -72,7 +72,7 @@ class PreTokenizer::Pattern {
     while (done < text.size()) {
       const int found = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), done, PCRE2_NO_UTF_CHECK, match,
                                     nullptr);
-      LOG_IF(ERROR, found < PCRE2_ERROR_NOMATCH) << "pcre2_match: error " << found << "; the text stays in one word";
+      // An error (a limit of PCRE2 that a hostile text has reached) is no match: what is left of the text stays in one word.
       const PCRE2_SIZE* range = pcre2_get_ovector_pointer(match);
       const size_t begin = found < 0 ? text.size() : range[0], end = found < 0 ? text.size() : range[1];
       if (begin > done) words->push_back(text.substr(done, begin - done));

@@ -1,0 +1,31 @@
+#include "tessera/apps/cli/warnings.h"
+
+#include <set>
+#include <string>
+
+#include <glog/logging.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace tessera {
+namespace {
+
+void WarnOnce(const std::string& warning) {
+  static std::set<std::string> said;
+  LOG_IF(WARNING, !warning.empty() && said.insert(warning).second) << warning;
+}
+
+}  // namespace
+
+void WarnOfShortages(const Engine& engine) {
+  WarnOnce(engine.pool().shortage());
+  const TsrReader* const packed = engine.model_file().packed();
+  if (packed != nullptr && !packed->manifest_damage().ok()) {
+    WarnOnce(absl::StrCat(packed->manifest_damage().message(), "; its copy is used"));
+  }
+  const LayerStreamer* const streamer = engine.streamer();
+  if (streamer == nullptr || streamer->device_io() == engine.options().io) return;
+  if (streamer->device_io() == IoKind::kBuffered) WarnOnce(absl::StrCat(packed->path(), ": read with ", streamer->device_reason()));
+}
+
+}  // namespace tessera
