@@ -11,7 +11,6 @@
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/quant/internal/panels/panel_format.h"
 #include "tessera/quant/matmul_kernels.h"
 #include "tessera/quant/packed_matrix.h"
 
@@ -69,7 +68,7 @@ class TimedMatrix {
       const float* x = product.x_.data() + r * kInputs;
       timed.fine ? kernels.quantize_row_fine(x, kInputs, rows.FineRow(r)) : kernels.quantize_row(x, kInputs, rows.Row(r));
     }
-    product.floats_ = PanelFormatOf(format).float_activations;
+    product.shape_ = PanelShape::Of(spec);
     return product;
   }
 
@@ -77,14 +76,14 @@ class TimedMatrix {
   double Time(int rows) {
     PanelJob job;
     job.panels = weights_.data();
-    job.panel_end = kOutputs / PanelFormat::kOutputs;
+    job.panel_end = shape_.panels;
     job.in_features = kInputs;
     job.out_features = kOutputs;
     job.rows = rows;
     job.fine = fine_;
     const QuantizedRows rounded(rounded_.data(), kInputs);
-    job.x = floats_ ? reinterpret_cast<const std::byte*>(x_.data()) : rounded.Rows(fine_);
-    job.x_stride = floats_ ? kInputs * static_cast<int64_t>(sizeof(float)) : rounded.stride();
+    job.x = floats() ? reinterpret_cast<const std::byte*>(x_.data()) : rounded.Rows(fine_);
+    job.x_stride = floats() ? kInputs * static_cast<int64_t>(sizeof(float)) : rounded.stride();
     job.y = y_.data();
     job.y_stride = kOutputs;
     const double begin = Seconds();
@@ -96,7 +95,7 @@ class TimedMatrix {
     return 2.0 * kInputs * kOutputs * rows * static_cast<double>(times) / elapsed;
   }
 
-  bool floats() const { return floats_; }
+  bool floats() const { return shape_.float_activations; }
 
  private:
   TimedMatrix(MatMulKernels::PanelsFunction panels, bool fine) : panels_(panels), fine_(fine) {}
@@ -104,7 +103,7 @@ class TimedMatrix {
   MatMulKernels::PanelsFunction panels_;
   AlignedBuffer weights_, rounded_;
   std::vector<float> x_, y_;
-  bool floats_ = false;
+  PanelShape shape_;
   bool fine_;
 };
 

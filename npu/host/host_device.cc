@@ -60,7 +60,7 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
   const int64_t workers_bytes = scratch_bytes * pool_.threads();
   RETURN_IF_ERROR(GrowTo(private_, workers_bytes + SharedScores(graph, longest) * static_cast<int64_t>(sizeof(float))));
-  const int64_t shares = static_cast<int64_t>(graph.compiled.graph.operators.size()) * pool_.threads();
+  const int64_t shares = static_cast<int64_t>(graph.steps.size()) * pool_.threads();
   RETURN_IF_ERROR(GrowTo(taken_, shares * static_cast<int64_t>(sizeof(TakenParts))));
   TakenParts* const taken = taken_.as<TakenParts>();
   std::uninitialized_value_construct_n(taken, shares);

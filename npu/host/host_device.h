@@ -7,9 +7,9 @@
 //
 // Promise: the bits of a row's outputs depend on the row's own inputs, path and adapter and on the weights, never on the other
 // rows, the number of threads, cache slots or the kernel path (docs/numerics.md). Costs what its active rows cost.
-// How it runs: all workers walk the operators together and meet only after products, stores and attention. A single row is not
-// worth meeting for between those, so every worker computes the row's norms and activations for itself (about 0.3 us each, against
-// 0.4 us for a meeting); its embedding is read by one, and then they meet. REQUIRES: buffers overlap neither each other nor
+// How it runs: all workers walk the operators together, with barriers only after products, stores and attention. A single row is not
+// worth a barrier between those, so every worker computes the row's norms and activations for itself (about 0.3 us each, against
+// 0.4 us for a barrier); its embedding is read by one, before a barrier. REQUIRES: buffers overlap neither each other nor
 // weights, and no two rows of a Run store to one slot. Errors: as Device says, and InvalidArgument if an adapter's rank is above 1024.
 // Threads: one Run at a time; the pool is used exclusively during a Run.
 #pragma once

@@ -8,7 +8,6 @@
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/reference/reference_device.h"
-#include "tessera/quant/internal/panels/panel_format.h"
 #include "tessera/quant/matmul_kernels.h"
 #include "tessera/tests/fakes/decoder_block.h"
 #include "tessera/tests/fakes/paired_run.h"
@@ -79,7 +78,7 @@ TEST(HostDevice, RowBitsDoNotDependOnRowsThreadsOrPath) {
   }
 }
 
-// So many that each worker has rows of its own and walks all panels (Worker::GridOf), in blocks of some of its rows.
+// So many that each worker has rows of its own and walks all panels (PanelSchedule), in blocks of some of its rows.
 TEST(HostDevice, ManyRowsHaveTheBitsOfEachAlone) {
   PairedRun paired(MixedBlock(), {.seed = 3, .kv_heads = 2, .head_size = 32, .slots = 336, .row_capacity = 336});
   const RowOutputs expected = OneByOne(paired, Chain(331));

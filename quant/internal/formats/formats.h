@@ -1,5 +1,5 @@
 // The conversions of each block format, one file per format, and how they load and store the few bytes they share.
-// Only block_format.cc, the formats themselves and their packing (quant/panels) include this; everybody else goes through
+// Only block_format.cc, the formats themselves and their packing (quant/internal/panels) include this; everybody else goes through
 // InfoOf(format).
 // The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
 //

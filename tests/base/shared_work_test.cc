@@ -1,4 +1,4 @@
-#include "tessera/npu/host/internal/shared_work.h"
+#include "tessera/base/shared_work.h"
 
 #include <gtest/gtest.h>
 
