@@ -1,4 +1,4 @@
-// Times a model: tokens a second over a prompt and over generated text.
+// Times a model: tokens per second over a prompt and over generated text.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -49,8 +49,8 @@ AppInfo Info() {
 struct Result {
   std::string model;
   int threads = 0;
-  std::string kernels;               // "reference" on that path.
-  std::optional<Spread> prompt;      // Tokens a second.
+  std::string kernels;               // "reference" on the reference path.
+  std::optional<Spread> prompt;      // Tokens per second.
   std::optional<Spread> generation;
 };
 
@@ -59,7 +59,7 @@ absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) 
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found it without --", other, ", expected both"));
 }
 
-// What measures no pass, or is about the streamer, has no use for another source of weights.
+// A measurement without passes, or of the streamer itself, cannot use another source of weights.
 absl::Status CheckMapped() {
   RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "products", FLAGS_products));
   RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "streaming", FLAGS_streaming));
@@ -71,7 +71,7 @@ absl::Status CheckMapped() {
   return absl::OkStatus();
 }
 
-// Each way of measuring is one by itself.
+// Each way of measuring excludes the others.
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
       {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"thread_figures", FLAGS_thread_figures},
@@ -109,7 +109,7 @@ absl::Status Measure(Engine& engine, const BenchmarkOptions& options, Result& re
   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(engine, options));
   std::vector<double> prompt, generation;
   Progress progress("repetitions", FLAGS_repetitions);
-  for (int i = -1; i < FLAGS_repetitions; ++i) {  // The first warms caches and is not counted.
+  for (int i = -1; i < FLAGS_repetitions; ++i) {  // The first run warms caches and is not counted.
     if (options.prompt_tokens > 0) {
       ASSIGN_OR_RETURN(const double seconds, benchmark.TimePrompt());
       if (i >= 0) prompt.push_back(options.prompt_tokens / seconds);
@@ -158,7 +158,7 @@ void WriteHeading(JsonWriter& json, const Result& result) {
   json.Key("depth").Int(FLAGS_depth);
 }
 
-// `put` adds to the object what this measurement is about.
+// `put` adds the members of this measurement to the object.
 absl::Status ShowJson(const Result& result, absl::FunctionRef<void(JsonWriter& json)> put) {
   JsonWriter json;
   json.BeginObject();
@@ -250,9 +250,9 @@ absl::Status ShowProducts() {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-// What a run needs of the context; 0 leaves it to the engine.
+// The context that a run needs; 0: the engine decides.
 absl::StatusOr<int> ContextFor(const BenchmarkOptions& benchmark) {
-  if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It looks at depths as far as the context allows.
+  if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It measures at depths as far as the context allows.
   if (!FLAGS_attention.empty()) {
     ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_attention));
     return depths.back() + std::max(1, benchmark.prompt_tokens);

@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-// Other programs may read a history; this one keeps it.
+// Other programs may read a history; this one writes it.
 FlagGroup KeptSpeculation() {
   FlagGroup group = SpeculationFlags();
   group.flags.push_back("history_prompts");
@@ -126,7 +126,7 @@ class Dialogue {
     if (terminal_) WriteError("> ");
     absl::StatusOr<bool> more = reader_.Next(message);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
-      WriteError("\nCtrl-C again or /exit ends the program.\n");  // Nobody has forgotten this one, so another is the second.
+      WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
       if (terminal_) WriteError("> ");
       more = reader_.Next(message);
     }
@@ -165,7 +165,7 @@ class Dialogue {
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteOutput("\n"));
     conversation_.AddAnswer(result->text);
-    answerer_.Save().IgnoreError();  // Whatever ends the program next, a history has this answer. In the end an error is told.
+    answerer_.Save().IgnoreError();  // The history has this answer whatever ends the program. The last Save reports an error.
     if (result->reason == FinishReason::kContextFull) {
       WriteError(absl::StrCat("The context of ", engine_.context(), " tokens is full; /reset begins a new dialogue.\n"));
     }
@@ -203,7 +203,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
     answerer.Reset();
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
     if (result.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
-    // Before anybody has the answer: on a busy disk a signal leaves too little time for it. In the end an error is told.
+    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
     answerer.Save().IgnoreError();
     JsonWriter answer = BeginAnswer(request);
     WriteTokens(answer.Key("prompt_tokens"), prompt);

@@ -1,4 +1,4 @@
-// Shows what is in a model file, and the static graphs it is run as.
+// Shows what is in a model file, and the static graphs that compute it.
 #include <memory>
 
 #include "absl/strings/str_cat.h"

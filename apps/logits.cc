@@ -36,7 +36,7 @@ void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
   json.EndArray().EndObject();
 }
 
-// Tokens through a model, and where that is shown.
+// Computes tokens with a model, and shows progress.
 struct Reader {
   Engine& engine;
   Session& session;
@@ -48,7 +48,7 @@ struct Reader {
   }
 };
 
-// "tokens" and "positions", members of the object at hand.
+// "tokens" and "positions", members of the current object.
 absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& tokens, JsonWriter& json) {
   WriteTokens(json.Key("tokens"), tokens);
   json.Key("positions").BeginArray();

@@ -32,7 +32,7 @@ AppInfo Info() {
       .plain_arguments = {"model", "out"}};
 }
 
-// What a mistake in the order of two names would destroy is not replaced.
+// Refuses to replace a file that the user may have named in the wrong order.
 absl::Status CheckOut(const std::string& path) {
   if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
   RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));

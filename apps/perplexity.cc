@@ -128,7 +128,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   options.logit_rows = Session::kLogitRows + 1;
   options.logits_of_each = true;
-  if (options.context == 0) options.context = FLAGS_window;  // No more is needed, and the cache stays small.
+  if (options.context == 0) options.context = FLAGS_window;  // Enough, and the cache stays small.
   if (options.context < FLAGS_window) {
     return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
                                                    ", the context (--context)"));

@@ -42,12 +42,12 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
   return formats;
 }
 
-// What is read is not written over.
+// Refuses to overwrite the file that is read.
 absl::Status CheckOut(const std::string& path, const GgufFile& file) {
   if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
   RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
   for (int part = 0; part < file.parts(); ++part) {
-    std::error_code none;  // Of a file that is not there.
+    std::error_code none;  // The error if a file does not exist.
     if (std::filesystem::equivalent(path, file.PathOfPart(part), none)) {
       return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found the model itself, expected another file"));
     }

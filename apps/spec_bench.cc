@@ -52,7 +52,7 @@ AppInfo Info() {
 
 bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
 
-// A drafter that learns knows a text when it is written again.
+// A drafter that learns would know a text that is written again.
 absl::Status CheckWritings() {
   RETURN_IF_ERROR(CheckFlagRange("writings", FLAGS_writings, 1, 1000));
   if (FLAGS_writings == 1 || SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) return absl::OkStatus();
@@ -69,7 +69,7 @@ absl::Status CheckFlags() {
   return ForFlag("plot", CheckWritable(FLAGS_plot));
 }
 
-// A text of both ways.
+// One text, written both ways.
 struct Pair {
   std::string category;
   std::vector<TokenId> prompt;
@@ -77,10 +77,10 @@ struct Pair {
   double meeting_nanos = 0;  // The longer of two probes, before and after.
 };
 
-// What all speculators of a run share.
+// The things that all speculators of a run share.
 class DraftingTools {
  public:
-  // Costs are measured, if the file of --cost_profile does not say them.
+  // Measures costs, unless the file of --cost_profile has them.
   static absl::StatusOr<DraftingTools> FromFlags(Engine& engine) {
     DraftingTools tools(engine);
     if (!FLAGS_cost_profile.empty()) {
@@ -96,19 +96,19 @@ class DraftingTools {
   }
 
   CostProfile& costs() { return costs_; }
-  // Once all is measured. Costs that were read are what they were.
+  // Writes the costs once everything is measured. Costs that were read from a file stay as they were.
   absl::Status Save() const {
     if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
     return ForFlag("cost_profile", costs_.Save(FLAGS_cost_profile));
   }
 
-  // Null without --remember. Nothing of it is read, as no file has the number of this process in its name, or written.
+  // Null without --remember. It is neither read from a file (none has the number of this process in its name) nor written.
   absl::StatusOr<std::shared_ptr<HistoryStore>> NewHistory() const {
     if (!FLAGS_remember) return nullptr;
     return HistoryStore::Open("", absl::StrCat("spec_bench-", getpid()), VocabularyOf(engine_->tokenizer()), {});
   }
 
-  // By name, or one of those that only a benchmark has. `oracle` is set if it is one that knows the text.
+  // A drafter by name, or one of those that only a benchmark has. `oracle` is set if the drafter knows the text.
   absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> NewDrafters(std::shared_ptr<const HistoryStore> history,
                                                                     OracleDrafter*& oracle) const {
     std::vector<std::unique_ptr<Drafter>> drafters;
@@ -136,7 +136,7 @@ class DraftingTools {
   CostProfile costs_;
 };
 
-// Writes all texts of a category. The speculator is the category's, so what it has learnt of one text helps the next.
+// Writes all texts of a category. They share one speculator, so what it has learnt from one text helps the next.
 class CategoryBench {
  public:
   static absl::StatusOr<CategoryBench> Create(const std::string& name, DraftingTools& tools) {
@@ -169,7 +169,7 @@ class CategoryBench {
  private:
   explicit CategoryBench(const std::string& name) : result_(name) {}
 
-  // Which way comes first changes from writing to writing and from text to text, but an oracle has to know the plain one.
+  // Which way comes first alternates from writing to writing and from text to text; but an oracle needs the plain text first.
   absl::Status Write(PairRunner& runner, Pair& pair) {
     std::vector<TimedText> plain_texts, drafted_texts;
     for (int i = 0; i < FLAGS_writings; ++i) {
@@ -188,7 +188,7 @@ class CategoryBench {
 
   CategoryResult result_;
   std::shared_ptr<HistoryStore> history_;  // Null: none.
-  OracleDrafter* oracle_ = nullptr;        // The speculator's, if it has one.
+  OracleDrafter* oracle_ = nullptr;        // The oracle of the speculator, if it has one.
   std::unique_ptr<Speculator> speculator_;
 };
 
@@ -273,7 +273,7 @@ absl::Status CheckSame(const std::vector<Pair>& pairs) {
   return absl::OkStatus();
 }
 
-// As the program's drafters, or as others do that draft as many rows.
+// Memory for the program's own drafters is planned like that of registered drafters with as many rows.
 absl::Status PlanMemory(EngineOptions& options) {
   if (SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) {
     PlanDrafting("lookup", 0, options);

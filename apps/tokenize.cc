@@ -21,7 +21,7 @@ AppInfo Info() {
           .groups = {{"Text", {"prompt", "prompt_file", "special"}}, {"Model", {"model"}}, {"Output", {"json", "jsonl"}}}};
 }
 
-// A piece for a table: one line, quoted. A piece may be part of a character, which is then shown as U+FFFD.
+// A piece for a table: one line, quoted. A piece that is a part of a character is shown as U+FFFD.
 std::string Quoted(const std::string& piece) {
   JsonWriter json;
   json.String(piece);

@@ -1,4 +1,4 @@
-// Proves that two ways to write a text give the same one, and the same logits.
+// Checks that two ways to write a text give the same text and the same logits.
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -34,7 +34,7 @@ AppInfo Info() {
                      {"Output", {"json"}}}};
 }
 
-// All texts in one way: what a process of its own does.
+// Writes all texts in one way, in a process of its own.
 absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
   ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
@@ -93,7 +93,7 @@ std::string Json(const Comparison& comparison) {
   return std::move(json).Take() + "\n";
 }
 
-// Flags that both ways share. A model may be named in each alone.
+// Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
   RETURN_IF_ERROR(SamplerOfFlags().status());

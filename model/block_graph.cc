@@ -8,8 +8,9 @@
 namespace tessera {
 namespace {
 
-// Rounding the input of two products costs the logits more than all others: of the head, and of attention's values. They are few rows
-// (one of a prompt) and few outputs (a thirtieth of a layer), so they get 16 bits (docs/numerics.md has the measurements).
+// Rounding the inputs of two products changes the logits more than rounding all other inputs: the head, and attention's values. The head is
+// computed for few rows (one of a prompt), and values are few outputs (a thirtieth of a layer), so their inputs get 16 bits
+// (docs/numerics.md has the measurements).
 constexpr bool kFine = true;
 
 constexpr int Placeholder(LoraTarget target) { return static_cast<int>(target); }
@@ -113,7 +114,7 @@ class LayerBuilder {
                           .pairs = config_.rope_pairs});
     return y;
   }
-  // A tensor in several parts gives several products, each with its range of columns; they share the tensor's placeholder.
+  // A tensor in several parts becomes several products, each with its range of columns; they share the tensor's placeholder.
   void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, bool fine = false) {
     for (const TensorPart& part : PartsOf(label)) {
       block_.parts.push_back(part);

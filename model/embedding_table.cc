@@ -17,7 +17,7 @@ absl::StatusOr<GraphHandle> LoadPanel(const ModelConfig& config, const TensorPar
   return device.Load(compiled);
 }
 
-constexpr int kEmbeddingBlock = -1;  // In the timeline, where layers have their numbers.
+constexpr int kEmbeddingBlock = -1;  // Its number in the timeline, where layers have theirs.
 
 }  // namespace
 
@@ -63,7 +63,7 @@ absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSour
   return LookUpPanels(panels_, source, device, hidden, timeline);
 }
 
-// Takes from sorted_ what lies in these panels.
+// Takes from sorted_ the tokens in these panels.
 absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, Device& device,
                                           BoundBuffer hidden, Timeline* timeline) {
   std::vector<UnitPart> parts;

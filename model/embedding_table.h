@@ -1,10 +1,10 @@
-// Looks up the rows of tokens in the embedding table, of which it reads no more than the panels they lie in.
+// Looks up the rows of tokens in the embedding table. It reads only the panels in which they lie.
 //
 //   ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout, device, /*row_capacity=*/512));
 //   RETURN_IF_ERROR(table.LookUp(tokens, source, device, hidden));       // row r of hidden: that of tokens[r], scaled
 //
-// A table can be most of a small model, and a pass needs one row of it a token. So it is leased in parts: a panel of 32 rows is
-// what the packed layout has together. Threads: one at a time. Errors are those of the source.
+// The table can be most of a small model, and a pass needs one row of it per token. So it is leased in parts: panels of 32 rows, which lie
+// together in the packed layout. Threads: one at a time. Errors are those of the source.
 #pragma once
 
 #include <string>
@@ -43,11 +43,11 @@ class EmbeddingTable {
   GraphHandle full_panel_ = 0, last_panel_ = 0;   // The last may have fewer rows.
   int64_t last_panel_begin_ = 0;
 
-  // Of the pass at hand, kept to spare allocations.
+  // The current pass. Kept as members to avoid allocations.
   std::vector<std::pair<TokenId, int>> sorted_;   // Tokens, each with its row.
   std::vector<std::pair<TokenId, int>>::const_iterator next_;
   std::vector<TensorPart> panels_;
-  std::vector<TokenId> in_panel_;                 // Of each row: its token's place in the panel at hand; kNotThere for most.
+  std::vector<TokenId> in_panel_;                 // By row: the token's place in the current panel; kNotThere for most.
 };
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ namespace {
 constexpr char kDefaultDepths[] = "128,1024,4096,8192";
 constexpr int kMostDepth = 1 << 20;
 
-// Seconds of one pass after `depth` tokens, which is then taken back: both sessions share the slots of the cache.
+// Seconds of one pass after `depth` tokens. The pass is then truncated again, since both sessions share the slots of the cache.
 absl::StatusOr<double> TimePass(Benchmark& benchmark, int rows, int depth) {
   double seconds = 0;
   if (rows > 1) {
@@ -32,7 +32,7 @@ absl::StatusOr<double> TimePass(Benchmark& benchmark, int rows, int depth) {
 absl::StatusOr<AttentionTime> MeasureAt(Benchmark& empty, Benchmark& full, int rows, int depth, int pairs) {
   RETURN_IF_ERROR(full.MoveTo(depth));
   std::vector<double> seconds, longer;
-  for (int i = -1; i < pairs; ++i) {  // The first warms caches and is not counted.
+  for (int i = -1; i < pairs; ++i) {  // The first run warms caches and is not counted.
     ASSIGN_OR_RETURN(const double none, TimePass(empty, rows, /*depth=*/0));
     ASSIGN_OR_RETURN(const double all, TimePass(full, rows, depth));
     if (i < 0) continue;

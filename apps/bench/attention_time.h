@@ -1,12 +1,13 @@
-// What a pass takes longer after many tokens than after none: its attention to them, and nothing else. Of one row, and of a prompt's.
+// How much longer a pass takes after many tokens than after none: that is its attention to them, and nothing else. It times passes of one
+// row and passes of a prompt.
 //
 //   ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths("128,4096"));
 //   ASSIGN_OR_RETURN(const std::vector<AttentionTime> all,
 //                    MeasureAttention(*engine, depths, {.token_pairs = 128, .prompt_pairs = 5, .prompt_tokens = 512}));
 //   RETURN_IF_ERROR(WriteOutput(AttentionText(all)));
 //
-// Next to a pass that reads all weights, attention to few tokens is less than what the machine's speed changes by within a second. So
-// two sessions take turns, one empty and one with the tokens before, and the median is of the differences within pairs. Threads: the
+// Compared with a pass that reads all weights, attention to few tokens takes less than the machine's speed changes within a second. So two
+// sessions take turns, one empty and one with the tokens before, and the median is that of the differences within pairs. Threads: the
 // engine's.
 #pragma once
 
@@ -20,17 +21,17 @@
 namespace tessera {
 
 struct AttentionPairs {
-  int token_pairs = 0;               // Of passes of one row,
-  int prompt_pairs = 0;              // and of prompt_tokens.
-  int prompt_tokens = 0;             // 0 or 1: only those of one row.
+  int token_pairs = 0;               // Pairs of passes of one row,
+  int prompt_pairs = 0;              // and of passes of prompt_tokens.
+  int prompt_tokens = 0;             // 0 or 1: only passes of one row.
 };
 
 struct AttentionTime {
-  int rows = 0;                      // Of the pass.
+  int rows = 0;                      // Rows of the pass.
   int depth = 0;                     // Tokens in the cache before.
-  double seconds = 0;                // Of the pass: median.
-  double attention_seconds = 0;      // Of it minus that of the pass beside it with none before: median; below 0: noise,
-  double lower = 0, upper = 0;       // and its quartiles.
+  double seconds = 0;                // Time of the pass, median.
+  double attention_seconds = 0;      // That less the time of the pass with none before, median of the pairs; below 0: noise.
+  double lower = 0, upper = 0;       // Its quartiles.
 };
 
 // Numbers of tokens in ascending order, separated by commas; or "default", which goes to 8192. InvalidArgument (--attention).

@@ -36,7 +36,7 @@ absl::StatusOr<Benchmark> Benchmark::Create(Engine& engine, const BenchmarkOptio
   return benchmark;
 }
 
-// What sliding windows have given up of the tokens before is computed again by the Append, not while we time.
+// The Append computes again the tokens that sliding windows have given up, so that this is not timed.
 absl::Status Benchmark::MoveTo(int depth) {
   options_.depth = depth;
   const int length = std::min(depth, session_->length());

@@ -54,7 +54,7 @@ void CompareLogits(const std::vector<float>& a, const std::vector<float>& b, Tex
   }
 }
 
-// REQUIRES: both are messages of the same place, and not equal.
+// REQUIRES: both are messages about the same place, and not equal.
 TextDifference DifferenceOf(const Message& a, const Message& b) {
   TextDifference difference;
   if (a.kind == kToken) difference.a = ReadFront<TokenId>(a);
@@ -65,7 +65,7 @@ TextDifference DifferenceOf(const Message& a, const Message& b) {
   return difference;
 }
 
-// Ends of texts are equal if the reasons are: what they took may differ.
+// Ends of texts are equal if their reasons are; their figures may differ.
 bool Equal(const Message& a, const Message& b) {
   return a.kind == b.kind && (a.kind == kToken ? a.bytes == b.bytes : ReasonOf(a) == ReasonOf(b));
 }

@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(const Comparison comparison, CompareTexts(plain, speculative));
 //   if (comparison.difference.has_value()) WriteOutput(DifferenceLine(*comparison.difference));
 //
-// Logits are those from which each token was chosen, all of them, compared as bits. Both write at once; the first difference ends
-// them. Threads: as ForkedRun.
+// It compares all logits from which each token was chosen, as bits. Both write at once; the first difference ends them. Threads: as
+// ForkedRun.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// What a writer tells of its texts.
+// By this a writer reports its texts.
 class TextSender {
  public:
   explicit TextSender(MessageSender& sender) : sender_(sender) {}
@@ -32,11 +32,11 @@ class TextSender {
 
 struct TextDifference {
   int64_t prompt = 0;                // From 0 on.
-  int64_t token = 0;                 // Of the text, from 0 on.
+  int64_t token = 0;                 // Token of the text, from 0 on.
   std::optional<TokenId> a, b;       // None: that text has ended.
-  std::string reason_a, reason_b;    // How, if it has (FinishReasonName).
-  int64_t logits_different = 0;      // So many of them,
-  int64_t logits = 0;                // of so many; 0 if one text has ended.
+  std::string reason_a, reason_b;    // How the text ended, if it has (FinishReasonName).
+  int64_t logits_different = 0;      // How many logits differ,
+  int64_t logits = 0;                // and how many there are; 0 if one text has ended.
   TokenId widest = 0;                // The logit that differs most, if one does, and its values.
   float widest_a = 0, widest_b = 0;
 };
@@ -46,14 +46,14 @@ struct TextFigures {
 };
 
 struct Comparison {
-  int64_t prompts = 0, tokens = 0;   // Found equal.
-  TextFigures a, b;                  // Of these prompts.
+  int64_t prompts = 0, tokens = 0;   // How many were equal.
+  TextFigures a, b;                  // Figures of these prompts.
   std::optional<TextDifference> difference;
 };
 
 using TextWriter = std::function<absl::Status(TextSender& sender)>;
 
-// The first error of either, and whose it is: "--a: --threads: found ..." or "... (--a)".
+// The first error of either, which names the way: "--a: --threads: found ..." or "... (--a)".
 absl::StatusOr<Comparison> CompareTexts(const TextWriter& a, const TextWriter& b);
 
 // "prompt 3, token 17: a chose 504, b chose 28; 49152 of 49152 logits differ, most that of token 28: 1.25 and 1.5"

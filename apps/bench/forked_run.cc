@@ -47,12 +47,12 @@ bool ReadAll(int pipe, void* data, size_t bytes) {
 
 [[noreturn]] void RunAsChild(int parent, int pipe, const std::function<absl::Status(MessageSender& sender)>& function) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // It ended before it could be followed.
+  if (getppid() != parent) _exit(1);  // The parent ended before prctl took effect.
   MessageSender sender(pipe);
   absl::Status status;
   try {
     status = function(sender);
-  } catch (const std::exception& exception) {  // As in AppMain: where memory ends.
+  } catch (const std::exception& exception) {  // As in AppMain: when memory ends.
     status = absl::ResourceExhaustedError(exception.what());
   }
   const std::string bytes = absl::StrCat(std::string(1, static_cast<char>(status.code())), status.message());

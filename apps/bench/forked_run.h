@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(std::optional<Message> message, run->Next());          // {1, "found"}
 //   ASSIGN_OR_RETURN(message, run->Next());                                 // none: the function has returned
 //
-// For two runs that must not share memory, flags or threads. A message is handed over as it is sent: the sender waits for a reader.
-// Who stops reading, by ending the ForkedRun, ends the process. Threads: none other may hold locks when Start is called.
+// For two runs that must not share memory, flags or threads. A message is handed over when it is sent: the sender waits for the reader.
+// Destroying the ForkedRun ends the process. Threads: no other thread may hold a lock when Start is called.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class MessageSender {
 
 class ForkedRun {
  public:
-  // The function sees all that this process has now, and changes none of it.
+  // The function sees the memory of this process as it is now, and cannot change it.
   static absl::StatusOr<std::unique_ptr<ForkedRun>> Start(const std::function<absl::Status(MessageSender& sender)>& function);
   ~ForkedRun();
   ForkedRun(const ForkedRun&) = delete;

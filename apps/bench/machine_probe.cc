@@ -15,8 +15,8 @@ namespace tessera {
 namespace {
 
 constexpr double kSecondsOfArithmetic = 0.02;
-constexpr int kMeetings = 4096;        // Less than a millisecond or two.
-constexpr int64_t kRounds = 1 << 12;  // Between looks at the clock: a few microseconds, and some milliseconds of plain C++.
+constexpr int kMeetings = 4096;        // They take less than one or two milliseconds.
+constexpr int64_t kRounds = 1 << 12;  // Between readings of the clock: a few microseconds; some milliseconds in plain C++.
 
 double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
@@ -25,7 +25,7 @@ double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path, int64_t bytes) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
   MachineProbe probe(pool, MatMulKernelsFor(path).peaks, std::move(buffer));
-  pool.Run([&](int worker) {  // Pages come where they are touched first: each thread's own.
+  pool.Run([&](int worker) {  // Each thread touches its own pages first, so that they are near it.
     const Share share = ShareOf(bytes / PeakLoops::kReadStep, worker, pool.threads());
     std::memset(probe.buffer_.data() + share.begin * PeakLoops::kReadStep, 1, (share.end - share.begin) * PeakLoops::kReadStep);
   });
@@ -33,7 +33,7 @@ absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath p
 }
 
 double MachineProbe::Read() const {
-  std::atomic<int64_t> seen{0};  // What is read must be used, or it need not be read.
+  std::atomic<int64_t> seen{0};  // The result must be used, or the compiler removes the reads.
   double begin = 0;
   pool_->Run([&](int worker) {
     const Share share = ShareOf(buffer_.size() / PeakLoops::kReadStep, worker, pool_->threads());

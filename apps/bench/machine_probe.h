@@ -1,12 +1,12 @@
-// Measures what this machine can do at best right now, on an engine's own threads and kernels: a yardstick beside each run.
+// Measures the best that this machine can do right now, on an engine's own threads and kernels, to compare each run with.
 //
 //   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine->pool(), KernelPath::kAvx2));
 //   const double bytes_per_second = probe.Read();
 //   const double operations_per_second = probe.Int8();
 //
 // Each probe takes some hundredths of a second. All threads begin together, behind a barrier: their start is not timed. Memory is
-// read from a buffer far larger than any cache, on large pages where the system has them, each thread its own part. Rates of
-// arithmetic count two operations a multiply-add. Threads: those of the pool, one call at a time.
+// read from a buffer far larger than any cache, on large pages where the system has them, each thread its own part. Rates of arithmetic
+// count two operations per multiply-add. Threads: those of the pool, one call at a time.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -25,11 +25,11 @@ class MachineProbe {
   // PeakLoops::kReadStep; the larger, the less caches help.
   static absl::StatusOr<MachineProbe> Create(ThreadPool& pool, KernelPath path, int64_t bytes = kBufferBytes);
 
-  double Read() const;   // Bytes a second, of all threads together.
-  double Int8() const;   // Operations a second.
+  double Read() const;   // Bytes per second, all threads together.
+  double Int8() const;   // Operations per second.
   double Fp32() const;
-  // Nanoseconds from barrier to barrier, where nothing is done between them. Cores that share a cache meet several times as fast as
-  // cores that do not, and what they hand each other takes as long: that is what a virtual machine may change between two runs.
+  // Nanoseconds of a thread barrier, with no work between two barriers. For cores that share a cache a barrier, and handing data to each
+  // other, is several times as fast as for cores that do not. A virtual machine may change that between two runs.
   double MeetingNanos() const;
 
  private:

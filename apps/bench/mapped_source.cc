@@ -33,7 +33,7 @@ class MappedSource : public WeightSource {
     return leases;
   }
 
-  // Pages are read in whether or not they were there.
+  // This reads in the pages, whether they were in memory or not.
   absl::Status Lock(const std::vector<bool>& pinned) {
     for (int unit = 0; unit < units(); ++unit) {
       if (pinned[unit] && mlock(Unit(unit).data(), Unit(unit).size()) != 0) return Failed(file_, "mlock of a pinned unit", errno);
@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, 
   if (bytes == MAP_FAILED) return Failed(file, "mmap", errno);
   auto source = std::make_unique<MappedSource>(file, static_cast<std::byte*>(bytes));
   if (const absl::Status same = file.CheckUnchanged(); !same.ok()) return same;
-  // Where the file system has no large pages this is refused, or does nothing: small ones, then.
+  // If the file system has no large pages, this is refused or does nothing, and pages are small.
   if (madvise(bytes, file.file_bytes(), MADV_HUGEPAGE) != 0) LOG(INFO) << Failed(file, "no large pages: madvise", errno).message();
   if (const absl::Status locked = source->Lock(plan.pins.pinned); !locked.ok()) return locked;
   return source;

@@ -1,4 +1,4 @@
-// The most memory that loading and running a model take, beside what they may: the file, keys and values, and 64 MiB.
+// The most memory that loading and running a model take, and the most that is allowed: the file, keys and values, and 64 MiB.
 //
 //   ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, {.prompt_tokens = 512, .generate_tokens = 128}));
 //   RETURN_IF_ERROR(WriteOutput(MemoryUseText(use)));
@@ -24,7 +24,7 @@ struct MemoryUse {                   // In bytes.
   int64_t cache = 0;                 // Keys and values of the whole context.
   int64_t peak_loading = 0;
   int64_t peak_running = 0;          // After loading, a prompt and generated tokens.
-  int64_t in_page_cache_before = 0;  // Of the file, loading.
+  int64_t in_page_cache_before = 0;  // Bytes of the file, before loading.
   int64_t in_page_cache_after = 0;
   int64_t Limit() const { return file + cache + kBesides; }
 };

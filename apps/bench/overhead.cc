@@ -12,10 +12,10 @@
 namespace tessera {
 namespace {
 
-// Several hundred graph runs and leases a token: 32 MiB hold some ten thousand tokens.
+// A token has several hundred graph runs and leases: 32 MiB hold some ten thousand tokens.
 constexpr int64_t kEvents = 1 << 20;
 
-// What one token took, in seconds.
+// The times of one token, in seconds.
 struct TokenTime {
   double pass = 0;
   double choose = 0;
@@ -23,7 +23,7 @@ struct TokenTime {
   double leases = 0;
   double working = 0;   // Mean of the threads.
   double waiting = 0;
-  bool interrupted = false;  // Something else got the CPU of one of the threads.
+  bool interrupted = false;  // Another program got the CPU of one of the threads.
 };
 
 double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
@@ -36,14 +36,14 @@ double SecondsIn(absl::Span<const TimelineEvent> events, Zone zone) {
 
 double Seconds(int64_t begin_ns, int64_t end_ns) { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
-// How often a thread of this process had to give its CPU to another, so far.
+// How often a thread of this process had to give its CPU to another thread or process, so far.
 int64_t Interruptions() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
 }
 
-// Generates one token after another, of each three one plain, one with the timeline, one with working time counted.
+// Generates one token after the other. Out of each three, one is plain, one has the timeline, and for one working time is counted.
 class TokenClock {
  public:
   TokenClock(Engine& engine, Session& session, const Sampler& sampler, Timeline& timeline)
@@ -51,7 +51,7 @@ class TokenClock {
 
   absl::Status Run(int depth, int tokens) {
     session_.Truncate(depth);
-    RETURN_IF_ERROR(session_.Append({}));  // What sliding windows lost of the tokens before.
+    RETURN_IF_ERROR(session_.Append({}));  // Computes again the tokens that sliding windows gave up.
     TokenId token = 0;
     std::vector<TokenTime>* const kinds[kOverheadTokens] = {&plain_, &traced_, &counted_};
     for (int i = 0; i < tokens; ++i) {
@@ -103,14 +103,14 @@ class TokenClock {
   std::vector<TokenTime> counted_;
 };
 
-// Those that nothing interrupted or, where all were, all.
+// The tokens that nothing interrupted; all tokens if each was interrupted.
 std::vector<TokenTime> Undisturbed(const std::vector<TokenTime>& tokens) {
   std::vector<TokenTime> undisturbed = tokens;
   std::erase_if(undisturbed, [](const TokenTime& token) { return token.interrupted; });
   return undisturbed.empty() ? tokens : undisturbed;
 }
 
-// The median of what `seconds` says of each token, in microseconds.
+// The median of seconds(token) over the tokens, in microseconds.
 template <typename SecondsOf>
 double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
   std::vector<double> values;

@@ -28,13 +28,13 @@ void AddAttention(Engine& engine, const PassShape& pass, PassWork& work) {
     const int rows = &layer == &config.layers.back() ? pass.wanted : pass.rows, depth = pass.depth + pass.rows - rows;
     double pairs = 0;
     for (int row = 0; row < rows; ++row) pairs += Attended(layer, depth + row);
-    work.attention += pairs * 4.0 * config.heads * config.head_size;  // Two a dimension for the score, two for the sum of values.
+    work.attention += pairs * 4.0 * config.heads * config.head_size;  // Two per dimension for the score, two for the sum of values.
     const double reach = layer.window > 0 ? std::min(depth + rows, layer.window + rows - 1) : depth + rows;
     work.kv_bytes += reach * static_cast<double>(block_bytes) / kSlots;
   }
 }
 
-// Rows that a tensor is multiplied with: of the last layer, all give keys and values, and those that are wanted the rest.
+// The number of rows by which a tensor is multiplied: in the last layer all rows give keys and values, and only wanted rows the rest.
 int RowsOf(absl::string_view tensor, int layers, const PassShape& pass) {
   if (tensor == kEmbedding || tensor == kHead) return 1;
   if (!absl::ConsumePrefix(&tensor, absl::StrCat("blk.", layers - 1, "."))) return pass.rows;

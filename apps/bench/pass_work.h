@@ -1,12 +1,12 @@
-// What a pass cannot do without: the bytes it must read and the operations it must do, counted from the model's tensors.
+// The least work of a pass: the bytes that it must read and the operations that it must do, counted from the model's tensors.
 //
 //   const PassWork work = PassWorkOf(*engine, {.rows = 512, .wanted = 1, .depth = 4096});
 //   const double seconds = work.Bytes() / bytes_per_second;                  // no engine is faster while memory is the limit
 //
-// A pass takes `rows` tokens of one sequence that has `depth` before. What the last layer makes of them is wanted of the last `wanted`
-// ones (in a prompt of one), logits of the last. Counted are packed weights (of an embedding table that is not the head, nothing: a row is
-// little), keys and values once a pass, products of matrices, and those of attention; not norms, activations, softmax and rounding. An
-// operation is a multiplication or an addition. Thread-safe.
+// A pass takes `rows` tokens of one sequence that has `depth` tokens before. The last layer's result is wanted for the last `wanted` rows
+// (in a prompt for one), and logits for the last row. Counted are packed weights (except an embedding table that is not the head: its rows
+// are little), keys and values once per pass, products of matrices, and those of attention; not norms, activations, softmax and rounding.
+// An operation is a multiplication or an addition. Thread-safe.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct PassWork {
 
   double Bytes() const { return weight_bytes + kv_bytes; }
 
-  // Seconds that the products take at these peaks (operations a second), formats with 8-bit activations at `int8`, plain floats
-  // at `fp32`; each divided by what share of the peak its format can reach, if `reachable`.
+  // Seconds that the products take at these peaks (operations per second): formats with 8-bit activations at `int8`, plain floats at
+  // `fp32`. If `reachable`, each is divided by the share of the peak that its format can reach.
   double ProductSeconds(double int8, double fp32, bool reachable) const;
 };
 
@@ -35,11 +35,11 @@ struct PassShape {  // REQUIRES: 1 <= wanted <= rows.
   int depth = 0;
 };
 PassWork PassWorkOf(Engine& engine, const PassShape& pass);
-// The weights' part of it, which can be known before they are loaded.
+// The part of the work that depends on weights; known before they are loaded.
 PassWork WeightWorkOf(const Engine& engine, const PassShape& pass);
 
-// The share of the INT8 peak that kernels of a format reach at most: besides the products, each group of 32 has its scales (and
-// minima) to apply on the same units. docs/benchmarks.md says where the numbers come from.
+// The share of the INT8 peak that kernels of a format can reach: besides the products, each group of 32 has scales (and minima), which are
+// applied on the same units. docs/benchmarks.md explains the numbers.
 double ReachableShare(BlockFormat format);
 
 }  // namespace tessera

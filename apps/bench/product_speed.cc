@@ -20,7 +20,7 @@ namespace {
 constexpr int kRows[] = {1, 2, 4, 6, 8, 64};
 constexpr int kMostRows = 64;
 constexpr int64_t kInputs = 1024, kOutputs = 64;   // At most a quarter of a MiB, in the second-level cache.
-constexpr double kSeconds = 0.004;                 // That a measurement takes, about.
+constexpr double kSeconds = 0.004;                 // Approximate length of a measurement.
 
 double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
@@ -36,7 +36,7 @@ struct TimedProduct {
   bool fine = false;
 };
 
-// All formats; of fine products, those that heads are of most.
+// All formats; fine products only in the formats that most heads have.
 std::vector<TimedProduct> TimedProducts() {
   std::vector<TimedProduct> products;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
@@ -46,7 +46,7 @@ std::vector<TimedProduct> TimedProducts() {
   return products;
 }
 
-// One matrix and rows to multiply it by.
+// One matrix and the rows that multiply it.
 class TimedMatrix {
  public:
   static absl::StatusOr<TimedMatrix> Create(TimedProduct timed, const MatMulKernels& kernels) {
@@ -72,7 +72,7 @@ class TimedMatrix {
     return product;
   }
 
-  // Operations a second.
+  // Operations per second.
   double Time(int rows) {
     PanelJob job;
     job.panels = weights_.data();
@@ -90,7 +90,7 @@ class TimedMatrix {
     int64_t times = 0;
     double elapsed = 0;
     for (; elapsed < kSeconds; elapsed = Seconds() - begin) {
-      for (int i = 0; i < 8; ++i, ++times) panels_(job);  // A look at the clock is short beside eight.
+      for (int i = 0; i < 8; ++i, ++times) panels_(job);  // Reading the clock takes little time compared with eight.
     }
     return 2.0 * kInputs * kOutputs * rows * static_cast<double>(times) / elapsed;
   }
@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<ProductSpeed>> MeasureProducts(KernelPath path, int r
 
 absl::StatusOr<double> MeasureRowProduct(BlockFormat format, KernelPath path) {
   ASSIGN_OR_RETURN(TimedMatrix product, TimedMatrix::Create({format}, MatMulKernelsFor(path)));
-  product.Time(1);  // The first comes to weights that are not in cache.
+  product.Time(1);  // The first run finds weights that are not in cache.
   return product.Time(1);
 }
 

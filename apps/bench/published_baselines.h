@@ -1,12 +1,11 @@
-// Two published drafters by their own rules, to measure ours against.
+// Two published drafters by their own rules, to compare ours with.
 //
 //   PublishedPromptLookup lookup({});                            // Saxena 2023: n <= 3, 10 tokens
 //   PublishedSuffixAutomaton sam({.threshold = 0}, corpus);      // Hu et al. 2024, SAM decoding: 40 tokens
 //
-// They are as their authors have them, also where that is slower (prompt lookup reads the whole text each step) or worse (it drafts all
-// tokens or none; both copy from where something stood first). Not for use: PromptLookup and SuffixDrafter are. A tree gets one
-// path, cut by
-// the budget. Threads: as a Drafter.
+// They follow their authors, even where that is slower (prompt lookup reads the whole text in each step) or worse (it drafts all tokens or
+// none; both copy from the first occurrence). For real use there are PromptLookup and SuffixDrafter. A tree gets one path, cut by the
+// budget. Threads: as a Drafter.
 #pragma once
 
 #include <vector>
@@ -40,11 +39,11 @@ class PublishedPromptLookup : public Drafter {
 class PublishedSuffixAutomaton : public Drafter {
  public:
   struct Options {
-    int length = 40;                // Of a draft, its root included.
-    int threshold = 5;              // A shorter match drafts nothing: it was meant for another drafter.
-    int corpus_bias = 5;            // So much longer than the text's must the corpus's match be.
-    bool length_by_match = false;   // Instead: min(60, 1 + 4 * match) tokens below the root, as the variant without another drafter has it.
-    int max_tokens = 1 << 16;       // Of the text, and of the corpus: what is more is left out.
+    int length = 40;                // Length of a draft, its root included.
+    int threshold = 5;              // A shorter match drafts nothing: the paper leaves it to another drafter.
+    int corpus_bias = 5;            // The corpus's match must be so much longer than the text's.
+    bool length_by_match = false;   // Instead: min(60, 1 + 4 * match) tokens below the root, as in the variant without another drafter.
+    int max_tokens = 1 << 16;       // Most tokens of the text, and of the corpus; more are left out.
   };
   explicit PublishedSuffixAutomaton(const Options& options, absl::Span<const std::vector<TokenId>> corpus = {});
 
@@ -56,7 +55,7 @@ class PublishedSuffixAutomaton : public Drafter {
 
  private:
   void Append(absl::Span<const TokenId> tokens);
-  // The state of the text to copy from: a shorter end, where the longest leaves too little to copy.
+  // The state of the text from which to copy: a shorter end if the longest one leaves too little to copy.
   int WithRoom(int state, int length) const;
 
   const Options options_;

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-// Llama 3.2 1B with a vocabulary of 32,000 instead of 128,256, which leaves 1.04 billion parameters, the head tied as there; the
-// width of Llama 3.2 3B with 40 layers and a head of its own, 4.22 billion; and one that is made in a moment. All inputs are whole
-// blocks of 256, so that each goes with every format.
+// `1b` is Llama 3.2 1B with a vocabulary of 32,000 instead of 128,256, which leaves 1.04 billion parameters, with the head tied as there.
+// `4b` has the width of Llama 3.2 3B, 40 layers and a head of its own: 4.22 billion. The third is made in a moment. All inputs are whole
+// blocks of 256, so that every format is possible.
 constexpr RandomShape kShapes[] = {
     {"1b", 2048, 16, 32, 8, 64, 8192, 32000, true},
     {"4b", 3072, 40, 24, 8, 128, 8192, 32000, false},
@@ -21,7 +21,7 @@ constexpr RandomShape kShapes[] = {
 };
 constexpr uint32_t kContext = 16384;
 
-// Close to a normal variable with mean 0 and variance 1: the sum of four uniform ones of 16 bits. The sums are exact.
+// Close to a normal variable with mean 0 and variance 1: the sum of four uniform variables of 16 bits. The sums are exact.
 float NearNormal(uint64_t bits) {
   constexpr float kMean = 4 * 32767.5f, kInverseDeviation = 1 / 37837.227f;  // 2 * 2^16 / sqrt(12).
   const uint64_t sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
@@ -54,7 +54,7 @@ void RandomModel::PutMetadata() {
     writer_.Number(absl::StrCat("llama.", key), static_cast<uint32_t>(value));
   };
   writer_.String("general.architecture", "llama").String("general.name", absl::StrCat("random ", shape.name));
-  writer_.Number<uint32_t>("general.quantization_version", 2);  // Of the block formats.
+  writer_.Number<uint32_t>("general.quantization_version", 2);  // The version of the block formats.
   number("context_length", kContext);
   number("embedding_length", shape.width);
   number("block_count", shape.layers);

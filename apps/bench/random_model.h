@@ -27,18 +27,18 @@ struct RandomShape {
   int head_size;
   int feed_forward;
   int vocabulary;
-  bool tied_head;      // The embedding table is the head, too.
+  bool tied_head;      // The embedding table is also the head.
 };
 
-// NotFound with the names that are known.
+// NotFound with the known names.
 absl::StatusOr<RandomShape> RandomShapeByName(absl::string_view name);
 
 class RandomModel {
  public:
   struct Options {
     RandomShape shape;
-    BlockFormat format = BlockFormat::kQ4_0;        // Of the layers' matrices.
-    BlockFormat head_format = BlockFormat::kQ4_0;   // Of embedding table and head.
+    BlockFormat format = BlockFormat::kQ4_0;        // Format of the layers' matrices.
+    BlockFormat head_format = BlockFormat::kQ4_0;   // Format of embedding table and head.
     uint64_t seed = 0;
   };
   explicit RandomModel(const Options& options);

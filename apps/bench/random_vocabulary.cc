@@ -22,7 +22,7 @@ class Maker {
     Add("<|begin_of_text|>", kControl);
     Add("<|end_of_text|>", kControl);
     for (int byte = 0; byte < 256; ++byte) Add(ByteCharacter(static_cast<uint8_t>(byte)), kNormal);
-    std::vector<std::string> words;  // What may go on: letters, and letters after a space.
+    std::vector<std::string> words;  // Words that can be extended: letters, and letters after a space.
     for (char letter = 'a'; letter <= 'z'; ++letter) words.emplace_back(1, letter);
     for (char letter = 'a'; letter <= 'z'; ++letter) words.push_back(Join(ByteCharacter(' '), letter));
     SeededRandom random(kSeed);

@@ -1,10 +1,10 @@
-// A vocabulary of made-up words for models that mean nothing: byte-level byte pair encoding, as Llama 3 has it.
+// A vocabulary of made-up words for random models: byte-level byte pair encoding, as in Llama 3.
 //
 //   const RandomVocabulary vocabulary = MakeRandomVocabulary(/*size=*/32000);
 //   vocabulary.PutInto(writer);                       // the tokenizer.ggml keys
 //
-// Two control tokens (begin and end of text), the 256 bytes, then words, each an earlier one and a letter more, with the merge
-// that makes it. Every text stands for one id. Thread-safe (pure functions).
+// It has two control tokens (begin and end of text), the 256 bytes, then words: each is an earlier word and one letter more, with the merge
+// that makes it. Every text has one id. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDepths[] = {512, 4096};
 
-using Samples = std::vector<double>;  // One a repetition.
+using Samples = std::vector<double>;  // One per repetition.
 
 // Speeds, each with the limit that the probes beside it gave.
 struct SpeedSamples {
@@ -37,8 +37,8 @@ struct SpeedSamples {
 
 struct RooflineSamples {
   Samples read, int8, fp32;                 // Probes.
-  std::map<int, SpeedSamples> generation;   // By depth, tokens a second.
-  SpeedSamples prompt;                      // Tokens a second.
+  std::map<int, SpeedSamples> generation;   // By depth, tokens per second.
+  SpeedSamples prompt;                      // Tokens per second.
   std::map<int, Samples> pass, difference;  // Seconds of a pass at a depth, and how much longer it takes than at depth 0.
 };
 
@@ -91,7 +91,7 @@ class RooflineClock {
   const BenchmarkOptions options_;
 };
 
-// A difference of two times is too noisy to be held against a single probe: medians first, then the share.
+// A difference of two times is too noisy to be compared with a single probe: take medians first, then the share.
 RooflineLine AttentionLine(Engine& engine, int rows, int depth, double seconds, double fp32) {
   RooflineLine line = {.figure = "attention", .tokens = rows, .depth = depth, .unit = "GFLOP/s", .limit = fp32 * 1e-9};
   const double operations = PassWorkOf(engine, {.rows = rows, .depth = depth}).attention - PassWorkOf(engine, {.rows = rows}).attention;
@@ -116,7 +116,7 @@ Roofline Summary(Engine& engine, const BenchmarkOptions& options, const Roofline
   return roofline;
 }
 
-// 0 is always there: what is measured at other depths is held against it.
+// 0 is always included: the other depths are compared with it.
 std::vector<int> DepthsFor(const Engine& engine, const BenchmarkOptions& options) {
   if (options.depth > 0) return {0, options.depth};
   std::vector<int> depths = {0};

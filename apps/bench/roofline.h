@@ -4,10 +4,9 @@
 //   ASSIGN_OR_RETURN(Roofline roofline, MeasureRoofline(*engine, KernelPath::kAvx2, benchmark, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(RooflineText(roofline)));
 //
-// Generation is held against the bytes that a token reads, a prompt against the products of its matrices (pass_work.h), attention
-// against the peak of FP32. The time of attention is a difference: that of a pass with tokens before, minus that of the same pass
-// with none. So what the two have in common cancels, however it is made, and the same can be asked of any other engine. Threads: the
-// engine's.
+// Generation is compared with the bytes that a token reads, a prompt with the products of its matrices (pass_work.h), attention with the
+// FP32 peak. The time of attention is a difference: that of a pass with tokens before, minus that of the same pass with none. So everything
+// that both passes do cancels, however it is done, and any other engine can be measured in the same way. Threads: the engine's.
 #pragma once
 
 #include <string>
@@ -22,7 +21,7 @@ namespace tessera {
 
 struct RooflineLine {      // Medians over the repetitions.
   std::string figure;      // "generation", "prompt" or "attention".
-  int tokens = 0;          // That are generated, or of the pass.
+  int tokens = 0;          // Tokens that are generated, or that the pass has.
   int depth = 0;           // Tokens in the cache before.
   std::string unit;        // "tokens/s" or "GFLOP/s".
   double measured = 0;     // 0: less than the noise (attention only).
@@ -31,14 +30,14 @@ struct RooflineLine {      // Medians over the repetitions.
 };
 
 struct Roofline {
-  Spread read;             // Bytes a second,
-  Spread int8, fp32;       // operations a second, of all threads.
+  Spread read;             // Bytes per second,
+  Spread int8, fp32;       // operations per second, all threads together.
   std::vector<RooflineLine> lines;
   struct PassShare { int depth; double share; };
-  std::vector<PassShare> attention_of_pass;   // How much of the pass's time the attention to `depth` tokens takes.
+  std::vector<PassShare> attention_of_pass;   // The share of the pass's time that attention to `depth` tokens takes.
 };
 
-// benchmark.depth: where attention is looked at; 0: after 512 and after 4096 tokens, as far as the context allows.
+// benchmark.depth: where attention is measured; 0: after 512 and after 4096 tokens, as far as the context allows.
 // REQUIRES: the engine computes on the fast path with kernels `path`; benchmark.prompt_tokens and generate_tokens are at least 1.
 absl::StatusOr<Roofline> MeasureRoofline(Engine& engine, KernelPath path, const BenchmarkOptions& benchmark, int repetitions);
 

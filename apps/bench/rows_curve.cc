@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kDefaultRows[] = "1,2,3,4,5,6,8,12,16,24,32,48,64";
 constexpr int kMostRows = 512;
-constexpr int kPasses = 3;                 // Of each number of rows a repetition.
+constexpr int kPasses = 3;                 // Passes with each number of rows, per repetition.
 constexpr double kSlack = 1.15, kSlackWhereBothLimit = 1.3, kBothLimit = 1.5, kShareOfARow = 0.01;
 constexpr int64_t kLargestCurveFile = 1 << 20;
 
@@ -54,7 +54,7 @@ absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, cons
   std::vector<double> read, int8, fp32;
   std::map<int, std::vector<double>> seconds;
   Progress progress("repetitions", repetitions);
-  for (int i = -1; i < repetitions; ++i) {  // The first warms caches and is not counted.
+  for (int i = -1; i < repetitions; ++i) {  // The first run warms caches and is not counted.
     for (int n : rows) {
       for (int pass = 0; pass < kPasses; ++pass) {
         ASSIGN_OR_RETURN(const double time, benchmark.TimeDraft(n));

@@ -1,13 +1,13 @@
-// What each further row of a pass costs: the time of passes of 1, 2, 4, ... tokens, and how long they may take.
+// The cost of each further row of a pass: the time of passes of 1, 2, 4, ... tokens, and how long they may take.
 //
 //   ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows("1,2,4,8"));
 //   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(*engine, path, rows, /*depth=*/0, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(RowsCurveText(curve)));
 //
-// The bound of n rows: 1.15 times the longer of reading all bytes and of the products at the share of the INT8 peak that their
-// formats can reach (pass_work.h); 1.3 times where one is within 1.5 times the other, since then both are at work; and a hundredth of
-// the time of one row for each row, which covers what is not a product. Probes run between the passes. Logits are computed for the
-// last row alone. Threads: the engine's.
+// The bound of n rows is 1.15 times the longer of two times: reading all bytes, and the products at the share of the INT8 peak that their
+// formats can reach (pass_work.h). It is 1.3 times that where the two are within a factor of 1.5, since then both limit the pass. For work
+// that is not a product, each row adds a hundredth of the time of one row. Probes run between the passes. Logits are computed for the last
+// row alone. Threads: the engine's.
 #pragma once
 
 #include <string>
@@ -30,12 +30,12 @@ struct RowsPoint {
 };
 
 struct RowsCurve {
-  Spread read, int8, fp32;     // Probes: bytes and operations a second.
+  Spread read, int8, fp32;     // Probes: bytes and operations per second.
   std::vector<RowsPoint> points;
 };
 
-// Numbers in ascending order, from 1 to 512, separated by commas; or "default", which goes to 64. InvalidArgument (--rows) unless
-// 1 is the first, since all others are held against it.
+// Numbers in ascending order, from 1 to 512, separated by commas; or "default", which goes to 64. InvalidArgument (--rows) unless 1 is the
+// first, since all others are compared with it.
 absl::StatusOr<std::vector<int>> ParseRows(const std::string& list);
 
 absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth,
@@ -45,7 +45,7 @@ std::string RowsCurveText(const RowsCurve& curve);
 // Keys of an object: "name", "rows": [{"rows", "seconds", "ratio", "bound_seconds", "holds"}], and the probes.
 void WriteRowsCurve(JsonWriter& json, const RowsCurve& curve);
 
-// Another engine's curve, or one of ours: of such an object "name", "rows" and "seconds" are read.
+// A curve of another engine, or one of ours: reads "name", "rows" and "seconds" from such an object.
 struct NamedCurve {
   std::string name;
   std::vector<std::pair<double, double>> points;   // Rows, seconds.

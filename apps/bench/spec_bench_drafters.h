@@ -1,9 +1,9 @@
 // Drafters that only a benchmark has: one that knows the text, and one that is never right.
 //
 //   auto oracle = std::make_unique<OracleDrafter>();
-//   oracle->Know(plain_text);                                       // tokens after the prompt: drafted as they are
+//   oracle->Know(plain_text);                                       // tokens after the prompt, drafted as they are
 //   auto chooser = std::make_unique<OracleDrafter>(std::make_unique<CompositeDrafter>(std::move(drafters)));
-//   chooser->Know(plain_text);                                      // drafted as far as one of `drafters` does
+//   chooser->Know(plain_text);                                      // drafted as far as one of `drafters` drafts them
 //
 // Threads: as Drafter.
 #pragma once
@@ -16,14 +16,14 @@
 
 namespace tessera {
 
-// One path: the text that is known to come; with others, as far as it is among what they draft. So it gains what they would if they
-// knew which of their guesses come true.
+// Drafts one path: the text that is known to come. With other drafters, it drafts the text only as far as they propose it. So it gains what
+// they would gain if they knew which of their guesses come true.
 class OracleDrafter : public Drafter {
  public:
   OracleDrafter() : OracleDrafter(nullptr) {}
   explicit OracleDrafter(std::unique_ptr<CompositeDrafter> others) : others_(std::move(others)) {}
 
-  // From the first token after the prompt, of the text that the next Begin begins. Empty: nothing is known, nothing is drafted.
+  // The tokens after the prompt of the text that the next Begin begins. Empty: nothing is known, nothing is drafted.
   void Know(std::vector<TokenId> text) { text_ = std::move(text); }
 
   absl::string_view name() const override { return others_ == nullptr ? "oracle" : "chooser"; }
@@ -40,7 +40,7 @@ class OracleDrafter : public Drafter {
   size_t emitted_ = 0;
 };
 
-// One path of as many tokens as it may, each sure of itself, that hardly ever come: those with the numbers after the last one's.
+// Drafts one path as long as allowed, with high estimates, of tokens that hardly ever come: the ids after that of the last token.
 class WrongDrafter : public Drafter {
  public:
   explicit WrongDrafter(int vocabulary) : vocabulary_(vocabulary) {}

@@ -16,13 +16,13 @@ namespace {
 
 constexpr int64_t kLargestSet = int64_t{64} << 20;
 
-// Without a text there is nothing to ask.
+// A prompt without text is left out.
 struct CategorizedPrompt {
   std::string category, text;
 };
 using CategorizedPrompts = std::vector<CategorizedPrompt>;
 
-// The first question of each. What MT-Bench gave, in eight sorts of a few questions each, is one category.
+// The first question of each. The questions from MT-Bench, eight sorts with a few questions each, are one category.
 absl::StatusOr<CategorizedPrompts> OfSpecBench(const JsonValue& record) {
   ASSIGN_OR_RETURN(std::string category, record.String("category"));
   ASSIGN_OR_RETURN(const std::vector<std::string> turns, record.Strings("turns"));
@@ -39,8 +39,8 @@ absl::StatusOr<std::string> OfScreen(const std::string& task, const JsonValue& s
                       "\nRepeat the element you would choose, then explain why.");
 }
 
-// As `ui_steps` all screens of a task, which an agent sees one after the other, and as `ui` the one in its middle: early enough to
-// have something left to do, late enough to have a history.
+// `ui_steps` has all screens of a task, which an agent sees one after the other. `ui` has the one in the middle: early enough that
+// something is left to do, late enough that there is a history.
 absl::StatusOr<CategorizedPrompts> OfScreens(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::string task, record.String("task"));
   ASSIGN_OR_RETURN(const JsonValue steps, record.Array("steps"));
@@ -54,11 +54,11 @@ absl::StatusOr<CategorizedPrompts> OfScreens(const JsonValue& record) {
   return prompts;
 }
 
-// The first half of a conversation, which ends with what the other one says.
+// The first half of a conversation, which ends with a message of the other person.
 absl::StatusOr<CategorizedPrompts> OfConversations(const JsonValue& record) {
   ASSIGN_OR_RETURN(const std::vector<std::string> persona, record.Strings("user2_persona"));
   ASSIGN_OR_RETURN(std::vector<std::string> lines, record.Strings("conversation"));
-  if (lines.empty()) return CategorizedPrompts();  // There are a few.
+  if (lines.empty()) return CategorizedPrompts();  // The few prompts of the source tree.
   lines.resize(lines.size() / 2 | 1);
   return CategorizedPrompts{
       {"chat", absl::StrCat("You are User 2. About you:\n- ", absl::StrJoin(persona, "\n- "), "\n\nThe conversation so far:\n",

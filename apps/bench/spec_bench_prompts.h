@@ -1,4 +1,4 @@
-// The prompts that tessera_spec_bench asks: read from public evaluation sets, in their own JSONL forms, and put into words.
+// The prompts of tessera_spec_bench: read from public evaluation sets, in their own JSONL forms, and put into words.
 //
 //   ASSIGN_OR_RETURN(const std::vector<PromptCategory> all, ReadPromptSets("tests/data/speculation", /*most=*/48));
 //   all[0].name;        // "summarization", "code", "ui", ...
@@ -24,7 +24,7 @@ struct PromptCategory {
 // In the order of the files, and of their lines.
 absl::StatusOr<std::vector<PromptCategory>> ReadPromptSets(const std::string& folder, int most);
 
-// Those of `list`, names with commas between, or all of them for "all". InvalidArgument (--categories, found, expected) for
+// The categories of `list`, names separated by commas, or all of them for "all". InvalidArgument (--categories, found, expected) for
 // another name.
 absl::StatusOr<std::vector<PromptCategory>> ChooseCategories(std::vector<PromptCategory> all, const std::string& list);
 

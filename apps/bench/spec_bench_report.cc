@@ -176,7 +176,7 @@ void WriteCategory(JsonWriter& json, const CategoryResult& result) {
   json.EndArray().EndObject();
 }
 
-// The rules have no cap on rows.
+// The published rules do not limit rows.
 absl::Status AddReplay(Drafter& rule, const std::vector<TokenId>& prompt, const std::vector<TokenId>& output, Replayed& total) {
   ASSIGN_OR_RETURN(const Replayed replayed, Replay(rule, prompt, output, {.max_nodes = 1 << 10}));
   total += replayed;

@@ -1,11 +1,11 @@
-// What tessera_spec_bench found, category by category, as a table, as JSON and as a picture.
+// The results of tessera_spec_bench, category by category, as a table, as JSON and as a picture.
 //
 //   CategoryResult result("code");
 //   RETURN_IF_ERROR(result.AddPair(prompt, plain, drafted, probe.MeetingNanos()));
 //   const std::vector<CategoryResult> results = {result};
 //   RETURN_IF_ERROR(WriteOutput(SpecBenchText(results)));
 //
-// Gains are plain decoding's time over that with drafts, pair by pair, so above 1 drafting is faster. Thread-compatible.
+// A gain is the time of plain decoding divided by the time with drafts, pair by pair: above 1 drafting is faster. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// Of all texts of a category, one way of writing them.
+// Sums over all texts of a category, for one way of writing them.
 struct TextTotals {
   int64_t tokens = 0, passes = 0, rows = 0;  // Not counting first tokens, which are the prompts'.
   double decode_seconds = 0, total_seconds = 0;
@@ -40,13 +40,13 @@ struct CategoryResult {
   TextTotals plain, drafted;
   std::vector<double> gains,
       total_gains;                    // From first to last token, and with the prompt; of texts with two tokens or more. Sorted.
-  std::vector<double> prompt_costs;   // What a prompt takes with drafters that learn from it, of what it takes plain. Sorted.
-  std::vector<double> meeting_nanos;  // Of the threads, around each text. Sorted.
-  Replayed lookup_rule, suffix_rule;  // What published rules draft of the same texts.
+  std::vector<double> prompt_costs;   // Time of a prompt with drafters that learn from it, divided by its plain time. Sorted.
+  std::vector<double> meeting_nanos;  // Time of a thread barrier, around each text. Sorted.
+  Replayed lookup_rule, suffix_rule;  // Published rules on the same texts.
   SpeculationReport speculation;
   RowTimes row_times;  // After the last text.
 
-  // meeting: what it took the threads to meet meanwhile (MachineProbe), in nanoseconds.
+  // meeting: the time of a thread barrier meanwhile (MachineProbe), in nanoseconds.
   absl::Status AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text, const TimedText& drafted_text, double meeting);
 };
 

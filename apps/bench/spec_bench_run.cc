@@ -91,7 +91,7 @@ double SecondsOfRows(const RowTimes& times, double rows) {
   if (above == 0) return times[0].second;
   const auto& [low, low_seconds] = times[above - 1];
   const auto& [high, high_seconds] = times[above];
-  return low_seconds + (high_seconds - low_seconds) * (rows - low) / (high - low);  // Beyond the last, as between the last two.
+  return low_seconds + (high_seconds - low_seconds) * (rows - low) / (high - low);  // Beyond the last: extrapolated.
 }
 
 }  // namespace tessera

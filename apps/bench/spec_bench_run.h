@@ -1,11 +1,11 @@
-// Writes texts with and without a speculator, in turns, and times both; and times passes of so many rows where the texts end.
+// Writes texts with and without a speculator, in turns, and times both; also times passes by their number of rows where texts end.
 //
 //   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(*engine, /*most_tokens=*/128));
 //   ASSIGN_OR_RETURN(const TimedText plain, runner.Write(prompt, /*speculator=*/nullptr));
 //   ASSIGN_OR_RETURN(const TimedText drafted, runner.Write(prompt, &speculator));
 //   drafted.TokensPerSecond() / plain.TokensPerSecond();               // from the first to the last token
 //   ASSIGN_OR_RETURN(const RowTimes times, runner.TimeRows());         // with the last text before them
-//   BestGain(times);                                                   // of a drafter that knew the text
+//   BestGain(times);                                                   // the gain of a drafter that knew the text
 //
 // Texts are greedy. Each begins with an empty cache, so prompts are computed whole. Threads: the engine's, one call at a time.
 #pragma once
@@ -32,7 +32,7 @@ struct TimedText {
   double TotalSeconds() const { return prompt_seconds + decode_seconds; }
 };
 
-// Of several writings of one text the one whose decoding took the median of their times. If the tokens of one are not `expected`, that
+// From several writings of one text, returns the one with the median decoding time. If the tokens of one are not `expected`, returns that
 // one, so that it is noticed. REQUIRES: at least one.
 TimedText MedianText(std::vector<TimedText> writings, const std::vector<TokenId>& expected);
 
@@ -45,8 +45,8 @@ class PairRunner {
   // ResourceExhausted (found, context) if the prompt does not fit. speculator: null for plain decoding.
   absl::StatusOr<TimedText> Write(const std::vector<TokenId>& prompt, Speculator* speculator);
 
-  // The least of some passes over a path of so many drafted tokens, the logits of each computed, after the last text: whatever
-  // else runs only adds to it. The session is as it was.
+  // After the last text, for each number of drafted tokens: the least time of some passes over such a path, with logits of each token. The
+  // least counts, since other programs only add time. The session is unchanged.
   absl::StatusOr<RowTimes> TimeRows();
 
  private:
@@ -60,11 +60,10 @@ class PairRunner {
   std::unique_ptr<Session> session_;
 };
 
-// Plain decoding's time over that of passes which give a token for each row, at the best number of rows: no drafter can gain
-// more.
+// The time of plain decoding divided by that of passes which give one token per row, at the best number of rows: no drafter can gain more.
 double BestGain(const RowTimes& times);
 
-// What a pass of `rows` rows takes, between those that were measured.
+// The time of a pass of `rows` rows, interpolated between measured ones.
 double SecondsOfRows(const RowTimes& times, double rows);
 
 }  // namespace tessera

@@ -17,13 +17,13 @@ namespace tessera {
 namespace {
 
 constexpr double kShares[] = {0.8, 0.5, 0.25};
-constexpr int kPasses = 4;                                   // That are timed at once.
+constexpr int kPasses = 4;                                   // Passes that are timed at once.
 constexpr int64_t kLeastProbe = int64_t{32} << 20, kMostProbe = int64_t{1} << 30;  // Bytes that each shape reads.
-constexpr int64_t kWalks = 16;                               // Or so often over a small file.
+constexpr int64_t kWalks = 16;                               // A small file is read so often instead.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
-constexpr int64_t kSlack = int64_t{4} << 20;                 // What opening a model a second time may leave less of a budget.
+constexpr int64_t kSlack = int64_t{4} << 20;                 // Opening a model a second time may take this much more of a budget.
 
-using Samples = std::vector<double>;  // One a repetition.
+using Samples = std::vector<double>;  // One per repetition.
 
 double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
@@ -35,7 +35,7 @@ class PassClock {
     return PassClock(std::move(session));
   }
 
-  // The first, which finds a ring that was filled meanwhile, is for the caller to leave out.
+  // The caller must leave out the first pass, which finds a ring that was filled meanwhile.
   absl::StatusOr<double> Time(int passes) {
     const TokenId token = 0;
     session_->Truncate(0);
@@ -117,7 +117,7 @@ class BudgetClock {
     return compute_->Time(kPasses);
   }
 
-  // As many bytes are read as the streamed passes would, or as many as can be.
+  // Reads as many bytes as the streamed passes would, or as many as possible.
   absl::Status TimeBesideReading(double compute, PassSamples& samples) {
     const int64_t bytes = stats().streamed_bytes * kPasses;
     background_->Allow(bytes);
@@ -144,9 +144,9 @@ absl::StatusOr<int64_t> BudgetFor(EngineOptions options, double share, int64_t w
   return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(weight_bytes))) + kSlack;
 }
 
-struct ProbedSpeed { double best, sequential; };  // Bytes a second.
+struct ProbedSpeed { double best, sequential; };  // Bytes per second.
 
-// Into as much memory as the streamer reads into. Of slower flash no more counts than it has.
+// Reads into as much memory as the streamer. With a slower --flash, the result is at most its speed.
 absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
   ASSIGN_OR_RETURN(const FlashMeasurement measured,
                    MeasureFlash(options.model_path, {.io = options.io,
@@ -246,7 +246,7 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   if (options.memory_budget != 0) {
     shares = {0};
     ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-    RETURN_IF_ERROR(engine->PlanBudget(options.memory_budget).status());  // Refused as by any program, before the probe has memory.
+    RETURN_IF_ERROR(engine->PlanBudget(options.memory_budget).status());  // Refused as in any other program, before the probe takes memory.
   }
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.kernels));
@@ -257,7 +257,7 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   Progress progress("repetitions", repetitions * static_cast<int64_t>(shares.size()));
   for (const double share : shares) {
     EngineOptions of_share = options;
-    of_share.memory_budget += OwnMemoryBytes() - own_before;  // The probe's memory is not the model's.
+    of_share.memory_budget += OwnMemoryBytes() - own_before;  // The probe's memory does not count for the model.
     if (share > 0) {
       ASSIGN_OR_RETURN(of_share.memory_budget, BudgetFor(options, share, speed.weight_bytes));
     }

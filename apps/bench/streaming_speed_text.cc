@@ -73,7 +73,7 @@ std::string PassText(const StreamingSpeed& speed) {
   return table.ToString();
 }
 
-// Reading writes into memory what it reads; computing reads all weights once.
+// Reading writes its bytes to memory; computing reads all weights once.
 std::string MemoryText(const StreamingSpeed& speed) {
   Table table({{"compute beside reading"}, {"time", kRight}, {"weights GB/s", kRight}, {"reading GB/s", kRight}, {"of memory", kRight}});
   for (const StreamedPasses& passes : speed.passes) {

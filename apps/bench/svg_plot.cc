@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kWidth = 720, kHeight = 440;
 constexpr int kLeft = 64, kRight = 20, kTop = 40, kBottom = 52;   // Margins around the area of the curves.
-constexpr int kTicks = 6;                                         // About so many on an axis.
+constexpr int kTicks = 6;                                         // About so many per axis.
 constexpr const char* kColours[] = {"#1b6ca8", "#888888", "#c1440e", "#3a7d44"};
 
 class Drawing {
@@ -68,7 +68,7 @@ class Drawing {
       if (curve.dashed) break;
       absl::StrAppendFormat(&svg_, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", X(x), Y(y), colour);
     }
-    const double y = kTop + 16 + 18 * number;  // The legend, where curves that rise are not.
+    const double y = kTop + 16 + 18 * number;  // The legend, at a place that rising curves do not reach.
     Line(kLeft + 12, y - 4, kLeft + 40, y - 4, style.c_str());
     Text(kLeft + 46, y, "start", curve.name);
   }

@@ -3,7 +3,7 @@
 //   const Plot plot = {"Time of a pass", "rows", "ms", {{"ours", {{1, 2.1}, {2, 2.2}}}, {"bound", {{1, 2.5}, {2, 2.6}}, true}}};
 //   RETURN_IF_ERROR(WriteFileAtomically("rows.svg", PlotSvg(plot)));
 //
-// Any text may stand in it. Thread-safe (pure function).
+// Texts may hold any characters. Thread-safe (pure function).
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace tessera {
 struct PlotCurve {
   std::string name;
   std::vector<std::pair<double, double>> points;   // In ascending order of x; nothing below zero.
-  bool dashed = false;                             // And without marks.
+  bool dashed = false;                             // Dashed, and without marks.
 };
 
 struct Plot {

@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostIdleMillis = 1;   // What falling asleep and looking at the clock take.
+constexpr double kMostIdleMillis = 1;   // The time of falling asleep and of reading the clock.
 
 struct TimedEngine {
   std::unique_ptr<Engine> engine;
@@ -31,7 +31,7 @@ absl::StatusOr<TimedEngine> Load(EngineOptions options, const BenchmarkOptions& 
   return TimedEngine{std::move(engine), std::move(timed)};
 }
 
-// Seconds until both have generated.
+// Seconds until both are done with generating.
 absl::StatusOr<double> GenerateTogether(Benchmark& a, Benchmark& b) {
   absl::StatusOr<GenerationTime> time_b;
   std::jthread other([&] { time_b = b.TimeGeneration(); });
@@ -42,11 +42,11 @@ absl::StatusOr<double> GenerateTogether(Benchmark& a, Benchmark& b) {
   return std::max(time_a->Total(), time_b->Total());
 }
 
-struct Ratios {                                     // One of each a repetition.
-  std::vector<double> prompt_two_to_one;            // Of speeds.
-  std::vector<double> prompt_three_to_two;          // Of times.
-  std::vector<double> generation_three_to_two;      // Of times.
-  std::vector<double> two_engines_to_one;           // Of tokens a second, all together.
+struct Ratios {                                     // One of each per repetition.
+  std::vector<double> prompt_two_to_one;            // Ratios of speeds.
+  std::vector<double> prompt_three_to_two;          // Ratios of times.
+  std::vector<double> generation_three_to_two;      // Ratios of times.
+  std::vector<double> two_engines_to_one;           // Ratios of tokens per second, all engines together.
 };
 
 struct Engines { TimedEngine one, another_one, two, three; };   // By the threads asked for.
@@ -82,7 +82,7 @@ double CpuMillis() {
   return millis(usage.ru_utime) + millis(usage.ru_stime);
 }
 
-// What this process, which does nothing else, takes of the CPUs.
+// The CPU time of this process while it does nothing.
 double IdleCpuMillis(int seconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(10));  // Workers fall asleep.
   const double begin = CpuMillis();

@@ -1,4 +1,4 @@
-// What threads gain and cost: two against one, more than there are CPUs, engines side by side, an idle engine.
+// What threads gain and cost: two threads compared with one, more threads than CPUs, engines side by side, an idle engine.
 //
 //   const BenchmarkOptions benchmark = {.prompt_tokens = 512, .generate_tokens = 128};
 //   ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, /*repetitions=*/5));
@@ -22,8 +22,8 @@ constexpr int kThreadFigureCpus = 2;
 
 struct ThreadFigure {
   std::string name;        // What it is, with its unit if it has one.
-  Spread value;            // Over the repetitions. Of what is measured once, all three are the same.
-  bool at_least = false;   // The limit is one from below.
+  Spread value;            // Over the repetitions. If it is measured once, all three numbers are the same.
+  bool at_least = false;   // The limit is a lower one.
   double limit = 0;        // For the median.
 
   bool Met() const { return at_least ? value.median >= limit : value.median <= limit; }

@@ -1,4 +1,4 @@
-// One answer to a prompt, timed: keeps what of the prompt the session holds already, computes the rest, generates.
+// One answer to a prompt, timed: keeps the part of the prompt that the session holds already, computes the rest, and generates.
 //
 //   ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine, /*flash_bytes_per_second=*/0));
 //   ASSIGN_OR_RETURN(Answer answer, answerer.Run(tokens, {.on_text = [](absl::string_view text) { ... }}));
@@ -26,8 +26,8 @@
 namespace tessera {
 
 struct Timings {
-  int64_t prompt_tokens = 0;        // Computed: those the session held already are not counted.
-  double prompt_seconds = 0;        // But for those in which weights were read that stay in memory.
+  int64_t prompt_tokens = 0;        // Computed tokens; those that the session held already are not counted.
+  double prompt_seconds = 0;        // Without the time in which weights that stay in memory were read.
   int64_t output_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;  // If weights are streamed.
@@ -37,24 +37,24 @@ struct Timings {
 
 struct AnswerOptions {
   int max_tokens = 0;               // 0: until the context is full.
-  bool starts_text = true;          // False where the answer goes on with a raw prompt.
+  bool starts_text = true;          // False if the answer continues a raw prompt.
   std::function<void(absl::string_view text)> on_text;
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token;  // See GenerateOptions.
 };
 
 class Answerer {
  public:
-  // Sampling, stop strings and speculation as the flags say. flash_bytes_per_second: see OpenedEngine; 0 if shares of it are not wanted.
+  // Sampling, stop strings and speculation as the flags say. flash_bytes_per_second: see OpenedEngine; 0 if shares of it are not needed.
   static absl::StatusOr<Answerer> FromFlags(Engine& engine, double flash_bytes_per_second);
 
   // ResourceExhausted (found, expected, --context) if the prompt leaves no room, InvalidArgument if it has no tokens.
   absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
 
-  // Forgets the session: the next prompt is computed whole.
+  // Forgets the session: the next prompt is computed as a whole.
   void Reset() { session_->Truncate(0); }
-  // What runs to come may use: history and costs.
+  // Saves what later runs may use: history and costs.
   absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
-  const Timings& totals() const { return totals_; }  // Of all answers.
+  const Timings& totals() const { return totals_; }  // All answers together.
 
  private:
   Answerer(Engine& engine, const Sampler& sampler, std::vector<std::string> stop, std::unique_ptr<Session> session,
@@ -73,8 +73,8 @@ class Answerer {
   Sampler sampler_;
   std::vector<std::string> stop_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Speculation> speculation_;   // Null: a token a pass.
-  double flash_;                    // Of a streamed model (FlashSpeed).
+  std::unique_ptr<Speculation> speculation_;   // Null: one token per pass.
+  double flash_;                    // Bytes per second, for a streamed model (FlashSpeed).
   Timings totals_;
 };
 

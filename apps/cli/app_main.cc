@@ -25,7 +25,7 @@ constexpr int kOk = 0, kFailed = 1, kWrongUsage = 2;
 
 const int64_t start_ns = RealClock().NowNanos();  // Before main.
 
-// An error may quote a file or a flag: no control character of theirs reaches the terminal.
+// An error may quote a file or a flag; their control characters must not reach the terminal.
 std::string Printable(absl::string_view message) {
   std::string printable;
   for (const char c : message) {
@@ -49,7 +49,7 @@ int ExitCode(const AppInfo& info, const absl::Status& status) {
 }
 
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
-  try {  // Our own code throws nothing; the standard library does where memory ends.
+  try {  // Our own code throws nothing; the standard library throws when memory ends.
     return ExitCode(info, run());
   } catch (const std::bad_alloc&) {
     return Failure(info, "out of memory", kFailed);
@@ -58,8 +58,8 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   }
 }
 
-// A file that is opened must not get the number of a closed standard one. What is put in its place fails as the closed one would:
-// it cannot be read for standard input, and not be written for the others.
+// A file that is opened must not get the number of a closed standard stream. The replacement fails as the closed stream would: standard
+// input cannot be read, the others cannot be written.
 void OccupyStandardFiles() {
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) < 0) open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // Takes the lowest free number.

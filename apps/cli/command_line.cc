@@ -40,7 +40,7 @@ const char* ExpectedBy(const std::string& type) {
   return "text";
 }
 
-// What was found, for a message: not a whole file.
+// The text that was found, for a message, shortened.
 std::string Shown(absl::string_view text) {
   constexpr size_t kMost = 100;
   return absl::StrCat("\"", text.substr(0, kMost), text.size() > kMost ? "...\"" : "\"");
@@ -50,12 +50,12 @@ absl::Status FlagError(absl::string_view name, absl::string_view found, absl::st
   return absl::InvalidArgumentError(absl::StrCat("--", name, ": found ", found, ", expected ", expected));
 }
 
-// An error in what a flag refers to, named after the place there.
+// An error in the file or variable to which a flag refers, with its place there.
 absl::Status At(absl::string_view place, const absl::Status& status) {
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
 }
 
-// Goes through arguments one by one; what --flagfile and --fromenv refer to takes their place.
+// Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
 class Parser {
  public:
   explicit Parser(const AppInfo& info) : names_(NamesOf(info)), plain_(info.plain_arguments) {}
@@ -96,7 +96,7 @@ class Parser {
 
   static bool IsSwitch(const std::string& name) { return DescribeFlag(name).type == "bool"; }
 
-  // Finds the flag meant; true if it is a switch with "no" before it, which is then taken off the name.
+  // Finds the flag. True if it is a switch with "no" before it, which is then removed from the name.
   absl::StatusOr<bool> Resolve(std::string& name) const {
     if (IsKnown(name)) return false;
     if (absl::StartsWith(name, "no") && IsKnown(name.substr(2)) && IsSwitch(name.substr(2))) {
@@ -112,7 +112,7 @@ class Parser {
   absl::Status Set(const std::string& name, const std::string& value) {
     const FlagDescription flag = DescribeFlag(name);
     if (absl::StrContains(value, '\0')) return FlagError(name, "a NUL byte", ExpectedBy(flag.type));
-    if (value.empty() && flag.placeholder != "TEXT") {  // Not the default: --model=$FILE, with FILE unset, is a mistake.
+    if (value.empty() && flag.placeholder != "TEXT") {  // An empty value is not the default: --model=$FILE, with FILE unset, is a mistake.
       return FlagError(name, "an empty value", flag.placeholder.empty() ? "true or false" : flag.placeholder);
     }
     if (name == "help") return SetSwitch(name, value, &line.help);

@@ -4,10 +4,10 @@
 //   ASSIGN_OR_RETURN(CommandLine line, ParseCommandLine(info, {"--model=a.gguf", "--jsonl"}));
 //   if (line.help) Print(HelpText(info));                             // help.h
 //
-// Taken are --flag=value, --flag value, --flag and --noflag for switches, and dashes for underlines. --flagfile=FILE stands for the
-// flags in that file, one --flag=value a line; it may not name another. --fromenv=a,b stands for the values of FLAGS_a and FLAGS_b in
-// the environment, --tryfromenv for those that are set. Of a flag given twice the last counts. Every program has these three, --help
-// and --version. Errors are InvalidArgument with the flag: "--top_k: found ...", "--flagfile: FILE, line 3: --top_k: found ...".
+// It takes --flag=value, --flag value, --flag and --noflag for switches, and dashes for underscores. --flagfile=FILE stands for the flags
+// in that file, one --flag=value per line; the file may not name another one. --fromenv=a,b stands for the values of FLAGS_a and FLAGS_b in
+// the environment, --tryfromenv for those that are set. If a flag is given twice, the last one counts. Every program has these three,
+// --help and --version. Errors are InvalidArgument with the flag: "--top_k: found ...", "--flagfile: FILE, line 3: --top_k: found ...".
 // Threads: before others are started.
 #pragma once
 
@@ -25,7 +25,7 @@ struct AppInfo {
   std::string summary;                  // What the program does, a sentence or two.
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
-  std::vector<std::string> plain_arguments = {};  // Flags that arguments without a flag's name stand for, in order.
+  std::vector<std::string> plain_arguments = {};  // The flags that arguments without a flag's name set, in order.
 };
 
 struct CommandLine {

@@ -1,4 +1,4 @@
-// Turns what a person wrote into the tokens a model goes on from: in the form of its chat template, or as it is.
+// Turns what a person wrote into the tokens that a model continues: in the form of its chat template, or as it is.
 //
 //   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine->file()));
 //   conversation.AddUser("What is 2 + 2?");
@@ -32,7 +32,7 @@ class Conversation {
   void DropLast() { messages_.pop_back(); }  // REQUIRES: a message was added.
   void Reset();                              // Only the system message stays.
 
-  // Up to where the model's answer begins. Raw: the last message alone.
+  // The dialogue up to the beginning of the model's answer. Raw: the last message alone.
   std::vector<TokenId> Tokens(const Tokenizer& tokenizer) const;
 
  private:

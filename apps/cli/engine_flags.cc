@@ -31,19 +31,19 @@ namespace {
 
 constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
-// A generation of 1000 tokens by 30 layers has some 65,000 events of 32 bytes each.
+// A generation of 1000 tokens with 30 layers has some 65,000 events of 32 bytes each.
 constexpr int64_t kTraceEvents = 1 << 20;
 
-// A flag that could change nothing is an error: who measures with one believes that it counts.
+// A flag that has no effect is an error: somebody who measures with it would believe that it has one.
 absl::Status CheckStreams(const EngineOptions& options) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    if (options.memory_budget == 0 && !FLAGS_streaming) {  // That tries budgets of its own.
+    if (options.memory_budget == 0 && !FLAGS_streaming) {  // --streaming tries budgets of its own.
       return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found without --memory_budget, expected both: only a model with a ",
                                                      "budget is streamed"));
     }
     const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
-    if (!packed.ok() || *packed) continue;  // What cannot be read is told of by who opens it.
+    if (!packed.ok() || *packed) continue;  // Opening the file later reports that it cannot be read.
     return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found with ", options.model_path, ", expected a model packed with ",
                                                    "tessera_pack: no other is streamed"));
   }
@@ -87,7 +87,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   RETURN_IF_ERROR(ForFlag("kernels", KernelPathFromName(FLAGS_kernels).status()));
   const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
   RETURN_IF_ERROR(ForFlag("kv_format", kv_format.status()));
-  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Not only after all the work.
+  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.threads = FLAGS_threads;
   options.context = FLAGS_context;
@@ -111,7 +111,7 @@ absl::StatusOr<Sampler> SamplerOfFlags() {
 
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
-  absl::string_view list_start = FLAGS_stop;  // A text may begin with a bracket, too: only one with a quote after it begins a list.
+  absl::string_view list_start = FLAGS_stop;  // A text may also begin with a bracket; only a bracket before a quote begins a list.
   const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
   if (!is_list) return std::vector<std::string>{FLAGS_stop};
   const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "--stop");

@@ -1,4 +1,4 @@
-// From flags to what the runtime takes: the model's path, the engine, the sampler, stop strings and the trace.
+// Turns flags into what the runtime takes: the model's path, the engine, the sampler, stop strings and the trace.
 //
 //   Trace trace;                                              // --trace
 //   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
@@ -27,13 +27,13 @@ absl::StatusOr<std::string> ModelPath();
 // The file of --model. InvalidArgument if it is a packed model.
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
-// All flags of ModelFlags(), checked before anything is read. What cancels is CancelRequested().
+// All flags of ModelFlags(), checked before anything is read. Passes are cancelled by CancelRequested().
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
 
 absl::StatusOr<Sampler> SamplerOfFlags();
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
 
-// The format that a flag names: "Q4_1".
+// The format that a flag names, such as "Q4_1".
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);
 
 // InvalidArgument (flag, found, expected) unless least <= value <= most.
@@ -51,7 +51,7 @@ class Trace {
   Trace();
   Timeline* timeline() { return timeline_.get(); }  // Null without --trace.
 
-  // Writes the trace's file and gives `status` back or, if that is OK, what writing gave. Says on stderr if events were dropped.
+  // Writes the trace's file. Returns `status` or, if that is OK, the status of writing. Says on stderr if events were dropped.
   absl::Status Finish(const absl::Status& status) const;
 
  private:

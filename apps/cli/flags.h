@@ -50,7 +50,7 @@ DECLARE_int32(n_predict);
 // Input and output.
 DECLARE_bool(json);
 DECLARE_bool(jsonl);
-// Of single programs.
+// Flags of single programs.
 DECLARE_string(prompts);
 DECLARE_string(a);
 DECLARE_string(b);

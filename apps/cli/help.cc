@@ -86,7 +86,7 @@ FlagDescription DescribeFlag(const std::string& name) {
   }
   const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
   const std::vector<std::string> parts = absl::StrSplit(flag.description, absl::MaxSplits('|', 1));
-  const std::vector<std::string> value = absl::StrSplit(parts[0], absl::MaxSplits('?', 1));  // "WHEN?always": alone, it is always.
+  const std::vector<std::string> value = absl::StrSplit(parts[0], absl::MaxSplits('?', 1));  // "WHEN?always": without a value it is always.
   return {name, flag.type, value[0], ShortDefault(flag), parts[1], value.size() == 2 ? value[1] : ""};
 }
 

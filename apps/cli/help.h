@@ -1,4 +1,4 @@
-// What --help says, to people and (with --json) to programs; and what is known of each flag.
+// The output of --help, for people and (with --json) for programs; and the description of each flag.
 //
 //   RETURN_IF_ERROR(WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)));
 //   if (DescribeFlag("top_k").type == "int32") ...
@@ -19,10 +19,10 @@ struct FlagDescription {
   std::string placeholder;     // Stands for the value; empty for a switch. "TEXT" may be empty, all others not.
   std::string default_value;   // As text; empty: none.
   std::string help;
-  std::string alone = {};      // What it is without a value; empty: it must have one, or is a switch.
+  std::string alone = {};      // Its value if none is given; empty: it must have one, or is a switch.
 };
 
-// Those that every program has: --help, --version and where else flags are read from.
+// The flags that every program has: --help, --version, and those that read flags from elsewhere.
 const std::vector<FlagDescription>& GeneralFlags();
 
 // REQUIRES: a general flag, or one declared in flags.h.

@@ -19,7 +19,7 @@ namespace {
 
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
-// Appends what standard input has next; false at its end.
+// Appends the next bytes of standard input; false at its end.
 absl::StatusOr<bool> ReadSome(std::string* text) {
   if (!WaitForInput(STDIN_FILENO)) return absl::CancelledError("standard input: interrupted");
   char buffer[1 << 16];

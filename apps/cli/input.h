@@ -18,12 +18,12 @@
 
 namespace tessera {
 
-constexpr int64_t kLargestPrompt = int64_t{64} << 20;  // Also of a line of requests.
+constexpr int64_t kLargestPrompt = int64_t{64} << 20;  // Also the longest line of requests.
 
 // --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
 // dropped. Errors begin with the flag if none or both are given.
 absl::StatusOr<std::string> ReadPrompt();
-bool PromptGiven();  // By a flag.
+bool PromptGiven();  // True if a flag gives one.
 
 class LineReader {
  public:
@@ -32,7 +32,7 @@ class LineReader {
   absl::StatusOr<bool> Next(std::string* line);
 
  private:
-  std::string waiting_;   // Read, but not yet given out.
+  std::string waiting_;   // Read, but not yet returned.
   bool at_end_ = false;
 };
 

@@ -19,13 +19,13 @@ namespace {
 
 std::atomic<bool> caught{false};
 std::atomic<bool> cancel{false};
-std::atomic<int> pending_signal{0};   // Since ForgetInterrupt; 0: none.
-std::atomic<int> ending_signal{0};    // That has asked for the program's end; 0: none.
+std::atomic<int> pending_signal{0};   // The signal since ForgetInterrupt; 0: none.
+std::atomic<int> ending_signal{0};    // The signal that has asked for the program's end; 0: none.
 std::atomic<bool> ctrl_c_ends_program{true};
-int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not told of.
-std::mutex mutex;                     // A signal is told of as a whole, and forgotten as a whole.
+int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported.
+std::mutex mutex;                     // A signal is recorded as a whole, and forgotten as a whole.
 
-// By the signal's default action, so that a shell's loop around the program sees a Ctrl-C and ends, too.
+// Ends the process by the signal's default action, so that a shell's loop around the program sees Ctrl-C and ends, too.
 void EndProcess(int signal) {
   RemoveTemporaryFiles();
   if (signal == SIGPIPE) _exit(0);
@@ -43,12 +43,12 @@ void Tell(int signal) {
   if (!caught || !first) EndProcess(signal);
   if (signal != SIGINT || ctrl_c_ends_program) ending_signal = signal;
   [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
-  cancel = true;  // Last: who sees it sees the rest.
+  cancel = true;  // Last: a thread that sees it sees the rest.
 }
 
-// Waits for signals, without end. They are not handled on the threads that work: one that is in a system call, of memory that is being
-// backed or of a file on a busy disk, would hear of it only when that returns, which takes seconds at times. The end of the process cuts
-// such calls short.
+// Waits for signals, forever. Signals are not handled on the threads that work: a thread in a system call, while memory is backed or a file
+// on a busy disk is read, would only notice one when the call returns, which can take seconds. The end of the process cuts such calls
+// short.
 void Hear(const sigset_t& signals) {
   constexpr timespec kGrace = {.tv_nsec = kGraceMillis * 1'000'000L};
   while (true) {
@@ -69,7 +69,7 @@ void DrainWakePipe() {
   while (read(wake_pipe[0], bytes, sizeof(bytes)) > 0) {}
 }
 
-// A pipe tells its writer that the reader has gone only when it writes. Long before that the work may have become useless.
+// A pipe tells its writer only at the next write that the reader has gone. The work may have been useless for long by then.
 void WatchReaderOfOutput() {
   struct stat output;
   if (fstat(STDOUT_FILENO, &output) != 0 || !(S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
@@ -88,10 +88,10 @@ void EndOnSignals() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (!IsIgnored(signal)) sigaddset(&signals, signal);
   }
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, for each begins with the mask of the one that starts it.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, since each begins with the mask of the thread that starts it.
   std::thread(Hear, signals).detach();
-  std::signal(SIGPIPE, EndProcess);  // Even if ignored: many a parent passes that on unawares.
-  std::signal(SIGXFSZ, SIG_IGN);  // A file that a limit does not allow is an error like any other.
+  std::signal(SIGPIPE, EndProcess);  // Even if ignored: many parents pass that on without intent.
+  std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
 }
 
@@ -117,7 +117,7 @@ void ForgetInterrupt() {
 bool WaitForInput(int file) {
   pollfd files[] = {{.fd = file, .events = POLLIN, .revents = 0}, {.fd = wake_pipe[0], .events = POLLIN, .revents = 0}};
   while (true) {
-    const int ready = poll(files, 2, -1);  // Passes over the wake pipe while that is -1.
+    const int ready = poll(files, 2, -1);  // poll ignores the wake pipe while that is -1.
     if (ready < 0 && errno == EINTR) continue;
     if (files[1].revents == 0) return true;
     DrainWakePipe();

@@ -1,4 +1,4 @@
-// Requests from standard input, one JSON object a line, each with an "id" that its answer repeats.
+// Requests from standard input, one JSON object per line, each with an "id" that its answer repeats.
 //
 //   RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
 //     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, RequestTokens(request, *engine));

@@ -12,11 +12,11 @@
 namespace tessera {
 namespace {
 
-// Four numbers side by side: what every CPU of 64 bits has registers for. Always four, for the same result everywhere.
+// Four numbers side by side: every CPU of 64 bits has registers for them. Always four, for the same result everywhere.
 using Floats = float __attribute__((vector_size(16)));
 using Words = uint32_t __attribute__((vector_size(16)));
 
-// exp(x) within 2e-7 of itself for x <= 0; e^-87 below -87. NaN for NaN.
+// exp(x) with a relative error of at most 2e-7 for x <= 0; e^-87 below -87. NaN for NaN.
 inline Floats ExpBelowZero(Floats x) {
   constexpr float kRounder = 0x1.8p23f;  // Added, it leaves a whole number in the lowest bits.
   x = x < -87.0f ? Floats{-87, -87, -87, -87} : x;

@@ -1,4 +1,4 @@
-// Figures of a row of logits, for reports.
+// Figures about a row of logits, for reports.
 //
 //   double nll = LogSumExp(logits) - logits[token];            // minus the log-probability of a token, in nats
 //   for (TokenId token : LargestLogits(logits, 20)) Print(token, logits[token]);
@@ -17,7 +17,7 @@ namespace tessera {
 // the same log. NaN if any logit is NaN; REQUIRES: not empty.
 double LogSumExp(absl::Span<const float> logits);
 
-// The `count` largest, or all if there are fewer, the largest first; of equal ones the lowest id. NaN counts as -infinity.
+// The `count` largest, or all if there are fewer, the largest first; equal ones by the lowest id. NaN counts as -infinity.
 std::vector<TokenId> LargestLogits(absl::Span<const float> logits, int count);
 
 }  // namespace tessera

@@ -66,7 +66,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
     if (name == kRows) {
       if (!absl::SimpleAtoi(value, &rows) || rows < 1) return BadValue(name, value, "a number of rows, 1 or more");
     } else if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) {
-      return BadValue(name, value, "a whole number");  // What else a flag may be, its reader says.
+      return BadValue(name, value, "a whole number");  // The reader of the flag checks everything else.
     }
   }
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));

@@ -1,4 +1,4 @@
-// Standard output and standard error, unbuffered: what was written is seen at once and is not lost.
+// Standard output and standard error, unbuffered: what is written appears at once and is not lost.
 //
 //   RETURN_IF_ERROR(WriteOutput("Hello"));
 //   WriteError("summary: ...\n");
@@ -11,10 +11,10 @@
 
 namespace tessera {
 
-// Unavailable with the system's words. A reader that has gone ends the process (interrupt.h).
+// Unavailable with the system's message. A reader that has gone ends the process (interrupt.h).
 absl::Status WriteOutput(absl::string_view text);
 
-// Whether it arrives or not.
+// Errors are ignored.
 void WriteError(absl::string_view text);
 
 }  // namespace tessera

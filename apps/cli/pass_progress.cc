@@ -19,12 +19,12 @@ int64_t PassBytes(const Engine& engine) { return engine.streamer() == nullptr ? 
 }  // namespace
 
 std::string ReadingNote::Text(const Counters& now) {
-  if (now.passes > std::max(pass_.passes, begin_.passes + 1)) pass_ = now;  // The first began when this was made.
+  if (now.passes > std::max(pass_.passes, begin_.passes + 1)) pass_ = now;  // The first pass began when this was made.
   if (const int64_t nanos = now.nanos - second_.nanos; nanos >= kSecond || second_.nanos == begin_.nanos) {
     speed_ = nanos > 0 ? static_cast<double>(now.bytes - second_.bytes) / static_cast<double>(nanos) * kSecond : 0;
     if (nanos >= kSecond) second_ = now;
   }
-  const int64_t of_pass = std::min(now.bytes - pass_.bytes, pass_bytes_);  // What is read beyond it is the next one's.
+  const int64_t of_pass = std::min(now.bytes - pass_.bytes, pass_bytes_);  // More bytes belong to the next pass.
   std::string text = absl::StrFormat("pass %d: %s of %s, %s in all, %.3g GB/s", now.passes - begin_.passes, FormatByteSize(of_pass),
                                      FormatByteSize(pass_bytes_), FormatByteSize(now.bytes - begin_.bytes), speed_ * 1e-9);
   if (flash_ > 0) absl::StrAppendFormat(&text, ", %.0f %% of the flash", 100 * speed_ / flash_);

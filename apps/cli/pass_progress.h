@@ -1,14 +1,14 @@
-// Tells slow from hung while a model computes: what is done and, of a streamed model, how its reading goes on inside a pass.
+// Shows progress while a model computes, so that slow can be told from hung; for a streamed model it shows reading inside a pass.
 //
 //   {
 //     PassProgress progress(engine, "prompt", /*total=*/tokens.size(), /*flash_bytes_per_second=*/0);
 //     RETURN_IF_ERROR(session->Append(tokens));
-//   }                                                // the line is gone again
+//   }                                                // the line is removed
 //
 //   prompt: 36 % (512 of 1400), 41.2/s, 22 s left; pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash
 //
-// The line is base/progress.h's and is drawn by a thread of its own, so it moves while a pass takes seconds. What counts is the
-// rows that were computed, unless Update is called. Threads: one makes, updates and ends it.
+// The line is that of base/progress.h, drawn by a thread of its own, so it moves while a pass takes seconds. It counts the rows that were
+// computed, unless Update is called. Threads: one thread makes, updates and ends it.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@
 
 namespace tessera {
 
-// What is said of reading, from a few counters. Thread-compatible.
+// The part of the line about reading, from a few counters. Thread-compatible.
 class ReadingNote {
  public:
   struct Counters {
-    int64_t nanos;               // On the clock.
-    int64_t passes, bytes;       // Begun, and read.
+    int64_t nanos;               // Time on the clock.
+    int64_t passes, bytes;       // Passes begun, bytes read.
   };
-  // flash: its bytes a second at best; 0: unknown.
+  // flash: its bytes per second at best; 0: unknown.
   ReadingNote(const Counters& begin, int64_t pass_bytes, double flash)
       : begin_(begin), pass_(begin), second_(begin), pass_bytes_(pass_bytes), flash_(flash) {}
 
@@ -38,8 +38,8 @@ class ReadingNote {
 
  private:
   const Counters begin_;
-  Counters pass_;                // When this pass began, as far as was seen.
-  Counters second_;              // When the second began over which the speed is measured.
+  Counters pass_;                // When this pass began, as far as it was noticed.
+  Counters second_;              // When the second over which the speed is measured began.
   double speed_ = 0;
   const int64_t pass_bytes_;
   const double flash_;
@@ -61,7 +61,7 @@ class PassProgress {
   Engine& engine_;
   const int64_t rows_before_;
   std::atomic<int64_t> told_{-1};
-  Progress shown_;               // The thread's.
+  Progress shown_;               // Used by the drawing thread.
   ReadingNote note_;             // Likewise.
   std::mutex mutex_;
   std::condition_variable changed_;

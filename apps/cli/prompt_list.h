@@ -1,4 +1,4 @@
-// The prompts of a file (--prompts), one a line: a text, or a JSON object as tessera_generate --jsonl takes it.
+// The prompts of a file (--prompts), one per line: a text, or a JSON object as tessera_generate --jsonl takes it.
 //
 //   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
 //   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
@@ -18,8 +18,8 @@ namespace tessera {
 
 class PromptList {
  public:
-  // Those of standard input if --prompts names no file. InvalidArgument (--prompts, found, expected) if that is a terminal, or if there
-  // is no prompt.
+  // The prompts of standard input if --prompts names no file. InvalidArgument (--prompts, found, expected) if that is a terminal, or if
+  // there is no prompt.
   static absl::StatusOr<PromptList> FromFlags();
 
   // Errors name the file, the line and the field.

@@ -7,7 +7,7 @@
 namespace tessera {
 
 absl::Status CheckBytesFit(absl::string_view text, const Tokenizer& tokenizer, int context) {
-  if (text.size() <= static_cast<size_t>(context)) return absl::OkStatus();  // Spares most prompts the walk over the vocabulary.
+  if (text.size() <= static_cast<size_t>(context)) return absl::OkStatus();  // Most prompts need no walk over the vocabulary.
   size_t longest = 1;
   for (TokenId token = 0; token < tokenizer.vocabulary_size(); ++token) {
     longest = std::max(longest, tokenizer.Piece(token, /*render_special=*/true).size());

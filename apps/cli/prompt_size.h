@@ -1,5 +1,5 @@
-// Refuses a prompt that cannot fit into the context as early as that can be known: by its bytes, before they are encoded, and by its
-// tokens, before weights are loaded.
+// Refuses a prompt that cannot fit into the context as early as possible: by its bytes, before they are encoded, and by its tokens, before
+// weights are loaded.
 //
 //   RETURN_IF_ERROR(CheckBytesFit(text, engine->tokenizer(), engine->context()));
 //   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine->context()));
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Refuses only what takes more than `context` tokens even if each is the longest of the vocabulary.
+// Refuses only a text that takes more than `context` tokens even if each is the longest of the vocabulary.
 absl::Status CheckBytesFit(absl::string_view text, const Tokenizer& tokenizer, int context);
 
 // InvalidArgument for no tokens.

@@ -34,10 +34,10 @@ double RowsPerPass(const SpeculationReport& report) {
   return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
 }
 
-// Whether these drafters leave anything to do: without any, a history is still to keep the answers.
+// Whether there is anything to do: without drafters, a history still keeps the answers.
 bool Useful(const std::vector<std::string>& drafters) { return !drafters.empty() || !FLAGS_history.empty(); }
 
-// Of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
+// Rows of logits: those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
 int LogitRows(const std::string& list) {
   const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
   const std::vector<std::unique_ptr<Drafter>> drafters = DrafterRegistry::BuiltIn().Make(list, {.context = 1, .vocabulary = 1}).value();
@@ -63,7 +63,7 @@ absl::Status ReadSpeculationFlags(EngineOptions& options) {
 
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options) {
   if (!DrafterRegistry::BuiltIn().Parse(drafters).value().empty()) {
-    options.least_logit_rows = options.logit_rows + 1;  // Then a token a pass.
+    options.least_logit_rows = options.logit_rows + 1;  // Then one token per pass.
     options.logit_rows += LogitRows(drafters);
   }
   options.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
@@ -82,8 +82,8 @@ absl::Status Speculation::OpenHistory(const Engine& engine) {
   return absl::OkStatus();
 }
 
-// Measuring never pays in the text that waits for it: what it takes is more than what is lost until real steps have told the same
-// (docs/speculation.md). A profile that is kept is for many texts.
+// Measuring never pays within one text: it takes longer than what is lost until the costs are known from real steps (docs/speculation.md).
+// But a profile that is kept serves many texts.
 double Speculation::measure_seconds() const { return costs_path_.empty() ? 0 : kMeasureSeconds; }
 
 absl::Status Speculation::ReadCosts() {

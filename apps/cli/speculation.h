@@ -1,11 +1,11 @@
-// From --speculate, --history, --history_prompts and --cost_profile to what drafts a text, and what came of it.
+// Turns --speculate, --history, --history_prompts and --cost_profile into a speculator, and reports what came of it.
 //
 //   RETURN_IF_ERROR(ReadSpeculationFlags(options));                  // before the engine is opened: memory plans count it
 //   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> speculation, Speculation::FromFlags(*engine));   // null: of no use
 //   GenerateOptions generate = {.speculator = &speculation->speculator(), .measure_seconds = speculation->measure_seconds()};
 //   speculation->Finish(prompt, generation);                         // a history remembers it
 //   RETURN_IF_ERROR(speculation->Save());
-//   line += SpeculationLine(speculation->report());                  // "2.41 tokens a pass of 5.2 rows, ..."
+//   line += SpeculationLine(speculation->report());                  // "2.41 tokens ...", see below
 //
 // Threads: one at a time.
 #pragma once
@@ -24,13 +24,15 @@
 
 namespace tessera {
 
-// Checks the flags, and has memory plans count what they ask for. InvalidArgument (flag, found, expected).
+// Checks the flags, and makes memory plans include what they ask for. InvalidArgument (flag, found, expected).
 absl::Status ReadSpeculationFlags(EngineOptions& options);
 
-// Has memory plans count drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: DrafterRegistry knows the list.
+// Makes memory plans include drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: DrafterRegistry knows the
+// list.
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options);
 
-// Of one stream of texts, each of which begins anew. With --speculate=none and a --history nothing is drafted: answers are only kept.
+// The speculation of one stream of texts, each of which begins anew. With --speculate=none and a --history nothing is drafted: answers are
+// only kept.
 class Speculation {
  public:
   // REQUIRES: ReadSpeculationFlags was OK. Errors are those of the files of --history and --cost_profile.
@@ -40,9 +42,9 @@ class Speculation {
   double measure_seconds() const;   // See GenerateOptions.
   SpeculationReport report() const { return speculator_->report(); }
 
-  // What was answered: for the history, unless it was cancelled. Of a text that failed there is no Generation, and nothing to finish.
+  // Adds an answer to the history, unless it was cancelled. A text that failed has no Generation, and needs no Finish.
   void Finish(absl::Span<const TokenId> prompt, const Generation& generation);
-  // The history, and a cost profile that was not there before.
+  // Writes the history, and a cost profile that did not exist before.
   absl::Status Save() const;
 
  private:
@@ -56,8 +58,8 @@ class Speculation {
   std::unique_ptr<Speculator> speculator_;
 };
 
-// "2.41 tokens a pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); learnt from 31 of 400 prompt tokens; lookup:
-// paused ...", or "nothing drafted".
+// "2.41 tokens a pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); learnt from ...; lookup: paused ...", or
+// "nothing drafted".
 std::string SpeculationLine(const SpeculationReport& report);
 
 // {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",

@@ -25,7 +25,7 @@ double PinnedShare(const LayerStreamer::Stats& stats) {
   return Ratio(static_cast<double>(stats.pinned_bytes), static_cast<double>(stats.pinned_bytes + stats.streamed_bytes));
 }
 
-// Reading goes on beside computing, and beyond the run: it is no part of the two others' sum.
+// Reading goes on beside computing, and beyond the run, so it is no part of the sum of the two others.
 struct Times { double compute, read, stall; };
 Times TimesOf(const StreamingFigures& figures) {
   const double stall = Seconds(figures.stats.stall_nanos);

@@ -1,4 +1,4 @@
-// What --version says: the program's version and commit, the kernels this CPU can run, and which of them --kernels chooses.
+// The output of --version: the program's version and commit, the kernels that this CPU can run, and which of them --kernels chooses.
 //
 //   RETURN_IF_ERROR(ShowVersion("tessera_bench"));            // an object with --json
 //

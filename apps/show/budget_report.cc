@@ -29,7 +29,7 @@ int64_t ProbedBytes(const Engine& engine, int64_t room) {
   return std::max<int64_t>(steps, engine.threads()) * PeakLoops::kReadStep;
 }
 
-// Weights that fit into less memory than that are read from as little.
+// If the weights take less memory than that, the probe does, too.
 absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, ProbedBytes(engine, room)));
@@ -38,7 +38,7 @@ absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
   return best;
 }
 
-// What the products of a row take where memory does not matter.
+// The seconds that the products of a row take with weights in cache.
 absl::StatusOr<double> ProductSeconds(const Engine& engine, const PassWork& work) {
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
   double seconds = 0;
@@ -70,7 +70,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   const PassWork work = WeightWorkOf(engine, {.rows = 1});
   report.pass_bytes_ = work.weight_bytes;
   ASSIGN_OR_RETURN(report.product_seconds_, ProductSeconds(engine, work));
-  const int64_t room = plan.budget - plan.process - plan.reserve;  // Of weights, keys and values, scratch: nothing of it is there yet.
+  const int64_t room = plan.budget - plan.process - plan.reserve;  // For weights, keys and values, scratch: none exists yet.
   ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine, room));
   std::vector<int64_t> others = {plan.least};
   report.packed_ = engine.model_file().packed() != nullptr;

@@ -109,7 +109,7 @@ void WriteMetadata(JsonWriter& json, const GgufFile& file) {
       json.Key("count").Uint(value.count);
       WriteElements(json.Key("first"), value);
     } else if (value.type == GgufType::kString) {
-      json.Key("value").String(*value.Strings().begin());  // Whole: a program may want the chat template.
+      json.Key("value").String(*value.Strings().begin());  // In full, since a program may need the chat template.
     } else {
       WriteElement(json.Key("value"), value, 0);
     }
@@ -118,7 +118,7 @@ void WriteMetadata(JsonWriter& json, const GgufFile& file) {
   json.EndArray();
 }
 
-// Of a tensor in GGUF; "" if the header knows none of that name.
+// The format of a tensor in GGUF; "" if the header has no tensor of that name.
 std::string FormatOf(const GgufFile& file, const std::string& name) {
   const GgufTensor* tensor = file.FindTensor(name);
   return tensor == nullptr ? "" : tensor->format->name;

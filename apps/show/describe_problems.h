@@ -1,8 +1,8 @@
-// What VerifyModel found, as lines for people and as JSON.
+// The report of VerifyModel, as lines for people and as JSON.
 //
 //   RETURN_IF_ERROR(WriteOutput(ReportText(path, report)));
 //
-// One line a problem, then a summary. What comes from the file is escaped. Thread-safe (pure functions).
+// One line per problem, then a summary. Text from the file is escaped. Thread-safe (pure functions).
 #pragma once
 
 #include <string>

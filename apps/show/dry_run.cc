@@ -25,9 +25,9 @@ struct LoadPlan {
   std::string kernels;             // "none" on the reference path.
   EngineMemory memory;
   int64_t logits = 0, drafting = 0;
-  int64_t reserve = 0;             // Under a budget: what it leaves for what is not counted.
-  int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget, as that has it, without code shared with others.
-  int64_t tokenizer_bytes = 0;     // And metadata.
+  int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
+  int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget without code that is shared with other processes.
+  int64_t tokenizer_bytes = 0;     // Includes metadata.
   int64_t Total() const { return memory.Total() + logits + drafting + reserve + program_bytes + tokenizer_bytes; }
 };
 

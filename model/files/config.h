@@ -1,10 +1,10 @@
-// What a decoder model is made of, as numbers: read from a GGUF file once, checked, and all that graphs and caches are built from.
+// The configuration of a decoder model, as numbers: read from a GGUF file once, and checked. Graphs and caches are built from it alone.
 //
 //   ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(*file));
 //   for (const LayerConfig& layer : config.layers) Use(layer.window, config.ropes[layer.rope]);
 //
-// Which keys are read and which parts a layer has is the architecture's (model/files/architectures); nothing after this asks for its
-// name. Errors: InvalidArgument or NotFound with file, key, offset, value found and value expected. Thread-safe (plain data).
+// The architecture (model/files/architectures) decides which keys are read and which parts a layer has; no later code uses its name.
+// Errors: InvalidArgument or NotFound with file, key, offset, value found and value expected. Thread-safe (plain data).
 #pragma once
 
 #include <string>
@@ -23,14 +23,14 @@ struct LayerConfig {
 };
 
 struct ModelConfig {
-  std::string architecture = {};  // For people only.
-  int width = 0;                  // Of the residual stream.
+  std::string architecture = {};  // For people to read only.
+  int width = 0;                  // Width of the residual stream.
   int feed_forward = 0;
   int heads = 0;                  // Query heads.
   int kv_heads = 0;
   int head_size = 0;
   int vocabulary = 0;             // Rows of the embedding table.
-  int context_length = 0;         // That the model was trained for.
+  int context_length = 0;         // The context for which the model was trained.
   float norm_epsilon = 0;
   float embedding_scale = 1;
   float attention_scale = 0;
@@ -39,7 +39,7 @@ struct ModelConfig {
   bool query_key_norm = false;    // Norms of each head of queries and keys, before RoPE.
   bool post_norms = false;        // Norms after attention and after the feed-forward part.
   bool qkv_bias = false;
-  bool tied_head = false;         // The embedding table is the head, too.
+  bool tied_head = false;         // The embedding table is also the head.
   std::vector<RopeConfig> ropes = {};
   std::vector<LayerConfig> layers = {};
 };
@@ -51,7 +51,7 @@ inline std::vector<int> WindowsOf(const ModelConfig& config) {
   return windows;
 }
 
-// InvalidArgument lists the architectures that are known if the file's is not one of them.
+// InvalidArgument lists the known architectures if the file's is not one of them.
 absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file);
 
 }  // namespace tessera

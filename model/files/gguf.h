@@ -10,10 +10,10 @@
 //
 // A model that was split into model-00001-of-00003.gguf and so on is opened by any of its parts, and read as one file.
 // The file is hostile until checked: Open verifies every count, length, offset and size against the file before it is used,
-// and allocates nothing the file's size does not justify. Errors are InvalidArgument with file, field, byte offset, the value
-// found and the value expected; NotFound for a missing file or key; DataLoss if the file becomes shorter while it is read.
-// Metadata is in memory and lives as long as the GgufFile. Thread-safe after Open. The rules that go beyond the format's own:
-// model/files/gguf_parser.cc and, for split models, model/files/internal/gguf_split.h.
+// and allocates no more than the file's size justifies. Errors are InvalidArgument with file, field, byte offset, the value found and the
+// value expected; NotFound for a missing file or key; DataLoss if the file becomes shorter while it is read. Metadata is in memory and
+// lives as long as the GgufFile. Thread-safe after Open. For the rules beyond those of the format see model/files/gguf_parser.cc and, for
+// split models, model/files/internal/gguf_split.h.
 #pragma once
 
 #include <cstddef>
@@ -44,9 +44,9 @@ absl::string_view GgufTypeName(GgufType type);  // "UINT8", "STRING", ...
 // One metadata entry: a view into the file.
 struct GgufValue {
   GgufType type;                              // kArray: see element_type.
-  GgufType element_type;                      // Of an array, never kArray; else equal to type.
+  GgufType element_type;                      // The type of an array's elements, never kArray; else equal to type.
   uint64_t count = 1;                         // Elements of an array; else 1.
-  absl::Span<const std::byte> bytes;          // The raw little-endian elements; of strings each with its length before it.
+  absl::Span<const std::byte> bytes;          // The raw little-endian elements; strings have their lengths before them.
   int64_t offset = 0;                         // Where the value starts in the file, for messages.
 
   // A string, or an array of them. REQUIRES: element_type == kString.
@@ -58,30 +58,30 @@ struct GgufTensor {
   std::vector<int64_t> shape;                 // Fastest dimension first, as in the file: {in_features, out_features}.
   const BlockFormatInfo* format;
   int64_t size;                               // In bytes.
-  int64_t offset;                             // Of the bytes in their file.
-  int64_t shape_offset;                       // Of the shape in their file, for messages.
-  int part = 0;                               // Of a split model: which file, from 0.
+  int64_t offset;                             // Where the bytes start in their file.
+  int64_t shape_offset;                       // Where the shape starts in its file, for messages.
+  int part = 0;                               // The file of a split model, from 0.
 };
 
 class GgufFile {
  public:
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
-  // The same over bytes in memory, which must outlive the result. `name` stands for the path in messages.
+  // The same for bytes in memory, which must outlive the result. `name` is used as the path in messages.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
-  // The same over headers alone, as HeaderOf gives them, of all parts of a model in order: for models whose tensors' data is kept
-  // in another form. All but Read works; sizes and offsets are held against the size that each file had.
+  // The same for headers alone, as HeaderOf gives them, of all parts of a model in order. For models whose tensors' data is kept in another
+  // form. Everything except Read works; sizes and offsets are checked against the size that each file had.
   struct Header { SharedBytes bytes; int64_t file_bytes; };
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseHeaders(std::vector<Header> parts, const std::string& name);
   ~GgufFile();
 
-  // All before the data of the tensors, as it lies in the file: version, metadata, the table of tensors. REQUIRES: 0 <= part <
+  // Everything before the data of the tensors, as it is in the file: version, metadata, the table of tensors. REQUIRES: 0 <= part <
   // parts().
   absl::StatusOr<Header> HeaderOf(int part) const;
 
-  const std::string& path() const { return path_; }                  // Of a split model: of its first part.
+  const std::string& path() const { return path_; }                  // A split model has the path of its first part.
   uint32_t version() const { return version_; }
   int64_t size() const;                                              // In bytes, of all parts.
-  int64_t CachedBytes() const;                                       // In the system's page cache now (RandomAccessFile), of all parts.
+  int64_t CachedBytes() const;                                       // Bytes of all parts in the page cache now (RandomAccessFile).
   int64_t unused_bytes() const;      // Between tensors beyond their alignment, and after the last.
   // A split model has parts, 0 to parts() - 1; any other is its own part 0.
   int parts() const { return 1 + static_cast<int>(more_parts_.size()); }
@@ -91,8 +91,8 @@ class GgufFile {
   // Keys in file order, for printing.
   absl::Span<const std::pair<absl::string_view, GgufValue>> metadata() const { return metadata_; }
   const GgufValue* Find(absl::string_view key) const;  // Null if absent.
-  // InvalidArgument with file, key and byte offset before the problem, which goes "found 3, expected 4". `index` is the element
-  // that is meant, or -1 for the whole value. An absent key, with a default that is refused, has no offset.
+  // InvalidArgument with file, key and byte offset before the problem, which reads "found 3, expected 4". `index` is the element at fault,
+  // or -1 for the whole value. If the key is absent and its default is refused, there is no offset.
   absl::Status WrongValue(absl::string_view key, absl::string_view problem, int64_t index = -1) const;
 
   // Typed access. NotFound if the key is absent; InvalidArgument (file, key, type found, type expected, value) if the type does
@@ -133,7 +133,7 @@ class GgufFile {
   absl::flat_hash_map<absl::string_view, size_t> key_index_;
   std::vector<GgufTensor> tensors_;
   absl::flat_hash_map<absl::string_view, size_t> tensor_index_;
-  std::vector<std::unique_ptr<GgufFile>> more_parts_;  // Of a split model: all but the first.
+  std::vector<std::unique_ptr<GgufFile>> more_parts_;  // All parts of a split model except the first.
 };
 
 }  // namespace tessera

@@ -1,13 +1,13 @@
-// The one pass over a GGUF file that decides whether it is one. What is refused beyond what the format itself forbids:
+// The one pass over a GGUF file that decides whether it is valid. Beyond what the format forbids, it refuses:
 //
 //   - nested arrays (no model has them, and their depth would be the file's choice);
 //   - metadata and a table of tensors longer than GgufBytes::kLongestHeader, which are all that is kept in memory;
 //   - files, and models in parts, of more than GgufBytes::kLargestModel, whose sizes could not be added;
 //   - more than kMostEntries or kMostTensors: the only things that take more memory than their bytes in the file;
-//   - keys and names that are not printable UTF-8, and a key or name that comes twice: which one would count?
+//   - keys and names that are not printable UTF-8, and a key or name that occurs twice, since it is unclear which one counts.
 //
-// Accepted: tensors in any order, gaps between them, bytes after the last. Lists grow as entries are read, never by a count
-// that the file states, so that memory follows from what was read.
+// It accepts tensors in any order, gaps between them, and bytes after the last. Lists grow as entries are read, never by a count that the
+// file states, so memory depends only on what was read.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -24,12 +24,12 @@
 namespace tessera {
 namespace {
 
-constexpr uint32_t kReversedMagic = 0x47475546;  // "FUGG": a big-endian file of a tool that also turned the magic.
+constexpr uint32_t kReversedMagic = 0x47475546;  // "FUGG": a big-endian file by a tool that also reversed the magic.
 constexpr uint64_t kSmallestEntry = 8 + 1 + 4 + 1;             // Key length, a key, type, a byte.
 constexpr uint64_t kSmallestTensor = 8 + 1 + 4 + 8 + 4 + 8;  // Name length, a name, n_dims, a dimension, type, offset.
 constexpr uint64_t kAnyLength = std::numeric_limits<uint64_t>::max();
 
-uint64_t BytesOfElement(GgufType type) {  // Of a string: its length, the least it takes.
+uint64_t BytesOfElement(GgufType type) {  // For a string that of its length, the least it takes.
   switch (type) {
     case GgufType::kUint8: case GgufType::kInt8: case GgufType::kBool: return 1;
     case GgufType::kUint16: case GgufType::kInt16: return 2;
@@ -103,7 +103,7 @@ absl::Status GgufParser::ParseHeader() {
   return absl::OkStatus();
 }
 
-// A number of things, at most `most`, that take `each` bytes or more: as many must be left.
+// Reads a number of things, at most `most`, that take `each` bytes or more: so many bytes must be left.
 absl::StatusOr<uint64_t> GgufParser::ReadCount(const char* field, absl::string_view thing, uint64_t each, uint64_t most) {
   ASSIGN_OR_RETURN(const uint64_t count, cursor_.Read<uint64_t>(field));
   const uint64_t left = cursor_.left();
@@ -161,7 +161,7 @@ absl::Status GgufParser::ParseArrayHead(GgufValue* value) {
 }
 
 absl::Status GgufParser::ParseElements(GgufValue* value) {
-  // No overflow: ParseArrayHead has held the count against the bytes left; a scalar counts 1.
+  // No overflow: ParseArrayHead has checked the count against the bytes left; a scalar counts 1.
   ASSIGN_OR_RETURN(value->bytes, cursor_.Take(value->count * BytesOfElement(value->element_type), "value"));
   return value->element_type == GgufType::kBool ? CheckBools(*value) : absl::OkStatus();
 }
@@ -267,7 +267,7 @@ absl::Status GgufParser::PlaceTensors() {
   return absl::OkStatus();
 }
 
-// Tensors may not share bytes. Counts those that belong to none.
+// Tensors may not share bytes. Counts the bytes that belong to no tensor.
 absl::Status GgufParser::CheckNoOverlap() {
   std::vector<const GgufTensor*> order;
   for (const GgufTensor& tensor : file_.tensors_) order.push_back(&tensor);

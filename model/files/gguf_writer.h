@@ -8,9 +8,9 @@
 //     return absl::OkStatus();
 //   }));
 //
-// Memory follows from metadata and names, not from the model: the bytes pass through. The file is replaced whole or not at all
-// (base/file.h). What GgufFile would refuse is not written: InvalidArgument with key or tensor, found and expected; the first such
-// mistake is kept until FileSize or Write. Thread-compatible.
+// Memory depends on metadata and names, not on the size of the model: the bytes are not kept. The file is replaced whole or not at all
+// (base/file.h). A file that GgufFile would refuse is not written: FileSize and Write return the first mistake, InvalidArgument with key or
+// tensor, found and expected. Thread-compatible.
 #pragma once
 
 #include <bit>
@@ -53,9 +53,9 @@ class GgufWriter {
   }
   GgufWriter& String(absl::string_view key, absl::string_view value);
   GgufWriter& Strings(absl::string_view key, absl::Span<const std::string> values);
-  GgufWriter& Copy(absl::string_view key, const GgufValue& value);  // Of another file.
+  GgufWriter& Copy(absl::string_view key, const GgufValue& value);  // A value of another file.
 
-  // A tensor, whose bytes Write asks for; they keep this order. shape: fastest dimension first, as in GgufTensor.
+  // Adds a tensor; Write asks for its bytes. Tensors keep this order. shape: fastest dimension first, as in GgufTensor.
   GgufWriter& Tensor(absl::string_view name, BlockFormat format, std::vector<int64_t> shape);
 
   int tensors() const { return static_cast<int>(tensors_.size()); }
@@ -66,8 +66,8 @@ class GgufWriter {
   // Appends all bytes of tensor number `tensor`, in as many pieces as it likes.
   using Produce = absl::FunctionRef<absl::Status(int tensor, Append append)>;
   using Progress = std::function<void(int64_t done, int64_t total)>;  // Bytes of the file.
-  // Errors: those of `produce`; InvalidArgument (tensor, found, expected) if it appends too much or too little; what the system says
-  // if the file cannot be written. `path` is then as it was.
+  // Errors: those of `produce`; InvalidArgument (tensor, found, expected) if it appends too much or too little; the system's error if the
+  // file cannot be written. `path` is then unchanged.
   absl::Status Write(const std::string& path, Produce produce, const Progress& progress = nullptr) const;
 
  private:
@@ -76,7 +76,7 @@ class GgufWriter {
     BlockFormat format;
     std::vector<int64_t> shape;
     int64_t bytes = 0;
-    int64_t offset = 0;     // Of the bytes, from the first tensor's.
+    int64_t offset = 0;     // Where the bytes start, from those of the first tensor.
   };
 
   template <typename T>
@@ -89,14 +89,14 @@ class GgufWriter {
   GgufWriter& Array(absl::string_view key, GgufType type, size_t count, absl::string_view bytes);
   absl::Status CheckName(absl::string_view what, absl::string_view name, uint64_t longest);
   absl::Status Plan(absl::string_view name, BlockFormat format, std::vector<int64_t> shape);
-  absl::StatusOr<std::string> Header() const;  // All before the tensors' bytes.
+  absl::StatusOr<std::string> Header() const;  // Everything before the tensors' bytes.
 
   absl::Status status_;         // The first mistake.
-  std::string entries_;         // As they stand in the file.
+  std::string entries_;         // As they are in the file.
   uint64_t entry_count_ = 0;
   absl::flat_hash_set<std::string> names_;  // "metadata KEY" and "tensor NAME".
   std::vector<Planned> tensors_;
-  int64_t data_bytes_ = 0;      // Of all tensors, each padded.
+  int64_t data_bytes_ = 0;      // Bytes of all tensors, each padded.
 };
 
 }  // namespace tessera

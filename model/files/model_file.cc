@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kMostReaders = 4;  // More would hardly clear and copy memory faster.
 
-// Reading is the system's work, which clears pages and copies: it gets threads however few are to compute. But the CPU of who parses
-// the header meanwhile it gets only where that is worth it.
+// Reading is work of the system, which clears pages and copies. So it gets threads even if few threads compute. But the CPU on which the
+// header is parsed meanwhile gets a reading thread only if that is worth it (late_threads).
 absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& reader, const std::atomic<bool>* cancel) {
   const int cpus = AvailableCpus(), threads = std::min(cpus, kMostReaders);
   return LoadingSource::Start(reader, {.threads = threads, .late_threads = threads == cpus && cpus > 1 ? 1 : 0, .cancel = cancel});
@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader, L
   }
   std::vector<GgufFile::Header> headers;
   for (const auto& [name, bytes, whole_bytes] : reader.attachments()) {
-    if (name != GgufAttachment(static_cast<int>(headers.size()))) continue;  // Others may be for others.
+    if (name != GgufAttachment(static_cast<int>(headers.size()))) continue;  // Other attachments may be for other programs.
     ASSIGN_OR_RETURN(SharedBytes header, ReadHeader(reader, loading, name));
     headers.push_back({std::move(header), whole_bytes == 0 ? bytes : whole_bytes});
   }
@@ -57,13 +57,13 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
   if (packed) {
     ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(path));
     if (weights == Weights::kAtOnce) {
-      // Where there is no room for them, the header may still say what is wrong with the file; then LoadWeights tries again.
+      // If there is no memory for the weights, the header may still show what is wrong with the file; LoadWeights tries again later.
       if (auto loading = StartLoading(*file->packed_, cancel); loading.ok()) file->loading_ = *std::move(loading);
     }
     ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_, file->loading_.get()));
   } else {
     absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(path);
-    if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut short, to less than tells what it was.
+    if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut so short that it cannot be recognized.
       return absl::Status(gguf.status().code(), absl::StrCat(gguf.status().message(), "; nor does it begin as a .tsr file does"));
     }
     ASSIGN_OR_RETURN(file->gguf_, std::move(gguf));

@@ -1,4 +1,4 @@
-// A model's file: GGUF, or packed from one (.tsr), which its first bytes tell, not its name.
+// A model's file: GGUF, or packed from GGUF (.tsr). Its first bytes decide which, not its name.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file, ModelFile::Open("model.tsr"));
 //   ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(file->gguf()));
@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<WeightSource> weights, file->LoadWeights(layout, pool));
 //
 // A packed file keeps the header of its GGUF file, so metadata, configuration, tokenizer and layout come from the same code.
-// Offsets in messages about it are those of that header. Both files are hostile until checked; errors are those of GgufFile,
-// TsrReader and WeightLayout, and name the file, what was found and what expected. Thread-safe after Open, but for LoadWeights.
+// Offsets in messages about the header are offsets in that GGUF file. Both files are hostile until checked; errors are those of GgufFile,
+// TsrReader and WeightLayout, and name the file, what was found and what expected. Thread-safe after Open, except for LoadWeights.
 #pragma once
 
 #include <atomic>
@@ -26,22 +26,22 @@ namespace tessera {
 
 class ModelFile {
  public:
-  // kAtOnce: LoadWeights will follow. Threads read the weights of a packed file from now on, while the header is parsed.
-  // cancel: as LoadingSource has it.
+  // kAtOnce: LoadWeights will follow, so threads begin to read the weights of a packed file now, while the header is parsed. cancel: see
+  // LoadingSource.
   enum class Weights { kAtOnce, kLater };
   static absl::StatusOr<std::unique_ptr<ModelFile>> Open(const std::string& path, Weights weights = Weights::kLater,
                                                          const std::atomic<bool>* cancel = nullptr);
 
-  const std::string& path() const { return gguf_->path(); }  // Of a split model: of its first part.
-  const GgufFile& gguf() const { return *gguf_; }            // Of a packed file: only the header, no tensor's data.
+  const std::string& path() const { return gguf_->path(); }  // A split model has the path of its first part.
+  const GgufFile& gguf() const { return *gguf_; }            // For a packed file only the header, without tensors' data.
   const TsrReader* packed() const { return packed_.get(); }  // Null for GGUF.
 
-  // Of a packed file InvalidArgument if its units are not the layout's, with the first difference, and for encodings it does not
-  // hold.
+  // For a packed file: InvalidArgument if its units are not those of the layout, with the first difference, or if it does not hold the
+  // encoding.
   absl::StatusOr<WeightLayout> PlanWeights(const ModelConfig& config, WeightEncoding encoding) const;
 
-  // All units: packed by all threads of the pool when this returns, or those of a packed file while they are used, as LoadingSource
-  // has it. Must end before the file. REQUIRES: PlanWeights gave the layout; it was not called before.
+  // All units. From GGUF all threads of the pool pack them before this returns; a packed file is read while its units are used (see
+  // LoadingSource). The result must end before the file. REQUIRES: PlanWeights gave the layout; LoadWeights was not called before.
   absl::StatusOr<std::unique_ptr<WeightSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool,
                                                             const std::atomic<bool>* cancel = nullptr);
 

@@ -13,9 +13,8 @@
 namespace tessera {
 namespace {
 
-// Units are filled by all threads, and written in order by whichever thread finds that the next one is ready. Unit i lies in
-// buffer i % buffers, which is free once unit i - buffers is written; units are begun in order, so the next to be written is
-// always under way.
+// All threads fill units, and a thread that finds the next unit ready writes it, in order. Unit i lies in buffer i % buffers, which is free
+// once unit i - buffers is written. Units are begun in order, so the next one to be written is always under way.
 class UnitPacker {
  public:
   UnitPacker(const GgufFile& file, const WeightLayout& layout, TsrWriter& writer,
@@ -24,7 +23,7 @@ class UnitPacker {
     for (int unit = 0; unit < layout.units(); ++unit) largest_ = std::max(largest_, layout.UnitBytes(unit));
   }
 
-  // The buffers of at most `threads` threads, each with one in work and one that waits to be written.
+  // The buffers of at most `threads` threads: each has one that it fills and one that waits to be written.
   absl::Status Allocate(int threads) {
     const int64_t buffers = std::clamp<int64_t>(kPackMemory / std::max<int64_t>(largest_, 1), 1, 2 * threads);
     for (int64_t i = 0; i < buffers; ++i) {
@@ -34,7 +33,7 @@ class UnitPacker {
     return absl::OkStatus();
   }
 
-  // On each thread. Returns when there is nothing left to do, or something has failed.
+  // Runs on each thread. Returns when no work is left, or something has failed.
   void Work() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {

@@ -1,13 +1,12 @@
-// Packs a GGUF model into a .tsr file: its weights as kernels want them, so that who runs it reads and computes, and converts
-// nothing.
+// Packs a GGUF model into a .tsr file: its weights as kernels read them, so that running the model converts nothing.
 //
-//   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(*file));                 // of a GgufFile; plan.file_bytes
+//   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(*file));                 // from a GgufFile; plan.file_bytes
 //   ASSIGN_OR_RETURN(const TsrSummary summary,
 //                    PackModel(*file, plan, "model.tsr", pool, [](PackStage, int64_t done, int64_t total) {}));
 //
-// All threads pack; what is in memory at once are kPackMemory bytes of units and a little more, however large the model is. The
-// file is verified once it is written, and whole or not there (storage/tsr_writer.h). A split model becomes one file. Errors are
-// those of WeightLayout, FillUnit and TsrWriter. Thread-compatible.
+// All threads pack. Memory holds kPackMemory bytes of units at once and a little more, however large the model is. The file is verified
+// after it is written, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. Errors are those of
+// WeightLayout, FillUnit and TsrWriter. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,8 @@ struct PackPlan {
 
 enum class PackStage { kPacking, kVerifying };
 
-// progress: called on any thread, one at a time, with the bytes that are written or verified and their number.
-// REQUIRES: the plan was made of `file`.
+// progress: called on any thread, one at a time, with the bytes written or verified so far and in all. REQUIRES: the plan was made from
+// `file`.
 absl::StatusOr<TsrSummary> PackModel(const GgufFile& file, const PackPlan& plan, const std::string& path, ThreadPool& pool,
                                      const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress);
 

@@ -30,7 +30,7 @@ BlockFormat FormatFor(const GgufTensor& tensor, const QuantizeFormats& formats) 
   return head ? formats.head.value_or(tensor.format->format) : tensor.format->format;
 }
 
-// Of a split model, or true of the old file alone: where tensors are aligned, what most of them are.
+// Keys of a split model, and keys that describe only the old file: its alignment of tensors, and the format of most tensors.
 bool Outdated(absl::string_view key, const QuantizeFormats& formats) {
   return absl::StartsWith(key, "split.") || key == "general.alignment" || (key == "general.file_type" && formats.layers.has_value());
 }

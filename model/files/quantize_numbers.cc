@@ -17,10 +17,10 @@ static_assert(kQuantizedTogether % kUnit == 0);
 float LargestOf(BlockFormat format) {
   constexpr float kLargestHalf = 65504.0f, kLargestBFloat16 = 0x1.fep127f;
   if (format == BlockFormat::kF32) return std::numeric_limits<float>::max();
-  return format == BlockFormat::kBF16 ? kLargestBFloat16 : kLargestHalf;  // As a number of its own, or as a block's scale.
+  return format == BlockFormat::kBF16 ? kLargestBFloat16 : kLargestHalf;  // As a number, or as a block's scale.
 }
 
-// The K formats would take a number that is too large for a smaller one, without a word.
+// Without this check the K formats would silently replace a number that is too large by a smaller one.
 absl::Status CheckNumbers(const NumbersToQuantize& numbers, Share part, const float* values) {
   const float largest = LargestOf(numbers.format);
   const float* const end = values + (part.end - part.begin);

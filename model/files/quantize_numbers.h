@@ -1,4 +1,4 @@
-// Rounds a tensor's numbers into blocks with all threads and appends them to a file in order, some at a time.
+// Quantizes a tensor's numbers with all threads and appends the blocks to a file in order, piece by piece.
 //
 //   const NumbersToQuantize numbers = {"token_embd.weight", BlockFormat::kQ4_1, rows * columns};
 //   RETURN_IF_ERROR(QuantizeNumbers(numbers, pool, [&](Share part, float* out) {
@@ -25,7 +25,7 @@ struct NumbersToQuantize {
   int64_t count = 0;      // Whole blocks.
 };
 
-// Numbers that are in memory at once: each piece begins at a multiple of this, and so lies in it from there on.
+// Numbers that are in memory at once. Each piece begins at a multiple of this.
 inline constexpr int64_t kQuantizedTogether = 1 << 20;
 
 // fill: writes numbers [part.begin, part.end), a part of one piece that begins with a block of any format; called by several threads at

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Fills a fact with what the file says under its key, which `read` takes if it has the right type.
+// Fills a fact with the file's value for its key; `read` takes the value if it has the right type.
 template <typename T>
 void Fill(const GgufFile& file, absl::StatusOr<T> (GgufFile::*read)(absl::string_view key) const, FileFact<T>& fact) {
   fact.place.file = file.path();

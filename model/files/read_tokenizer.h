@@ -3,9 +3,9 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(*file));
 //   ASSIGN_OR_RETURN(ChatTemplate chat, ReadChatTemplate(*file));
 //
-// model/text knows no file: what it needs are facts, which are read here. Errors are those of Tokenizer::Create and
-// ChatTemplate::FromSource: InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Neither result
-// keeps a reference to the file. Thread-safe (pure functions).
+// model/text knows no files: it needs facts, which are read here. Errors are those of Tokenizer::Create and ChatTemplate::FromSource:
+// InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Neither result keeps a reference to the file.
+// Thread-safe (pure functions).
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace tessera {
 absl::StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const GgufFile& file);
 absl::StatusOr<ChatTemplate> ReadChatTemplate(const GgufFile& file);
 
-// What the file says, unchecked but for its types. Views the file, which must outlive the facts.
+// What the file says; only types are checked. The facts view the file, which must outlive them.
 TokenizerFacts TokenizerFactsOf(const GgufFile& file);
 ChatTemplateFacts ChatTemplateFactsOf(const GgufFile& file);
 

@@ -1,4 +1,4 @@
-// The tensors a model is made of, by their GGUF names, with the shapes its configuration asks for.
+// The tensors of a model, by their GGUF names, with the shapes that its configuration requires.
 //
 //   for (const TensorNeed& need : LayerNeeds(config, /*layer=*/0)) Check(need.name, need.rows, need.columns);
 //

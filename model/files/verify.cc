@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kReadAtOnce = int64_t{512} << 10;  // What a thread reads and looks at in its own cache.
+constexpr int64_t kReadAtOnce = int64_t{512} << 10;  // A thread reads so much at once, and checks it in its own cache.
 
 std::vector<TensorNeed> AllNeeds(const ModelConfig& config) {
   std::vector<TensorNeed> all = {EmbeddingNeed(config), OutputNormNeed(config)};
@@ -34,19 +34,19 @@ std::vector<TensorNeed> AllNeeds(const ModelConfig& config) {
 struct Findings {
   int64_t bad_blocks = 0, first_bad = -1;
   int64_t first_unread = -1;
-  absl::Status read;  // Of first_unread.
+  absl::Status read;  // The error of reading first_unread.
 };
 
-// Reads tensors in pieces of whole blocks. A piece is no more than a number, for a file may have as many as it likes: what is kept
-// is of tensors. Thread-safe.
+// Reads tensors in pieces of whole blocks. A piece is only a number, since a file may have any number of them; findings are kept per
+// tensor. Thread-safe.
 class Scanner {
  public:
   explicit Scanner(const GgufFile& file) : file_(file), findings_(file.tensors().size()) {}
 
-  // Reads all that no other thread reads. progress: called with the bytes that all have read.
+  // Reads all pieces that no other thread reads. progress: called with the bytes that all threads have read.
   void Run(const std::function<void(int64_t)>& progress) {
     std::vector<std::byte> buffer(kReadAtOnce);
-    int64_t first_piece = 0;  // Of the tensor.
+    int64_t first_piece = 0;  // The tensor's first.
     int64_t piece = next_++;
     for (size_t i = 0; i < findings_.size(); ++i) {
       const GgufTensor& tensor = file_.tensors()[i];
@@ -69,7 +69,7 @@ class Scanner {
     return kReadAtOnce / tensor.format->bytes_per_block * tensor.format->bytes_per_block;
   }
 
-  // Pieces come in any order: the first of what is found counts.
+  // Pieces come in any order; the finding with the lowest place counts.
   void Scan(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> bytes, Findings& findings) {
     const absl::Status read = file_.Read(tensor, begin, bytes);
     const NotFiniteBlocks bad = read.ok() ? FindNotFinite(tensor.format->format, bytes) : NotFiniteBlocks{};
@@ -115,7 +115,7 @@ class Verifier {
   }
 
  private:
-  // Messages begin with the path of the file at fault: that which was asked for or another part, whose path is as long.
+  // Messages begin with the path of the file at fault: the given file, or another part, whose path has the same length.
   void Add(const absl::Status& status, absl::string_view tensor = "", int64_t offset = -1) {
     const std::string message(status.message());
     const bool has_path = message.find(": ", path_.size()) == path_.size();
@@ -147,7 +147,7 @@ class Verifier {
     for (const TsrDamage& damage : FindDamage(reader, pool_, progress)) Add(damage.status, "", damage.offset);
   }
 
-  // At most two problems a tensor: it cannot be read, it holds what is no number.
+  // At most two problems per tensor: it cannot be read, and it holds a value that is not finite.
   void CheckNumbers(const GgufFile& file, const std::function<void(int64_t, int64_t)>& progress) {
     Scanner scanner(file);
     const int64_t total = report_.tensor_bytes;

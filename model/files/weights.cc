@@ -15,12 +15,12 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // Of each part in its unit.
-constexpr int64_t kLargestTotal = int64_t{1} << 42;  // Twice the largest models known; the plan takes memory for each unit.
+constexpr int64_t kAlignment = 64;  // Alignment of each part in its unit.
+constexpr int64_t kLargestTotal = int64_t{1} << 42;  // Twice the largest known models; bounds the memory of the plan.
 
 }  // namespace
 
-// Gives tensors their places, one after another.
+// Gives tensors their places, one after the other.
 class LayoutPlanner {
  public:
   LayoutPlanner(const GgufFile& file, WeightEncoding encoding, int64_t largest_unit)
@@ -113,7 +113,7 @@ TensorPart WeightLayout::PanelOf(absl::string_view tensor, int64_t row) const {
   TensorPart panel = *std::prev(after);
   const int64_t before = (row - panel.first_row) / kRowsPerPanel * kRowsPerPanel, rows = panel.weight.spec.out_features - before;
   CHECK(rows > 0 && !panel.weight.vector) << "tensor " << tensor << ": row " << row;
-  const auto bytes_of = [&](int64_t count) {  // That many rows of it are a part of what has been planned: no size can be wrong.
+  const auto bytes_of = [&](int64_t count) {  // These rows are a part of a planned tensor, so no size can be wrong.
     panel.weight.spec.out_features = count;
     return count == 0 ? 0 : WeightBytes(panel.weight, encoding_).value();
   };
@@ -131,9 +131,9 @@ std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {
 
 namespace {
 
-constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file: what is read is packed while the caches hold it.
+constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file, few enough that they are packed while the caches hold them.
 
-// Reads a part of a tensor, some rows at a time (whole panels), and writes them as the encoding has them.
+// Reads a part of a tensor, some rows at a time (whole panels), and writes them in the encoding.
 absl::Status FillPart(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, WeightEncoding encoding,
                       std::vector<std::byte>& buffer, absl::Span<std::byte> out) {
   GraphWeight piece = part.weight;

@@ -25,23 +25,23 @@
 
 namespace tessera {
 
-// Rows that the packed layout has together: a tensor is cut, and read in part, at multiples of it.
+// Rows that lie together in the packed layout: a tensor is cut, and parts of it are read, at multiples of this.
 inline constexpr int kRowsPerPanel = 32;
 
 // A tensor, or some of its rows, in a unit.
 struct TensorPart {
   int unit = 0;
-  int64_t offset = 0;        // In the unit; a multiple of 64.
+  int64_t offset = 0;        // Offset in the unit; a multiple of 64.
   int64_t bytes = 0;         // As the encoding has it.
-  int64_t first_row = 0;     // Of the tensor.
+  int64_t first_row = 0;     // The tensor's row with which it begins.
   GraphWeight weight;        // spec.out_features: the rows of this part.
 };
 
 class WeightLayout {
  public:
-  // Checks that every tensor the configuration asks for is there with the right shape, and gives each its place. InvalidArgument
-  // also if all weights together, which as FP32 may take twelve times the file, need more than 4 TiB.
-  // largest_unit: REQUIRES > 0; a part of 32 rows that is larger still becomes a unit of its own.
+  // Checks that every tensor which the configuration needs is there with the right shape, and gives each its place. InvalidArgument also if
+  // all weights together need more than 4 TiB (as FP32 they may take twelve times the file). largest_unit: REQUIRES > 0; if 32 rows are
+  // larger than that, they become a unit of their own.
   static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
                                            int64_t largest_unit = kLargestUnitBytes);
 
@@ -49,11 +49,11 @@ class WeightLayout {
   int64_t UnitBytes(int unit) const { return unit_bytes_[unit]; }
   int64_t TotalBytes() const { return total_bytes_; }
   WeightEncoding encoding() const { return encoding_; }
-  // In order of rows. Empty if the model has no such tensor.
+  // The tensor's parts in order of rows. Empty if the model has no such tensor.
   absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
-  // The panel that row `row` of a matrix lies in, as a part of its own. REQUIRES: the model has the matrix, and it the row.
+  // The panel in which row `row` of a matrix lies, as a part of its own. REQUIRES: the model has the matrix, and the matrix has the row.
   TensorPart PanelOf(absl::string_view tensor, int64_t row) const;
-  // What lies in a unit, in order of offset: the tensor's name and the part. Valid while the layout lives.
+  // The parts in a unit, in order of offset, each with its tensor's name. Valid while the layout lives.
   struct Placed { const std::string* tensor; const TensorPart* part; };
   std::vector<Placed> PartsOfUnit(int unit) const;
 
@@ -61,8 +61,8 @@ class WeightLayout {
   friend class LayoutPlanner;
   WeightEncoding encoding_ = WeightEncoding::kPacked;
   std::vector<int64_t> unit_bytes_;
-  std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // Of each unit: a key of parts_ and an index there.
-  int64_t total_bytes_ = 0;  // Of all units.
+  std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // By unit: keys of parts_ and indices there.
+  int64_t total_bytes_ = 0;  // Bytes of all units.
   absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
 };
 

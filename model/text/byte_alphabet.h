@@ -1,4 +1,4 @@
-// The 256 printable characters that byte-level vocabularies write bytes with: "Ġ" (U+0120) for a space, "a" for an "a".
+// The 256 printable characters by which byte-level vocabularies write bytes: "Ġ" (U+0120) for a space, "a" for an "a".
 //
 //   ByteCharacter(' ');            // "Ġ", as UTF-8
 //   BytesFromAlphabet("Ġhello");   // " hello"

@@ -18,7 +18,7 @@ constexpr char kWayOut[] = "pass --chat_template=chatml|llama3|gemma|none, or --
 struct Known {
   ChatTemplate::Form form;
   absl::string_view name;
-  absl::string_view mark;  // What its template writes and no other does; empty: not recognized, only named.
+  absl::string_view mark;  // A mark that only this form's template writes; empty: chosen by name only, never recognized.
 };
 constexpr Known kKnown[] = {
     {ChatTemplate::Form::kChatMl, "chatml", "<|im_start|>"},
@@ -27,8 +27,8 @@ constexpr Known kKnown[] = {
     {ChatTemplate::Form::kNone, "none", ""},
 };
 
-// Reads on from `text` to `end` inside one string of a template. Empty if the string (quoted with `quote`, or plain text of the
-// template where that is 0) is over before. A backslash keeps the meaning that strings in templates give it.
+// Reads from `text` to `end` inside one string of a template. Empty if the string (quoted with `quote`, or plain text of the template if
+// that is 0) ends before. A backslash keeps the meaning that strings in templates give it.
 std::string LiteralUntil(absl::string_view text, absl::string_view end, char quote) {
   std::string literal;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -41,8 +41,8 @@ std::string LiteralUntil(absl::string_view text, absl::string_view end, char quo
   return "";
 }
 
-// The system message that a ChatML template writes by itself: the text between the marks of a system turn, where it is one
-// literal and not put together from a message. A turn ends where the next one begins, so every byte is looked at once.
+// The system message that a ChatML template writes by itself: the text between the marks of a system turn, if it is one literal and not
+// made from a message. A turn ends where the next one begins, so every byte is read once.
 std::string FindDefaultSystem(absl::string_view source) {
   constexpr absl::string_view kTurn = "<|im_start|>system";
   for (size_t at = source.find(kTurn), next; at != absl::string_view::npos; at = next) {
@@ -103,7 +103,7 @@ void WriteLlama3(absl::Span<const ChatMessage> messages, bool prompt, Writer* ou
   if (prompt) out->Mark("<|start_header_id|>assistant<|end_header_id|>\n\n");
 }
 
-// Gemma knows no system turn: such a message goes before the next user's content, or into a turn of its own if none follows.
+// Gemma has no system turn: a system message goes before the next user's content, or into a turn of its own if none follows.
 void WriteGemma(absl::Span<const ChatMessage> messages, bool prompt, Writer* out) {
   std::string system;
   const auto turn = [&](absl::string_view role, absl::string_view before, absl::string_view content) {

@@ -24,11 +24,11 @@
 namespace tessera {
 
 struct ChatMessage {
-  std::string role = {};     // "system", "user", "assistant", or what else the model knows.
+  std::string role = {};  // "system", "user", "assistant", or another role that the model knows.
   std::string content = {};
 };
 
-// A part of a rendered conversation. Special: the template's own text, in which marks are control tokens.
+// A part of a rendered conversation. Special parts are the template's own text, in which marks are control tokens.
 struct ChatPiece {
   std::string text = {};
   bool special = false;
@@ -38,14 +38,14 @@ class ChatTemplate {
  public:
   enum class Form { kChatMl, kLlama3, kGemma, kNone };
 
-  // The form of a model's own template. Views `source` during the call only.
+  // The form of a model's own template. `source` is read during the call only.
   static absl::StatusOr<ChatTemplate> FromSource(const ChatTemplateFacts& facts);
   // "chatml", "llama3", "gemma" or "none", as in --chat_template=. Without a default system message.
   static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);
 
   Form form() const { return form_; }
   absl::string_view name() const;
-  const std::string& default_system() const { return default_system_; }  // Used if the first message is no system message.
+  const std::string& default_system() const { return default_system_; }  // Used if the first message is not a system message.
 
   // `add_generation_prompt`: end with the beginning of the assistant's turn. BOS is not written: EncodeChat adds it where the
   // model asks for it.

@@ -41,8 +41,8 @@ absl::StatusOr<std::vector<Candidate>> Penalized(absl::Span<const float> logits,
   return penalized;
 }
 
-// Calls visit(first_id, chunk) for consecutive chunks of the logits. A chunk that holds penalized tokens is a changed copy: the
-// other chunks, nearly all, are read where they lie.
+// Calls visit(first_id, chunk) for consecutive chunks of the logits. A chunk with penalized tokens is a changed copy; nearly all chunks
+// have none and are read where they lie.
 template <typename Visit>
 void ForEachChunk(absl::Span<const float> logits, absl::Span<const Candidate> penalized, Visit visit) {
   constexpr size_t kChunk = 256;
@@ -72,7 +72,7 @@ absl::StatusOr<TokenId> Greedy(absl::Span<const float> logits, absl::Span<const 
   Candidate best = {kMinusInfinity, -1};
   ForEachChunk(logits, penalized, [&best](TokenId first, absl::Span<const float> chunk) {
     const float largest = LargestOf(chunk);
-    if (!(largest > best.logit)) return;  // An equal one has a higher id.
+    if (!(largest > best.logit)) return;  // An equal logit has a higher id here.
     best = {largest, first + static_cast<TokenId>(std::find(chunk.begin(), chunk.end(), largest) - chunk.begin())};
   });
   if (best.id < 0) return NoNumbers(logits.size());
@@ -98,13 +98,13 @@ std::vector<Candidate> AllOf(absl::Span<const float> logits, absl::Span<const Ca
   return all;
 }
 
-// exp((logit - largest) / temperature): a probability but for a common factor. Equal logits weigh 1 even if both are infinite.
+// exp((logit - largest) / temperature): a probability times a common factor. A logit equal to the largest has weight 1, even if infinite.
 double Weight(float logit, float largest, float temperature) {
   if (logit == largest) return 1;
   return elementary::Exp((static_cast<double>(logit) - largest) / temperature);
 }
 
-// Candidates in rank order, sorted only as far as they are asked for: a draw from a whole vocabulary seldom goes far.
+// Candidates in rank order, sorted only as far as needed: a draw from a whole vocabulary seldom goes far.
 class Ranking {
  public:
   Ranking(std::vector<Candidate> candidates, size_t sorted) : candidates_(std::move(candidates)), sorted_(sorted) {}
@@ -138,7 +138,7 @@ double TotalWeight(absl::Span<const Candidate> candidates, float largest, float 
   return total;
 }
 
-// How many of the first in rank top_p and min_p leave. Both cut the ranking's tail, so the shorter head is what stays.
+// How many candidates top_p and min_p leave. Both cut the tail of the ranking, so the shorter head stays.
 size_t CountKept(Ranking& ranking, double total, const SamplingOptions& options) {
   const float largest = ranking[0].logit;
   double sum = 0;
@@ -166,7 +166,7 @@ TokenId Draw(Ranking& ranking, size_t kept, double total, float temperature, dou
     sum += weight;
     if (sum > target) break;
   }
-  return last;  // Of a sum that rounding left short of the target: the last that could be drawn.
+  return last;  // If rounding left the sum short of the target, it is the last that could be drawn.
 }
 
 template <typename Value>
@@ -201,7 +201,7 @@ absl::StatusOr<TokenId> Sampler::Choose(absl::Span<const float> logits, absl::Sp
   if (candidates.empty()) return NoNumbers(logits.size());
   const float largest = std::min_element(candidates.begin(), candidates.end(), RanksBefore)->logit;
 
-  // Totals are taken before anything more is sorted: in the order of ids, or of ranks where top_k cut.
+  // Totals are summed before anything more is sorted: in the order of ids, or of ranks if top_k cut.
   const bool filtered = options_.top_p < 1 || options_.min_p > 0;
   double total = 0;
   if (options_.top_p < 1) total = TotalWeight(candidates, largest, 1);

@@ -1,4 +1,4 @@
-// Turns tokens, as they come, into text that can be shown: whole UTF-8 characters only, and nothing from a stop string on.
+// Turns tokens, as they come, into text that can be shown: only whole UTF-8 characters, and only up to a stop string.
 //
 //   TextStream stream(tokenizer);
 //   StopStrings stops({"\nUser:"});
@@ -9,8 +9,8 @@
 //   output += stops.Append(stream.Finish());
 //   output += stops.Finish();
 //
-// What comes out does not depend on how the text was cut into tokens. No errors: bytes that are not UTF-8 become U+FFFD.
-// Threads: one stream belongs to one thread at a time.
+// The output does not depend on how the text was cut into tokens. No errors: bytes that are not UTF-8 become U+FFFD. Threads: one stream
+// belongs to one thread at a time.
 #pragma once
 
 #include <string>
@@ -33,10 +33,10 @@ class TextStream {
   // The tokenizer must outlive the stream.
   explicit TextStream(const Tokenizer* tokenizer, const TextStreamOptions& options = TextStreamOptions());
 
-  // The text that is complete now; at most 3 bytes wait for the rest of their character.
+  // Returns the text that is complete now; at most 3 bytes wait for the rest of their character.
   std::string Append(TokenId token);
 
-  // What still waits, as U+FFFD since it will not become whole. The stream is at a character's start again.
+  // Returns U+FFFD if bytes still wait, since they will not become a whole character. The stream is at a character's start again.
   std::string Finish();
 
  private:
@@ -46,8 +46,8 @@ class TextStream {
   std::string waiting_;
 };
 
-// Lets text through up to the first stop string. The first is the one that ends first; of several that end at once, the longest.
-// It, and all that follows it, is never let through. What may be the beginning of one is held back until that is decided.
+// Lets text through up to the first stop string. The first is the one that ends first; if several end at once, the longest. The stop string
+// and everything after it are never let through. Text that may be the beginning of a stop string is held back until that is decided.
 class StopStrings {
  public:
   // Empty strings are ignored; without any other, everything passes at once.
@@ -56,7 +56,7 @@ class StopStrings {
   // The text that can be shown now; empty once stopped.
   std::string Append(absl::string_view text);
 
-  // What was held back, unless stopped: no more text comes.
+  // Returns the text that was held back, unless stopped: no more text comes.
   std::string Finish();
 
   bool stopped() const { return !stop_.empty(); }

@@ -8,9 +8,9 @@
 // Two kinds are known, by TokenizerFacts::model: "gpt2" (byte-level byte pair encoding; the words are cut as
 // TokenizerFacts::pre_tokenizer says) and "llama" (SentencePiece-style merging by score, with byte fallback). A new kind is a file in
 // model/text/internal/ and a line in tokenizer.cc.
-// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. What is lost: a byte for which a gpt2 vocabulary
-// has no token, or a mark of the same text, is left out (SmolLM2 lacks 21, such as 0xFF and some control characters); a llama
-// vocabulary gives U+2581 back as a space, or, if it has no token for it, each space as U+2581.
+// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. Two things are lost: a byte for which a gpt2 vocabulary has
+// no token, or a mark with the same text, is left out (SmolLM2 lacks 21 bytes, such as 0xFF and some control characters); and a llama
+// vocabulary gives U+2581 back as a space or, if it has no token for it, each space as U+2581.
 // Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
 // expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after Create.
 #pragma once
@@ -55,8 +55,8 @@ class Tokenizer {
   virtual std::vector<TokenId> Encode(absl::string_view text, const EncodeOptions& options) const = 0;
   std::vector<TokenId> Encode(absl::string_view text) const { return Encode(text, EncodeOptions{}); }
 
-  // The bytes that a token stands for: not always whole UTF-8 characters. Special tokens are empty unless `render_special`; ids
-  // outside the vocabulary are empty, since a model's output may be padded beyond it.
+  // The bytes for which a token stands: not always whole UTF-8 characters. Special tokens are empty unless `render_special`; ids outside
+  // the vocabulary are empty, since a model's output may be padded beyond it.
   virtual std::string Piece(TokenId token, bool render_special) const = 0;
   std::string Piece(TokenId token) const { return Piece(token, false); }
 

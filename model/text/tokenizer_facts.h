@@ -1,4 +1,4 @@
-// What a model file says of its tokenizer, as plain data: what Tokenizer::Create is made from, whatever the format of the file.
+// What a model file says about its tokenizer, as plain data. Tokenizer::Create makes a tokenizer from it, whatever the format of the file.
 //
 //   std::string texts;
 //   for (const char* text : {"<unk>", "a", "b", "ab"}) AppendLengthPrefixed(text, texts);
@@ -9,10 +9,10 @@
 //   facts.scores.value = {0, 0, 0, -1};
 //   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Tokenizer::Create(std::move(facts)));
 //
-// Facts that a reader of files fills (model/files/read_tokenizer.h) know their place, so an error that is found later names file,
-// key, offset, what was found and what was expected. Texts are views of the file, since a vocabulary may hold a quarter of a
-// million: the file must outlive the facts. Not known here: which facts a kind of tokenizer needs. Tokenizer::Create decides that, so
-// a fact that is absent, or of the wrong type, is an error only where a kind needs it. Thread-safe (plain data).
+// Facts from a file (model/files/read_tokenizer.h) hold their place in it, so later errors name file, key, offset, what was found and what
+// was expected. Texts are views of the file, since a vocabulary may hold a quarter of a million: the file must outlive the facts.
+// Tokenizer::Create decides which facts a kind of tokenizer needs; a fact that is absent, or of the wrong type, is an error only if the
+// kind needs it. Thread-safe (plain data).
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ namespace tessera {
 
 // Where a file says something, for messages.
 struct FactPlace {
-  absl::string_view key = "";   // Its name there. Must outlive the fact, as `file` must.
-  absl::string_view file = "";  // The file's path; empty: of no file.
-  int64_t offset = -1;          // Of the value in the file, in bytes; -1: the file does not say it.
+  absl::string_view key = "";  // Its name there. `key` and `file` must outlive the fact.
+  absl::string_view file = "";  // The file's path; empty: there is no file.
+  int64_t offset = -1;          // Byte offset of the value in the file; -1: it is not in the file.
 };
 
 template <typename T>
 struct FileFact {
   FactPlace place = {};
-  std::optional<T> value = std::nullopt;      // None: not said.
-  absl::Status problem = absl::OkStatus();    // What is wrong where the file says something that is no T; there is no value then.
+  std::optional<T> value = std::nullopt;      // None: the file does not say.
+  absl::Status problem = absl::OkStatus();    // The error if the file's value is not a T; there is no value then.
 };
 
 // The keys are those of GGUF files.
@@ -65,7 +65,7 @@ struct TokenizerFacts {
   FileFact<bool> add_space_prefix = {{"tokenizer.ggml.add_space_prefix"}};
 };
 
-// A chat model's own template, a program that writes conversations: for ChatTemplate::FromSource.
+// A chat model's own template, a program that writes conversations, for ChatTemplate::FromSource.
 struct ChatTemplateFacts {
   FileFact<absl::string_view> source = {{"tokenizer.chat_template"}};
 };

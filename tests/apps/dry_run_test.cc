@@ -1,4 +1,4 @@
-// --dry_run: what is foretold is what comes.
+// --dry_run: what it predicts is what a run takes.
 #include <fstream>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The line that tells slow from hung: what it says of reading, and where programs show it.
+// The line that tells slow from hung: what it says about reading, and where programs show it.
 #include "tessera/apps/cli/pass_progress.h"
 
 #include <fcntl.h>

@@ -39,7 +39,7 @@ TEST(PublishedBaselines, PromptLookupTakesTheOldestPlaceAndAllTokensOrNone) {
   EXPECT_TRUE(DraftOf(longer, {3, 1, 2, 3}).empty());   // Three tokens to copy: too few.
 }
 
-// The vectors are of four tokens a draft, the root included.
+// The drafts have four tokens, the root included.
 TEST(PublishedBaselines, SuffixAutomatonTakesTheEarliestPlaceThatLeavesRoom) {
   PublishedSuffixAutomaton sam({.length = 4, .threshold = 0});
   EXPECT_EQ(DraftOf(sam, {1, 2, 3, 1, 2, 4, 1, 2, 3, 1}), (Tokens{2, 4, 1}));

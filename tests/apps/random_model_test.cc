@@ -1,4 +1,4 @@
-// tessera_random_model, and what it is made of: shapes, vocabulary, weights.
+// tessera_random_model and its parts: shapes, vocabulary, weights.
 #include "tessera/apps/bench/random_model.h"
 
 #include <cmath>

@@ -49,7 +49,7 @@ TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHeadAndThoseWantedInTh
   const double keys_and_values = 2.0 * shape.width * shape.kv_heads * shape.head_size;
   for (const auto& [rows, wanted] : {std::pair(1, 1), std::pair(3, 3), std::pair(3, 1)}) {
     const PassWork work = PassWorkOf(*engine, {.rows = rows, .wanted = wanted, .depth = 10});
-    const double left_out = (rows - wanted) * (layers / shape.layers - keys_and_values);  // Of the last layer.
+    const double left_out = (rows - wanted) * (layers / shape.layers - keys_and_values);  // In the last layer.
     EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ4_0)], 2 * (rows * layers - left_out));
     EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ8_0)], 2 * head);
     EXPECT_EQ(AllProducts(work), 2 * (rows * layers - left_out + head));

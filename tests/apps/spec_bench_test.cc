@@ -1,4 +1,4 @@
-// tessera_spec_bench: what it asks, what it says, and that an oracle and a drafter that is never right give the same texts.
+// tessera_spec_bench: its prompts, its output, and that an oracle and a drafter that is never right give the same texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -183,7 +183,7 @@ TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);
   const JsonValue category = (*report.Array("categories"))[0];
-  EXPECT_EQ(*category.Int("texts"), 0);  // No two threads meet in a nanosecond.
+  EXPECT_EQ(*category.Int("texts"), 0);  // No barrier takes less than a nanosecond.
   EXPECT_GT(*category.Int("left_out"), 0);
   EXPECT_EQ(report.Array("texts")->size(), *category.Int("left_out"));
   const Ended wrong = RunBench({"--most_meeting_nanos=-1"});

@@ -1,4 +1,4 @@
-// What programs say of their drafts, where costs are frozen: drafts are then the same in every run.
+// What programs report about their drafts. Costs are frozen, so drafts are the same in every run.
 #include <gtest/gtest.h>
 
 #include <string>

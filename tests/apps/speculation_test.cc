@@ -77,7 +77,7 @@ TEST(Speculate, RequestsAndDialoguesAreAnsweredTheSame) {
   }
 }
 
-// Of a machine where rows cost nothing, so that every draft pays.
+// Costs of a machine where rows cost nothing, so that every draft pays.
 std::string FreeRows(const TemporaryFolder& folder) {
   CostProfile costs;
   for (const int rows : {1, 2, 16}) {
@@ -276,7 +276,7 @@ class SpeculateKeeps : public ::testing::Test {
     FLAGS_history = "test";
     FLAGS_temperature = 0;
   }
-  // Of an answer that `spoil` ends when it has some tokens nothing is kept; of the next, which comes to its end, all.
+  // If `spoil` ends an answer after some tokens, nothing of it is kept; the next one, which is finished, is kept whole.
   void ExpectOnlyTheNextIsKept(Engine& engine, const std::function<void()>& spoil, const std::function<void()>& repair) {
     constexpr int kTokens = 100;
     const std::vector<TokenId> prompt = {70, 71, 72, 70, 71};

@@ -1,4 +1,4 @@
-// Programs that stream a model: what they write is what they write with all of it in memory, and a file that changes ends them in order.
+// Programs that stream a model write what they write with all of it in memory, and a file that changes ends them in order.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -133,7 +133,7 @@ TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
   EXPECT_NE(RunProgram("tessera_generate", dry).output.find("All weights stay in memory, whatever the budget"), std::string::npos);
 }
 
-// Too small a file to probe the flash with: that is no reason not to run.
+// The file is too small for probing the flash; the program must run all the same.
 TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   const TemporaryFolder folder;
   const PackedModel packed(TinyModel("llama"));
@@ -148,7 +148,7 @@ TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   EXPECT_EQ(std::vector<std::string>(absl::StrSplit(ended.errors, why)).size(), 2) << "said once: " << ended.errors;
 }
 
-// A streamer reads 4 MiB at once: what a profile has for less is not what it will see.
+// A streamer reads 4 MiB at once, so a profile's speeds for smaller reads do not apply.
 TEST(StreamingPrograms, ForeseeTheSpeedOfAProfileAtTheSizeThatIsRead) {
   const PackedModel packed(TinyModel("llama"));
   const TemporaryFolder folder;

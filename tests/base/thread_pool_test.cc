@@ -143,7 +143,7 @@ TEST(ThreadPool, EveryThreadTakesPartAlsoWhereThereAreFewerCpus) {
   }
 }
 
-// As where another process has the second CPU. Spinning as long as threads with a CPU each, they would take 50 us a barrier.
+// As if another process had the second CPU. If they spun as long as threads with a CPU each, a barrier would take 50 us.
 TEST(ThreadPool, ThreadsOnOneCpuSoonGiveItToEachOther) {
   const absl::StatusOr<CpuLimit> limit = CpuLimit::Create(1);
   ASSERT_TRUE(limit.ok()) << limit.status();

@@ -18,7 +18,7 @@ namespace tessera {
 class GraphInputs {
  public:
   static constexpr int kSlots = 64;
-  static constexpr int kDimensions = 16;  // Of rope tables.
+  static constexpr int kDimensions = 16;  // Dimensions of rope tables.
 
   GraphInputs(const CompiledGraph& compiled, uint64_t seed, int kv_heads = 1, int head_size = 16)
       : compiled_(compiled), random_(seed) {

@@ -2,7 +2,7 @@
 //
 //   LoadedModel model(TinyModelBuilder({}));                            // or LoadedModel model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
-//   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token a pass
+//   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token per pass
 //
 // Machines share a model's weights and nothing else. What cannot fail in a right program is CHECKed. Thread-compatible.
 #pragma once
@@ -26,7 +26,7 @@ class Machine {
   struct Options {
     int threads = 1;
     KernelPath path = BestKernelPath();
-    KvFormat kv_format = KvFormat::kHalf;    // Of the fast path.
+    KvFormat kv_format = KvFormat::kHalf;    // Format on the fast path.
     const MatMulKernels* matmul = nullptr;   // Null: the path's own.
     uint64_t scatter_seed = 0;               // 0: slots of a sequence are neighbours.
     int slots = 512;
@@ -109,7 +109,7 @@ class Machine {
     return all;
   }
 
-  // The logits of the last of `tokens`, one token a pass, in a sequence of its own.
+  // The logits of the last of `tokens`, computed one token per pass in a sequence of its own.
   std::vector<float> Plain(absl::Span<const TokenId> tokens, const LoraAdapter* adapter = nullptr) {
     const KvCache::SequenceId sequence = cache_->NewSequence();
     std::vector<float> logits;

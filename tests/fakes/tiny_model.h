@@ -28,7 +28,7 @@ struct TinyModel {
   int head_size = 16;
   int layers = 2;
   int context = 128;
-  int window = 0;                     // Of gemma3's local layers.
+  int window = 0;                     // Window of gemma3's local layers.
   bool tied = false;                  // The head is the embedding table.
   bool writes_letters = false;        // The head is FP32, and only lower-case letters have logits other than 0.
   std::vector<BlockFormat> formats = {BlockFormat::kQ8_0};

@@ -5,8 +5,8 @@
 //   EXPECT_EQ(writer.Write(sampling, {.max_tokens = 24}, std::make_unique<ScriptedDrafter>(plain.tokens)), plain);
 //   EXPECT_GT(writer.drafted(), 0);                                                   // or nothing was compared
 //
-// Of every text it is expected that a pass computes the rows of its tree and nothing else: what was accepted is kept as it is.
-// CHECKs that nothing fails. Thread-compatible.
+// It checks that each pass of a text computes only the rows of its tree: accepted rows are kept and not computed again. CHECKs that nothing
+// fails. Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ class PromptWriter {
     return written;
   }
 
-  int64_t passes() const { return passes_; }    // Of the last text.
+  int64_t passes() const { return passes_; }    // Passes of the last text.
   int64_t rows() const { return rows_; }
   int64_t drafted() const { return drafted_; }  // Passes that had a draft to verify.
 

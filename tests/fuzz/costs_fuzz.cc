@@ -1,8 +1,8 @@
-// Cost profiles: a file is refused in words that name it, or what it says of rows and leaves is finite, never less with more of
-// them, and the same once it is saved and read again. So is what is learnt from passes of whatever shape and time. Rows are
-// chosen by either.
+// Cost profiles: a file is refused in words that name it, or its times for rows and leaves are finite, never less with more of them, and
+// the same after saving and reading again. The same holds for a profile that is learnt from passes of any shape and time. Rows are chosen
+// by both.
 //
-// An input's first byte says whether a file follows or what was measured.
+// An input's first byte says whether a file follows, or measured times.
 #include <algorithm>
 #include <cctype>
 #include <cmath>

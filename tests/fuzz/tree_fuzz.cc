@@ -117,7 +117,7 @@ std::string ReplayText(FuzzBytes bytes) {
 
 double SpellSeconds(FuzzBytes& bytes, double unit) { return unit * (1 + bytes.Below(64)); }
 
-// Of passes of few rows and of many, of logits, of leaves and of every drafter.
+// Costs of passes with few rows and many, of logits, of leaves and of every drafter.
 CostProfile SpellCosts(FuzzBytes& bytes) {
   CostProfile costs;
   const auto often = [](auto add) { for (int i = 0; i < 3; ++i) add(); };   // Once may be chance.
@@ -134,7 +134,7 @@ CostProfile SpellCosts(FuzzBytes& bytes) {
   return costs;
 }
 
-// Texts that a speculator has a say in: what a stream of the engine does, by times that are spelled.
+// Texts with a speculator, as in a stream of the engine, with times that the input spells.
 class SpeculatedTexts {
  public:
   explicit SpeculatedTexts(FuzzBytes& bytes)
@@ -210,7 +210,8 @@ class SpeculatedTexts {
     }
   }
 
-  // Of the drafters and of what weighs them: not of their number alone, and left out of the registry's bound.
+  // Memory of the drafters and of the mixer that weighs them. It does not depend on their number alone, and the registry's bound leaves it
+  // out.
   static constexpr int64_t kObjects = sizeof(Speculator) + (int64_t{16} << 10);
 
   FuzzBytes& bytes_;

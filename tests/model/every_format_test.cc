@@ -34,7 +34,7 @@ namespace {
 constexpr double kMargin = 1.4;
 constexpr int kRows = 24;
 
-// Of a group of 32 such numbers, rounded to 8 bits: the root mean square of the errors, as a part of that of the numbers.
+// For a group of 32 such numbers rounded to 8 bits: the root mean square of the errors, divided by that of the numbers.
 double RoundingOfInputs(const std::function<double(SeededRandom&)>& draw) {
   SeededRandom random(1);
   double largest_squares = 0, squares = 0;
@@ -116,7 +116,7 @@ Change TurnOneHeadBack(const ModelConfig& config) {
   };
 }
 
-// Of all rows, one after the other.
+// The logits of all rows, one after the other.
 std::vector<float> Logits(const LoadedModel& model, WeightSource* source = nullptr) {
   Machine machine(model, {.slots = 64, .source = source});
   SeededRandom random(3);

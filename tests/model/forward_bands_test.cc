@@ -39,7 +39,7 @@ TEST_P(Bands, RowsTogetherChangeNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Bands, testing::Values("llama", "gemma3", "qwen2", "qwen3"), [](const auto& info) { return info.param; });
 
-// Of the three positions of a new sequence.
+// The paths of the three positions of a new sequence.
 std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
   const KvCache::SequenceId sequence = cache.NewSequence();
   Must(cache.Extend(sequence, 3));

@@ -323,7 +323,7 @@ INSTANTIATE_TEST_SUITE_P(Models, WantedRows,
                                          WantedModel{"gemma3", 5}, WantedModel{"qwen2", 2}, WantedModel{"qwen3", 2}),
                          [](const auto& info) { return absl::StrCat(info.param.architecture, "_", info.param.layers); });
 
-// Of each of the last layer's units, whichever of its two graphs needs it: no lease stays, and there is nothing to take logits of.
+// An error of any unit of the last layer, whichever of its two graphs needs it: no lease stays, and no row has logits.
 TEST(Forward, AnErrorInTheLastLayerLeavesNothingBehind) {
   const LoadedModel model(TinyModelBuilder({.layers = 2}), WeightEncoding::kPacked, /*largest_unit=*/4096);
   VanishingSource vanishing(model.Units());

@@ -65,7 +65,7 @@ std::vector<Touches> TouchesOf(const Graph& graph) {
   return touches;
 }
 
-// All threads have met between the last use of one buffer and the first of the other.
+// There is a barrier between the last use of one buffer and the first use of the other.
 bool Separated(const Graph& graph, const Touches& earlier, const Touches& later) {
   for (int i = earlier.last; i < later.first; ++i) {
     if (IsBarrierOperator(graph.operators[i])) return true;
@@ -149,7 +149,7 @@ TEST(MemoryPlan, ABufferLivesUntilTheBarrierAfterItsLastUse) {
   graph.Add(Add{.a = a, .b = x, .y = b});                          // 1: the last use of a
   graph.Add(Add{.a = b, .b = x, .y = unread});                     // 2
   graph.Add(Linear{.x = b, .products = {{.weight = 0, .y = c}}});  // 3: a barrier
-  graph.Add(Add{.a = c, .b = c, .y = out});                        // 4: the last use of c, and no barrier after it
+  graph.Add(Add{.a = c, .b = c, .y = out});                        // 4: the last use of c, with no barrier after it
   const std::vector<BufferLife> lives = *LivesOf(graph, kRows);
   const auto expect_life = [&](BufferId id, int first, int last) {
     EXPECT_EQ(lives[id].first, first) << graph.buffers[id].name;

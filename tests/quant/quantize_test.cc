@@ -158,7 +158,7 @@ TEST(Quantize, SearchErrsNoMoreThanAnotherEngine) {
   }
 }
 
-// Fewer bits a value must not mean a smaller error: else one of the two formats is not used well.
+// Fewer bits per value must not give a smaller error: otherwise one of the two formats is not used well.
 TEST(Quantize, ErrorsFallWithTheBitsOfTheFormat) {
   const Values x = GaussianValues(64 * kBlock);
   double last = std::numeric_limits<double>::infinity();

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// A model whose greedy text is lower-case letters, one a token.
+// A model whose greedy text is lower-case letters, one per token.
 std::unique_ptr<Engine> Letters(const EngineOptions& options) { return TinyEngine({.writes_letters = true, .seed = 9}, options); }
 
 Sampler Greedy() { return Must(Sampler::Create({.temperature = 0})); }

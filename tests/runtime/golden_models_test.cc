@@ -47,7 +47,7 @@ TokenId Largest(absl::Span<const float> logits) {
   return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-double Median(std::vector<double> values) {  // Of an even number, the mean of the middle two.
+double Median(std::vector<double> values) {  // If their number is even, the mean of the middle two.
   std::sort(values.begin(), values.end());
   return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
 }
@@ -138,7 +138,7 @@ class GreedyBatch {
 
 struct Agreement { int equal = 0; double largest_gap = 0; std::string where; };
 
-// Of the first `tokens` tokens: how many texts are equal, and the largest gap of the truth at a first difference.
+// Compares the first `tokens` tokens: how many texts are equal, and the largest gap of the truth at a first difference.
 Agreement Compare(const std::vector<GoldenText>& golden, const std::vector<std::vector<TokenId>>& outputs, size_t tokens) {
   Agreement agreement;
   for (size_t text = 0; text < golden.size(); ++text) {
@@ -272,7 +272,7 @@ class Perplexity : public GoldenModel {
     }
     return scores;
   }
-  // Of the cache's default format, which two tests ask for: computed once.
+  // With the cache's default format, which two tests need; computed once.
   const std::vector<double>& OfHalves() {
     static std::map<std::string, std::vector<double>> known;
     std::vector<double>& scores = known[GetParam()];

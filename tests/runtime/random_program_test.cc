@@ -149,7 +149,7 @@ TEST(RandomProgram, AKernelThatAddsInAnotherOrderIsCaught) {
   MatMulKernels planted = MatMulKernelsFor(BestKernelPath());
   planted.panels[static_cast<int>(F::kQ8_0)] = OtherOrderForSeveralRows<F::kQ8_0>;
 
-  // One row a pass shows nothing, and the results are good ones.
+  // With one row per pass nothing is shown, and the results are right.
   Machine right(model, {}), wrong(model, {.matmul = &planted});
   const std::vector<TokenId> tokens = {7, 70, 170, 3, 9};
   EXPECT_EQ(right.Plain(tokens), wrong.Plain(tokens));

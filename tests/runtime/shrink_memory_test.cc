@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-const PackedModel& Packed() {  // Of about 26 MiB, a layer of 3.
+const PackedModel& Packed() {  // About 26 MiB, of which a layer takes 3.
   static const PackedModel packed(
       TinyModelBuilder({.width = 512, .feed_forward = 1536, .heads = 8, .kv_heads = 4, .head_size = 64, .layers = 8}));
   return packed;

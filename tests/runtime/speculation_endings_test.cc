@@ -113,7 +113,7 @@ TEST(SpeculationKeeps, WhatWasAcceptedAsItWasComputed) {
       Speculator oracle(std::make_unique<ScriptedDrafter>(plain.text), {.max_rows = 12, .weigh_costs = false});
       const Computed right = Compute(*engine, &oracle);
       EXPECT_EQ(right.text, plain.text);
-      EXPECT_EQ(right.work.passes, 5 + 1);   // Of 12 rows each, and the last token's.
+      EXPECT_EQ(right.work.passes, 5 + 1);   // Passes of 12 rows, and one for the last token.
       EXPECT_EQ(right.work.rows, 61);
       Speculator random(std::make_unique<RandomDrafter>(kTinyVocabulary, 4, plain.text), {.max_rows = 12, .weigh_costs = false});
       const Computed mixed = Compute(*engine, &random);

@@ -90,8 +90,8 @@ std::vector<TokenId> Spoiled(std::vector<TokenId> text, int vocabulary) {
   return text;
 }
 
-// Of up to 32 rows, the most of an engine's drafts unless it is told otherwise. Most have few, which take less time, and are right
-// now and then, or by chance alone.
+// Drafts of up to 32 rows, the default limit of an engine. Most have few rows, which take less time, and are right now and then, or by
+// chance alone.
 TEST_P(SpeculationModels, AThousandRandomDrafts) {
   const auto engine = Load();
   const int vocabulary = engine->config().vocabulary;
@@ -205,7 +205,7 @@ TEST_P(SpeculationModels, WhatSpeculateHasChangesNoBit) {
     }
   }
   EXPECT_EQ(writer.WriteWith(kGreedy, few, everything.get()), writer.Write(kGreedy, few, nullptr));
-  if (kSanitized) return;   // Of few tokens not everyone has something to say.
+  if (kSanitized) return;   // With few tokens, not every drafter has something to propose.
   for (const auto& [name, nodes] : NodesProposed(*everything)) EXPECT_GT(nodes, 0) << name << " drafted nothing";
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 const SamplingOptions kGreedy = {.temperature = 0};
 
-// Of 64 slots one session holds 26 and another 30, so eight tokens more go in, and no tree of twelve rows.
+// One session holds 26 of 64 slots and another 30, so there is room for eight more tokens, but not for a tree of twelve rows.
 TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
   for (const std::string architecture : {"llama", "gemma3"}) {
     SCOPED_TRACE(architecture);

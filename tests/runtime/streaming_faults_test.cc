@@ -44,7 +44,7 @@ class StreamingFaults : public testing::Test {
     return expected;
   }
 
-  // Of so many layers that the ring holds but a part of them.
+  // A model with so many layers that the ring holds only a part of them.
   static const PackedModel& Packed() {  // Once for all, but not before main.
     static const PackedModel packed(TinyModelBuilder({.layers = 8, .writes_letters = true}));
     return packed;

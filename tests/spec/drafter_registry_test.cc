@@ -1,4 +1,4 @@
-// Names of drafters: which there are, what a wrong one is told, and that none takes more memory than it said.
+// Names of drafters: which there are, the error for a wrong one, and that no drafter takes more memory than it reports.
 #include "tessera/spec/drafter_registry.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,8 @@ TEST(DrafterRegistry, AWrongNameIsToldWhatThereIs) {
   }
 }
 
-// A text that grows by a token a pass to a context of 8192, of few kinds of tokens and of many; the model's rows teach as they do in a run.
+// A text that grows by one token per pass to a context of 8192, of few kinds of tokens and of many; the model's rows teach as they do in a
+// run.
 TEST(DrafterRegistry, NoDrafterTakesMoreThanWasSaid) {
   constexpr int kTop = 8;
   for (const std::string& name : BuiltIn().Names()) {

@@ -39,7 +39,7 @@ TEST(HistoryFormat, EveryBadFileIsRefusedWithFieldFoundAndExpected) {
   }
 }
 
-// In a short file the bytes that are there count: the beginning of a history was cut off, anything else is another program's.
+// A short file is judged by the bytes it has: if they are the beginning of ours, it was cut off; anything else is another program's.
 TEST(HistoryFormat, AFewBytesOfAnotherAreNotTakenForOurs) {
   const auto code = [](const std::string& bytes) { return DecodeHistory(bytes, "x", kHistoryVocabulary).status().code(); };
   for (const std::string other : {"a", "hello", "tsrhistory", "tsrhist 1", "#!/bin/sh\n"}) {

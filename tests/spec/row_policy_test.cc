@@ -119,7 +119,7 @@ TEST(RowPolicy, AStepIsWeighedTogetherWithTheRowsBehindIt) {
   EXPECT_TRUE(ChooseRows(tree, costs, {.most_rows = 2}).nodes.empty());
 }
 
-// As of a streamed model, whose head has to be read, however many rows it is for.
+// As with a streamed model, whose head has to be read for any number of rows.
 TEST(RowPolicy, AHeadThatCostsTheSameForManyRowsIsCountedOnce) {
   TokenTree tree(0);
   int node = TokenTree::kRoot;

@@ -86,7 +86,7 @@ CostProfile Frozen(double draft_seconds = 1e-5) {
 struct Replayed {
   std::vector<TokenTree> trees;
   SpeculationReport report;
-  double modeled_seconds = 0;        // All steps, by the costs.
+  double modeled_seconds = 0;        // Time of all steps, by the costs.
   double last_modeled_seconds = 0;   // But for the first sixteen,
   double last_plain_seconds = 0;     // and of as many tokens without draft.
 };
@@ -267,7 +267,7 @@ TEST(Speculator, APromptThatComesInPartsTakesNoMoreMemoryThanWasSaid) {
   EXPECT_LT(speculator.bytes() - empty, Speculator::MostPromptBytes(tokens) / 2) << "it is the drafters' now";
 }
 
-// Says the same token each time, and how probable it is is not its own business.
+// Drafts the same token each time, with a probability that the test sets.
 class Sayer : public Drafter {
  public:
   Sayer(int& asked, float& probability) : asked_(asked), probability_(probability) {}

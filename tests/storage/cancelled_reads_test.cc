@@ -1,4 +1,4 @@
-// Reading that is given up at any moment: nothing writes to memory that is free again, and who goes on gets right bytes.
+// Reading that is given up at any moment: nothing writes to memory that is free again, and a reader that goes on gets right bytes.
 #include <atomic>
 #include <cstring>
 #include <deque>

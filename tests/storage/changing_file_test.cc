@@ -1,4 +1,4 @@
-// A file that somebody changes while it is read, whichever way: an extent comes as it should be or fails, and nothing crashes.
+// A file that another program changes while it is read, in any way: an extent comes as it should be or fails, and nothing crashes.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>

@@ -245,7 +245,7 @@ TEST_F(LayerStreamerTest, AnErrorFailsTheLeaseOfItsUnitAlone) {
   for (int read = 0; read < 16; ++read) {
     SCOPED_TRACE(read);
     LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-    // Some byte of each MiB of the file that units lie in.
+    // Places in the file: some byte of each MiB in which units lie.
     const int64_t at = file_->UnitOffset(0) + read * (file_->file_bytes() - file_->UnitOffset(0)) / 16;
     int unit_there = 0;
     while (unit_there + 1 < file_->units() && file_->UnitOffset(unit_there + 1) <= at) ++unit_there;

@@ -107,7 +107,7 @@ class BorrowedFileTest : public LoadingSourceTest {
 };
 INSTANTIATE_TEST_SUITE_P(Files, BorrowedFileTest, testing::Values(Weights::kBorrowed));
 
-// Leases of the cache, which threads leave behind under those who hold them.
+// Leases of the page cache, from which threads move units away while others hold them.
 TEST_P(BorrowedFileTest, LeasesStayGoodWhileAllMoves) {
   for (const int threads : {1, 4}) {
     const auto source = StartForLong(threads);
@@ -131,7 +131,7 @@ TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsUntilAllIsInMemory) {
   for (int unit = 0; unit < source->units(); ++unit) EXPECT_TRUE(Holds(source->Acquire(unit)->bytes(), unit)) << unit;
 }
 
-// After AwaitChecked the caller makes the first token, which is not held up by copying.
+// After AwaitChecked the first token is computed: copying must not delay it.
 TEST_P(BorrowedFileTest, TheFirstLeaseAfterAwaitCheckedIsOfTheCache) {
   const auto source = StartForLong(2);
   EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
@@ -187,8 +187,8 @@ TEST_P(BorrowedFileTest, AnAttachmentIsTheFilesUntilAllMoves) {
   EXPECT_TRUE(IsConfig(attachment));
 }
 
-// The file is shortened as soon as nobody borrows it. A thread that gives the last lease back while a large attachment is copied does not
-// return it.
+// The file is shortened as soon as nobody borrows it. Giving back the last lease while a large attachment is copied does not end the
+// borrowing.
 TEST(LargeAttachment, IsWholeWheneverAllMoves) {
   TsrSample sample = MakeTsrSample({kTsrBlockBytes});
   sample.contents.attachments.push_back({"large", SampleBytes(int64_t{16} << 20, 2)});
@@ -212,7 +212,7 @@ TEST(LargeAttachment, IsWholeWheneverAllMoves) {
   }
 }
 
-// They start for a thread that waits, and for what has to be fetched; and end with the source, called or not.
+// Late threads start for a lease that waits, and for data that has to be fetched; they end with the source, started or not.
 TEST_P(LoadingSourceTest, LateThreadsChangeNothing) {
   for (int threads = 1; threads <= 4; ++threads) {
     for (int late = 0; late <= threads; ++late) {
@@ -255,7 +255,7 @@ TEST_P(LoadingSourceTest, HeaderExample) {
   EXPECT_EQ(*bytes, 5000u);
 }
 
-// However few threads read, none included: who needs a unit reads it.
+// With any number of reading threads, even none, a thread that needs a unit reads it.
 TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
   SeededRandom random(3);
   for (int threads = 0; threads < 20; ++threads) {

@@ -81,7 +81,7 @@ TEST_F(TsrReaderTest, FindsWhatWasWritten) {
   EXPECT_TRUE(absl::IsNotFound(reader->ReadAttachment("none").status()));
 }
 
-// For who maps the file.
+// For programs that map the file.
 TEST_F(TsrReaderTest, AnAttachmentsBytesAreCheckedWhereTheyLie) {
   const std::unique_ptr<TsrReader> reader = Open();
   const auto file = ReadFileToString(path_, 1 << 30);
@@ -152,7 +152,7 @@ TEST_F(TsrReaderTest, BlocksAreCountedThroughAllUnits) {
 // Each bit of a unit, its zeros behind it included.
 TEST_F(TsrReaderTest, ADamagedByteIsNamedWithItsUnitAndEntry) {
   const std::unique_ptr<TsrReader> reader = Open();
-  const int64_t second = kTsrBlockBytes;  // In unit 2, in entry a; 3 MiB in is entry b.
+  const int64_t second = kTsrBlockBytes;  // The second block of unit 2, in entry a; entry b is 3 MiB from its beginning.
   for (const auto& [offset, entry] : {std::pair<int64_t, const char*>{second, "unit2.a"}, {3 * kTsrBlockBytes + 7, "unit2.b"},
                                       {3 * kTsrBlockBytes + 101, "unit2.b"}}) {
     Flip(reader->UnitOffset(2) + offset);

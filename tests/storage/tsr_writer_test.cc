@@ -117,8 +117,8 @@ TEST_F(TsrWriterTest, WhatAReaderWouldRefuseIsNotWritten) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-// A child process ends at once while it writes: its temporary file stays, and goes with the next writer's beginning. That of a
-// writer who lives stays.
+// A child process ends at once while it writes: its temporary file stays, and goes with the next writer's beginning. The file of a living
+// writer stays.
 TEST_F(TsrWriterTest, StaleTemporaryFilesGoAndLivingOnesStay) {
   const pid_t child = fork();
   if (child == 0) {

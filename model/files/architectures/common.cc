@@ -104,10 +104,10 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   } else if (type == "linear") {
     rope.scaling = RopeConfig::Scaling::kLinear;
   } else {
-    // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual: it was
-    // trained with them, so they are read here for all. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers whatever
-    // the file says. yarn_attn_factor is read by neither: to some writers it multiplies YaRN's own 1 + 0.1 ln(factor), to others it
-    // stands for it.
+    // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual. The model was
+    // trained with them, so they are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers
+    // whatever the file says. Neither reads yarn_attn_factor: some writers mean a factor on YaRN's own 1 + 0.1 ln(factor), others mean a
+    // replacement of it.
     rope.scaling = RopeConfig::Scaling::kYarn;
     ASSIGN_OR_RETURN(rope.original_context,
                      keys.CountOr("rope.scaling.original_context_length", kLargestContext, config.context_length));
@@ -118,7 +118,7 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   return absl::OkStatus();
 }
 
-// One for each pair, if the file has any. Llama 3.1 keeps them in a tensor.
+// One factor for each pair, if the file has any. Llama 3.1 keeps them in a tensor.
 absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
   const std::string name = "rope_freqs.weight";
   if (file.FindTensor(name) == nullptr) return absl::OkStatus();
@@ -138,7 +138,8 @@ absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
   return absl::OkStatus();
 }
 
-// What RopeTable refuses: it names a field by its key ("rope.freq_base: found 0, ..."), or the frequency that many keys gave.
+// The error for what RopeTable refuses. RopeTable names a field by its key ("rope.freq_base: found 0, ..."), or a frequency that several
+// keys gave.
 absl::Status WrongRope(const GgufFile& file, const Keys& keys, absl::string_view refusal) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(refusal, absl::MaxSplits(": ", 1));
   std::string key = keys.Full(parts.first);

@@ -1,5 +1,5 @@
 // Gemma 3 (text): norms before and after each part and on query and key heads, GELU, scaled embeddings, five layers with a sliding
-// window and their own RoPE base to each layer that sees everything. GGUF's norm weights already hold the 1 the model adds.
+// window and their own RoPE base per layer that attends to all positions. GGUF's norm weights already include the 1 that the model adds.
 #include <algorithm>
 #include <cmath>
 
@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kLayersPerPeriod = 6;        // The last of each period is global.
 constexpr char kLocalBaseKey[] = "gemma3.rope.freq_base_swa";
-constexpr double kLocalRopeBase = 10'000;  // Of layers with a window; not in the metadata of older files.
-constexpr uint64_t kWidestWindow = 1 << 24;  // Beyond every context: what is wider sees everything.
-constexpr int kLayersOf27B = 62;           // The one size whose attention scale is not 1 / sqrt(head size).
+constexpr double kLocalRopeBase = 10'000;  // RoPE base of layers with a window; not in the metadata of older files.
+constexpr uint64_t kWidestWindow = 1 << 24;  // Beyond every context: a wider window attends to all positions.
+constexpr int kLayersOf27B = 62;           // The only size whose attention scale is not 1 / sqrt(head size).
 
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "gemma3"));
@@ -33,7 +33,7 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   local.frequency_factors.clear();
   ASSIGN_OR_RETURN(local.base, file.FloatOr(kLocalBaseKey, kLocalRopeBase));
   const absl::Status usable = RopeTable::Create(local).status();
-  // All but the base was checked with the global layers.
+  // Everything except the base was checked with the global layers.
   if (!usable.ok()) return file.WrongValue(kLocalBaseKey, absl::StripPrefix(usable.message(), "rope.freq_base: "));
   config.ropes.push_back(local);
   for (size_t i = 0; i < config.layers.size(); ++i) {

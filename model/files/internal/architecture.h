@@ -3,7 +3,7 @@
 //   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture("qwen3"));
 //   ASSIGN_OR_RETURN(ModelConfig config, architecture->configure(file));
 //
-// An architecture reads its metadata keys and says what its layers are made of; model/block_graph turns that into operators.
+// An architecture reads its metadata keys and says which parts its layers have; model/block_graph turns that into operators.
 // docs/adding_an_architecture.md has the steps. Thread-safe (constant data).
 #pragma once
 
@@ -14,11 +14,11 @@
 namespace tessera {
 
 struct Architecture {
-  const char* name;   // As general.architecture has it.
+  const char* name;   // The value of general.architecture.
   absl::StatusOr<ModelConfig> (*configure)(const GgufFile& file);
 };
 
-// NotFound, with the names that are known.
+// NotFound, with the known names.
 absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name);
 
 // The constants that the architectures' files define, one line each.

@@ -1,11 +1,11 @@
-// The bytes of one GGUF file, on disk or in memory, or its header alone: the header, read into memory as far as it is asked for,
-// and any other range.
+// The bytes of one GGUF file, on disk or in memory, or its header alone. The header is read into memory as far as it is needed; any other
+// range can be read, too.
 //
 //   ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Open("model.gguf"));
-//   ASSIGN_OR_RETURN(absl::Span<const std::byte> header, bytes.Header(24));    // stays where it is when more is asked for
+//   ASSIGN_OR_RETURN(absl::Span<const std::byte> header, bytes.Header(24));    // does not move when more is read
 //   RETURN_IF_ERROR(bytes.Read(tensor_offset, buffer));
 //
-// Header belongs to one thread; Read may be called by all at once. Errors are those of RandomAccessFile.
+// Only one thread may call Header; all may call Read at once. Errors are those of RandomAccessFile.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class GgufBytes {
  public:
   // Where metadata and the table of tensors must end: several times the largest known, and memory a small device can spare.
   static constexpr int64_t kLongestHeader = int64_t{64} << 20;
-  // Of one file, and of all parts of a model: sums of such sizes, and sizes rounded up, stay far from 63 bits.
+  // Limit for one file, and for all parts of a model: sums of such sizes, and sizes rounded up, stay far from 63 bits.
   static constexpr int64_t kLargestModel = int64_t{1} << 60;
 
   static absl::StatusOr<GgufBytes> Open(const std::string& path);
@@ -37,7 +37,7 @@ class GgufBytes {
         header_(bytes.first(std::min<size_t>(bytes.size(), kLongestHeader))),
         size_(static_cast<int64_t>(bytes.size())) {}
 
-  // The header of a file of `size` bytes, whose tensors' data is not at hand. REQUIRES: it is no longer than that.
+  // The header of a file of `size` bytes, without the tensors' data. REQUIRES: the header is no longer than that.
   GgufBytes(SharedBytes header, int64_t size)
       : shared_(std::move(header)), header_(shared_.span()), header_only_(true), size_(size) {}
 
@@ -57,8 +57,8 @@ class GgufBytes {
   std::unique_ptr<RandomAccessFile> file_;  // Null for bytes in memory.
   AlignedBuffer buffer_;                    // Room for the header of a file; only what was read takes memory.
   absl::Span<const std::byte> memory_;      // Empty for a file.
-  SharedBytes shared_;                      // The header, if that is all.
-  absl::Span<const std::byte> header_;      // What there is of the header so far.
+  SharedBytes shared_;                      // The header, if there is nothing else.
+  absl::Span<const std::byte> header_;      // The header as far as it was read.
   bool header_only_ = false;
   int64_t size_;
 };

@@ -1,7 +1,7 @@
-// Reads the fields of a GGUF file one after the other, and says of each that fails its name, offset and what was wrong.
+// Reads the fields of a GGUF file one after the other; errors give the field's name, its offset and what is wrong.
 //
 //   GgufCursor cursor(&bytes, "model.gguf");                             // a GgufBytes
-//   cursor.Enter("metadata \"general.name\"");                          // what the next fields belong to
+//   cursor.Enter("metadata \"general.name\"");                          // the next fields belong to this
 //   ASSIGN_OR_RETURN(const uint32_t type, cursor.Read<uint32_t>("type"));
 //   if (type > 12) return cursor.Error("type", "found 13, expected 0 to 12");
 //
@@ -31,9 +31,9 @@ class GgufCursor {
   GgufCursor(GgufBytes* bytes, absl::string_view file) : bytes_(*bytes), file_(file) {}
 
   int64_t offset() const { return offset_; }
-  uint64_t left() const { return static_cast<uint64_t>(bytes_.size() - offset_); }  // Of the file.
+  uint64_t left() const { return static_cast<uint64_t>(bytes_.size() - offset_); }  // Bytes of the file.
 
-  // Names what the following fields are part of. Empty: the file itself.
+  // Names the thing to which the following fields belong. Empty: the file itself.
   void Enter(std::string place) { place_ = std::move(place); }
 
   // The next number. `index` is for fields that repeat, else -1. InvalidArgument if the file ends before.
@@ -49,16 +49,16 @@ class GgufCursor {
 
   absl::StatusOr<absl::Span<const std::byte>> Take(uint64_t size, const char* field, int64_t index = -1);
 
-  // What was read since the cursor was at `offset`.
+  // The bytes that were read since the cursor was at `offset`.
   absl::Span<const std::byte> Since(int64_t offset) const {
     return header_.subspan(static_cast<size_t>(offset), static_cast<size_t>(offset_ - offset));
   }
 
-  // A 64-bit length and as many bytes. The bounds are of the length; the file's end is one, too.
+  // Reads a 64-bit length and as many bytes. `shortest` and `longest` bound the length, and so does the end of the file.
   absl::StatusOr<absl::string_view> ReadString(const char* field, uint64_t shortest, uint64_t longest, int64_t index = -1);
 
-  // Passes a string of any length, if all of it has been read from the file already: most are, and there are many. Else false, and
-  // ReadString knows more.
+  // Skips a string of any length, if all of it has been read from the file already, as most of the many strings have. Else returns false;
+  // then call ReadString.
   bool SkipString() {
     const size_t rest = header_.size() - static_cast<size_t>(offset_);
     uint64_t length;
@@ -69,12 +69,12 @@ class GgufCursor {
     return true;
   }
 
-  // InvalidArgument: file, place and field, the offset of what was read last, and the problem.
+  // InvalidArgument with file, place and field, the offset of the field read last, and the problem.
   absl::Status Error(const char* field, absl::string_view problem, int64_t index = -1) const;
   absl::Status ErrorAt(int64_t offset, const char* field, absl::string_view problem, int64_t index = -1) const;
 
  private:
-  // Sees to it that the next `size` bytes are in header_.
+  // Makes sure that the next `size` bytes are in header_.
   absl::Status Need(uint64_t size, const char* field, int64_t index) {
     if (size <= header_.size() - static_cast<size_t>(offset_)) return absl::OkStatus();
     return ReadMore(size, field, index);
@@ -82,11 +82,11 @@ class GgufCursor {
   absl::Status ReadMore(uint64_t size, const char* field, int64_t index);
 
   GgufBytes& bytes_;
-  absl::Span<const std::byte> header_;  // What has been read of the file.
+  absl::Span<const std::byte> header_;  // The file as far as it was read.
   std::string file_;
   std::string place_;
   int64_t offset_ = 0;
-  int64_t begin_ = 0;  // Of the field read last.
+  int64_t begin_ = 0;  // Where the field read last begins.
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// What a GGUF file may hold, for those who read and those who write it: no file is written that would be refused.
+// What a GGUF file may hold, for reader and writer, so that no file is written that would be refused.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr uint32_t kGgufMagic = 0x46554747;                      // "GGUF
 inline constexpr uint64_t kLongestKey = 65535, kLongestName = 63;       // The format's; a name takes 64 bytes with its NUL.
 inline constexpr uint64_t kMostEntries = 1 << 16, kMostTensors = 1 << 17;  // The largest models have some 100 and some 50,000.
 inline constexpr uint32_t kMostDimensions = 4;
-inline constexpr uint32_t kDefaultAlignment = 32;                       // Of tensors, where general.alignment says nothing.
+inline constexpr uint32_t kDefaultAlignment = 32;                       // Alignment of tensors without general.alignment.
 
 // Bytes of a tensor, fastest dimension first. Errors: those of BytesOfRows; OutOfRange also if the number of values overflows,
 // since blocks take fewer bytes than they hold values. REQUIRES: shape is not empty.

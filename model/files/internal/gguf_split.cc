@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// What a part says of itself.
+// What a part says about itself.
 struct GgufSplit::PartNumber {
   uint64_t number;   // From 0.
   uint64_t count;
@@ -62,7 +62,7 @@ absl::Status CheckNoMetadata(const GgufFile& file) {
   return absl::OkStatus();
 }
 
-// `size`: of the parts so far, `file` the last of them.
+// `size`: bytes of the parts so far, of which `file` is the last.
 absl::Status CheckSize(const GgufFile& file, int64_t size) {
   if (size <= GgufBytes::kLargestModel) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(file.path(), ": size with the parts before it: found ", size,

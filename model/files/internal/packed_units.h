@@ -1,7 +1,7 @@
-// What a language model is as a .tsr file: the units of its WeightLayout, and the headers of the GGUF files it was packed from.
+// A language model as a .tsr file: the units of its WeightLayout, and the headers of the GGUF files from which it was packed.
 //
 //   attachment "gguf"                       the header, up to the end of the table of tensors; whole_bytes: the file's size
-//   attachment "gguf.1", "gguf.2" ...       those of the other parts of a split model
+//   attachment "gguf.1", "gguf.2" ...       the same for the other parts of a split model
 //
 // Thread-safe (pure functions).
 #pragma once
@@ -17,10 +17,10 @@ namespace tessera {
 
 inline std::string GgufAttachment(int part) { return part == 0 ? "gguf" : absl::StrCat("gguf.", part); }
 
-// As it is written to a file.
+// As they are written to a file.
 TsrUnit PackedUnit(const WeightLayout& layout, int unit);
 
-// InvalidArgument names the first unit and entry of the file that the layout has not, or has elsewhere.
+// InvalidArgument names the first unit and entry of the file that the layout does not have, or has elsewhere.
 absl::Status CheckPackedUnits(const TsrReader& reader, const WeightLayout& layout);
 
 }  // namespace tessera

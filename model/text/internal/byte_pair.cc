@@ -35,7 +35,7 @@ class BytePairSegmenter final : public Segmenter {
   bool adds_bos_by_default() const override { return cutter_->adds_bos_by_default(); }
 
  private:
-  // Only what plain text may become: merging never makes a control token.
+  // Finds only tokens of plain text: merging never makes a control token.
   std::optional<TokenId> FindText(absl::string_view text) const {
     const std::optional<TokenId> id = vocabulary_.Find(text);
     return id.has_value() && vocabulary_.IsText(*id) ? id : std::nullopt;
@@ -51,7 +51,7 @@ class BytePairSegmenter final : public Segmenter {
   MergeTable merges_;
 };
 
-// That the two texts are tokens is not asked: one that is none is no symbol, and never merges.
+// It is not checked that the two texts are tokens: a text that is not is never a symbol, and so never merges.
 absl::Status BytePairSegmenter::ReadMerges(const TokenizerFacts& facts) {
   ASSIGN_OR_RETURN(const LengthPrefixedStrings lines, Needed(facts.merges));
   std::vector<MergeTable::Merge> merges;
@@ -72,7 +72,7 @@ absl::Status BytePairSegmenter::ReadMerges(const TokenizerFacts& facts) {
   return absl::OkStatus();
 }
 
-// Tokens have mostly been numbered in the order of the merges that make them: then the next is the right one.
+// Most tokens are numbered in the order of the merges that make them: then `next` is the right one.
 TokenId BytePairSegmenter::FindJoined(absl::string_view left, absl::string_view right, TokenId next) const {
   if (vocabulary_.IsJoined(next, left, right)) return next;
   return vocabulary_.Find(absl::StrCat(left, right)).value_or(-1);
@@ -107,7 +107,7 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, const std::string& te
   }
   MergePairs(symbols, [&](const MergeSymbol& left, const MergeSymbol& right) { return FindMerge(text, left, right); });
   for (int32_t i = 0; i >= 0; i = symbols[i].next) {
-    if (symbols[i].token >= 0) tokens->push_back(symbols[i].token);  // Else a byte that this vocabulary cannot say.
+    if (symbols[i].token >= 0) tokens->push_back(symbols[i].token);  // Else it is a byte for which this vocabulary has no token.
   }
 }
 

@@ -1,4 +1,4 @@
-// Reads facts (model/text/tokenizer_facts.h), and says what is wrong with them and where.
+// Reads facts (model/text/tokenizer_facts.h); errors say what is wrong with them and where.
 //
 //   ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
 //   if (model != "gpt2") return WrongFact(facts.model.place, "found another, expected gpt2");
@@ -17,11 +17,11 @@
 
 namespace tessera {
 
-// InvalidArgument with file, key and byte offset before the problem, which goes "found 3, expected 4".
+// InvalidArgument with file, key and byte offset before the problem, which reads "found 3, expected 4".
 absl::Status WrongFact(const FactPlace& place, absl::string_view problem);
-// InvalidArgument with file and key alone: for what the file does not say anywhere.
+// InvalidArgument with file and key alone, for a fact that the file does not give anywhere.
 absl::Status MissingInFact(const FactPlace& place, absl::string_view problem);
-// WrongFact of element `index` of a list.
+// WrongFact for element `index` of a list.
 absl::Status WrongElement(const FileFact<LengthPrefixedStrings>& list, int64_t index, absl::string_view problem);
 absl::Status WrongElement(const FactPlace& list, int64_t index, int64_t element_bytes, absl::string_view problem);
 template <typename Number>
@@ -40,7 +40,7 @@ absl::StatusOr<T> Needed(const FileFact<T>& fact) {
   return *fact.value;
 }
 
-// The same of a value that costs something to copy.
+// The same for a value that is expensive to copy.
 template <typename T>
 absl::StatusOr<T> TakeNeeded(FileFact<T>& fact) {
   RETURN_IF_ERROR(fact.problem);
@@ -48,7 +48,7 @@ absl::StatusOr<T> TakeNeeded(FileFact<T>& fact) {
   return *std::move(fact.value);
 }
 
-// The value; `otherwise` if nothing is said.
+// The value; `otherwise` if there is none.
 template <typename T>
 absl::StatusOr<T> ValueOr(const FileFact<T>& fact, T otherwise) {
   RETURN_IF_ERROR(fact.problem);

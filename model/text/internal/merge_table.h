@@ -1,11 +1,10 @@
-// When two neighbouring texts merge, by the token that they become: a byte pair encoding's list of merges, made to be filled fast.
+// The list of merges of a byte pair encoding, indexed by the token that two texts become. It is fast to fill.
 //
 //   MergeTable table(vocabulary.size(), merges);                  // in the order of the file: the first merges soonest
 //   if (const std::optional<uint32_t> rank = table.RankOf(joined, left_bytes)) Use(*rank);
 //
-// The joined text and where it is cut say what the two texts are. So filling takes no search for either of them, which would be most of
-// the time that a tokenizer takes to load, and finding a merge takes one search, of the joined text in the vocabulary.
-// Thread-safe.
+// The joined text and the place of the cut determine the two texts. So filling needs no search for either of them, which would take most of
+// the time of loading a tokenizer, and finding a merge needs one search, for the joined text in the vocabulary. Thread-safe.
 #pragma once
 
 #include <compare>
@@ -21,11 +20,11 @@ namespace tessera {
 class MergeTable {
  public:
   struct Merge {
-    TokenId joined;       // What the two become; below 0 they do not merge.
-    uint32_t left_bytes;  // Of the joined text.
+    TokenId joined;       // The token that the two become; below 0 they do not merge.
+    uint32_t left_bytes;  // Bytes of the joined text that are the left one.
   };
   MergeTable() = default;
-  // A merge's rank is its place in the list; of two that say the same the first counts. REQUIRES: joined < tokens; fewer than 2^32 merges.
+  // A merge's rank is its place in the list; if a merge occurs twice, the first counts. REQUIRES: joined < tokens; fewer than 2^32 merges.
   MergeTable(int tokens, absl::Span<const Merge> merges);
 
   // REQUIRES: 0 <= joined < tokens.

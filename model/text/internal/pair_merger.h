@@ -1,10 +1,10 @@
 // Merges neighbouring symbols, cheapest pair first, until no pair can be merged: the core of both tokenizer kinds.
 //
-//   std::vector<MergeSymbol> symbols = {{0, 1}, {1, 1}, {2, 1}};       // "abc", one symbol a byte; linked by MergePairs
+//   std::vector<MergeSymbol> symbols = {{0, 1}, {1, 1}, {2, 1}};       // "abc", one symbol per byte; linked by MergePairs
 //   MergePairs(symbols, [&](const MergeSymbol& left, const MergeSymbol& right) { return CostOf(left, right); });
 //   for (int32_t i = 0; i >= 0; i = symbols[i].next) Use(symbols[i]);  // the first symbol always remains
 //
-// Of equal costs the leftmost goes first. A binary heap over a linked list: O(n log n) for n symbols, also where all are equal.
+// If costs are equal, the leftmost pair goes first. A binary heap over a linked list: O(n log n) for n symbols, also where all are equal.
 // Thread-safe (no state).
 #pragma once
 
@@ -27,10 +27,10 @@ struct MergeSymbol {
 
 struct PairMerge {
   double cost;    // Not a NaN.
-  TokenId token;  // What the two become.
+  TokenId token;  // The token that the two become.
 };
 
-// A merge that waits its turn. It is stale if one of its symbols has changed since: then the sizes no longer add up.
+// A merge that waits for its turn. It is stale if one of its symbols has changed since: then the sizes no longer add up.
 struct WaitingMerge {
   double cost;
   int32_t left;

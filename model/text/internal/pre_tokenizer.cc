@@ -23,7 +23,7 @@ namespace {
 // Endings of English words in any case, in ASCII letters only (a caseless match would also take U+017F, the long s).
 #define ENDINGS "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
 
-// Possessive repeats (++) say that nothing is ever given back: a word of 1 MB costs no stack and no second look.
+// Possessive repeats (++) never backtrack: a word of 1 MB costs no stack and is read once.
 constexpr char kGpt2[] =
     "'(?:[stmd]|re|ve|ll)| ?\\p{L}++| ?\\p{N}++| ?[^" SPACES "\\p{L}\\p{N}]++|" SPACE_RUN;
 constexpr char kLlama3[] =
@@ -64,7 +64,7 @@ class PreTokenizer::Pattern {
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  // Appends the matches and what lies between them. REQUIRES: text is valid UTF-8.
+  // Appends the matches and the text between them. REQUIRES: text is valid UTF-8.
   void Split(absl::string_view text, std::vector<absl::string_view>* words) const {
     pcre2_match_data* match = pcre2_match_data_create_from_pattern(code_, nullptr);
     CHECK(match != nullptr);

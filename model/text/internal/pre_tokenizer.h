@@ -36,7 +36,7 @@ class PreTokenizer {
   PreTokenizer();
   void SplitValid(absl::string_view text, std::vector<absl::string_view>* words) const;
 
-  std::vector<std::unique_ptr<Pattern>> patterns_;  // Each cuts what the one before has left.
+  std::vector<std::unique_ptr<Pattern>> patterns_;  // Each cuts the pieces that the one before has left.
   bool keeps_known_words_ = false;
   bool adds_bos_by_default_ = false;
 };

@@ -1,4 +1,4 @@
-// What the tokenizer kinds differ in: how plain text, with no special token in it, becomes tokens, and what such a token stands for.
+// The part in which tokenizer kinds differ: how plain text, without special tokens, becomes tokens, and for what text a token stands.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewBytePairSegmenter(facts, *vocabulary));   // byte_pair.h
 //   std::vector<TokenId> tokens;

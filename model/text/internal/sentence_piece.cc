@@ -20,7 +20,7 @@ namespace {
 
 constexpr absl::string_view kSpace = "\xE2\x96\x81";  // U+2581
 
-// The byte that "<0x41>" stands for; -1 for any other text.
+// The byte for which a text such as "<0x41>" stands; -1 for any other text.
 int ByteOf(absl::string_view text) {
   if (text.size() != 6 || text.substr(0, 3) != "<0x" || text[5] != '>') return -1;
   int byte = 0;
@@ -49,7 +49,7 @@ class SentencePieceSegmenter final : public Segmenter {
 
   const Vocabulary& vocabulary_;
   std::vector<float> scores_;
-  std::array<TokenId, 256> byte_tokens_;  // -1: the unknown token stands in.
+  std::array<TokenId, 256> byte_tokens_;  // -1: the unknown token is used.
   size_t longest_ = 0;                    // Bytes of the longest text.
   bool adds_space_prefix_ = true;
 };
@@ -100,7 +100,7 @@ void SentencePieceSegmenter::Encode(absl::string_view text, bool starts_text, st
   std::vector<MergeSymbol> symbols;
   symbols.reserve(view.size());
   for (uint32_t begin = 0; begin < view.size();) {
-    const uint32_t size = static_cast<uint32_t>(ReadUtf8(view.substr(begin)).size);  // Not UTF-8: no token, it ends as bytes.
+    const uint32_t size = static_cast<uint32_t>(ReadUtf8(view.substr(begin)).size);  // If not UTF-8, it is no token and becomes bytes.
     symbols.push_back({begin, size});
     begin += size;
   }

@@ -1,5 +1,5 @@
 // SentencePiece-style encoding (Kudo and Richardson, 2018, in its byte pair form): every character is a symbol, spaces are written
-// U+2581, and the pair of neighbours whose joined text has the best score merges first. What is no token falls back to bytes.
+// U+2581, and the pair of neighbours whose joined text has the best score merges first. Text that is no token becomes byte tokens.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, NewSentencePieceSegmenter(facts, *vocabulary));
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// Takes the scores out of `facts`.
+// Moves the scores out of `facts`.
 absl::StatusOr<std::unique_ptr<Segmenter>> NewSentencePieceSegmenter(TokenizerFacts& facts, const Vocabulary& vocabulary);
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ bool TouchesLiteral(absl::Span<const TextRange> literal, size_t begin, size_t en
   return range != literal.end() && range->begin < end;
 }
 
-// Where `text` is no longer like `other`.
+// The length of the longest common beginning of `text` and `other`.
 size_t CommonSize(absl::string_view text, absl::string_view other) {
   const size_t most = std::min(text.size(), other.size());
   return static_cast<size_t>(std::mismatch(text.begin(), text.begin() + most, other.begin()).first - text.begin());
@@ -29,7 +29,7 @@ SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabul
     const bool special = vocabulary.IsSpecial(id) || vocabulary.kind(id) == TokenKind::kUserDefined;
     if (special && !vocabulary.text(id).empty()) entries_.push_back({id, kNone});
   }
-  // Of equal texts the last id comes first, and is kept.
+  // If texts are equal, the last id comes first, and is kept.
   std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
     const int order = Text(a).compare(Text(b));
     return order != 0 ? order < 0 : a.token > b.token;
@@ -45,8 +45,8 @@ SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabul
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-// In the order of texts, all that lies between a beginning of the rest and the rest itself starts with that beginning, too. So
-// the last entry that is not after the rest has all its beginnings among its prefixes: those no longer than what the two share.
+// In the order of texts, every text between a prefix of the rest and the rest itself starts with that prefix, too. So take the last entry
+// that is not after the rest: all entries that are prefixes of the rest are prefixes of that entry, too, no longer than what the two share.
 std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view text, size_t begin, size_t most,
                                                              const EncodeOptions& options) const {
   const uint8_t byte = static_cast<uint8_t>(text[begin]);
@@ -70,10 +70,10 @@ std::optional<SpecialTokens::Match> SpecialTokens::LongestAt(absl::string_view t
   return std::nullopt;
 }
 
-// Takes candidates from the longest to the shortest. All matches so far are at least as long as the candidate, so looking at its
-// two ends shows every overlap. A start whose candidate would run into a match comes back with the longest that ends before it.
-// Should another match take some of that room first, it is no shorter than the candidate, which it leaves less than half the
-// room: a start comes back at most log2(Vocabulary::kMaxSpecialBytes) times.
+// Takes candidates from the longest to the shortest. All matches so far are at least as long as the candidate, so checking its two ends
+// shows every overlap. If a candidate would overlap a later match, its start is tried again with the longest text that ends before that
+// match. If another match takes some of that room first, that match is at least as long as the candidate, and leaves it less than half the
+// room. So a start is tried again at most log2(Vocabulary::kMaxSpecialBytes) times.
 std::vector<SpecialTokens::Match> SpecialTokens::FindAll(absl::string_view text, const EncodeOptions& options) const {
   std::map<size_t, std::vector<Match>, std::greater<size_t>> by_size;
   const auto add = [&](size_t begin, size_t most) {

@@ -5,10 +5,10 @@
 //     if (fragment.token.has_value()) tokens.push_back(*fragment.token); else EncodePlain(fragment.text);
 //   }
 //
-// The longest text wins over the whole input, not only at its position: of "<|a" and "|abc", "<|abc" holds the second. Equal
-// lengths: the lower id, then the earlier position. Fragments view the text given. Thread-safe: nothing changes after
-// construction. Memory: 8 bytes a token. Time: n log n for n bytes of text, times at most Vocabulary::kMaxSpecialBytes where
-// texts are nested.
+// The longest text wins over the whole input, not only at its position: with tokens "<|a" and "|abc", "<|abc" is split into "<" and the
+// second one. If lengths are equal, the lower id wins, then the earlier position. Fragments are views of the given text. Thread-safe:
+// nothing changes after construction. Memory: 8 bytes per token. Time: n log n for n bytes of text, times at most
+// Vocabulary::kMaxSpecialBytes where texts are nested.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ class SpecialTokens {
   std::vector<Match> FindAll(absl::string_view text, const EncodeOptions& options) const;
 
   const Vocabulary& vocabulary_;
-  std::vector<Entry> entries_;    // In the order of their texts, of which no two are equal.
+  std::vector<Entry> entries_;    // In the order of their texts, which all differ.
   std::array<int, 257> first_{};  // first_[b] to first_[b + 1]: the entries with first byte b. Most bytes have none.
 };
 

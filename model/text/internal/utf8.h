@@ -1,4 +1,4 @@
-// Reads UTF-8 one character at a time and says what is wrong where it is not UTF-8.
+// Reads UTF-8 one character at a time, and classifies bytes that are not UTF-8.
 //
 //   while (!text.empty()) {
 //     Utf8Sequence sequence = ReadUtf8(text);
@@ -19,8 +19,8 @@ inline constexpr absl::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U
 
 enum class Utf8State {
   kValid,       // One character.
-  kInvalid,     // Bytes that no continuation can mend; one U+FFFD stands for them.
-  kIncomplete,  // The text ends inside what may still become a character.
+  kInvalid,     // Bytes that no continuation can complete; one U+FFFD stands for them.
+  kIncomplete,  // The text ends inside a sequence that may still become a character.
 };
 
 struct Utf8Sequence {
@@ -28,7 +28,7 @@ struct Utf8Sequence {
   Utf8State state;
 };
 
-// What the text begins with. REQUIRES: text is not empty.
+// The sequence at the beginning of the text. REQUIRES: text is not empty.
 Utf8Sequence ReadUtf8(absl::string_view text);
 
 // Bytes of the longest prefix that is valid UTF-8.

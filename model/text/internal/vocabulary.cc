@@ -24,10 +24,10 @@ constexpr absl::string_view kEndTexts[] = {
 // Seeded by the process's addresses, so a file cannot choose texts that all fall on one slot.
 uint64_t HashOf(absl::string_view text) { return absl::Hash<absl::string_view>()(text); }
 
-constexpr size_t kShortText = 16;  // Most texts are: a copy of fixed size takes a fraction of a call.
-constexpr size_t kAtOnce = 32;     // Texts whose memory is asked for before the first of them is looked at.
+constexpr size_t kShortText = 16;  // Most texts are at most this long: a copy of fixed size takes a fraction of the time of a call.
+constexpr size_t kAtOnce = 32;     // Texts whose memory is prefetched before the first of them is compared.
 
-// The id that has the role; nothing if none is said to have it.
+// The id that has the role, if the file names one.
 absl::StatusOr<std::optional<TokenId>> RoleId(const FileFact<uint64_t>& role, const TokenizerFacts& facts) {
   RETURN_IF_ERROR(role.problem);
   if (!role.value.has_value()) return std::optional<TokenId>();
@@ -57,7 +57,7 @@ absl::Status Vocabulary::ReadTexts(const TokenizerFacts& facts) {
   const char* const array_end = array.data() + array.size();
   texts_.resize(array.size() - texts.size() * sizeof(uint64_t) + kShortText);  // The array has a length before each text.
   starts_.reserve(texts.size() + 1);
-  uint32_t begin = 0;  // All are part of a header, which ends far before 2^32.
+  uint32_t begin = 0;  // All texts are part of a header, which ends far before 2^32.
   for (absl::string_view text : texts) {
     starts_.push_back(begin);
     const bool in_one = text.size() <= kShortText && array_end - text.data() >= static_cast<ptrdiff_t>(kShortText);
@@ -83,7 +83,7 @@ absl::Status Vocabulary::ReadKinds(const TokenizerFacts& facts) {
     if (types[id] < 0 || types[id] > static_cast<int>(TokenKind::kByte)) {
       return WrongElement(facts.types, static_cast<int64_t>(id), absl::StrCat("found ", types[id], ", expected 0 to 6"));
     }
-    kinds_[id] = types[id] == 0 ? TokenKind::kNormal : static_cast<TokenKind>(types[id]);  // 0: not said.
+    kinds_[id] = types[id] == 0 ? TokenKind::kNormal : static_cast<TokenKind>(types[id]);  // 0: the file does not say.
     const bool special = IsSpecial(static_cast<TokenId>(id)) || kinds_[id] == TokenKind::kUserDefined;
     const size_t bytes = starts_[id + 1] - starts_[id];
     if (special && bytes > kMaxSpecialBytes) {
@@ -108,7 +108,7 @@ absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
   ASSIGN_OR_RETURN(const std::optional<TokenId> turn_end, RoleId(facts.turn_end, facts));
   ASSIGN_OR_RETURN(const std::optional<TokenId> message_end, RoleId(facts.message_end, facts));
   ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
-  if (model == "llama") {  // Where SentencePiece puts them unless told otherwise.
+  if (model == "llama") {  // SentencePiece's defaults.
     if (!bos_.has_value()) bos_ = ControlAt(1);
     if (!eos_.has_value()) eos_ = ControlAt(2);
   }
@@ -131,7 +131,7 @@ absl::Status Vocabulary::BuildIndex() {
   const size_t slots = std::bit_ceil(kinds_.size()) * 2;
   ASSIGN_OR_RETURN(slots_memory_, AlignedBuffer::Allocate(slots * sizeof(uint32_t)));
   slots_ = {slots_memory_.as<uint32_t>(), slots};
-  // Free already, but where memory is first read and then written, the system interrupts all other threads, once a page.
+  // The slots are free already. But if memory is first read and then written, the system interrupts all other threads, once per page.
   std::fill(slots_.begin(), slots_.end(), 0);
   id_mask_ = static_cast<uint32_t>(std::bit_ceil(kinds_.size() + 1) - 1);
   std::array<uint64_t, kAtOnce> hashes;

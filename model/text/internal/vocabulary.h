@@ -4,8 +4,8 @@
 //   std::optional<TokenId> id = vocabulary->Find("hello");
 //   if (id.has_value() && vocabulary->IsText(*id)) Use(vocabulary->text(*id));
 //
-// Texts are copied, so the file may go. Of entries with equal text, Find gives the last; empty texts are never found.
-// Errors are InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Thread-safe after Create.
+// Texts are copied, so the file may be closed. If entries have equal texts, Find gives the last; empty texts are never found. Errors are
+// InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Thread-safe after Create.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserD
 
 class Vocabulary {
  public:
-  // Bytes of the longest text that a control, unknown or user-defined token may have: looking for these costs up to this much for
-  // each byte of a text. The longest in use are runs of about a hundred spaces.
+  // Bytes of the longest text that a control, unknown or user-defined token may have: the search for these costs up to this much per byte
+  // of a text. The longest in use are runs of about a hundred spaces.
   static constexpr size_t kMaxSpecialBytes = 1024;
 
   static absl::StatusOr<std::unique_ptr<Vocabulary>> Create(const TokenizerFacts& facts);
@@ -39,7 +39,7 @@ class Vocabulary {
   int size() const { return static_cast<int>(kinds_.size()); }
   bool Contains(TokenId id) const { return id >= 0 && id < size(); }
   std::optional<TokenId> Find(absl::string_view text) const;
-  // Whether Find(left + right) is known, without looking for it, to give `id`.
+  // True if it is known without a search that Find(left + right) gives `id`.
   bool IsJoined(TokenId id, absl::string_view left, absl::string_view right) const;
 
   // REQUIRES (of the four below): Contains(id).
@@ -63,7 +63,7 @@ class Vocabulary {
   absl::Status ReadRoles(const TokenizerFacts& facts);
   absl::Status BuildIndex();
   size_t FirstSlot(uint64_t hash) const { return hash & (slots_.size() - 1); }
-  size_t SlotOf(absl::string_view text, uint64_t hash) const;  // Where the text is, or the free slot where it would go.
+  size_t SlotOf(absl::string_view text, uint64_t hash) const;  // The slot of the text, or the free slot for it.
   uint32_t TagOf(uint64_t hash) const { return static_cast<uint32_t>(hash >> 32) & ~id_mask_; }
   TokenId IdIn(uint32_t slot) const { return static_cast<TokenId>(slot & id_mask_) - 1; }
   std::optional<TokenId> ControlAt(TokenId id) const;  // The id, if the vocabulary has a control token there.
@@ -71,13 +71,13 @@ class Vocabulary {
   std::vector<char> texts_;       // All texts, one after the other, and room for a copy of fixed size.
   std::vector<uint32_t> starts_;  // Where each begins, and the end of the last.
   std::vector<TokenKind> kinds_;
-  // From text to id: open addressing with linear probing, a power of two of slots, at most half of them taken. A slot has an id plus
-  // 1 in its low bits and some of the hash, its tag, in all others; a free one is 0. A general hash map takes three times as much,
-  // and indexing 262,144 texts is mostly waiting for memory.
-  AlignedBuffer slots_memory_;  // On large pages, where it fills one: small ones come with a fault each.
+  // From text to id: open addressing with linear probing, a power of two of slots, at most half of them taken. A slot has an id plus 1 in
+  // its low bits and a part of the hash, its tag, in all others; a free slot is 0. A general hash map takes three times as much memory, and
+  // most of the time of indexing 262,144 texts is waiting for memory.
+  AlignedBuffer slots_memory_;  // On large pages if it fills one: each small page costs a page fault.
   absl::Span<uint32_t> slots_;
   uint32_t id_mask_ = 0;
-  bool texts_differ_ = true;    // No two are equal.
+  bool texts_differ_ = true;    // No two texts are equal.
   std::optional<TokenId> bos_, eos_, unknown_;
   std::vector<TokenId> ends_;  // Few.
 };

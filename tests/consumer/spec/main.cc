@@ -1,4 +1,4 @@
-// Writes a text with a toy model, several tokens a pass: drafts are looked up in the text, and the model checks them as a tree.
+// Writes a text with a toy model, several tokens per pass: drafts are looked up in the text, and the model checks them as a tree.
 #include <iostream>
 #include <vector>
 
@@ -19,7 +19,7 @@ std::vector<float> LogitsAfter(TokenId token) {
   return logits;
 }
 
-// The passes that `tokens` more tokens of `text` take.
+// The number of passes for `tokens` more tokens of `text`.
 absl::StatusOr<int> Write(int tokens, std::vector<TokenId>& text) {
   const DraftingSize size = {.context = 128, .vocabulary = kVocabulary};
   ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Drafter>> drafters, DrafterRegistry::BuiltIn().Make("lookup", size));

@@ -84,7 +84,7 @@ TEST(GgufBadInput, EveryFlippedBitIsReadOrRefusedWithTheFilesName) {
   EXPECT_GT(refused, 1000);
 }
 
-// What a reader may not survive is rarely what a person thinks of: 20,000 seeded spoilings of one to three bits or bytes.
+// People rarely think of the inputs that break a reader: so here are 20,000 seeded changes of one to three bits or bytes.
 TEST(GgufBadInput, SpoiledBitsNeverCrash) {
   const std::string whole = SmallGguf().Build();
   std::mt19937 random(20240817);

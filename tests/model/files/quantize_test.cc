@@ -65,7 +65,7 @@ void ExpectTensors(const GgufFile& old_file, const GgufFile& new_file, const Qua
 }
 
 absl::Status Example(const GgufFile* file, ThreadPool& pool, const std::string& path, const GgufWriter::Progress& progress) {
-  ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_1}));   // Of a GgufFile.
+  ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_1}));   // From a GgufFile.
   RETURN_IF_ERROR(model.Write(path, pool, progress));
   return absl::OkStatus();
 }

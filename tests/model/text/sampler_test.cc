@@ -174,7 +174,7 @@ TEST(Sampler, TopPLeavesTheFewestThatReachIt) {
 TEST(Sampler, TopPSeesTheProbabilitiesThatTopKLeft) {
   SamplingOptions options = Unfiltered();
   options.top_k = 2;
-  options.top_p = 0.55f;  // Of all, 0.4 would not reach it; of the two that are left it is 4/7.
+  options.top_p = 0.55f;  // A share of 0.4 of all tokens would not reach it; of the two that are left it is 4/7.
   EXPECT_EQ(Drawn(options, LogitsOf({0.1, 0.4, 0.2, 0.3})), std::set<TokenId>{1});
 }
 

@@ -130,7 +130,7 @@ TEST(TokenizerBadInput, TakesEmptyAndRepeatedTexts) {
   metadata.Set("tokenizer.ggml.add_space_prefix", TokenizerMetadata::Bool(false));
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
   ASSERT_NE(tokenizer, nullptr);
-  EXPECT_EQ(tokenizer->Encode("ab", {.parse_special = true}), (std::vector<TokenId>{3, 5}));  // Of equal texts the last.
+  EXPECT_EQ(tokenizer->Encode("ab", {.parse_special = true}), (std::vector<TokenId>{3, 5}));  // If texts are equal, the last.
   EXPECT_EQ(tokenizer->Piece(2), "a");
   EXPECT_EQ(tokenizer->Piece(4), "");
 }

@@ -229,13 +229,13 @@ std::unique_ptr<Vocabulary> OpenSpecialTexts(const std::vector<SpecialText>& spe
   return OpenVocabulary(metadata);
 }
 
-// What Split promises, written down without a thought for time: every token in turn, the longest first, takes every place that is
-// still free. -1 for each byte of plain text, the id for each byte of a token's.
+// What Split promises, in the simplest way, however slow: every token in turn, the longest first, takes every place that is still free. -1
+// for each byte of plain text, the id for each byte of a token's.
 Tokens SplitPlainly(const std::vector<SpecialText>& special, const std::string& text, const EncodeOptions& options) {
   std::vector<TokenId> by_size;
   for (TokenId id = 0; id < static_cast<TokenId>(special.size()); ++id) {
     const bool again = std::any_of(special.begin() + id + 1, special.end(), [&](auto& later) { return later.text == special[id].text; });
-    if (!again && !special[id].text.empty()) by_size.push_back(id);  // Of equal texts the last.
+    if (!again && !special[id].text.empty()) by_size.push_back(id);  // If texts are equal, the last.
   }
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](TokenId a, TokenId b) { return special[a].text.size() > special[b].text.size(); });

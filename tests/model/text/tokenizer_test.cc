@@ -48,7 +48,7 @@ TEST(Tokenizer, MergesInTheOrderOfRanks) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
   EXPECT_EQ(tokenizer->Encode("hello hello"), (Tokens{kHello, kSpaceHello}));
   EXPECT_EQ(tokenizer->Encode("helll"), (Tokens{kHell, 'l'}));
-  EXPECT_EQ(tokenizer->Encode("elll"), (Tokens{'e', kLl, 'l'}));  // Of equal ranks the leftmost first.
+  EXPECT_EQ(tokenizer->Encode("elll"), (Tokens{'e', kLl, 'l'}));  // If ranks are equal, the leftmost first.
 }
 
 TEST(Tokenizer, KeepsKnownWordsWhereTheModelDoes) {
