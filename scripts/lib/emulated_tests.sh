@@ -18,7 +18,7 @@ run_emulated_tests() {
   while (($# > 0)); do
     case $1 in
       --results) results=${2:?--results needs a folder}; shift 2 ;;
-      *) die "unknown argument $1; usage: scripts/test_$name.sh [--results FOLDER]" ;;
+      *) die "unknown argument $1; usage: scripts/tests/test_$name.sh [--results FOLDER]" ;;
     esac
   done
   rm -rf "$results"
