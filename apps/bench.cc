@@ -29,6 +29,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -56,7 +57,7 @@ struct Result {
 
 absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) {
   if (!on || other_on) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found it without --", other, ", expected both"));
+  return WrongUsage(flag, absl::StrCat("without --", other), "both");
 }
 
 // A measurement without passes, or of the streamer itself, cannot use another source of weights.
@@ -65,8 +66,7 @@ absl::Status CheckMapped() {
   RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "streaming", FLAGS_streaming));
   for (const char* flag : {"flash", "io", "verify"}) {
     if (!FLAGS_mapped || gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found beside --mapped, expected one of them: a mapped file is read by ",
-                                                   "the system, and nothing is verified"));
+    return WrongUsage(flag, "beside --mapped", "one of them: a mapped file is read by the system, and nothing is verified");
   }
   return absl::OkStatus();
 }
@@ -85,10 +85,9 @@ absl::Status CheckMode() {
   RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
   RETURN_IF_ERROR(CheckMapped());
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
-  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForField("plot", CheckWritable(FLAGS_plot)));
   if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty() && !FLAGS_streaming)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline, --rows and --streaming are about"));
+  return WrongUsage("path", FLAGS_path, "fast, which --roofline, --rows and --streaming are about");
 }
 
 absl::Status CheckFlags() {
@@ -210,7 +209,7 @@ absl::Status ShowRows(Engine& engine, KernelPath path, const Result& result) {
   absl::StatusOr<NamedCurve> peer = absl::NotFoundError("none");
   if (!FLAGS_peer_curve.empty()) {
     peer = ReadCurve(FLAGS_peer_curve);
-    RETURN_IF_ERROR(ForFlag("peer_curve", peer.status()));
+    RETURN_IF_ERROR(ForField("peer_curve", peer.status()));
   }
   ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(engine, path, rows, FLAGS_depth, FLAGS_repetitions));

@@ -14,6 +14,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/pack.h"
 
@@ -34,13 +35,13 @@ AppInfo Info() {
 
 // Refuses to replace a file that the user may have named in the wrong order.
 absl::Status CheckOut(const std::string& path) {
-  if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
-  RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
+  if (path.empty()) return WrongUsage("out", "none", "a file to write");
+  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
   const absl::StatusOr<bool> packed = IsTsrFile(path);
   if (absl::IsNotFound(packed.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(ForFlag("out", packed.status()));
+  RETURN_IF_ERROR(ForField("out", packed.status()));
   if (*packed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found a file that is no .tsr file, expected one, or none"));
+  return ForField("out", absl::InvalidArgumentError(absl::StrCat(path, ": found a file that is no .tsr file, expected one, or none")));
 }
 
 // A line for each stage.

@@ -15,6 +15,7 @@
 #include "tessera/apps/show/budget_report.h"
 #include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -130,8 +131,7 @@ absl::Status Run() {
   options.logits_of_each = true;
   if (options.context == 0) options.context = FLAGS_window;  // Enough, and the cache stays small.
   if (options.context < FLAGS_window) {
-    return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
-                                                   ", the context (--context)"));
+    return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", options.context, ", the context (--context)"));
   }
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;

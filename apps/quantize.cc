@@ -13,6 +13,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/quantize.h"
 
@@ -44,12 +45,12 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
 
 // Refuses to overwrite the file that is read.
 absl::Status CheckOut(const std::string& path, const GgufFile& file) {
-  if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
-  RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
+  if (path.empty()) return WrongUsage("out", "none", "a file to write");
+  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
   for (int part = 0; part < file.parts(); ++part) {
     std::error_code none;  // The error if a file does not exist.
     if (std::filesystem::equivalent(path, file.PathOfPart(part), none)) {
-      return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found the model itself, expected another file"));
+      return ForField("out", absl::InvalidArgumentError(absl::StrCat(path, ": found the model itself, expected another file")));
     }
   }
   return absl::OkStatus();
@@ -87,7 +88,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!formats.layers && !formats.head) {
-    return absl::InvalidArgumentError("--format, --head_format: found neither, expected a block format such as Q4_1");
+    return WrongUsage("format", "neither it nor --head_format", "a block format such as Q4_1");
   }
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out, model->gguf()));
   ASSIGN_OR_RETURN(const QuantizedModel quantized, QuantizedModel::Plan(model->gguf(), formats));

@@ -13,6 +13,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -29,7 +30,7 @@ AppInfo Info() {
 absl::StatusOr<RandomModel::Options> OptionsOfFlags() {
   RandomModel::Options options;
   const absl::StatusOr<RandomShape> shape = RandomShapeByName(FLAGS_shape);
-  RETURN_IF_ERROR(ForFlag("shape", shape.status()));
+  RETURN_IF_ERROR(ForField("shape", shape.status()));
   options.shape = *shape;
   if (!FLAGS_format.empty()) {
     ASSIGN_OR_RETURN(options.format, BlockFormatOfFlag("format", FLAGS_format));
@@ -79,8 +80,8 @@ absl::Status Run() {
   engine.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
   if (!FLAGS_dry_run) {
-    if (FLAGS_out.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
-    RETURN_IF_ERROR(ForFlag("out", CheckWritable(FLAGS_out)));
+    if (FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
+    RETURN_IF_ERROR(ForField("out", CheckWritable(FLAGS_out)));
   }
   const RandomModel model(options);
   ASSIGN_OR_RETURN(const int64_t bytes, model.FileSize());

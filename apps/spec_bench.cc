@@ -22,6 +22,7 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
@@ -56,8 +57,8 @@ bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
 absl::Status CheckWritings() {
   RETURN_IF_ERROR(CheckFlagRange("writings", FLAGS_writings, 1, 1000));
   if (FLAGS_writings == 1 || SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--writings: found ", FLAGS_writings, " with --speculate=", FLAGS_speculate,
-                                                 ", expected 1, or none, oracle or wrong, which learn nothing"));
+  return WrongUsage("writings", absl::StrCat(FLAGS_writings, " with --speculate=", FLAGS_speculate),
+                    "1, or none, oracle or wrong, which learn nothing");
 }
 
 absl::Status CheckFlags() {
@@ -66,7 +67,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("most_meeting_nanos", FLAGS_most_meeting_nanos, 0, 1 << 30));
   if (FLAGS_plot.empty()) return absl::OkStatus();
-  return ForFlag("plot", CheckWritable(FLAGS_plot));
+  return ForField("plot", CheckWritable(FLAGS_plot));
 }
 
 // One text, written both ways.
@@ -88,7 +89,7 @@ class DraftingTools {
       if (costs.ok())
         tools.costs_ = *std::move(costs);
       else if (!absl::IsNotFound(costs.status()))
-        return ForFlag("cost_profile", costs.status());
+        return ForField("cost_profile", costs.status());
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
     RETURN_IF_ERROR(MeasureCosts(*session, {}, tools.costs_));
@@ -99,7 +100,7 @@ class DraftingTools {
   // Writes the costs once everything is measured. Costs that were read from a file stay as they were.
   absl::Status Save() const {
     if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
-    return ForFlag("cost_profile", costs_.Save(FLAGS_cost_profile));
+    return ForField("cost_profile", costs_.Save(FLAGS_cost_profile));
   }
 
   // Null without --remember. It is neither read from a file (none has the number of this process in its name) nor written.
@@ -298,7 +299,7 @@ absl::Status Run() {
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
-  RETURN_IF_ERROR(ForFlag("data", all.status()));
+  RETURN_IF_ERROR(ForField("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());

@@ -14,6 +14,7 @@
 #include "tessera/apps/cli/speculation.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -105,8 +106,8 @@ absl::Status CheckFlags(const Mode& a, const Mode& b) {
 
 absl::Status Run() {
   const absl::StatusOr<Mode> a = Mode::Parse(FLAGS_a), b = Mode::Parse(FLAGS_b);
-  RETURN_IF_ERROR(ForFlag("a", a.status()));
-  RETURN_IF_ERROR(ForFlag("b", b.status()));
+  RETURN_IF_ERROR(ForField("a", a.status()));
+  RETURN_IF_ERROR(ForField("b", b.status()));
   RETURN_IF_ERROR(CheckFlags(*a, *b));
   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
   ASSIGN_OR_RETURN(const Comparison comparison,

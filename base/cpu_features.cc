@@ -5,6 +5,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/usage_error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -76,7 +78,7 @@ absl::StatusOr<KernelPath> KernelPathFromName(absl::string_view name) {
     return absl::FailedPreconditionError(
         absl::StrCat("kernel path \"", name, "\": this CPU lacks it, expected one of auto, ", SupportedNames()));
   }
-  return absl::InvalidArgumentError(absl::StrCat("kernel path: found \"", name, "\", expected one of auto, ", SupportedNames()));
+  return WrongUsage("kernels", Quoted(name), absl::StrCat("one of auto, ", SupportedNames()));
 }
 
 std::vector<KernelPath> SupportedKernelPaths() {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +25,9 @@ absl::Status WrongUsage(absl::string_view field, const absl::AlphaNum& found, ab
 
 absl::Status ForField(absl::string_view field, const absl::Status& status) {
   if (status.ok() || IsWrongUsage(status)) return status;
-  absl::Status marked(status.code(), absl::StrCat(field, ": ", status.message()));
+  const std::string begin = absl::StrCat(field, ": ");
+  const absl::string_view message = status.message();
+  absl::Status marked(status.code(), absl::StartsWith(message, begin) ? message : absl::StrCat(begin, message));
   status.ForEachPayload([&](absl::string_view name, const absl::Cord& payload) { marked.SetPayload(name, payload); });
   marked.SetPayload(kField, absl::Cord(field));
   return marked;

@@ -11,7 +11,9 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/peak_memory.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
@@ -39,12 +41,11 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options,
 
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
   if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--threads: found ", options.threads, ", expected 0 (all CPUs) to ", ThreadPool::kMaxThreads));
+    return WrongUsage("threads", options.threads, absl::StrCat("0 (all CPUs) to ", ThreadPool::kMaxThreads));
   }
   const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
   if (options.threads > cpus) {
-    LOG_FIRST_N(WARNING, 1) << "--threads: found " << options.threads << ", takes " << cpus
+    LOG_FIRST_N(WARNING, 1) << "threads: found " << options.threads << ", takes " << cpus
                             << ", one for each CPU that may be used";
   }
   return options.threads == 0 ? cpus : std::min(options.threads, cpus);
@@ -53,20 +54,19 @@ absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config) {
   if (options.context == 0) return std::min(config.context_length, kDefaultContext);
   if (options.context > 0 && options.context <= kMostContext) return options.context;
-  return absl::InvalidArgumentError(absl::StrCat("--context: found ", options.context, ", expected 0 (the model's own, ",
-                                                 config.context_length, ") to ", kMostContext));
+  return WrongUsage("context", options.context, absl::StrCat("0 (the model's own, ", config.context_length, ") to ", kMostContext));
 }
 
 absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name) {
   if (name == "f16") return KvFormat::kHalf;
   if (name == "q8") return KvFormat::kInt8;
-  return absl::InvalidArgumentError(absl::StrCat("--kv_format: found \"", name, "\", expected f16 or q8"));
+  return WrongUsage("kv_format", Quoted(name), "f16 or q8");
 }
 
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
   if (name == "fast") return ComputePath::kFast;
   if (name == "reference") return ComputePath::kReference;
-  return absl::InvalidArgumentError(absl::StrCat("--path: found \"", name, "\", expected fast or reference"));
+  return WrongUsage("path", Quoted(name), "fast or reference");
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& options) {
@@ -166,8 +166,8 @@ absl::Status Engine::MakeForward() {
   const absl::string_view message = forward.status().message();
   if (!absl::IsResourceExhausted(forward.status()))
     return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
-  return absl::ResourceExhaustedError(
-      absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", message));
+  return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat(file_->path(), ": scratch of a pass over a context of ", context_,
+                                                                        " tokens: ", message)));
 }
 
 absl::Status Engine::LoadWeights() {
@@ -249,12 +249,11 @@ absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
   const int64_t needed = plan.Total() + (packed ? LeastStreamBytes(needs) : needs.total_bytes);
   plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
   if (budget < needed) {
-    const std::string found = absl::StrCat("--memory_budget: ", file_->path(), ": found ", FormatByteSize(plan.budget),
-                                           ", expected at least ", plan.least / kMiB, " MiB, of which keys and values for ",
-                                           context_, " tokens (--context) take ", FormatByteSize(plan.memory.cache));
-    if (packed) return absl::ResourceExhaustedError(found);
-    return absl::ResourceExhaustedError(
-        absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
+    const char* less = packed ? "" : ", less of a packed model, which is streamed from its file";
+    const std::string found = absl::StrCat(file_->path(), ": found ", FormatByteSize(plan.budget), ", expected at least ",
+                                           plan.least / kMiB, " MiB", less, ", of which keys and values for a context of ", context_,
+                                           " tokens take ", FormatByteSize(plan.memory.cache));
+    return ForField("memory_budget", LimitedBy("context", absl::ResourceExhaustedError(found)));
   }
   plan.logit_rows += static_cast<int>(std::min<int64_t>(most_logits - least_logits, (budget - needed) / LogitRowBytes()));
   plan.logits = plan.logit_rows * LogitRowBytes();

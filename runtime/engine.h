@@ -39,10 +39,10 @@ namespace tessera {
 // slow and plain, the yardstick for the fast path.
 enum class ComputePath { kFast, kReference };
 
-// "f16" (kHalf) or "q8" (kInt8); InvalidArgument (flag, found, expected) for anything else.
+// "f16" (kHalf) or "q8" (kInt8); WrongUsage (kv_format) for anything else.
 absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name);
 
-// "fast" or "reference"; InvalidArgument (flag, found, expected) for anything else.
+// "fast" or "reference"; WrongUsage (path) for anything else.
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
 
 struct EngineOptions {
@@ -97,9 +97,9 @@ constexpr int kDefaultRowCapacity = 512;
 constexpr int64_t kDefaultScratch = int64_t{36} << 20;
 
 // The threads an engine of these options computes with: at most as many as AvailableCpus() finds now. The first time they are
-// fewer than asked for, the log says so. InvalidArgument (--threads, found, expected) out of range.
+// fewer than asked for, the log says so. WrongUsage (threads) out of range.
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
-// The positions its sessions have together; InvalidArgument (--context, found, expected) out of range.
+// The positions its sessions have together; WrongUsage (context) out of range.
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);
 
 // Where an engine's memory goes, in bytes, once a pass has had all its rows and the context is full. Besides, there are the
@@ -150,7 +150,7 @@ class Engine {
   int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
-  // How `budget` bytes would be spent, with --pin as it is. Of a model that cannot be streamed, the least budget has room for all its
+  // How `budget` bytes would be spent, with options().pin. Of a model that cannot be streamed, the least budget has room for all its
   // weights. ResourceExhausted (found, expected) if the budget is too small.
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
   // Of a streamed model, when the system wants memory back: gives up pins until all fits into `budget` bytes, and returns the plan as it

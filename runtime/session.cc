@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
@@ -19,8 +20,8 @@ Session::~Session() {
 
 absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
   if (tokens_.size() + tokens.size() > static_cast<size_t>(engine_.context())) {
-    return absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens.size(),
-                                                     " more, expected at most ", engine_.context(), " together (--context)"));
+    return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens.size(),
+                                                                          " more, expected at most ", engine_.context(), " together")));
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= 0 && tokens[i] < engine_.config().vocabulary) continue;

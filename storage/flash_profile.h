@@ -1,6 +1,6 @@
 // How fast a flash device reads: a phone's, from a file, or this machine's, as flash_probe.h measured it.
 //
-//   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));              // the flag --flash: a name, or a file's path
+//   ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));              // a name, or a file's path
 //   double speed = flash.BytesPerSecond(/*block_bytes=*/1 << 20, /*depth=*/4);
 //
 // Between the numbers that a profile has: at a depth, those of the largest depth not above it (or the least there is) count;

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/storage/internal/io_uring_device.h"
 #include "tessera/storage/internal/pread_device.h"
 
@@ -59,7 +61,7 @@ std::vector<IoKind> Candidates(const OpenOptions& options) {
 absl::StatusOr<IoKind> ParseIoKind(absl::string_view name) {
   const auto* const found = absl::c_find(kNames, name);
   if (found == std::end(kNames)) {
-    return absl::InvalidArgumentError(absl::StrCat("--io: found \"", name, "\", expected one of ", absl::StrJoin(kNames, ", ")));
+    return WrongUsage("io", Quoted(name), absl::StrCat("one of ", absl::StrJoin(kNames, ", ")));
   }
   return static_cast<IoKind>(found - std::begin(kNames));
 }
@@ -81,7 +83,7 @@ absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const Open
     const std::string reason(opened.status().message());
     if (reasons.empty() || reasons.back() != reason) reasons.push_back(reason);
   }
-  return absl::FailedPreconditionError(absl::StrCat(path, ": --io=", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
+  return absl::FailedPreconditionError(absl::StrCat(path, ": io ", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
 }
 
 }  // namespace tessera

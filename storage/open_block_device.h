@@ -1,6 +1,6 @@
 // Opens a file for reading in blocks: the one place that chooses how.
 //
-//   ASSIGN_OR_RETURN(IoKind io, ParseIoKind("auto"));                                      // the flag --io
+//   ASSIGN_OR_RETURN(IoKind io, ParseIoKind("auto"));
 //   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(path, {.io = io, .buffers = arena.bytes()}));
 //   if (opened.io == IoKind::kBuffered) Warn(opened.reason);        // "buffered: O_DIRECT: Invalid argument"
 //
@@ -19,7 +19,7 @@ namespace tessera {
 
 enum class IoKind { kAuto, kIoUring, kPread, kBuffered };
 
-// "auto", "io_uring", "pread" or "buffered"; else InvalidArgument with these names.
+// "auto", "io_uring", "pread" or "buffered"; else WrongUsage (io) with these names.
 absl::StatusOr<IoKind> ParseIoKind(absl::string_view name);
 absl::string_view IoKindName(IoKind kind);
 

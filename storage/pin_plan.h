@@ -1,6 +1,6 @@
 // Chooses the units that stay in memory when not all can: those of a cycle that is read again and again, in order.
 //
-//   ASSIGN_OR_RETURN(PinPolicy policy, ParsePinPolicy("auto"));                        // the flag --pin
+//   ASSIGN_OR_RETURN(PinPolicy policy, ParsePinPolicy("auto"));
 //   const PinPlan plan = PlanPins(unit_bytes, /*budget=*/512 << 20, policy);
 //   if (plan.pinned[unit]) ...
 //
@@ -22,7 +22,7 @@ namespace tessera {
 
 enum class PinPolicy { kAuto, kSpread, kPrefix, kNone };
 
-// "auto", "spread", "prefix" or "none"; else InvalidArgument with these names.
+// "auto", "spread", "prefix" or "none"; else WrongUsage (pin) with these names.
 absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name);
 
 struct PinPlan {

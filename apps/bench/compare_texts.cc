@@ -6,10 +6,11 @@
 #include <limits>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/cli/flag_error.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -79,9 +80,10 @@ void AddFigures(const Message& end, TextFigures& figures) {
 absl::StatusOr<std::optional<Message>> NextOf(ForkedRun& run, const char* name) {
   absl::StatusOr<std::optional<Message>> message = run.Next();
   if (message.ok()) return message;
-  const absl::string_view said = message.status().message();
-  const bool of_flag = absl::StartsWith(said, "--") || absl::StartsWith(said, "the setting");
-  return absl::Status(message.status().code(), of_flag ? absl::StrCat("--", name, ": ", said) : absl::StrCat(said, " (--", name, ")"));
+  const absl::Status& status = message.status();
+  const std::string said = ShownMessage(status);
+  if (IsWrongUsage(status)) return ForField(name, absl::Status(status.code(), said));
+  return absl::Status(status.code(), absl::StrCat(said, " (--", name, ")"));
 }
 
 absl::StatusOr<std::unique_ptr<ForkedRun>> Start(const TextWriter& writer) {

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kReturned = -1;   // The kind of a process's last message; its bytes are the status: a code, then words.
+constexpr int kReturned = -1;   // The kind of a process's last message; its bytes are the status: a code, a field of wrong usage, NUL, words.
 
 struct Head {
   int32_t kind;
@@ -55,7 +57,7 @@ bool ReadAll(int pipe, void* data, size_t bytes) {
   } catch (const std::exception& exception) {  // As in AppMain: when memory ends.
     status = absl::ResourceExhaustedError(exception.what());
   }
-  const std::string bytes = absl::StrCat(std::string(1, static_cast<char>(status.code())), status.message());
+  const std::string bytes = absl::StrCat(std::string(1, static_cast<char>(status.code())), FieldOf(status), std::string(1, '\0'), status.message());
   _exit(sender.Send(kReturned, bytes).ok() ? 0 : 1);
 }
 
@@ -97,9 +99,10 @@ absl::StatusOr<std::optional<Message>> ForkedRun::Next() {
   message.bytes.resize(head.bytes);
   if (!ReadAll(pipe_, message.bytes.data(), head.bytes)) return absl::AbortedError("its process ended before its work was done");
   if (head.kind != kReturned) return message;
-  const absl::Status status(static_cast<absl::StatusCode>(message.bytes[0]), message.bytes.substr(1));
-  if (!status.ok()) return status;
-  return std::nullopt;
+  const std::pair<std::string, std::string> said = absl::StrSplit(message.bytes.substr(1), absl::MaxSplits('\0', 1));
+  const absl::Status status(static_cast<absl::StatusCode>(message.bytes[0]), said.second);
+  if (status.ok()) return std::nullopt;
+  return said.first.empty() ? status : ForField(said.first, status);
 }
 
 }  // namespace tessera

@@ -40,7 +40,8 @@ class ForkedRun {
   ForkedRun(const ForkedRun&) = delete;
   ForkedRun& operator=(const ForkedRun&) = delete;
 
-  // Waits. None once the function has returned OK; its error if it returned one; Aborted if the process ended before.
+  // Waits. None once the function has returned OK; its error if it returned one, with the mark of wrong usage if it had
+  // that; Aborted if the process ended before.
   absl::StatusOr<std::optional<Message>> Next();
 
  private:

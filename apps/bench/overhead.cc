@@ -8,6 +8,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -154,8 +155,8 @@ absl::StatusOr<Overhead> MeasureOverhead(EngineOptions options, const BenchmarkO
     progress.Update(i + 1);
   }
   if (timeline.dropped() > 0) {
-    return absl::ResourceExhaustedError(absl::StrFormat("--generate_tokens: found runs of %d events, expected at most %d; take fewer "
-                                                        "tokens or repetitions", timeline.dropped() + kEvents, kEvents));
+    return WrongUsage("generate_tokens", absl::StrCat("runs of ", timeline.dropped() + kEvents, " events"),
+                      absl::StrCat("at most ", kEvents, "; take fewer tokens or repetitions"));
   }
   return MediansOf(clock);
 }

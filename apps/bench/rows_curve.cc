@@ -13,6 +13,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -38,16 +39,14 @@ std::string Rate(const Spread& spread) { return absl::StrFormat("%.1f", spread.m
 absl::StatusOr<std::vector<int>> ParseRows(const std::string& list) {
   ASSIGN_OR_RETURN(const std::vector<int> rows, AscendingOfFlag("rows", list == "default" ? kDefaultRows : list, kMostRows));
   if (rows.front() == 1) return rows;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--rows: found ", rows.front(), " first, expected 1: all others are held against it"));
+  return WrongUsage("rows", absl::StrCat(rows.front(), " first"), "1: all others are held against it");
 }
 
 absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth,
                                            int repetitions) {
   const int most = engine.forward().row_capacity();
   if (rows.back() > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--rows: found ", rows.back(), ", expected at most ", most, ", the rows of a pass of this model"));
+    return WrongUsage("rows", rows.back(), absl::StrCat("at most ", most, ", the rows of a pass of this model"));
   }
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), path));
   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(engine, {.prompt_tokens = rows.back(), .depth = depth}));

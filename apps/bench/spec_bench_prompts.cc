@@ -10,6 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -122,8 +123,7 @@ absl::StatusOr<std::vector<PromptCategory>> ChooseCategories(std::vector<PromptC
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const PromptCategory& category) { return category.name == name; });
     if (found == all.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--categories: found ", name, ", expected some of ", NamesOf(all), ", or all"));
+      return WrongUsage("categories", name, absl::StrCat("some of ", NamesOf(all), ", or all"));
     }
     chosen.push_back(*found);
   }

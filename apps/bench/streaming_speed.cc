@@ -10,6 +10,7 @@
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/storage/flash_probe.h"
 #include "tessera/storage/throttled_device.h"
 
@@ -186,8 +187,8 @@ absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int r
                                              SharedSamples& shared, StreamingSpeed& speed, Progress& progress) {
   ASSIGN_OR_RETURN(const std::unique_ptr<BudgetClock> clock, BudgetClock::Load(options));
   if (clock->stats().streamed_bytes == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--memory_budget: found ", options.memory_budget,
-                                                   " bytes, expected fewer: all weights fit, and nothing is streamed"));
+    return WrongUsage("memory_budget", absl::StrCat(options.memory_budget, " bytes"),
+                      "fewer: all weights fit, and nothing is streamed");
   }
   speed.device = clock->device_reason();
   PassSamples warm_up, samples;
@@ -239,7 +240,7 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   StreamingSpeed speed;
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(options.model_path));
   if (file->packed() == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("--model: found ", options.model_path, ", expected a packed model (tessera_pack)"));
+    return WrongUsage("model", options.model_path, "a packed model (tessera_pack)");
   }
   for (int unit = 0; unit < file->packed()->units(); ++unit) speed.weight_bytes += file->packed()->StoredBytes(unit);
   std::vector<double> shares(std::begin(kShares), std::end(kShares));

@@ -9,14 +9,15 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -45,7 +46,7 @@ int Failure(const AppInfo& info, absl::string_view message, int code) {
 int ExitCode(const AppInfo& info, const absl::Status& status) {
   if (status.ok()) return kOk;
   if (absl::IsCancelled(status)) EndAsSignalled();
-  return Failure(info, status.message(), absl::StartsWith(status.message(), "--") ? kWrongUsage : kFailed);
+  return Failure(info, ShownMessage(status), IsWrongUsage(status) ? kWrongUsage : kFailed);
 }
 
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
@@ -80,11 +81,6 @@ int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl
   if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
   if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
   return RunGuarded(info, run);
-}
-
-absl::Status ForFlag(absl::string_view flag, const absl::Status& status) {
-  if (status.ok() || absl::StartsWith(status.message(), "--")) return status;
-  return absl::Status(status.code(), absl::StrCat("--", flag, ": ", status.message()));
 }
 
 double SecondsSinceStart() { return static_cast<double>(RealClock().NowNanos() - start_ns) * 1e-9; }

@@ -2,8 +2,8 @@
 //
 //   int main(int argc, char** argv) { return tessera::AppMain(argc, argv, Info(), Run); }       // absl::Status Run();
 //
-// Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is what the command line's parser says, and every error of Run whose
-// message begins with a flag ("--context: found ..."). A Cancelled status ends quietly by the signal that asked for the end
+// Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is what the command line's parser says, and every error of Run that is
+// marked so (base/usage_error.h): "--context: found ...". A Cancelled status ends quietly by the signal that asked for the end
 // (interrupt.h). Errors go to stderr as one sentence, with --json, too: standard output holds a whole result or none. No stack
 // traces, no exceptions.
 #pragma once
@@ -11,15 +11,11 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "tessera/apps/cli/command_line.h"
 
 namespace tessera {
 
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run);
-
-// `status` as an error of wrong usage of --flag, unless it already is one. OK stays OK.
-absl::Status ForFlag(absl::string_view flag, const absl::Status& status);
 
 // Seconds since the program started.
 double SecondsSinceStart();

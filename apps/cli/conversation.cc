@@ -1,10 +1,14 @@
 #include "tessera/apps/cli/conversation.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
@@ -19,7 +23,7 @@ absl::Status Conversation::CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat_template", !FLAGS_chat_template.empty()));
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "system", !FLAGS_system.empty()));
   if (FLAGS_chat_template.empty()) return absl::OkStatus();
-  return ForFlag("chat_template", ChatTemplate::ByName(FLAGS_chat_template).status());
+  return ForField("chat_template", ChatTemplate::ByName(FLAGS_chat_template).status());
 }
 
 absl::StatusOr<Conversation> Conversation::FromFlags(const GgufFile& file) {
@@ -29,9 +33,13 @@ absl::StatusOr<Conversation> Conversation::FromFlags(const GgufFile& file) {
   if (!FLAGS_chat_template.empty()) {
     ASSIGN_OR_RETURN(conversation.chat_, ChatTemplate::ByName(FLAGS_chat_template));
   } else if (file.Find(kTemplateKey) != nullptr || FLAGS_chat) {
-    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
+    absl::StatusOr<ChatTemplate> of_file = ReadChatTemplate(file);
+    if (!of_file.ok()) {
+      return absl::Status(of_file.status().code(), absl::StrCat(of_file.status().message(), " (--chat_template), or go without (--raw)"));
+    }
+    conversation.chat_ = *std::move(of_file);
   } else if (!FLAGS_system.empty()) {
-    return absl::InvalidArgumentError("--system: found for a model without chat template, expected --chat_template= beside it");
+    return WrongUsage("system", "for a model without chat template", "--chat_template= beside it");
   } else {
     WriteError("The model has no chat template: the prompt is continued as it is (--raw says so without this note).\n");
   }

@@ -21,8 +21,10 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/trace_writer.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/storage/flash_profile.h"
 #include "tessera/storage/tsr.h"
 
@@ -39,13 +41,11 @@ absl::Status CheckStreams(const EngineOptions& options) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
     if (options.memory_budget == 0 && !FLAGS_streaming) {  // --streaming tries budgets of its own.
-      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found without --memory_budget, expected both: only a model with a ",
-                                                     "budget is streamed"));
+      return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
     }
     const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
     if (!packed.ok() || *packed) continue;  // Opening the file later reports that it cannot be read.
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found with ", options.model_path, ", expected a model packed with ",
-                                                   "tessera_pack: no other is streamed"));
+    return WrongUsage(flag, absl::StrCat("with ", options.model_path), "a model packed with tessera_pack: no other is streamed");
   }
   return absl::OkStatus();
 }
@@ -53,7 +53,7 @@ absl::Status CheckStreams(const EngineOptions& options) {
 absl::Status ReadStreamingFlags(EngineOptions& options) {
   if (!FLAGS_memory_budget.empty()) {
     const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
-    RETURN_IF_ERROR(ForFlag("memory_budget", budget.status()));
+    RETURN_IF_ERROR(ForField("memory_budget", budget.status()));
     RETURN_IF_ERROR(CheckFlagRange("memory_budget", *budget, 1, std::numeric_limits<int64_t>::max()));
     options.memory_budget = *budget;
   }
@@ -62,7 +62,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
   ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
   options.probe_in_child = true;   // Faster reads are worth both here, where the process is ours.
   options.raise_priority = true;
-  if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFlag("flash", LoadFlashProfile(FLAGS_flash).status()));
+  if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForField("flash", LoadFlashProfile(FLAGS_flash).status()));
   options.flash = FLAGS_flash;
   return CheckStreams(options);
 }
@@ -74,8 +74,7 @@ absl::StatusOr<std::string> ModelPath() {
   const std::string path = absl::StrCat(CacheFolder(), "/", kDefaultModel);
   struct stat status;
   if (stat(path.c_str(), &status) == 0) return path;
-  return absl::InvalidArgumentError(absl::StrCat("--model: found none, and the default model is not at ", path,
-                                                 "; expected --model=FILE, or run scripts/fetch_model.sh"));
+  return WrongUsage("model", absl::StrCat("none, and no default model at ", path), "--model=FILE, or a run of scripts/fetch_model.sh");
 }
 
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
@@ -83,11 +82,11 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   RETURN_IF_ERROR(CheckFlagRange("threads", FLAGS_threads, 0, ThreadPool::kMaxThreads));
   RETURN_IF_ERROR(CheckFlagRange("context", FLAGS_context, 0, std::numeric_limits<int32_t>::max()));
   const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
-  RETURN_IF_ERROR(ForFlag("path", path.status()));
-  RETURN_IF_ERROR(ForFlag("kernels", KernelPathFromName(FLAGS_kernels).status()));
+  RETURN_IF_ERROR(ForField("path", path.status()));
+  RETURN_IF_ERROR(ForField("kernels", KernelPathFromName(FLAGS_kernels).status()));
   const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
-  RETURN_IF_ERROR(ForFlag("kv_format", kv_format.status()));
-  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFlag("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
+  RETURN_IF_ERROR(ForField("kv_format", kv_format.status()));
+  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForField("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.threads = FLAGS_threads;
   options.context = FLAGS_context;
@@ -114,27 +113,29 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   absl::string_view list_start = FLAGS_stop;  // A text may also begin with a bracket; only a bracket before a quote begins a list.
   const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
   if (!is_list) return std::vector<std::string>{FLAGS_stop};
-  const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "--stop");
-  RETURN_IF_ERROR(list.status());
-  return list->AsStrings();
+  const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "stop");
+  RETURN_IF_ERROR(ForField("stop", list.status()));
+  absl::StatusOr<std::vector<std::string>> texts = list->AsStrings();
+  RETURN_IF_ERROR(ForField("stop", texts.status()));
+  return texts;
 }
 
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> model, ModelFile::Open(path));
   if (model->packed() == nullptr) return model;
-  return absl::InvalidArgumentError(absl::StrCat("--model: ", path, ": found a packed model, expected a GGUF file"));
+  return ForField("model", absl::InvalidArgumentError(absl::StrCat(path, ": found a packed model, expected a GGUF file")));
 }
 
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
   const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
-  RETURN_IF_ERROR(ForFlag(flag, info.status()));
+  RETURN_IF_ERROR(ForField(flag, info.status()));
   return (*info)->format;
 }
 
 absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found ", value, ", expected ", least, " to ", most));
+  return WrongUsage(flag, value, absl::StrCat(least, " to ", most));
 }
 
 absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most) {
@@ -142,8 +143,7 @@ absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::st
   for (absl::string_view item : absl::StrSplit(list, ',')) {
     int number = 0;
     if (!absl::SimpleAtoi(item, &number) || number > most || number <= (numbers.empty() ? 0 : numbers.back())) {
-      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found \"", item, "\", expected whole numbers from 1 to ", most,
-                                                     " in ascending order, or default"));
+      return WrongUsage(flag, Quoted(item), absl::StrCat("whole numbers from 1 to ", most, " in ascending order, or default"));
     }
     numbers.push_back(number);
   }
@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::st
 
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on) {
   if (!on || !other_on) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found beside --", other, ", expected one of them"));
+  return WrongUsage(flag, absl::StrCat("beside --", other), "one of them");
 }
 
 Trace::Trace() {
@@ -164,7 +164,7 @@ absl::Status Trace::Finish(const absl::Status& status) const {
   if (timeline_->dropped() > 0) {
     WriteError(absl::StrCat("trace: the first ", kTraceEvents, " events are in the file, ", timeline_->dropped(), " are not\n"));
   }
-  const absl::Status written = ForFlag("trace", WriteTrace(*timeline_, FLAGS_trace));
+  const absl::Status written = ForField("trace", WriteTrace(*timeline_, FLAGS_trace));
   return status.ok() ? written : status;
 }
 

@@ -5,7 +5,7 @@
 //   ...
 //   return trace.Finish(status);
 //
-// Errors begin with the flag they are about. Threads: one at a time.
+// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -36,13 +36,13 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
 // The format that a flag names, such as "Q4_1".
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);
 
-// InvalidArgument (flag, found, expected) unless least <= value <= most.
+// WrongUsage of the flag unless least <= value <= most.
 absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most);
 
-// The whole numbers from 1 to `most` that a flag lists, "1,2,40". InvalidArgument unless they ascend.
+// The whole numbers from 1 to `most` that a flag lists, "1,2,40". WrongUsage unless they ascend.
 absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most);
 
-// InvalidArgument if two flags that exclude each other are both on.
+// WrongUsage if two flags that exclude each other are both on.
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
 
 // Records a timeline if --trace is given.

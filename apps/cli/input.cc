@@ -13,6 +13,7 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -50,12 +51,12 @@ bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
 
 absl::StatusOr<std::string> ReadPrompt() {
   if (IsGiven("prompt") && IsGiven("prompt_file")) {
-    return absl::InvalidArgumentError("--prompt_file: found beside --prompt, expected one of them");
+    return WrongUsage("prompt_file", "beside --prompt", "one of them");
   }
   if (IsGiven("prompt")) return FLAGS_prompt;
   const bool standard_input = FLAGS_prompt_file.empty() || FLAGS_prompt_file == "-";
   if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
-    return absl::InvalidArgumentError("--prompt: found none, expected --prompt=TEXT, --prompt_file=FILE or text on standard input");
+    return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
   }
   ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadFileToString(FLAGS_prompt_file, kLargestPrompt));
   if (absl::EndsWith(text, "\n")) text.pop_back();

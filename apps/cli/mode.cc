@@ -13,6 +13,7 @@
 #include "tessera/apps/cli/speculation.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -64,9 +65,11 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
   int rows = 0;
   for (const auto& [name, value] : settings_) {
     if (name == kRows) {
-      if (!absl::SimpleAtoi(value, &rows) || rows < 1) return BadValue(name, value, "a number of rows, 1 or more");
+      if (!absl::SimpleAtoi(value, &rows) || rows < 1) {
+        return ForField("the setting " + name, BadValue(name, value, "a number of rows, 1 or more"));
+      }
     } else if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) {
-      return BadValue(name, value, "a whole number");  // The reader of the flag checks everything else.
+      return ForField("the setting " + name, BadValue(name, value, "a whole number"));  // The reader of the flag checks everything else.
     }
   }
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));

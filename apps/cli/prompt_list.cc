@@ -13,6 +13,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +44,7 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std
 absl::StatusOr<PromptList> PromptList::FromFlags() {
   RETURN_IF_ERROR(Conversation::CheckFlags());
   if (FLAGS_prompts.empty() && isatty(STDIN_FILENO) == 1) {
-    return absl::InvalidArgumentError("--prompts: found none, expected --prompts=FILE, or prompts on standard input");
+    return WrongUsage("prompts", "none", "--prompts=FILE, or prompts on standard input");
   }
   const bool is_input = FLAGS_prompts.empty() || FLAGS_prompts == "-";
   PromptList list;
@@ -57,7 +58,7 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
     if (!line.empty()) list.lines_.push_back({number, std::string(line)});
   }
   if (list.lines_.empty())
-    return absl::InvalidArgumentError(absl::StrCat("--prompts: ", list.source_, ": found no prompt, expected one a line"));
+    return ForField("prompts", absl::InvalidArgumentError(absl::StrCat(list.source_, ": found no prompt, expected one per line")));
   return list;
 }
 

@@ -18,7 +18,7 @@ namespace tessera {
 
 class PromptList {
  public:
-  // The prompts of standard input if --prompts names no file. InvalidArgument (--prompts, found, expected) if that is a terminal, or if
+  // The prompts of standard input if --prompts names no file. WrongUsage (prompts) if that is a terminal, or if
   // there is no prompt.
   static absl::StatusOr<PromptList> FromFlags();
 

@@ -4,7 +4,7 @@
 //   RETURN_IF_ERROR(CheckBytesFit(text, engine->tokenizer(), engine->context()));
 //   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine->context()));
 //
-// ResourceExhausted with what was found, what expected, and --context. Thread-safe.
+// ResourceExhausted with what was found and what expected, limited by `context` (base/usage_error.h). Thread-safe.
 #pragma once
 
 #include "absl/status/status.h"

@@ -16,6 +16,7 @@
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 
@@ -49,13 +50,13 @@ int LogitRows(const std::string& list) {
 
 absl::Status ReadSpeculationFlags(EngineOptions& options) {
   const absl::StatusOr<std::vector<std::string>> drafters = DrafterRegistry::BuiltIn().Parse(FLAGS_speculate);
-  RETURN_IF_ERROR(ForFlag("speculate", drafters.status()));
+  RETURN_IF_ERROR(ForField("speculate", drafters.status()));
   if (!FLAGS_cost_profile.empty()) {
-    RETURN_IF_ERROR(ForFlag("cost_profile", Exists(FLAGS_cost_profile) ? CostProfile::Load(FLAGS_cost_profile).status()
+    RETURN_IF_ERROR(ForField("cost_profile", Exists(FLAGS_cost_profile) ? CostProfile::Load(FLAGS_cost_profile).status()
                                                                        : CheckWritable(FLAGS_cost_profile)));
   }
   if (FLAGS_history_prompts && FLAGS_history.empty()) {
-    return absl::InvalidArgumentError("--history_prompts: found without --history, expected both");
+    return WrongUsage("history_prompts", "without --history", "both");
   }
   if (Useful(*drafters)) PlanDrafting(FLAGS_speculate, FLAGS_history.empty() ? 0 : kHistoryBytes, options);
   return absl::OkStatus();
@@ -76,7 +77,7 @@ absl::Status Speculation::OpenHistory(const Engine& engine) {
   absl::StatusOr<std::unique_ptr<HistoryStore>> history = HistoryStore::Open(
       absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()),
       {.max_bytes = kHistoryBytes, .keep_prompts = FLAGS_history_prompts});
-  RETURN_IF_ERROR(ForFlag("history", history.status()));
+  RETURN_IF_ERROR(ForField("history", history.status()));
   history_ = *std::move(history);
   LOG_IF(WARNING, !history_->ignored().ok()) << "this history is ignored: " << history_->ignored().message();
   return absl::OkStatus();
@@ -117,12 +118,12 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 
 absl::Status Speculation::Save() const {
   if (history_ != nullptr) {
-    RETURN_IF_ERROR(ForFlag("history", history_->Save()));
+    RETURN_IF_ERROR(ForField("history", history_->Save()));
     const absl::Status replaced = history_->replaced();
     LOG_IF(WARNING, !replaced.ok()) << "this history is replaced: " << replaced.message();
   }
   if (costs_path_.empty()) return absl::OkStatus();
-  if (costs_.KnowsPlain()) return ForFlag("cost_profile", costs_.Save(costs_path_));
+  if (costs_.KnowsPlain()) return ForField("cost_profile", costs_.Save(costs_path_));
   LOG(WARNING) << "--cost_profile: " << costs_path_ << " is not written: no pass was measured";
   return absl::OkStatus();
 }

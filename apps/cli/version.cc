@@ -6,6 +6,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/usage_error.h"
 #include "tessera_version.h"
 
 namespace tessera {
@@ -35,7 +36,7 @@ std::string VersionJson(absl::string_view program, KernelPath used) {
 
 absl::Status ShowVersion(absl::string_view program) {
   const absl::StatusOr<KernelPath> used = KernelPathFromName(FLAGS_kernels);
-  if (!used.ok()) return ForFlag("kernels", used.status());
+  if (!used.ok()) return ForField("kernels", used.status());
   return WriteOutput(FLAGS_json ? VersionJson(program, *used) : VersionText(program, *used));
 }
 

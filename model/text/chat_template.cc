@@ -6,14 +6,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/text/internal/facts.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kMaxTemplateBytes = size_t{1} << 20;  // The longest in use have some tens of kilobytes.
-constexpr char kWayOut[] = "pass --chat_template=chatml|llama3|gemma|none, or --raw for no template";
+constexpr char kWayOut[] = "name one of chatml, llama3, gemma and none instead";
 
 struct Known {
   ChatTemplate::Form form;
@@ -149,8 +151,7 @@ absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {
   for (const Known& known : kKnown) {
     if (known.name == name) return ChatTemplate(known.form);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("chat template: found \"", name, "\", expected chatml, llama3, gemma or none; ", kWayOut));
+  return WrongUsage("chat_template", Quoted(name), "chatml, llama3, gemma or none");
 }
 
 absl::string_view ChatTemplate::name() const {

@@ -40,7 +40,7 @@ class ChatTemplate {
 
   // The form of a model's own template. `source` is read during the call only.
   static absl::StatusOr<ChatTemplate> FromSource(const ChatTemplateFacts& facts);
-  // "chatml", "llama3", "gemma" or "none", as in --chat_template=. Without a default system message.
+  // "chatml", "llama3", "gemma" or "none". Without a default system message.
   static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);
 
   Form form() const { return form_; }

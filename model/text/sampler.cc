@@ -12,6 +12,7 @@
 #include "tessera/base/elementary.h"
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -169,25 +170,20 @@ TokenId Draw(Ranking& ranking, size_t kept, double total, float temperature, dou
   return last;  // If rounding left the sum short of the target, it is the last that could be drawn.
 }
 
-template <typename Value>
-absl::Status Unexpected(absl::string_view flag, Value found, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found ", found, ", expected ", expected));
-}
-
 }  // namespace
 
 absl::StatusOr<Sampler> Sampler::Create(const SamplingOptions& options) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   if (!(options.temperature >= 0 && options.temperature <= kLargest)) {
-    return Unexpected("temperature", options.temperature, "0 <= temperature < infinity");
+    return WrongUsage("temperature", options.temperature, "0 <= temperature < infinity");
   }
-  if (options.top_k < 0) return Unexpected("top_k", options.top_k, "top_k >= 0 (0 is off)");
-  if (!(options.top_p > 0 && options.top_p <= 1)) return Unexpected("top_p", options.top_p, "0 < top_p <= 1");
-  if (!(options.min_p >= 0 && options.min_p <= 1)) return Unexpected("min_p", options.min_p, "0 <= min_p <= 1");
+  if (options.top_k < 0) return WrongUsage("top_k", options.top_k, "top_k >= 0 (0 is off)");
+  if (!(options.top_p > 0 && options.top_p <= 1)) return WrongUsage("top_p", options.top_p, "0 < top_p <= 1");
+  if (!(options.min_p >= 0 && options.min_p <= 1)) return WrongUsage("min_p", options.min_p, "0 <= min_p <= 1");
   if (!(options.repetition_penalty > 0 && options.repetition_penalty <= kLargest)) {
-    return Unexpected("repetition_penalty", options.repetition_penalty, "0 < repetition_penalty < infinity");
+    return WrongUsage("repetition_penalty", options.repetition_penalty, "0 < repetition_penalty < infinity");
   }
-  if (options.penalty_window < 0) return Unexpected("penalty_window", options.penalty_window, "penalty_window >= 0 (0 is off)");
+  if (options.penalty_window < 0) return WrongUsage("penalty_window", options.penalty_window, "penalty_window >= 0 (0 is off)");
   return Sampler(options);
 }
 

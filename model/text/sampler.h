@@ -34,7 +34,7 @@ struct SamplingOptions {
 
 class Sampler {
  public:
-  // InvalidArgument names the flag, the value found and the values expected.
+  // WrongUsage names the field, the value found and the values expected.
   static absl::StatusOr<Sampler> Create(const SamplingOptions& options);
 
   // logits: one for each token of the vocabulary. emitted: the tokens before this one, the latest last; only the penalty reads it, so the

@@ -120,7 +120,7 @@ class MemoryBudget : public testing::Test {
     const size_t begin = refused.errors.find(before);
     CHECK_NE(begin, std::string::npos) << refused.errors;
     EXPECT_NE(refused.errors.find(absl::StrCat("--memory_budget: ", work.model, ": found 1 B, ")), std::string::npos) << refused.errors;
-    EXPECT_NE(refused.errors.find("keys and values for 512 tokens (--context)"), std::string::npos) << refused.errors;
+    EXPECT_NE(refused.errors.find("keys and values for a context of 512 tokens"), std::string::npos) << refused.errors;
     const size_t number = begin + before.size();
     return ParseByteSize(refused.errors.substr(number, refused.errors.find(',', number) - number)).value();
   }

@@ -18,7 +18,7 @@ TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
   const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--thread_figures", "--json",
                                                    "--repetitions=1", "--prompt_tokens=16", "--generate_tokens=6"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  EXPECT_TRUE(absl::StrContains(ended.errors, "--threads: found 3, takes 2")) << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.errors, "threads: found 3, takes 2")) << ended.errors;
   const JsonValue report = *JsonValue::Parse(ended.output);
   EXPECT_EQ(*report.Int("threads"), 2);
   const JsonValue figures = *report.Array("figures");

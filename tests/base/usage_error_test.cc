@@ -36,6 +36,7 @@ TEST(UsageError, AMarkedStatusKeepsItsCodeAndItsFirstField) {
   EXPECT_EQ(marked.message(), "flash: ufs9: no such file");
   EXPECT_EQ(FieldOf(marked), "flash");
   EXPECT_EQ(ForField("other", marked), marked);
+  EXPECT_EQ(ForField("flash", absl::NotFoundError("flash: gone")).message(), "flash: gone");
   EXPECT_TRUE(ForField("flash", absl::OkStatus()).ok());
 }
 

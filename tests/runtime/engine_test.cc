@@ -83,7 +83,7 @@ TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
     const int threads = Must(Engine::Load({.model_path = kLlama, .threads = 3}))->threads();
     std::_Exit(threads);
   };
-  EXPECT_EXIT(load(), testing::ExitedWithCode(1), "--threads: found 3, takes 1, one for each CPU");
+  EXPECT_EXIT(load(), testing::ExitedWithCode(1), "threads: found 3, takes 1, one for each CPU");
 }
 
 TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {
@@ -117,7 +117,7 @@ TEST(Engine, AnEightBitCacheTakesAByteANumberAndAScaleForEachHead) {
   EXPECT_EQ(engine->memory().cache, 2 * 512 * 2 * 2 * (16 + 4)) << "layers, slots, heads, keys and values";
   EXPECT_EQ(Must(KvFormatFromName("f16")), KvFormat::kHalf);
   EXPECT_EQ(Must(KvFormatFromName("q8")), KvFormat::kInt8);
-  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "--kv_format: found \"Q8\", expected f16 or q8");
+  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "kv_format: found \"Q8\", expected f16 or q8");
 }
 
 TEST(Engine, WrongOptionsAreNamed) {
@@ -126,9 +126,9 @@ TEST(Engine, WrongOptionsAreNamed) {
     spoil(options);
     return std::string(Engine::Load(options).status().message());
   };
-  EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.context = -3; }), "--context: found -3, expected 0 (the model's own, 512) to 16777216");
+  EXPECT_EQ(message([](auto& o) { o.threads = 257; }), "threads: found 257, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.threads = -1; }), "threads: found -1, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.context = -3; }), "context: found -3, expected 0 (the model's own, 512) to 16777216");
   EXPECT_EQ(message([](auto& o) { o.row_capacity = -1; }), "row capacity: found -1, expected 0 (by memory) to 65536");
   EXPECT_EQ(message([](auto& o) { o.sessions = 0; }), "sessions: found 0, expected 1 or more");
   EXPECT_EQ(message([](auto& o) { o.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
@@ -142,7 +142,7 @@ TEST(Engine, ComputePathsHaveNames) {
   EXPECT_EQ(Must(ComputePathFromName("reference")), ComputePath::kReference);
   const absl::Status status = ComputePathFromName("Fast").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "--path: found \"Fast\", expected fast or reference");
+  EXPECT_EQ(status.message(), "path: found \"Fast\", expected fast or reference");
 }
 
 // The least budget that is not refused, to the byte.

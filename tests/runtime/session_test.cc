@@ -160,7 +160,7 @@ TEST(Session, ErrorsLeaveItAsItWas) {
   const std::vector<TokenId> too_many = RandomTokens(31, 6);
   const absl::Status full = session->Append(too_many);
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(full.message(), "context: found 10 tokens and 31 more, expected at most 40 together (--context)");
+  EXPECT_EQ(full.message(), "context: found 10 tokens and 31 more, expected at most 40 together");
   EXPECT_EQ(session->AppendEach(too_many, ignore).code(), absl::StatusCode::kResourceExhausted);
   expect_unchanged();
 

@@ -72,7 +72,7 @@ TEST(OpenBlockDevice, KindsAreNamedAsTheFlagNamesThem) {
   EXPECT_EQ(*ParseIoKind("io_uring"), IoKind::kIoUring);
   EXPECT_EQ(*ParseIoKind("pread"), IoKind::kPread);
   EXPECT_EQ(*ParseIoKind("buffered"), IoKind::kBuffered);
-  EXPECT_EQ(ParseIoKind("mmap").status().message(), "--io: found \"mmap\", expected one of auto, io_uring, pread, buffered");
+  EXPECT_EQ(ParseIoKind("mmap").status().message(), "io: found \"mmap\", expected one of auto, io_uring, pread, buffered");
 }
 
 }  // namespace

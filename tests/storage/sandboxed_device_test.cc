@@ -86,7 +86,7 @@ TEST_F(SandboxedDeviceDeathTest, WhereIoUringIsNotPermittedThreadsRead) {
   EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); ReadAndExit(), kRead,
               "pread: io_uring: Operation not permitted");
   EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); ReadAndExit(IoKind::kIoUring), kRefused,
-              "FAILED_PRECONDITION: .*weights: --io=io_uring: io_uring: Operation not permitted");
+              "FAILED_PRECONDITION: .*weights: io io_uring: io_uring: Operation not permitted");
 }
 
 TEST_F(SandboxedDeviceDeathTest, WhereIoUringDoesNotExistThreadsRead) {
@@ -136,7 +136,7 @@ void RefuseDirect() { Restrict(SCMP_SYS(openat), SCMP_ACT_ERRNO(EINVAL), {SCMP_A
 TEST_F(SandboxedDeviceDeathTest, WhereDirectReadsAreRefusedThePageCacheIsUsed) {
   EXPECT_EXIT(RefuseDirect(); ReadAndExit(), kRead, "buffered: O_DIRECT: Invalid argument");
   for (const IoKind io : {IoKind::kIoUring, IoKind::kPread}) {
-    EXPECT_EXIT(RefuseDirect(); ReadAndExit(io), kRefused, "weights: --io=.*: O_DIRECT: Invalid argument");
+    EXPECT_EXIT(RefuseDirect(); ReadAndExit(io), kRefused, "weights: io .*: O_DIRECT: Invalid argument");
   }
 }
 

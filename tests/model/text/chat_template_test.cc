@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 
@@ -102,7 +103,7 @@ std::string Refusal(const absl::StatusOr<ChatTemplate>& chat) {
 }
 
 TEST(ChatTemplate, RefusalsNameByteFoundExpectedAndAWayOut) {
-  const std::string way_out = "; pass --chat_template=chatml|llama3|gemma|none, or --raw for no template";
+  const std::string way_out = "; name one of chatml, llama3, gemma and none instead";
   const std::string key = ": metadata \"tokenizer.chat_template\"", value = key + " value at byte 1000: ";
   EXPECT_EQ(Refusal(FromText("[INST] {{ x }} [/INST]")),
             value + "found a template of 22 bytes with none of the marks <|im_start|>, <|start_header_id|>, <start_of_turn>, "
@@ -113,7 +114,7 @@ TEST(ChatTemplate, RefusalsNameByteFoundExpectedAndAWayOut) {
   EXPECT_TRUE(FromText(longest).ok());
   EXPECT_EQ(Refusal(FromText(longest + " ")), value + "found 1048577 bytes, expected at most 1048576" + way_out);
   EXPECT_EQ(ChatTemplate::ByName("alpaca").status(),
-            absl::InvalidArgumentError("chat template: found \"alpaca\", expected chatml, llama3, gemma or none" + way_out));
+            WrongUsage("chat_template", "\"alpaca\"", "chatml, llama3, gemma or none"));
 }
 
 // A template is a program from outside. Whatever it would do, only its marks are looked for.

@@ -11,6 +11,7 @@
 #include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "tessera/base/random.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -306,20 +307,21 @@ void ExpectRefused(const SamplingOptions& options, const std::string& message) {
   const absl::Status status = Sampler::Create(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(status.message()), message);
+  EXPECT_EQ(FieldOf(status), message.substr(0, message.find(':')));
 }
 
-TEST(Sampler, RefusesOptionsOutOfRangeByTheirFlag) {
-  ExpectRefused({.temperature = -0.5f}, "--temperature: found -0.5, expected 0 <= temperature < infinity");
-  ExpectRefused({.temperature = kNaN}, "--temperature: found nan, expected 0 <= temperature < infinity");
-  ExpectRefused({.temperature = kInfinity}, "--temperature: found inf, expected 0 <= temperature < infinity");
-  ExpectRefused({.top_k = -1}, "--top_k: found -1, expected top_k >= 0 (0 is off)");
-  ExpectRefused({.top_p = 2}, "--top_p: found 2, expected 0 < top_p <= 1");
-  ExpectRefused({.top_p = 0}, "--top_p: found 0, expected 0 < top_p <= 1");
-  ExpectRefused({.top_p = kNaN}, "--top_p: found nan, expected 0 < top_p <= 1");
-  ExpectRefused({.min_p = 1.5f}, "--min_p: found 1.5, expected 0 <= min_p <= 1");
-  ExpectRefused({.min_p = -0.1f}, "--min_p: found -0.1, expected 0 <= min_p <= 1");
-  ExpectRefused({.repetition_penalty = 0}, "--repetition_penalty: found 0, expected 0 < repetition_penalty < infinity");
-  ExpectRefused({.penalty_window = -1}, "--penalty_window: found -1, expected penalty_window >= 0 (0 is off)");
+TEST(Sampler, RefusesOptionsOutOfRangeByTheirName) {
+  ExpectRefused({.temperature = -0.5f}, "temperature: found -0.5, expected 0 <= temperature < infinity");
+  ExpectRefused({.temperature = kNaN}, "temperature: found nan, expected 0 <= temperature < infinity");
+  ExpectRefused({.temperature = kInfinity}, "temperature: found inf, expected 0 <= temperature < infinity");
+  ExpectRefused({.top_k = -1}, "top_k: found -1, expected top_k >= 0 (0 is off)");
+  ExpectRefused({.top_p = 2}, "top_p: found 2, expected 0 < top_p <= 1");
+  ExpectRefused({.top_p = 0}, "top_p: found 0, expected 0 < top_p <= 1");
+  ExpectRefused({.top_p = kNaN}, "top_p: found nan, expected 0 < top_p <= 1");
+  ExpectRefused({.min_p = 1.5f}, "min_p: found 1.5, expected 0 <= min_p <= 1");
+  ExpectRefused({.min_p = -0.1f}, "min_p: found -0.1, expected 0 <= min_p <= 1");
+  ExpectRefused({.repetition_penalty = 0}, "repetition_penalty: found 0, expected 0 < repetition_penalty < infinity");
+  ExpectRefused({.penalty_window = -1}, "penalty_window: found -1, expected penalty_window >= 0 (0 is off)");
 }
 
 }  // namespace
