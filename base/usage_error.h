@@ -23,8 +23,8 @@ namespace tessera {
 // InvalidArgument "FIELD: found FOUND, expected EXPECTED", marked with FIELD.
 absl::Status WrongUsage(absl::string_view field, const absl::AlphaNum& found, absl::string_view expected);
 
-// `status` as wrong usage of `field`: the same code, the message after "FIELD: " unless it begins so, and the mark. A status with a mark stays as it is, and so
-// does OK.
+// `status` as wrong usage of `field`: the same code, the message after "FIELD: " unless it begins so, and the mark. A status with a mark
+// stays as it is, and so does OK.
 absl::Status ForField(absl::string_view field, const absl::Status& status);
 
 bool IsWrongUsage(const absl::Status& status);

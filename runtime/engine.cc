@@ -44,10 +44,6 @@ absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
     return WrongUsage("threads", options.threads, absl::StrCat("0 (all CPUs) to ", ThreadPool::kMaxThreads));
   }
   const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
-  if (options.threads > cpus) {
-    LOG_FIRST_N(WARNING, 1) << "threads: found " << options.threads << ", takes " << cpus
-                            << ", one for each CPU that may be used";
-  }
   return options.threads == 0 ? cpus : std::min(options.threads, cpus);
 }
 

@@ -96,8 +96,8 @@ constexpr int kDefaultContext = 8192;
 constexpr int kDefaultRowCapacity = 512;
 constexpr int64_t kDefaultScratch = int64_t{36} << 20;
 
-// The threads an engine of these options computes with: at most as many as AvailableCpus() finds now. The first time they are
-// fewer than asked for, the log says so. WrongUsage (threads) out of range.
+// The threads an engine of these options computes with: at most as many as AvailableCpus() finds now. WrongUsage
+// (threads) out of range.
 absl::StatusOr<int> ThreadsOf(const EngineOptions& options);
 // The positions its sessions have together; WrongUsage (context) out of range.
 absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config);

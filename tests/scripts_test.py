@@ -41,7 +41,8 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "tests/base/cpp20_test.cc": "TEST(Cpp20, HeaderExample) {}\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
-    "docs/headers.md": "# Headers\n\n[cpp20.h](../base/cpp20.h), [half.h](../base/half.h), [view.h](../tensor/view.h), [gguf.h](../model/files/gguf.h)\n"
+    "docs/headers.md": "# Headers\n\n[cpp20.h](../base/cpp20.h), [half.h](../base/half.h), [view.h](../tensor/view.h)\n"
+                       "[gguf.h](../model/files/gguf.h)\n"
                        "[tokenizer.h](../model/text/tokenizer.h)\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
@@ -96,11 +97,13 @@ class CheckTest(unittest.TestCase):
         self.planted("check_libraries", "storage/unit.cc", 'const char kText[] = "--io: found a, expected b";\n', "names a flag")
 
     def test_libraries_catches_an_installed_header_that_logs(self):
-        self.planted("check_libraries", "storage/unit.h", "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
+        self.planted("check_libraries", "storage/unit.h",
+                     "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
 
     def test_libraries_catches_an_installed_header_that_does_not_ask_for_cpp20(self):
         self.plant("tensor/internal/part.h", "#include <vector>\n")
-        self.planted("check_libraries", "tensor/view.h", "// A view.\n#include <vector>\n", "tensor/view.h:1: does not include base/cpp20.h")
+        self.planted("check_libraries", "tensor/view.h",
+                     "// A view.\n#include <vector>\n", "tensor/view.h:1: does not include base/cpp20.h")
 
     def test_layers_catches_include_upwards(self):
         self.planted("check_layers", "base/half.cc", '\n#include "tessera/tensor/view.h"\n', "base/half.cc:2: base includes")

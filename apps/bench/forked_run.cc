@@ -17,7 +17,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kReturned = -1;   // The kind of a process's last message; its bytes are the status: a code, a field of wrong usage, NUL, words.
+// The kind of a process's last message, whose bytes are the status: a code, the field of wrong usage, NUL, the message.
+constexpr int kReturned = -1;
 
 struct Head {
   int32_t kind;
@@ -57,7 +58,8 @@ bool ReadAll(int pipe, void* data, size_t bytes) {
   } catch (const std::exception& exception) {  // As in AppMain: when memory ends.
     status = absl::ResourceExhaustedError(exception.what());
   }
-  const std::string bytes = absl::StrCat(std::string(1, static_cast<char>(status.code())), FieldOf(status), std::string(1, '\0'), status.message());
+  const std::string code(1, static_cast<char>(status.code())), end(1, '\0');
+  const std::string bytes = absl::StrCat(code, FieldOf(status), end, status.message());
   _exit(sender.Send(kReturned, bytes).ok() ? 0 : 1);
 }
 

@@ -18,6 +18,9 @@ void WarnOnce(const std::string& warning) {
 }  // namespace
 
 void WarnOfShortages(const Engine& engine) {
+  if (const int asked = engine.options().threads; asked > engine.threads()) {
+    WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
+  }
   WarnOnce(engine.pool().shortage());
   const TsrReader* const packed = engine.model_file().packed();
   if (packed != nullptr && !packed->manifest_damage().ok()) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

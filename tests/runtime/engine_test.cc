@@ -74,16 +74,9 @@ TEST(Engine, TakesNoMoreThreadsThanCpusAndFollowsTheirNumber) {
   }
 }
 
-// In a process of its own: it is said once, at the first engine.
-TEST(Engine, SaysThatItTakesFewerThreadsThanAskedFor) {
-  const auto load = [] {
-    FLAGS_minloglevel = google::GLOG_WARNING;
-    FLAGS_logtostderr = true;
-    const CpuLimit limit = Must(CpuLimit::Create(1));
-    const int threads = Must(Engine::Load({.model_path = kLlama, .threads = 3}))->threads();
-    std::_Exit(threads);
-  };
-  EXPECT_EXIT(load(), testing::ExitedWithCode(1), "threads: found 3, takes 1, one for each CPU");
+TEST(Engine, TakesNoMoreThreadsThanThereAreCpus) {
+  const CpuLimit limit = Must(CpuLimit::Create(1));
+  EXPECT_EQ(Must(Engine::Load({.model_path = kLlama, .threads = 3}))->threads(), 1);
 }
 
 TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {

@@ -371,7 +371,6 @@ TEST_F(LayerStreamerTest, ACancelledWaitForPartsEndsAndTheNextIsServed) {
 
 TEST_F(LayerStreamerTest, ARingTooSmallForWhatIsLeasedIsSaid) {
   LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-  options.ring_bytes = 4 * kMiB;
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const WeightLease large = Must(source->Acquire(1)), small = Must(source->Acquire(2));
   EXPECT_EQ(source->Acquire(3).status().code(), absl::StatusCode::kResourceExhausted);
@@ -380,7 +379,6 @@ TEST_F(LayerStreamerTest, ARingTooSmallForWhatIsLeasedIsSaid) {
 TEST_F(LayerStreamerTest, ACancelledWaitEnds) {
   std::atomic<bool> cancel = false;
   LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-  options.ring_bytes = 4 * kMiB;
   options.cancel = &cancel;
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const WeightLease large = Must(source->Acquire(1)), small = Must(source->Acquire(2));
@@ -389,14 +387,13 @@ TEST_F(LayerStreamerTest, ACancelledWaitEnds) {
 }
 
 TEST_F(LayerStreamerTest, OptionsThatDoNotFitTheFileAreRefused) {
-  LayerStreamer::Options options = OptionsFor(0);
-  options.ring_bytes = kMiB;
-  EXPECT_NE(LayerStreamer::Open(*file_, options).status().message().find("ring: found 1048576 bytes, expected at least 3149824"),
-            std::string::npos)
-      << LayerStreamer::Open(*file_, options).status();
-  options = OptionsFor(0);
-  options.pins.pinned.pop_back();
-  EXPECT_NE(LayerStreamer::Open(*file_, options).status().message().find("pin plan: found 7 units, expected 8"), std::string::npos);
+  LayerStreamer::Options small = OptionsFor(0), short_plan = OptionsFor(0);
+  small.ring_bytes = kMiB;
+  short_plan.pins.pinned.pop_back();
+  const std::string ring(LayerStreamer::Open(*file_, small).status().message());
+  EXPECT_NE(ring.find("ring: found 1048576 bytes, expected at least 3149824"), std::string::npos) << ring;
+  const std::string plan(LayerStreamer::Open(*file_, short_plan).status().message());
+  EXPECT_NE(plan.find("pin plan: found 7 units, expected 8"), std::string::npos) << plan;
 }
 
 }  // namespace
