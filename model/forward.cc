@@ -84,7 +84,7 @@ absl::Status Forward::LeaseUnits(const Block& block) {
   return absl::OkStatus();
 }
 
-// REQUIRES: leases_ are of all the block's units, or of more.
+// REQUIRES: leases_ hold all the block's units, and maybe others.
 absl::Status Forward::RunLeased(const Block& block, int detail, RunArguments& arguments) {
   RETURN_IF_ERROR(CheckCancelled());
   weights_.clear();
@@ -125,7 +125,7 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows, int groups) c
   return absl::OkStatus();
 }
 
-// Of two rows that store to one slot the last would win, or either, by threads.
+// If two rows stored to one slot, the last one would win, or either of them, depending on the threads.
 absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
   sorted_slots_.clear();
   for (size_t r = 0; r < slots.size(); ++r) sorted_slots_.push_back({slots[r], static_cast<int>(r)});
@@ -136,8 +136,8 @@ absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
   return RowError(twice[1].second, "slot", twice->first, absl::StrCat("another than that of row ", twice->second));
 }
 
-// A band stores its keys and values before it attends to any, and those of later bands are not there yet. What a path shares with that
-// of the row before has been looked at. REQUIRES: sorted_slots_ are those of the group.
+// A band stores its keys and values before its rows attend to any. Those of later bands are not there yet, so no row may attend to them.
+// What a path shares with the path of the row before was checked with that row. REQUIRES: sorted_slots_ are those of the group.
 absl::Status Forward::CheckOrder(const std::vector<SlotPath>& paths) const {
   SlotPath before;
   for (size_t r = 0; r < paths.size(); before = paths[r++]) {
@@ -200,7 +200,7 @@ absl::Status Forward::CheckWanted(absl::Span<const int> wanted, int rows) const 
   return absl::OkStatus();
 }
 
-// Of the rows of `band` alone. REQUIRES: FillRowData has seen all.
+// The arguments for the rows of `band` alone. REQUIRES: FillRowData was called with all rows of the pass.
 RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(band.end - band.begin);
@@ -217,8 +217,8 @@ RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCac
   return arguments;
 }
 
-// The rows through a layer, or what of it `block` computes, in bands as even as can be. hidden: the buffers it reads and writes.
-// REQUIRES: leases_ are of all the block's units.
+// Computes a layer for the rows, or the part of the layer that `block` is, in bands that are as even as possible. hidden: the buffers that
+// the block reads and writes. REQUIRES: leases_ hold all the block's units.
 absl::Status Forward::RunInBands(const Block& block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
                                  absl::Span<const int> hidden) {
   const int count = static_cast<int>(rows.size()), bands = static_cast<int>(CeilDiv(count, rows_together_));

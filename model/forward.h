@@ -5,10 +5,10 @@
 //   RETURN_IF_ERROR(forward->Run(rows, *cache, {last_row}));            // one ForwardRow per token
 //   RETURN_IF_ERROR(forward->Logits({last_row}, logits));               // logits: [1, vocabulary]
 //
-// A row is a token and, for each group of layers of the cache, the path of slots it may attend to; the last of them is the row's own,
-// where its key and value go. Its position is the paths' length - 1.
-// Of a pass of more than `rows_together` rows, those that others attend to come before them. All paths of a pass are made after the
-// cache's last MakeRoom.
+// A row is a token and, for each group of layers of the cache, a path: the slots that the row may attend to. The last slot of a path is the
+// row's own, where its key and value go. The row's position is the length of its paths - 1.
+// In a pass of more than `rows_together` rows, a row must come after the rows that it attends to. All paths of a pass must be made after
+// the cache's last MakeRoom.
 // Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
 // beside it (docs/architecture.md, idea 5). Weights are leased block by block from the source and given back before the next block's.
 // Threads: one pass at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on,
@@ -47,7 +47,7 @@ struct ForwardRow {
   const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
 };
 
-// Of a pass a layer takes so many rows at a time: what it computes of those stays in caches.
+// A layer computes so many rows of a pass at a time, so that what it computes for them stays in the CPU's caches.
 inline constexpr int kRowsTogether = 256;
 inline constexpr int kHeadRows = 64;  // Rows whose logits are computed at once, which bounds what the device needs for them.
 
@@ -55,7 +55,7 @@ class Forward {
  public:
   struct Options {
     int row_capacity = 512;               // Most rows of a pass.
-    int rows_together = kRowsTogether;    // REQUIRES: at least 1, as of row_capacity.
+    int rows_together = kRowsTogether;    // REQUIRES: at least 1; row_capacity, too.
     Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
   };
@@ -63,9 +63,9 @@ class Forward {
   static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
                                                          Device& device, const Options& options);
 
-  // Computes rows and stores their keys and values. Logits may then be asked of the `wanted` ones (ascending; without it, of all): the
-  // last layer computes no others, which spares most of its work in a prompt. No bit of a row depends on what else is wanted. No rows:
-  // does nothing. InvalidArgument, with the place, if `wanted` does not ascend or names no row.
+  // Computes rows and stores their keys and values. Afterwards Logits may be called for the `wanted` rows (ascending; without `wanted`, for
+  // all). The last layer computes only these, which spares most of its work in a prompt. No bit of a row depends on what else is wanted.
+  // No rows: does nothing. InvalidArgument, with the place, if `wanted` does not ascend or names no row.
   absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> wanted);
   absl::Status Run(absl::Span<const ForwardRow> rows, const KvCache& cache);
 
@@ -88,7 +88,7 @@ class Forward {
     GraphHandle handle;
     std::vector<TensorPart> parts;
     std::vector<int> units;              // Distinct, ascending.
-    int64_t first_row;                   // Of the head, if this is a part of it.
+    int64_t first_row;                   // If this is a part of the head: the first token whose logit it gives.
   };
 
   struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
@@ -101,7 +101,7 @@ class Forward {
   absl::Status BuildBlocks(const WeightLayout& layout);
   absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
   absl::Status CheckCancelled() const;
-  // leases_ are those of the block until they are cleared.
+  // leases_ hold the block's units until they are cleared.
   absl::Status LeaseUnits(const Block& block);
   absl::Status RunLeased(const Block& block, int detail, RunArguments& arguments);
   absl::Status RunInBands(const Block& block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
@@ -133,7 +133,7 @@ class Forward {
   absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
   std::optional<EmbeddingTable> embedding_;
   std::vector<Block> layers_;
-  Block last_keys_and_values_;   // What the last layer does for rows that are not wanted.
+  Block last_keys_and_values_;   // What the last layer computes for rows that are not wanted.
   Block output_norm_;
   std::vector<Block> head_;
   std::vector<RopeTable> ropes_;
@@ -150,7 +150,7 @@ class Forward {
   std::vector<SlotOfRow> sorted_slots_;
   std::vector<const AdapterProduct*> adapters_;
   std::vector<std::vector<float>> rope_values_;
-  std::vector<const float*> rope_pointers_;  // Of the band at hand.
+  std::vector<const float*> rope_pointers_;  // Per rope table: its values for the rows of the current band.
   // Kept between blocks to spare allocations.
   std::vector<WeightLease> leases_;
   std::vector<absl::Span<const std::byte>> weights_;

@@ -22,14 +22,14 @@ struct CompileOptions {
 // What a Run's arguments must look like, taken from the graph once so that the check of each Run stays cheap (CheckArguments).
 struct ArgumentNeeds {
   std::vector<BufferId> external = {};     // Inputs and outputs, in order of their ids.
-  std::vector<int64_t> packed_bytes = {};  // Of each weight, for WeightEncoding::kPacked,
-  std::vector<int64_t> float_bytes = {};   // and for kFloat32.
+  std::vector<int64_t> packed_bytes = {};  // Per weight: its bytes in WeightEncoding::kPacked,
+  std::vector<int64_t> float_bytes = {};   // and in kFloat32.
   bool tokens = false;                     // Some operator is an Embedding.
   int rope_tables = 0;
   int64_t key_columns = 0;                 // Columns of every StoreKeyValue's key; 0: the graph stores none.
-  int64_t head_size = 0;                   // Of every Attention; 0: the graph has none.
-  int64_t query_heads = 0;                 // Greatest common divisor of all Attentions' heads: the cache's heads divide it.
-  int64_t longest_window = 0;              // Of all Attentions; kAllPositions if one has none. Paths hold that much.
+  int64_t head_size = 0;                   // The same in every Attention; 0: the graph has none.
+  int64_t query_heads = 0;                 // Greatest common divisor of the heads of all Attentions: the cache's heads must divide it.
+  int64_t longest_window = 0;              // Longest of all Attentions; kAllPositions if one has no window. Paths must hold so much.
 };
 
 struct CompiledGraph {

@@ -26,7 +26,7 @@ struct BufferLife {
 };
 
 struct MemoryPlan {
-  std::vector<int64_t> offsets = {};  // Of each buffer, a multiple of 64; -1 for those not in the arena.
+  std::vector<int64_t> offsets = {};  // Per buffer: a multiple of 64, or -1 if it is not in the arena.
   int64_t arena_bytes = 0;            // A multiple of 64.
 };
 

@@ -25,7 +25,7 @@ struct alignas(64) ActivationGroupOf {
 
   // Quad by quad. Values of 8 bits are as they are; those of 16 as the kernels of an instruction set want them (L::Products16).
   int8_t values[static_cast<size_t>(kValues * kBits / 8)];
-  float scale;           // Of the group: x is about scale * value.
+  float scale;           // The group's scale: x is about scale * value.
   float scaled_sum;      // scale * sum of values, for formats with a minimum.
   // Weights are stored unsigned; where 4, 8, 16, 32 or 128 stands for zero, an integer sum starts at this instead of 0.
   int32_t start8;        // -8 * sum of values; likewise below.

@@ -56,7 +56,7 @@ void PanelSchedule::MultiplyPart(int64_t part, Multiply multiply) const {
   const Share owned = ShareOf(work_.rows, static_cast<int>(owner), owners_);
   const Share block = ShareOf(owned.end - owned.begin, static_cast<int>(part % blocks_), static_cast<int>(blocks_));
   const Share rows = {owned.begin + block.begin, owned.begin + block.end};
-  int64_t start = 0;  // Of the matrix at hand.
+  int64_t start = 0;  // Where this matrix begins: the bytes of all matrices before it.
   for (size_t i = 0; i < work_.matrices.size(); ++i) {
     const PanelShape& matrix = work_.matrices[i];
     const auto first_panel = [&](int64_t byte) {

@@ -26,14 +26,14 @@ namespace tessera {
 class PanelSchedule {
  public:
   struct Work {
-    absl::Span<const PanelShape> matrices = {};  // Of the same in_features; they outlive the schedule.
+    absl::Span<const PanelShape> matrices = {};  // All with the same in_features. They must outlive the schedule.
     int64_t rows = 0;
     int workers = 1;
-    // Does a row cost something for each part, beside its products, as one with an adapter does? Then many rows have fewer parts.
+    // Does a row cost something in each part besides its products, as an adapter does? Then many rows are cut into fewer parts.
     bool costly_parts = false;
   };
-  // Panels [begin, end) of matrices[matrix] times rows [begin, end). By reference: on the stack, shares would be copied as one, by loads
-  // wider than the stores just made, which wait for these (quant/kernels/panel_kernel.h).
+  // Panels [begin, end) of matrices[matrix] times rows [begin, end). Shares are passed by reference. By value they would be copied on the
+  // stack with loads that are wider than the stores just made, and such loads wait for the stores (quant/kernels/panel_kernel.h).
   using Multiply = absl::FunctionRef<void(int matrix, const Share& panels, const Share& rows)>;
 
   explicit PanelSchedule(const Work& work);
@@ -47,11 +47,11 @@ class PanelSchedule {
   void MultiplyPart(int64_t part, Multiply multiply) const;
 
   const Work work_;
-  int64_t bytes_ = 0;   // Of all panels.
-  // A part is one block of one owner's rows times one cut of the panels. The blocks of a cut follow each other.
-  int owners_ = 1;      // Each has a share of the rows; 1: all rows are of all workers.
-  int64_t blocks_ = 1;  // Of an owner's rows.
-  int64_t cuts_ = 0;    // Of the panels, about equal in bytes.
+  int64_t bytes_ = 0;   // All panels of all matrices.
+  // A part is one block of one owner's rows times one cut of the panels. The parts of one cut follow each other, block by block.
+  int owners_ = 1;      // Workers that have a share of the rows each. 1: rows are not shared out, and all workers compute with all of them.
+  int64_t blocks_ = 1;  // Blocks that an owner's rows are cut into.
+  int64_t cuts_ = 0;    // Cuts that the panels are divided into, about equal in bytes.
 };
 
 }  // namespace tessera

@@ -3,7 +3,7 @@
 //   const PeakLoops& loops = MatMulKernelsFor(BestKernelPath()).peaks;
 //   const double begin = Seconds();
 //   const int64_t products = loops.int8(PeakLoops::kMostRounds);
-//   double rate = static_cast<double>(products) / (Seconds() - begin);       // multiply-adds a second, of one thread
+//   double rate = static_cast<double>(products) / (Seconds() - begin);       // multiply-adds per second, of one thread
 //
 // Each instruction set has its own, made of the same lanes as its kernels: the dot product of bytes is the instruction (AVX-512 VNNI:
 // vpdpbusd) or the sequence (AVX2: vpmaddubsw and vpaddw for each quad, vpmaddwd and vpaddd for all eight of a group) that a product

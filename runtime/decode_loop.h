@@ -28,13 +28,13 @@ absl::string_view FinishReasonName(FinishReason reason);
 struct GenerateOptions {
   int max_tokens = 0;                                    // 0: until the context is full.
   std::vector<std::string> stop;                         // Never shown; may span tokens.
-  uint64_t stream = 0;                                   // Of the sampler's draws: parallel samples differ in it.
+  uint64_t stream = 0;                                   // The stream of the sampler's draws: parallel samples differ in it.
   bool starts_text = false;                              // See TextStreamOptions.
   bool ignore_end = false;                               // Go on after end tokens (benchmarks).
   std::function<void(absl::string_view text)> on_text;   // Whole characters, as they become certain.
   // Each token as it is chosen, with the logits that it was chosen from: [vocabulary], valid during the call.
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token;
-  Speculator* speculator = nullptr;                      // Of this stream; null: a token a pass.
+  Speculator* speculator = nullptr;                      // For this stream alone. Null: each pass gives one token.
   double measure_seconds = 0;                            // For MeasureCosts after the first token, if the speculator wants costs.
 };
 
@@ -42,8 +42,8 @@ struct Generation {
   std::vector<TokenId> tokens;      // As chosen, an end token included.
   std::string text;                 // What on_text was given in all.
   FinishReason reason = FinishReason::kLength;
-  int64_t passes = 0;               // That gave tokens: all but the first token came of one.
-  int64_t rows = 0;                 // Of these passes.
+  int64_t passes = 0;               // Passes that gave tokens. Every token but the first came from one.
+  int64_t rows = 0;                 // Rows of these passes.
 };
 
 // The session afterwards holds the prompt and every token of the result but the last chosen, which has not been computed on. Its logits

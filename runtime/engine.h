@@ -51,7 +51,7 @@ struct EngineOptions {
   int context = 0;                   // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
   ComputePath path = ComputePath::kFast;
   std::string kernels = "auto";      // See KernelPathFromName.
-  KvFormat kv_format = KvFormat::kHalf;  // Of keys and values, kHalf or kInt8; the reference path keeps FP32.
+  KvFormat kv_format = KvFormat::kHalf;  // Format of keys and values: kHalf or kInt8. The reference path keeps FP32.
   // Most rows of a pass: a longer prompt is cut, which changes no bit. 0: kDefaultRowCapacity, but fewer where a pass of so many would take
   // more than kDefaultScratch bytes, as it does in wide models.
   int row_capacity = 0;
@@ -132,17 +132,17 @@ class Engine {
  public:
   static absl::StatusOr<std::unique_ptr<Engine>> Load(const EngineOptions& options);
 
-  // The same in two steps, for what can be known or refused before weights are read. After Open there are file, config, layout,
-  // tokenizer, context and threads. LoadWeights, called once, makes what sessions need. Weights of a packed model that stay in memory
-  // are still being read then: the first passes wait for what they need, and give the error of what cannot be read. CheckWeights
-  // waits until all were read, for who wants that error before anything else; AwaitWeights until they are where they stay, as
-  // Load does, for who times passes.
+  // The same in two steps, so that a caller can learn or refuse things before weights are read. After Open there are file, config, layout,
+  // tokenizer, context and threads. LoadWeights, called once, makes what sessions need. Weights of a packed model that stay in memory are
+  // still being read when it returns: the first passes wait for the weights that they need, and return the error of those that cannot be
+  // read. CheckWeights waits until all are read: for a caller that wants such an error before anything else. AwaitWeights waits until
+  // they are also in their final place, as Load does: for a caller that times passes.
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineOptions& options);
   absl::Status LoadWeights();
   // REQUIRES for all three: the weights are loaded, or being read.
   absl::Status CheckWeights();
   absl::Status AwaitWeights();
-  double loading_seconds() const;  // That passes have taken so far because weights were not read yet.
+  double loading_seconds() const;  // Time that passes have lost so far because weights were not read yet.
 
   // What all of it takes in memory, weights included, with a context that is full. Allocates nothing.
   absl::StatusOr<EngineMemory> PlanMemory() const;
@@ -150,15 +150,16 @@ class Engine {
   int64_t PlanDrafting() const;   // EngineOptions::drafting_bytes of this model and context.
   // REQUIRES: the weights are loaded.
   EngineMemory memory() const;
-  // How `budget` bytes would be spent, with options().pin. Of a model that cannot be streamed, the least budget has room for all its
-  // weights. ResourceExhausted (found, expected) if the budget is too small.
+  // How `budget` bytes would be spent, with options().pin. If the model cannot be streamed, the least budget has room for all its weights.
+  // ResourceExhausted (found, expected) if the budget is too small.
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
-  // Of a streamed model, when the system wants memory back: gives up pins until all fits into `budget` bytes, and returns the plan as it
-  // is then. What was pinned is read in every pass from now on; sessions, their keys and values, and every bit they give stay. At any
-  // time, from any thread, during a pass too, whose leases keep their memory until they end; memory never comes back, and a budget that
-  // is not smaller changes nothing. ResourceExhausted (found, expected), with nothing changed, below the least that works: no pins; of a
-  // model that is all pinned and has no ring for that reason, all of it but a table of which a pass reads parts. FailedPrecondition
-  // if the model is not streamed. REQUIRES: the weights are loaded.
+  // Makes a streamed model smaller when the system wants memory back: gives up pins until all fits into `budget` bytes, and returns the
+  // plan as it is then. Weights that lost their pin are read in every pass from now on. Sessions keep their keys and values, and every bit
+  // that they give stays the same. May be called at any time, from any thread, during a pass, too: memory that is leased is given back when
+  // the lease ends. Pins never come back, and a budget that is not smaller changes nothing. ResourceExhausted (found, expected), with
+  // nothing changed, if the budget is below the least that works. This least has no pins; but if all weights were pinned, there is no ring,
+  // and only a table of which passes read parts can lose its pin. FailedPrecondition if the model is not streamed. REQUIRES: the weights
+  // are loaded.
   absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);
   // Rows of logits that may be computed at once beside a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
   int logits_at_once() const { return logits_at_once_; }
@@ -175,7 +176,7 @@ class Engine {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   int context() const { return context_; }
   KvFormat kv_format() const { return device_->kv_format(); }  // As the path has it.
-  int threads() const { return pool_->threads(); }  // Of the last pass.
+  int threads() const { return pool_->threads(); }  // Those of the last pass.
   Timeline* timeline() const { return options_.timeline; }
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline) {
@@ -208,8 +209,8 @@ class Engine {
 
   EngineOptions options_;
   int context_ = 0;
-  int threads_ = 0;                   // Asked of the pool, which may have fewer.
-  int rows_ = 0;                      // Most of a pass.
+  int threads_ = 0;                   // What the pool is asked for; it may have fewer.
+  int rows_ = 0;                      // Most rows of a pass.
   int logits_at_once_ = 0;
   std::unique_ptr<ModelFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
@@ -259,7 +260,7 @@ class Session {
   // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, of a pass, and of the
   // cache beside other sessions. At least 1 unless the context is full.
   int TreeRoom() const;
-  // Of nodes of the tree, in the order given, until Keep. logits: [nodes.size(), vocabulary].
+  // Logits of nodes of the tree, in the order given. May be called until Keep. logits: [nodes.size(), vocabulary].
   absl::Status TreeLogits(absl::Span<const int> nodes, TensorView<float> logits);
   // Ends the tree: `path`, the root and below it, is text now, and nothing of it is computed again; the rest is gone. An empty path
   // keeps nothing. `logits`, if not empty, are those of the path's last node. REQUIRES: each is a child of the one before.
@@ -305,8 +306,8 @@ class Session {
   // Kept between passes to spare allocations.
   std::vector<KvCache::Paths> paths_;
   std::vector<ForwardRow> rows_;
-  std::optional<TokenTree> tree_;                   // That waits for Keep.
-  std::vector<KvCache::SequenceId> node_sequences_; // Of its nodes: whose path they are on.
+  std::optional<TokenTree> tree_;                   // The tree that waits for Keep.
+  std::vector<KvCache::SequenceId> node_sequences_; // Per node of the tree: the sequence whose path it is on.
 };
 
 }  // namespace tessera

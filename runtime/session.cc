@@ -110,7 +110,7 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
   const size_t vocabulary = engine_.config().vocabulary, capacity = engine_.forward().row_capacity();
   const int last = static_cast<int>(tokens.size()) - 1;
   std::vector<float> some(std::min(at_once, indices.size() + 1) * vocabulary);
-  std::vector<int> rows;                     // Of the pass, that get logits.
+  std::vector<int> rows;                     // Rows of the pass that get logits.
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     const int end = static_cast<int>(begin + part.size());

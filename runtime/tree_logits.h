@@ -6,8 +6,8 @@
 //   RETURN_IF_ERROR(Verify(tree, [&](int node) { return logits.Of(node); }, chooser, verdict));
 //   session.Keep(verdict.path, logits.last());
 //
-// The plan's first rows are computed together with the first node asked for, any other alone, when it is asked for. Holds at most
-// Session::kLogitRows rows. Threads: as Session.
+// The plan's first rows are computed together, when the first node is asked for. Every other row is computed alone, when it is asked for.
+// Holds at most Session::kLogitRows rows. Threads: as Session.
 #pragma once
 
 #include <vector>
@@ -25,17 +25,17 @@ class TreeLogits {
  public:
   TreeLogits(Session& session, int vocabulary) : session_(session), clock_(session.engine()), vocabulary_(vocabulary) {}
 
-  // Of a new tree with so many nodes, which the session computed. Nothing is computed yet.
+  // Begins with a new tree of so many nodes, which the session has computed. Computes no logits yet.
   void Begin(int nodes, const LogitsPlan& plan);
 
   // [vocabulary], valid until the next call.
   absl::StatusOr<absl::Span<const float>> Of(int node);
-  // What Of gave last; empty before.
+  // The last result of `Of` for this tree; empty before the first.
   absl::Span<const float> last() const { return last_; }
 
-  // As Verdict::top: of each node that was computed, if the plan has some.
+  // As Verdict::top: one entry per node, filled for nodes whose logits were computed if the plan asks for it (LogitsPlan::top).
   std::vector<TopTokens> TakeTop() { return std::move(top_); }
-  // But for the pass.
+  // What this took so far. The time of the pass is not in it.
   const StepTime& time() const { return time_; }
 
  private:

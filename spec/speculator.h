@@ -7,7 +7,7 @@
 //   const TokenTree tree = speculator.Propose({.rows = 512, .depth = 4000});   // the root alone: nothing is worth a row
 //   ... a pass over the tree, Verify with the logits of speculator.logits_plan() ...
 //   speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
-//   speculator.report().Gain();                                                // over a token a pass, as measured
+//   speculator.report().Gain();                                                // over one token per pass, as measured
 //
 // Decisions follow from the text, what was learnt from it, and the costs. They can be repeated with frozen costs, and also with others if
 // the same times are given: those passed to Commit, and those of the drafters, by a clock that the caller gives in. Threads: as a Drafter;

@@ -7,7 +7,7 @@
 //
 // Weights are row-major FP32, keys and values FP32. Every buffer has memory of its own (no plan, no sharing), operators are those
 // of tensor/reference_ops. Its results are near the exact ones but may differ in the last bits with rows and threads. Fast enough
-// for a small model (some ten tokens a second with 135 million weights on two cores). Threads: as Device says.
+// for a small model (some ten tokens per second with 135 million weights on two cores). Threads: as Device says.
 #pragma once
 
 #include <vector>
@@ -32,7 +32,7 @@ class ReferenceDevice : public Device {
  private:
   ThreadPool* pool_;
   std::vector<CompiledGraph> graphs_;
-  std::vector<std::vector<float>> scratch_;  // Of each buffer of the graph that ran last.
+  std::vector<std::vector<float>> scratch_;  // Per buffer of the graph that ran last.
 };
 
 }  // namespace tessera

@@ -9,14 +9,15 @@
 
 namespace tessera {
 
-// A step of every worker's walk through a graph: some operators of each row alone, all of them for a row before the next row; then one
-// operator that workers share. If that is a Linear, each row is rounded for it as soon as the row's own operators are done.
+// A step of every worker's walk through a graph. First come operators that work on each row alone: all of them run for one row, then all
+// for the next. Then comes one operator that the workers share. If it is a Linear, each row is rounded for it as soon as the row's own
+// operators are done.
 struct HostStep {
-  size_t begin = 0;                      // Operators [begin, shared) are of each row alone; there may be none.
+  size_t begin = 0;                      // Operators [begin, shared) work on each row alone; there may be none.
   size_t shared = 0;                     // The operator that workers share; the number of operators if the graph ends before one.
-  std::vector<BufferId> reads = {};      // What [begin, shared) reads of what workers share out: other workers may have written it.
-  bool barrier_before_shared = false;    // With several rows: it reads rows that other workers wrote in this step.
-  std::vector<PanelShape> matrices = {}; // Of a Linear's products, in order; of another operator none.
+  std::vector<BufferId> reads = {};      // Buffers that [begin, shared) reads and that other workers may have written.
+  bool barrier_before_shared = false;    // With several rows: the shared operator reads rows that other workers wrote in this step.
+  std::vector<PanelShape> matrices = {}; // The matrices of a Linear's products, in order. Empty for another operator.
   bool rounds = false;                   // Are the Linear's rows rounded to 8 bits (for some of its products)?
   bool rounds_fine = false;              // To 16 bits (for others)?
 };
@@ -27,7 +28,8 @@ struct HostGraph {
   std::vector<int> external;                 // Per buffer: its index in RunArguments::buffers, or -1.
   // Per buffer: does a worker keep its own copy when there is a single row? True where an operator of each row alone writes it.
   std::vector<bool> row_written;
-  // Per buffer: with several rows too, as only its own step reads it, and the rounding there. (Adapters read what is rounded, later.)
+  // Per buffer: does a worker keep its own copy with several rows, too? True where only the step that writes the buffer reads it, to
+  // compute rows and to round them. (Not with adapters: they read the buffer after it was rounded.)
   std::vector<bool> passing;
   std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
   int64_t private_bytes = 0;

@@ -23,7 +23,7 @@ struct HostRun {
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
   TakenParts* taken;           // steps x workers, all 0.
-  float* scores;               // Of a single row: SharedScores(graph, longest_path) floats.
+  float* scores;               // Scores of a single row: SharedScores(graph, longest_path) floats.
   int longest_path;            // Positions of the longest path of any row.
 };
 
@@ -44,7 +44,7 @@ class Worker {
   void FetchRows() const;
   void FetchRounded(const Linear& op) const;
 
-  // Of one row: operators that see no other.
+  // Operators that work on one row and see no other.
   void ExecuteRow(const RmsNorm& op, int64_t r);
   void ExecuteRow(const AddBias& op, int64_t r);
   void ExecuteRow(const Add& op, int64_t r);
@@ -52,14 +52,14 @@ class Worker {
   void ExecuteRow(const Rope& op, int64_t r);
   void RoundRow(const Linear& op, int64_t r);
 
-  // Workers share these out by something else as well, or wait for each other behind them.
+  // Operators that workers share out not only by rows, or after which they wait for each other.
   void Execute(const Linear& op);
   void Execute(const StoreKeyValue& op);
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
   QuantizedRows RoundedRows(const Linear& op) const;
-  // Of products[index]. Shares by reference, as PanelSchedule::Multiply says.
+  // A part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply says why.
   void Multiply(const Linear& op, int index, const Share& panels, const Share& rows);
   void Adapt(const Linear& op, int index, const Share& panels, const Share& rows);
   void StoreHead(const StoreKeyValue& op, int64_t row, int head, bool value);
@@ -83,8 +83,8 @@ class Worker {
   const bool single_;      // One row: every worker computes its row operators for itself.
   const Share mine_;       // The rows whose row operators fall to this worker.
   std::byte* const scratch_;
-  const HostStep* step_ = nullptr;  // The one at hand.
-  TakenParts* taken_ = nullptr;     // Of its shared operator, one per worker.
+  const HostStep* step_ = nullptr;  // The current step.
+  TakenParts* taken_ = nullptr;     // For the step's shared operator: one per worker.
 };
 
 // Scores that workers share when they attend from a single row together.

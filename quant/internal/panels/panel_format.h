@@ -23,7 +23,7 @@ struct PanelFormat {
   static constexpr int kTileOutputs = 16;
 
   int inputs_per_block;   // 32; 256 for the K formats; 1 for plain floats.
-  int bytes_per_block;    // Of all 32 outputs: a multiple of 64.
+  int bytes_per_block;    // Bytes of all 32 outputs together: a multiple of 64.
   bool float_activations; // True for F32, F16, BF16: rows are used as they are, not rounded to 8 bits.
 
   // Packs `rows` <= 32 rows of in_features values, row_bytes apart in the GGUF block format, into one panel.

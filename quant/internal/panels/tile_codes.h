@@ -35,7 +35,7 @@ struct Plane {
     return L::template Field<Shift(j), kMask, kTo>(L::LoadBytes(plane + kLineBytes * Line(j)));
   }
 
-  // Of one lane: bits kFrom and up of the eight quads of codes, which are words of four bytes.
+  // Stores bits of the codes of one lane, from bit kFrom up. `quads`: the lane's eight quads of codes, each a word of four bytes.
   template <int kFrom>
   static void Put(const uint32_t* quads, std::byte* plane, int lane) {
     for (int line = 0; line < kBits; ++line) {
