@@ -34,7 +34,8 @@ target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
     "model/files/architectures/llama.cc": "// llama\n",
     "model/files/gguf.h": '// A file.\n//\n//   Gguf g;\n#pragma once\n#include "tessera/model/text/tokenizer.h"\nclass Gguf {};\n',
     "model/files/internal/cursor.h": "int Cursor();\n",
-    "model/text/tokenizer.h": "// Tokens, as for Llama.\n//\n//   Tokenizer t;\n#pragma once\nclass Tokenizer {};\n",
+    "model/text/tokenizer.h": "// Tokens, as for Llama.\n//\n//   Tokenizer t;\n#pragma once\n"
+                             "#include \"tessera/base/cpp20.h\"\nclass Tokenizer {};\n",
     "tests/fakes/gguf_file.h": '#include "tessera/model/files/gguf.h"\n',
     "tests/model/files/gguf_test.cc": '#include "tessera/tests/fakes/gguf_file.h"\n\nTEST(Gguf, HeaderExample) {}\n',
     "tests/model/text/tokenizer_test.cc": "TEST(Tokenizer, HeaderExample) {}\n",

@@ -31,7 +31,7 @@ TEST(Architecture, HeaderExample) {
 }
 
 TEST(Architecture, AllAreRegistered) {
-  for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/model/architectures")) {
+  for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/model/files/architectures")) {
     const std::string name = entry.path().stem();
     if (entry.path().extension() != ".cc" || name == "common" || name == "registry") continue;
     EXPECT_EQ(Must(FindArchitecture(name))->name, name);
