@@ -213,8 +213,8 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   const absl::Status status = ForEachRequest([&](const Request& request) -> absl::Status {
     ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine));
     answerer.Reset();
-    ASSIGN_OR_RETURN(const Generation result,
-                     answerer.Run(asked.prompt, progress.Of({.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false})));
+    const AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
+    ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, progress.Of(options)));
     if (result.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
     // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
     SaveAnswers(answerer).IgnoreError();

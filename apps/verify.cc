@@ -63,8 +63,8 @@ double TokensPerPass(const Comparison& comparison, const TextFigures& figures) {
 
 std::string Text(const Comparison& comparison) {
   if (comparison.difference.has_value()) return absl::StrCat("different: ", DifferenceLine(*comparison.difference), "\n");
-  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens per pass: a %.2f, b %.2f\n", comparison.prompts, comparison.tokens,
-                         TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
+  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens per pass: a %.2f, b %.2f\n", comparison.prompts,
+                         comparison.tokens, TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
 }
 
 void WriteMode(JsonWriter& json, const std::string& settings, const Comparison& comparison, const TextFigures& figures) {

@@ -3,7 +3,7 @@
 //   ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
 //   ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine));
 //   ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
-//   TextAnswer(request, asked.prompt, result);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":"..."}
+//   TextAnswer(request, asked.prompt, result);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":...}
 //
 // Lines come from outside: they may hold anything. Errors name the source, the field, what was found and what expected. Thread-compatible.
 #pragma once

@@ -30,7 +30,7 @@ struct SpeculationOptions {
   std::string history = {};            // Draft from answers kept under this name, too, and keep new ones; empty: none.
   std::string history_folder = {};     // Where it lies.
   bool history_prompts = false;        // Keep prompts, too.
-  std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: costs are learnt in each run.
+  std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: learnt in each run.
 };
 
 // Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.

@@ -5,7 +5,7 @@
 //   const StreamingFigures taken = StreamingFigures::Of(*engine, 0).Since(before);
 //   taken.PerPass().stall;                                            // seconds
 //
-// Plain data. Threads: Of as the engine.
+// Plain data. Threads: those of the engine.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct StreamingFigures {
   void Add(const StreamingFigures& more);   // Adds those of another run.
 
   double BytesPerSecond() const;            // While something was read; 0: nothing was.
-  double PinnedShare() const;               // Of all weights.
+  double PinnedShare() const;               // Share of all weights that is pinned.
   Times Total() const;
   Times PerPass() const;
 };
