@@ -10,12 +10,12 @@
 #include "tessera/apps/cli/logit_math.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
-#include "tessera/apps/cli/prompt_size.h"
 #include "tessera/apps/cli/streaming_report.h"
 #include "tessera/apps/show/budget_report.h"
 #include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
 namespace {
@@ -66,8 +66,8 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine));
+  return ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
     RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));

@@ -89,8 +89,8 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::string text, request.String("text"));
+  return ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
     ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));

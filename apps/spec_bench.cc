@@ -13,16 +13,17 @@
 #include "tessera/apps/bench/spec_bench_report.h"
 #include "tessera/apps/bench/spec_bench_run.h"
 #include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/conversation.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/apps/cli/speculation.h"
 #include "tessera/apps/show/dry_run.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/request.h"
+#include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
@@ -199,7 +200,7 @@ struct Findings {
 };
 
 absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategory>& categories) {
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.file()));
   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
   const auto tokens_of = [&](const std::string& prompt) {
     conversation.Reset();
@@ -232,12 +233,6 @@ std::string Heading(const Engine& engine) {
   const std::string& model = engine.options().model_path;
   return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens a text", model.substr(model.rfind('/') + 1),
                          engine.threads(), FLAGS_speculate, FLAGS_generate_tokens);
-}
-
-void WriteTokens(JsonWriter& json, const std::vector<TokenId>& tokens) {
-  json.BeginArray();
-  for (const TokenId token : tokens) json.Int(token);
-  json.EndArray();
 }
 
 std::string FindingsJson(const Engine& engine, const Findings& findings) {
@@ -281,7 +276,7 @@ absl::Status PlanMemory(EngineOptions& options) {
   } else if (SpeculatesBy(kChooser)) {
     PlanDrafting("auto", 0, options);
   } else {
-    RETURN_IF_ERROR(ReadSpeculationFlags(options));
+    RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   }
   if (!FLAGS_remember) return absl::OkStatus();
   const auto drafting = options.drafting_bytes;

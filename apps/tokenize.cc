@@ -45,9 +45,9 @@ std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& to
 }
 
 absl::Status AnswerRequests(const Tokenizer& tokenizer) {
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::string text, request.String("text"));
-    ASSIGN_OR_RETURN(const bool special, request.BoolOr("special", FLAGS_special));
+  return ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
+    ASSIGN_OR_RETURN(const bool special, request.body().BoolOr("special", FLAGS_special));
     JsonWriter answer = BeginAnswer(request);
     WriteTokens(answer.Key("tokens"), tokenizer.Encode(text, {.parse_special = special}));
     return WriteAnswer(std::move(answer));

@@ -4,14 +4,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/compare_texts.h"
-#include "tessera/apps/cli/answer.h"
+#include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/mode.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/prompt_list.h"
-#include "tessera/apps/cli/speculation.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -40,14 +40,16 @@ absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender&
   ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine, /*flash_bytes_per_second=*/0));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0));
+  AnswerProgress progress(*engine, answerer, /*flash_bytes_per_second=*/0);
   for (size_t i = 0; i < tokens.size(); ++i) {
     absl::Status sent;
     answerer.Reset();
-    const absl::StatusOr<Generation> result = answerer.Run(
-        tokens[i], {.max_tokens = FLAGS_n_predict, .on_token = [&](TokenId token, absl::Span<const float> logits) {
-                      if (sent.ok()) sent = sender.Token(token, logits);
-                    }});
+    const auto send = [&](TokenId token, absl::Span<const float> logits) {
+      if (sent.ok()) sent = sender.Token(token, logits);
+    };
+    const absl::StatusOr<Generation> result =
+        answerer.Run(tokens[i], progress.Of({.max_tokens = FLAGS_n_predict, .on_token = send}));
     RETURN_IF_ERROR(sent);
     if (!result.ok()) return absl::Status(result.status().code(), absl::StrCat("prompt ", i + 1, ": ", result.status().message()));
     RETURN_IF_ERROR(sender.EndOfText(*result));
@@ -61,8 +63,8 @@ double TokensPerPass(const Comparison& comparison, const TextFigures& figures) {
 
 std::string Text(const Comparison& comparison) {
   if (comparison.difference.has_value()) return absl::StrCat("different: ", DifferenceLine(*comparison.difference), "\n");
-  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens a pass: a %.2f, b %.2f\n", comparison.prompts, comparison.tokens,
-                         TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
+  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens per pass: a %.2f, b %.2f\n", comparison.prompts,
+                         comparison.tokens, TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
 }
 
 void WriteMode(JsonWriter& json, const std::string& settings, const Comparison& comparison, const TextFigures& figures) {
@@ -97,11 +99,11 @@ std::string Json(const Comparison& comparison) {
 // Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  RETURN_IF_ERROR(SamplerOfFlags().status());
+  RETURN_IF_ERROR(Sampler::Create(SamplingOfFlags()).status());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  return ReadSpeculationFlags(options);
+  return PlanSpeculation(SpeculationOfFlags(), options);
 }
 
 absl::Status Run() {

@@ -52,7 +52,7 @@ std::string GainsText(const std::vector<CategoryResult>& results) {
 
 std::string PassesText(const std::vector<CategoryResult>& results) {
   Table table({{"category"},
-               {"tokens a pass", kRight},
+               {"tokens per pass", kRight},
                {"rows", kRight},
                {"head rows", kRight},
                {"lookup's rule", kRight},

@@ -83,6 +83,8 @@ int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl
   return RunGuarded(info, run);
 }
 
+int64_t StartNanos() { return start_ns; }
+
 double SecondsSinceStart() { return static_cast<double>(RealClock().NowNanos() - start_ns) * 1e-9; }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 // traces, no exceptions.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -17,7 +18,8 @@ namespace tessera {
 
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run);
 
-// Seconds since the program started.
+// When the program started, on the real clock, and the seconds since.
+int64_t StartNanos();
 double SecondsSinceStart();
 
 }  // namespace tessera

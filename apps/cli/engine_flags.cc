@@ -6,12 +6,9 @@
 #include <gflags/gflags.h>
 #include <sys/stat.h>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
@@ -20,7 +17,6 @@
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
-#include "tessera/base/json.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/trace_writer.h"
@@ -97,27 +93,6 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   options.timeline = timeline;
   options.cancel = &CancelRequested();
   return options;
-}
-
-absl::StatusOr<Sampler> SamplerOfFlags() {
-  return Sampler::Create({.temperature = static_cast<float>(FLAGS_temperature),
-                          .top_k = FLAGS_top_k,
-                          .top_p = static_cast<float>(FLAGS_top_p),
-                          .min_p = static_cast<float>(FLAGS_min_p),
-                          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-                          .seed = FLAGS_seed});
-}
-
-absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
-  if (FLAGS_stop.empty()) return std::vector<std::string>();
-  absl::string_view list_start = FLAGS_stop;  // A text may also begin with a bracket; only a bracket before a quote begins a list.
-  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
-  if (!is_list) return std::vector<std::string>{FLAGS_stop};
-  const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "stop");
-  RETURN_IF_ERROR(ForField("stop", list.status()));
-  absl::StatusOr<std::vector<std::string>> texts = list->AsStrings();
-  RETURN_IF_ERROR(ForField("stop", texts.status()));
-  return texts;
 }
 
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {

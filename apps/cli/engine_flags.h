@@ -1,4 +1,4 @@
-// Turns flags into what the runtime takes: the model's path, the engine, the sampler, stop strings and the trace.
+// Turns flags into what an engine takes: the model's path, its options and the trace.
 //
 //   Trace trace;                                              // --trace
 //   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "tessera/base/timeline.h"
 #include "tessera/model/files/model_file.h"
-#include "tessera/model/text/sampler.h"
 #include "tessera/quant/block_format.h"
 #include "tessera/runtime/engine.h"
 
@@ -29,9 +28,6 @@ absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
 // All flags of ModelFlags(), checked before anything is read. Passes are cancelled by CancelRequested().
 absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
-
-absl::StatusOr<Sampler> SamplerOfFlags();
-absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
 
 // The format that a flag names, such as "Q4_1".
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);

@@ -43,6 +43,7 @@ DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, 
 DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 
+DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");
 DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
 DEFINE_bool(jsonl, false, "|Answer requests from standard input: one JSON object per line, one line per answer.");
 

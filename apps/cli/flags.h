@@ -48,6 +48,7 @@ DECLARE_bool(chat);
 DECLARE_string(chat_template);
 DECLARE_int32(n_predict);
 // Input and output.
+DECLARE_bool(stats);
 DECLARE_bool(json);
 DECLARE_bool(jsonl);
 // Flags of single programs.

@@ -15,10 +15,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tessera/runtime/chat/request.h"
 
 namespace tessera {
 
-constexpr int64_t kLargestPrompt = int64_t{64} << 20;  // Also the longest line of requests.
+constexpr int64_t kLargestPrompt = Request::kMostBytes;  // Also the longest line, so that one which can be read can be parsed.
 
 // --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
 // dropped. Errors begin with the flag if none or both are given.

@@ -1,7 +1,7 @@
-// Requests from standard input, one JSON object per line, each with an "id" that its answer repeats.
+// Requests from standard input, one JSON object per line (runtime/chat/request.h), and their answers.
 //
-//   RETURN_IF_ERROR(ForEachRequest([&](const JsonValue& request) -> absl::Status {
-//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, RequestTokens(request, *engine));
+//   RETURN_IF_ERROR(ForEachRequest([&](const Request& request) -> absl::Status {
+//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, PromptTokens(request.body(), *engine));
 //     JsonWriter answer = BeginAnswer(request);                     // {"id": ...
 //     WriteTokens(answer.Key("tokens"), tokens);
 //     return WriteAnswer(std::move(answer));                        // ... } and a line break, at once
@@ -12,24 +12,16 @@
 #pragma once
 
 #include <functional>
-#include <vector>
+#include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "tessera/base/json.h"
-#include "tessera/runtime/engine.h"
+#include "absl/status/status.h"
+#include "tessera/runtime/chat/request.h"
 
 namespace tessera {
 
-absl::Status ForEachRequest(const std::function<absl::Status(const JsonValue& request)>& answer);
+absl::Status ForEachRequest(const std::function<absl::Status(const Request& request)>& answer);
 
-// The request's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it. Special tokens
-// written out in the text count only where the request says "special": true.
-absl::StatusOr<std::vector<TokenId>> RequestTokens(const JsonValue& request, const Engine& engine);
-
-// The beginning of an answer: an object with the request's id.
-JsonWriter BeginAnswer(const JsonValue& request);
-void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);
 absl::Status WriteAnswer(JsonWriter answer);
+absl::Status WriteAnswer(const std::string& line);   // One that is whole.
 
 }  // namespace tessera

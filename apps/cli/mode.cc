@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
-#include "tessera/apps/cli/speculation.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -73,7 +73,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
     }
   }
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   options.row_capacity = rows;
   return options;
 }

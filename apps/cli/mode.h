@@ -22,7 +22,7 @@ class Mode {
   // Settings separated by blanks. InvalidArgument (found, expected, the nearest name) for an unknown name, or one that is there twice.
   static absl::StatusOr<Mode> Parse(absl::string_view text);
 
-  // Sets the flags and reads them. Errors are those of EngineOptionsOfFlags and ReadSpeculationFlags, and of wrong values.
+  // Sets the flags and reads them. Errors are those of EngineOptionsOfFlags and PlanSpeculation, and of wrong values.
   absl::StatusOr<EngineOptions> Apply() const;
 
   bool Sets(absl::string_view name) const;

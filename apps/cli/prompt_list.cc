@@ -6,14 +6,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tessera/apps/cli/conversation.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/input.h"
-#include "tessera/apps/cli/jsonl.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/request.h"
 
 namespace tessera {
 namespace {
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std
                                               const Engine& engine) {
   if (absl::StartsWith(text, "{")) {
     ASSIGN_OR_RETURN(const JsonValue request, JsonValue::Parse(text, source, {.max_bytes = kLargestPrompt}));
-    return RequestTokens(request, engine);
+    return PromptTokens(request, engine);
   }
   conversation.Reset();
   conversation.AddUser(text);
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std
 }  // namespace
 
 absl::StatusOr<PromptList> PromptList::FromFlags() {
-  RETURN_IF_ERROR(Conversation::CheckFlags());
+  RETURN_IF_ERROR(CheckConversationFlags());
   if (FLAGS_prompts.empty() && isatty(STDIN_FILENO) == 1) {
     return WrongUsage("prompts", "none", "--prompts=FILE, or prompts on standard input");
   }
@@ -63,7 +63,7 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
 }
 
 absl::StatusOr<std::vector<std::vector<TokenId>>> PromptList::Tokens(const Engine& engine) const {
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.file()));
   std::vector<std::vector<TokenId>> tokens;
   for (const Line& line : lines_) {
     ASSIGN_OR_RETURN(std::vector<TokenId> of_line,

@@ -31,4 +31,11 @@ void WarnOfShortages(const Engine& engine) {
   if (streamer->device_io() == IoKind::kBuffered) WarnOnce(absl::StrCat(packed->path(), ": read with ", streamer->device_reason()));
 }
 
+void WarnOfHistory(const Speculation* speculation) {
+  const HistoryStore* const history = speculation == nullptr ? nullptr : speculation->history();
+  if (history == nullptr) return;
+  if (!history->ignored().ok()) WarnOnce(absl::StrCat("this history is ignored: ", history->ignored().message()));
+  if (const absl::Status lost = history->replaced(); !lost.ok()) WarnOnce(absl::StrCat("this history is replaced: ", lost.message()));
+}
+
 }  // namespace tessera

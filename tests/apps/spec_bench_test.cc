@@ -170,7 +170,7 @@ TEST(SpecBench, ShowsTablesAndDrawsThem) {
   const TemporaryFolder folder;
   const Ended ended = RunBench({"--categories=code", "--remember", "--plot=" + folder.Path("gains.svg")});
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  for (const char* part : {"median gain", "tokens a pass", "SAM's rule", "recycling"})
+  for (const char* part : {"median gain", "tokens per pass", "SAM's rule", "recycling"})
     EXPECT_NE(ended.output.find(part), std::string::npos) << part;
   std::ifstream file(folder.Path("gains.svg"));
   const std::string svg{std::istreambuf_iterator<char>(file), {}};

@@ -53,13 +53,13 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
   const auto run = [&](const char* program, std::vector<std::string> flags) {
     flags.insert(flags.begin(), streamed.begin(), streamed.end());
     const Ended ended = RunProgram(program, flags);
-    for (const char* part : {"0 % of the weights pinned", "each of ", " GB/s, ", " % of the flash; a pass computes ", "peak memory "}) {
+    for (const char* part : {"0 % of the weights pinned", "each of ", " GB/s, ", " % of the flash; a pass computes ", "MiB\n"}) {
       EXPECT_NE(ended.errors.find(part), std::string::npos) << part << " in " << ended.errors;
     }
     return Json(ended.output);
   };
   const JsonValue generated =
-      *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0", "--speculate=none"})
+      *run("tessera_generate", {"--raw", "--prompt=abc", "--n_predict=4", "--temperature=0", "--speculate=none", "--stats"})
            .Object("timings");
   const JsonValue scored = run("tessera_perplexity", {"--prompt=abcdefgh", "--window=4", "--max_windows=2"});
   const JsonValue shown = run("tessera_logits", {"--prompt=abc"});

@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/prompt_size.h"
+#include "tessera/runtime/chat/prompt_size.h"
 
 #include <algorithm>
 

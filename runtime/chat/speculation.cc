@@ -1,19 +1,11 @@
-#include "tessera/apps/cli/speculation.h"
+#include "tessera/runtime/chat/speculation.h"
 
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include <glog/logging.h>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "tessera/apps/cli/app_main.h"
-#include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/cli/flags.h"
-#include "tessera/base/cache_folder.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -31,12 +23,10 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &status) == 0;
 }
 
-double RowsPerPass(const SpeculationReport& report) {
-  return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
-}
-
 // Whether there is anything to do: without drafters, a history still keeps the answers.
-bool Useful(const std::vector<std::string>& drafters) { return !drafters.empty() || !FLAGS_history.empty(); }
+bool Useful(const std::vector<std::string>& drafters, const SpeculationOptions& options) {
+  return !drafters.empty() || !options.history.empty();
+}
 
 // Rows of logits: those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
 int LogitRows(const std::string& list) {
@@ -48,17 +38,13 @@ int LogitRows(const std::string& list) {
 
 }  // namespace
 
-absl::Status ReadSpeculationFlags(EngineOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> drafters = DrafterRegistry::BuiltIn().Parse(FLAGS_speculate);
+absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options) {
+  const absl::StatusOr<std::vector<std::string>> drafters = DrafterRegistry::BuiltIn().Parse(speculation.speculate);
   RETURN_IF_ERROR(ForField("speculate", drafters.status()));
-  if (!FLAGS_cost_profile.empty()) {
-    RETURN_IF_ERROR(ForField("cost_profile", Exists(FLAGS_cost_profile) ? CostProfile::Load(FLAGS_cost_profile).status()
-                                                                       : CheckWritable(FLAGS_cost_profile)));
-  }
-  if (FLAGS_history_prompts && FLAGS_history.empty()) {
-    return WrongUsage("history_prompts", "without --history", "both");
-  }
-  if (Useful(*drafters)) PlanDrafting(FLAGS_speculate, FLAGS_history.empty() ? 0 : kHistoryBytes, options);
+  const std::string& costs = speculation.cost_profile;
+  if (!costs.empty()) RETURN_IF_ERROR(ForField("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
+  if (speculation.history_prompts && speculation.history.empty()) return WrongUsage("history_prompts", "without history", "both");
+  if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, speculation.history.empty() ? 0 : kHistoryBytes, options);
   return absl::OkStatus();
 }
 
@@ -72,14 +58,13 @@ void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOpti
   };
 }
 
-absl::Status Speculation::OpenHistory(const Engine& engine) {
-  if (FLAGS_history.empty()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<HistoryStore>> history = HistoryStore::Open(
-      absl::StrCat(CacheFolder(), "/history"), FLAGS_history, VocabularyOf(engine.tokenizer()),
-      {.max_bytes = kHistoryBytes, .keep_prompts = FLAGS_history_prompts});
+absl::Status Speculation::OpenHistory(const Engine& engine, const SpeculationOptions& options) {
+  if (options.history.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<HistoryStore>> history =
+      HistoryStore::Open(options.history_folder, options.history, VocabularyOf(engine.tokenizer()),
+                         {.max_bytes = kHistoryBytes, .keep_prompts = options.history_prompts});
   RETURN_IF_ERROR(ForField("history", history.status()));
   history_ = *std::move(history);
-  LOG_IF(WARNING, !history_->ignored().ok()) << "this history is ignored: " << history_->ignored().message();
   return absl::OkStatus();
 }
 
@@ -87,27 +72,27 @@ absl::Status Speculation::OpenHistory(const Engine& engine) {
 // But a profile that is kept serves many texts.
 double Speculation::measure_seconds() const { return costs_path_.empty() ? 0 : kMeasureSeconds; }
 
-absl::Status Speculation::ReadCosts() {
-  if (FLAGS_cost_profile.empty()) return absl::OkStatus();
-  if (!Exists(FLAGS_cost_profile)) {
-    costs_path_ = FLAGS_cost_profile;
+absl::Status Speculation::ReadCosts(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  if (!Exists(path)) {
+    costs_path_ = path;
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(costs_, CostProfile::Load(FLAGS_cost_profile));
+  ASSIGN_OR_RETURN(costs_, CostProfile::Load(path));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Speculation>> Speculation::FromFlags(const Engine& engine) {
+absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& engine, const SpeculationOptions& options) {
   auto speculation = std::unique_ptr<Speculation>(new Speculation());
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, DrafterRegistry::BuiltIn().Parse(FLAGS_speculate));
-  if (!Useful(names)) return nullptr;
-  RETURN_IF_ERROR(speculation->OpenHistory(engine));
-  if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts());
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, DrafterRegistry::BuiltIn().Parse(options.speculate));
+  if (!Useful(names, options)) return nullptr;
+  RETURN_IF_ERROR(speculation->OpenHistory(engine, options));
+  if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts(options.cost_profile));
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
   const DrafterRegistry registry = DrafterRegistry::BuiltIn(speculation->history_);
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(FLAGS_speculate, size));
-  const Speculator::Options options = {.weigh_costs = !names.empty(), .costs = &speculation->costs_};
-  speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), options);
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(options.speculate, size));
+  const Speculator::Options checked = {.weigh_costs = !names.empty(), .costs = &speculation->costs_};
+  speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), checked);
   return speculation;
 }
 
@@ -117,28 +102,9 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 }
 
 absl::Status Speculation::Save() const {
-  if (history_ != nullptr) {
-    RETURN_IF_ERROR(ForField("history", history_->Save()));
-    const absl::Status replaced = history_->replaced();
-    LOG_IF(WARNING, !replaced.ok()) << "this history is replaced: " << replaced.message();
-  }
-  if (costs_path_.empty()) return absl::OkStatus();
-  if (costs_.KnowsPlain()) return ForField("cost_profile", costs_.Save(costs_path_));
-  LOG(WARNING) << "--cost_profile: " << costs_path_ << " is not written: no pass was measured";
-  return absl::OkStatus();
-}
-
-std::string SpeculationLine(const SpeculationReport& report) {
-  if (report.sources.empty()) return "nothing drafted";
-  std::string line = absl::StrFormat("%.2f tokens a pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)",
-                                     report.TokensPerStep(), RowsPerPass(report), report.Gain(), report.PredictedGain());
-  if (report.prompt_tokens > 0)
-    absl::StrAppendFormat(&line, "; learnt from %d of %d prompt tokens", report.prompt_learnt, report.prompt_tokens);
-  const std::string pauses = absl::StrReplaceAll(report.Pauses(), {{"\n", "; "}});
-  if (!pauses.empty()) absl::StrAppend(&line, "; ", pauses);
-  const std::string failures = absl::StrReplaceAll(report.Failures(), {{"\n", "; "}});
-  if (!failures.empty()) absl::StrAppend(&line, "; ", failures);
-  return line;
+  if (history_ != nullptr) RETURN_IF_ERROR(ForField("history", history_->Save()));
+  if (costs_path_.empty() || lacks_costs()) return absl::OkStatus();
+  return ForField("cost_profile", costs_.Save(costs_path_));
 }
 
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
