@@ -201,7 +201,8 @@ class Engine {
   absl::Status ChooseRows();
   int64_t LogitRowBytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
   KvCache::Options CacheOptions() const;
-  absl::Status MakeForward();      // For passes of rows_, without weights so far.
+  absl::Status MakeForward(CompiledModel model);              // Without weights so far.
+  absl::Status OfThisFile(const absl::Status& status) const;  // Its error, with the file named.
   absl::Status PlanLogitRows(const StreamNeeds& needs, BudgetPlan& plan) const;
   absl::Status MakeForSessions();  // What LoadWeights does, not timed.
   absl::Status OpenSource();
