@@ -70,7 +70,7 @@ TEST(WeightPlan, AllThatFitsIsPinnedUnlessNothingMayBe) {
   const StreamPlan none = Must(PlanStreaming(needs, int64_t{1} << 40, PinPolicy::kNone));
   EXPECT_EQ(none.pins.bytes, 0);
   EXPECT_GT(none.streamed_bytes, 0);
-  EXPECT_LT(none.bytes, needs.total_bytes + 16 * kMiB);
+  EXPECT_LT(none.bytes, needs.total_bytes + (int64_t{16} << 20));
 }
 
 }  // namespace
