@@ -26,7 +26,7 @@ class CompiledModel {
  public:
   struct Options {
     int row_capacity = 512;               // Most rows of a pass.
-    int rows_together = kRowsTogether;    // Of those, most that a layer takes at a time. REQUIRES: 1 or more.
+    int rows_together = kRowsTogether;    // Most of those that a layer takes at a time. REQUIRES: 1 or more.
     // Ascending: each block is compiled for these, too, as far as they are fewer rows than it is compiled for anyway. For devices that
     // compute all rows of a graph, whether they are there or not.
     std::vector<int> graph_rows = {};
@@ -57,7 +57,7 @@ class CompiledModel {
   }
 
   const Block& block(int index) const { return blocks_[index]; }
-  // Of each block, for a GraphStore.
+  // Per block, for a GraphStore.
   const std::vector<BlockVariants>& variants() const { return variants_; }
   // Each graph once.
   std::vector<const CompiledGraph*> graphs() const;

@@ -15,7 +15,7 @@ absl::Status RowError(size_t row, absl::string_view what, int64_t found, absl::s
   return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
 }
 
-// Of hidden states.
+// A row of hidden states.
 int64_t RowBytes(const ModelConfig& config) { return RowStride(config.width) * static_cast<int64_t>(sizeof(float)); }
 
 }  // namespace
@@ -105,7 +105,7 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows, int groups) c
   return absl::OkStatus();
 }
 
-// Of two rows that store to one slot the last would win, or either, by threads.
+// If two rows stored to one slot, the last would win, or either, by threads.
 absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
   sorted_slots_.clear();
   for (size_t r = 0; r < slots.size(); ++r) sorted_slots_.push_back({slots[r], static_cast<int>(r)});
@@ -132,7 +132,8 @@ absl::Status Forward::CheckOrder(const std::vector<SlotPath>& paths) const {
       for (; stored != sorted_slots_.end() && stored->first < end; ++stored) {
         if (stored->second <= static_cast<int>(r)) continue;
         return RowError(r, "slot of its path", stored->first,
-                        absl::StrCat("no slot of a row after it, as of row ", stored->second, ", in a pass of more than ", model_.rows_together()));
+                        absl::StrCat("no slot of a row after it, as of row ", stored->second, ", in a pass of more than ",
+                                     model_.rows_together()));
       }
     }
   }
@@ -180,7 +181,7 @@ absl::Status Forward::CheckWanted(absl::Span<const int> wanted, int rows) const 
   return absl::OkStatus();
 }
 
-// Of the rows of `band` alone. REQUIRES: FillRowData has seen all.
+// For the rows of `band` alone. REQUIRES: FillRowData has seen all.
 RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(band.end - band.begin);

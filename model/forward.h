@@ -7,7 +7,7 @@
 //
 // A row is a token and, for each group of layers of the cache, the path of slots it may attend to; the last of them is the row's own,
 // where its key and value go. Its position is the paths' length - 1.
-// Of a pass of more than `rows_together` rows, those that others attend to come before them. All paths of a pass are made after the
+// In a pass of more than `rows_together` rows, those that others attend to come before them. All paths of a pass are made after the
 // cache's last MakeRoom.
 // Prompts, plain decoding, draft trees and parallel samples differ only in their rows, and a row's logits do not depend on the rows
 // beside it (docs/architecture.md, idea 5). Weights are leased block by block from the source and given back before the next block's.
@@ -133,7 +133,7 @@ class Forward {
   std::vector<SlotOfRow> sorted_slots_;
   std::vector<const AdapterProduct*> adapters_;
   std::vector<std::vector<float>> rope_values_;
-  std::vector<const float*> rope_pointers_;  // Of the band at hand.
+  std::vector<const float*> rope_pointers_;  // For the band at hand.
   // Kept between blocks to spare allocations.
   std::vector<WeightLease> leases_;
   std::vector<absl::Span<const std::byte>> weights_;

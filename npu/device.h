@@ -67,7 +67,7 @@ struct LoadCost { int64_t bytes = 0; double seconds = 0; };
 // Most that is loaded at once.
 struct GraphLimits {
   int graphs = std::numeric_limits<int>::max();
-  int64_t bytes = std::numeric_limits<int64_t>::max();   // Of their LoadCosts.
+  int64_t bytes = std::numeric_limits<int64_t>::max();   // The sum of their LoadCosts.
 };
 
 class Device {

@@ -109,18 +109,23 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
 absl::Status Engine::PrepareToCompute() {
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options_, config_));
-  pool_ = std::make_unique<ThreadPool>(threads_);
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
+  if (options_.pool == nullptr) own_pool_ = std::make_unique<ThreadPool>(threads_);
+  pool_ = options_.pool != nullptr ? options_.pool : own_pool_.get();
+  if (options_.device == nullptr) {
+    ASSIGN_OR_RETURN(own_device_, MakeDevice(options_, *pool_));
+  }
+  device_ = options_.device != nullptr ? options_.device : own_device_.get();
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
   ASSIGN_OR_RETURN(no_weights_, ResidentSource::Create({}));
   return ChooseRows();
 }
 
 void Engine::FollowCpus() {
+  if (own_pool_ == nullptr) return;
   const int threads = ThreadsOf(options_).value();  // Prepare has checked the options.
   if (threads == threads_) return;
   threads_ = threads;
-  pool_->Resize(threads);
+  own_pool_->Resize(threads);
 }
 
 absl::Status Engine::ChooseRows() {

@@ -36,7 +36,7 @@ class ReferenceDevice : public Device {
 
  private:
   ThreadPool* pool_;
-  std::vector<std::vector<float>> scratch_;  // Of each buffer of the graph that ran last.
+  std::vector<std::vector<float>> scratch_;  // Per buffer of the graph that ran last.
 };
 
 }  // namespace tessera

@@ -84,7 +84,8 @@ class PaddedRun {
       }
       ropes_.emplace_back(run_.rope_tables[table], run_.rope_tables[table] + int64_t{run_.rows} * dimensions);
       ropes_.back().resize(int64_t{padded_.rows} * dimensions, 1.0f);
-      rope_pointers_.push_back(ropes_.back().data());
+      // A table that no operator of this graph reads is handed on as it is.
+      rope_pointers_.push_back(dimensions == 0 ? run_.rope_tables[table] : ropes_.back().data());
     }
     padded_.rope_tables = rope_pointers_;
   }
@@ -110,7 +111,7 @@ class PaddedRun {
     padded_.paths = paths_;
   }
 
-  // Of layer 0: a block of a model has one.
+  // Layer 0 alone: a block of a model has one.
   template <typename T>
   static void CopySlotAs(const KvView& from, const KvView& to, int slot) {
     for (int head = 0; head < from.heads(); ++head) {
@@ -161,7 +162,7 @@ class StaticDevice : public Device {
   }
 
   int64_t loads() const { return loads_; }             // So far.
-  int64_t loads_ahead() const { return loads_ahead_; }  // Of those, while a graph ran.
+  int64_t loads_ahead() const { return loads_ahead_; }  // Those of them while a graph ran.
   int64_t padded_rows() const { return padded_rows_; }
   int most_loaded() const { return most_loaded_; }
 
@@ -263,7 +264,7 @@ class StaticDevice : public Device {
   std::condition_variable changed_;
   Loaded* graph_ = nullptr;                 // Which runs, or is about to.
   const RunArguments* arguments_ = nullptr;
-  absl::Status status_;                     // Of the last run.
+  absl::Status status_;                     // The last run's.
   bool stop_ = false;
   std::thread thread_;
 };
