@@ -1,7 +1,6 @@
 #include "tessera/model/block_graph.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/model/lora.h"
 
@@ -137,17 +136,6 @@ class LayerBuilder {
   BlockGraph block_;
 };
 
-std::string BufferText(const GraphBuffer& buffer) {
-  static constexpr const char* kKinds[] = {"input", "scratch", "output"};
-  return absl::StrCat(kKinds[static_cast<int>(buffer.kind)], " ", buffer.name, " [rows, ", buffer.columns, "]");
-}
-
-std::string WeightText(const GraphWeight& weight) {
-  const MatrixSpec& spec = weight.spec;
-  if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.out_features, "]");
-  return absl::StrCat("matrix ", spec.name, " ", InfoOf(spec.format).name, " [", spec.out_features, ", ", spec.in_features, "]");
-}
-
 }  // namespace
 
 BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer) {
@@ -188,18 +176,6 @@ std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightL
     blocks.push_back(std::move(block));
   }
   return blocks;
-}
-
-std::string GraphText(const Graph& graph) {
-  std::string text;
-  for (const GraphBuffer& buffer : graph.buffers) absl::StrAppend(&text, BufferText(buffer), "\n");
-  for (const GraphWeight& weight : graph.weights) absl::StrAppend(&text, WeightText(weight), "\n");
-  for (const Operator& op : graph.operators) {
-    const Access access = AccessOf(op);
-    absl::StrAppend(&text, OperatorName(op), "(", absl::StrJoin(access.reads, ","), ";", absl::StrJoin(access.weights, ","), ") -> ",
-                    absl::StrJoin(access.writes, ","), " ", OperatorDetails(op), "\n");
-  }
-  return text;
 }
 
 }  // namespace tessera

@@ -8,7 +8,6 @@
 // placeholders at its seven products, in the order of LoraTarget. Thread-safe (pure functions).
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,8 +37,5 @@ BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& l
 
 // One per part of the head. Input "normed" [width], output "logits" [rows of the part].
 std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightLayout& layout);
-
-// One line per operator, buffer and weight: equal texts mean equal graphs. For comparing, and for people to read.
-std::string GraphText(const Graph& graph);
 
 }  // namespace tessera

@@ -15,26 +15,22 @@
 // and leaves only the slots of this pass unusable.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
 #include "tessera/base/token.h"
-#include "tessera/model/block_graph.h"
+#include "tessera/model/compiled_model.h"
 #include "tessera/model/embedding_table.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
-#include "tessera/npu/device.h"
+#include "tessera/npu/graph_store.h"
 #include "tessera/storage/weight_source.h"
 #include "tessera/tensor/rope.h"
 #include "tessera/tensor/tensor_view.h"
@@ -47,21 +43,23 @@ struct ForwardRow {
   const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
 };
 
-// A layer computes so many rows of a pass at a time, so that what it computes for them stays in the CPU's caches.
-inline constexpr int kRowsTogether = 256;
-inline constexpr int kHeadRows = 64;  // Rows whose logits are computed at once, which bounds what the device needs for them.
-
 class Forward {
  public:
   struct Options {
-    int row_capacity = 512;               // Most rows of a pass.
-    int rows_together = kRowsTogether;    // REQUIRES: at least 1; row_capacity, too.
+    int row_capacity = 512;               // As CompiledModel::Options, these three.
+    int rows_together = kRowsTogether;
+    std::vector<int> graph_rows = {};
     Timeline* timeline = nullptr;         // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
   };
   // The source and the device must outlive the Forward. InvalidArgument if the model's graphs do not compile.
   static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
                                                          Device& device, const Options& options);
+  // The same of a model that is compiled: its row capacities count, not those of the options. The layout must outlive this, too.
+  static absl::StatusOr<std::unique_ptr<Forward>> Create(const ModelConfig& config, const WeightLayout& layout, CompiledModel model,
+                                                         WeightSource& source, Device& device, const Options& options);
+  // scratch_bytes() of such a Forward.
+  static int64_t ScratchBytes(const ModelConfig& config, int row_capacity);
 
   // Computes rows and stores their keys and values. Afterwards Logits may be called for the `wanted` rows (ascending; without `wanted`, for
   // all). The last layer computes only these, which spares most of its work in a prompt. No bit of a row depends on what else is wanted.
@@ -76,37 +74,28 @@ class Forward {
   struct Work { int64_t passes = 0; int64_t rows = 0; };
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
 
-  int row_capacity() const { return options_.row_capacity; }
+  const CompiledModel& model() const { return model_; }
+  int row_capacity() const { return model_.row_capacity(); }
   // Both from the next pass on. The source must outlive this; a null timeline: nothing is recorded and no clock is read.
   void SetSource(WeightSource& source) { source_ = &source; }
   void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
   int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
 
  private:
-  // A graph as loaded, with the place of each of its weights.
-  struct Block {
-    GraphHandle handle;
-    std::vector<TensorPart> parts;
-    std::vector<int> units;              // Distinct, ascending.
-    int64_t first_row;                   // If this is a part of the head: the first token whose logit it gives.
-  };
-
   struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
   using SlotOfRow = std::pair<int32_t, int>;
 
-  Forward(const ModelConfig& config, WeightSource& source, Device& device, const Options& options)
-      : config_(config), source_(&source), device_(device), options_(options),
-        rows_together_(std::min(options.rows_together, options.row_capacity)) {}
+  Forward(const ModelConfig& config, CompiledModel model, EmbeddingTable embedding, WeightSource& source, Device& device,
+          const Options& options)
+      : config_(config), source_(&source), options_(options), model_(std::move(model)), store_(device, model_.variants()),
+        embedding_(std::move(embedding)) {}
 
-  absl::Status BuildBlocks(const WeightLayout& layout);
-  absl::StatusOr<Block> LoadBlock(BlockGraph block, int row_capacity);
   absl::Status CheckCancelled() const;
   // leases_ hold the block's units until they are cleared.
-  absl::Status LeaseUnits(const Block& block);
-  absl::Status RunLeased(const Block& block, int detail, RunArguments& arguments);
-  absl::Status RunInBands(const Block& block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
-                          absl::Span<const int> hidden);
-  absl::Status RunBlock(const Block& block, int detail, RunArguments& arguments);
+  absl::Status LeaseUnits(int block);
+  absl::Status RunLeased(int block, int detail, RunArguments& arguments, int next_block);
+  absl::Status RunInBands(int block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> hidden);
+  absl::Status RunBlock(int block, int detail, RunArguments& arguments);
   absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
   void FillRowData(absl::Span<const ForwardRow> rows, int groups);
   absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);
@@ -126,16 +115,10 @@ class Forward {
 
   const ModelConfig config_;
   WeightSource* source_;
-  Device& device_;
   Options options_;
-  const int rows_together_;
-
-  absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.
-  std::optional<EmbeddingTable> embedding_;
-  std::vector<Block> layers_;
-  Block last_keys_and_values_;   // What the last layer computes for rows that are not wanted.
-  Block output_norm_;
-  std::vector<Block> head_;
+  const CompiledModel model_;
+  GraphStore store_;
+  EmbeddingTable embedding_;
   std::vector<RopeTable> ropes_;
 
   AlignedBuffer hidden_[2];      // Layers read one and write the other.

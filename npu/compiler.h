@@ -1,11 +1,12 @@
 // Turns a graph into what a device loads: checked, with a place in memory for every buffer.
 //
 //   ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(std::move(graph), {.row_capacity = 512}));
-//   ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
+//   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> loaded, device.Load(compiled));
 //
 // Thread-safe (pure function).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,7 @@ struct ArgumentNeeds {
 
 struct CompiledGraph {
   Graph graph = {};
+  std::string text = {};               // GraphText(graph): graphs with equal texts and row capacities are equal.
   int row_capacity = 0;
   // Byte offset of each scratch buffer in the arena: [row_capacity, row_stride] FP32; -1 for inputs and outputs, which the caller
   // owns. Two buffers share bytes only if one is no longer read when the other is written.
@@ -44,6 +46,9 @@ struct CompiledGraph {
 
 // Floats from one row of a scratch buffer to the next: whole cache lines.
 constexpr int64_t RowStride(int64_t columns) { return (columns + 15) / 16 * 16; }
+
+// About what a copy of it takes in memory: lists and names. Weights are not part of it.
+int64_t DescriptionBytes(const CompiledGraph& compiled);
 
 // InvalidArgument names the operator (index and kind), the buffer or weight, and what is wrong with it: a buffer read before it is
 // written or written twice, a shape that does not fit, an attribute out of range. Several Embeddings may fill one buffer, and the

@@ -171,6 +171,11 @@ absl::Status CheckKv(const ArgumentNeeds& needs, KvFormat format, const RunArgum
 
 }  // namespace
 
+absl::Status Device::Run(LoadedGraph& graph, const RunArguments& arguments) {
+  RETURN_IF_ERROR(Submit(graph, arguments));
+  return Wait();
+}
+
 absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, KvFormat kv_format, const RunArguments& arguments) {
   if (arguments.rows < 0 || arguments.rows > graph.row_capacity) {
     return Invalid("rows: found ", arguments.rows, ", expected 0 to ", graph.row_capacity);

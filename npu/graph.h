@@ -91,4 +91,7 @@ Access AccessOf(const Operator& op);
 std::string OperatorName(const Operator& op);       // "Linear".
 std::string OperatorDetails(const Operator& op);    // "epsilon=1e-05 groups=9", for people.
 
+// One line per operator, buffer and weight: equal texts mean equal graphs. For comparing and for people.
+std::string GraphText(const Graph& graph);
+
 }  // namespace tessera

@@ -109,33 +109,36 @@ absl::Status Engine::Prepare(const EngineOptions& options) {
 absl::Status Engine::PrepareToCompute() {
   ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
   ASSIGN_OR_RETURN(context_, ContextOf(options_, config_));
-  pool_ = std::make_unique<ThreadPool>(threads_);
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));  // Says how it wants weights; MakeForward makes the one that computes.
+  if (options_.pool == nullptr) own_pool_ = std::make_unique<ThreadPool>(threads_);
+  pool_ = options_.pool != nullptr ? options_.pool : own_pool_.get();
+  if (options_.device == nullptr) {
+    ASSIGN_OR_RETURN(own_device_, MakeDevice(options_, *pool_));
+  }
+  device_ = options_.device != nullptr ? options_.device : own_device_.get();
   ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
   ASSIGN_OR_RETURN(no_weights_, ResidentSource::Create({}));
   return ChooseRows();
 }
 
 void Engine::FollowCpus() {
+  if (own_pool_ == nullptr) return;
   const int threads = ThreadsOf(options_).value();  // Prepare has checked the options.
   if (threads == threads_) return;
   threads_ = threads;
-  pool_->Resize(threads);
+  own_pool_->Resize(threads);
 }
 
 absl::Status Engine::ChooseRows() {
-  // The device and the forward pass reserve what they need when graphs are loaded, and touch it only when rows come.
   rows_ = std::min(options_.row_capacity > 0 ? options_.row_capacity : kDefaultRowCapacity, context_);
-  RETURN_IF_ERROR(MakeForward());
-  while (options_.row_capacity == 0 && rows_ > kLeastRows) {
-    const int64_t scratch = device_->ScratchBytes(context_) + forward_->scratch_bytes();
-    if (scratch <= kDefaultScratch) break;
+  while (true) {
+    absl::StatusOr<CompiledModel> model = CompiledModel::Create(config_, layout_, {.row_capacity = rows_});
+    RETURN_IF_ERROR(OfThisFile(model.status()));
+    const int64_t scratch = device_->ScratchBytes(model->graphs(), context_) + Forward::ScratchBytes(config_, rows_);
+    if (options_.row_capacity > 0 || rows_ <= kLeastRows || scratch <= kDefaultScratch) return MakeForward(*std::move(model));
     const int64_t fitting = rows_ * kDefaultScratch / scratch / kRowStep * kRowStep;
     // Graphs are for no more than kRowsTogether: with more rows than that, little of the scratch is theirs.
     rows_ = rows_ > kRowsTogether ? kRowsTogether : std::max<int>(kLeastRows, std::min<int64_t>(fitting, rows_ - kRowStep));
-    RETURN_IF_ERROR(MakeForward());
   }
-  return absl::OkStatus();
 }
 
 KvCache::Options Engine::CacheOptions() const {
@@ -150,18 +153,18 @@ KvCache::Options Engine::CacheOptions() const {
           .scatter_seed = options_.scatter_seed};
 }
 
-absl::Status Engine::MakeForward() {
-  forward_ = nullptr;
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
+absl::Status Engine::MakeForward(CompiledModel model) {
   absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
-      config_, layout_, *no_weights_, *device_, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
-  if (forward.ok()) {
-    forward_ = *std::move(forward);
-    return absl::OkStatus();
-  }
-  const absl::string_view message = forward.status().message();
-  if (!absl::IsResourceExhausted(forward.status()))
-    return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
+      config_, layout_, std::move(model), *no_weights_, *device_, {.timeline = options_.timeline, .cancel = options_.cancel});
+  RETURN_IF_ERROR(OfThisFile(forward.status()));
+  forward_ = *std::move(forward);
+  return absl::OkStatus();
+}
+
+absl::Status Engine::OfThisFile(const absl::Status& status) const {
+  if (status.ok()) return status;
+  const absl::string_view message = status.message();
+  if (!absl::IsResourceExhausted(status)) return absl::Status(status.code(), absl::StrCat(file_->path(), ": ", message));
   return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat(file_->path(), ": scratch of a pass over a context of ", context_,
                                                                         " tokens: ", message)));
 }
@@ -313,7 +316,7 @@ absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
   ASSIGN_OR_RETURN(const int64_t cache, KvCache::BytesFor(CacheOptions()));
   return EngineMemory{.weights = layout_.TotalBytes(),
                       .cache = cache,
-                      .graphs = device_->ScratchBytes(context_),
+                      .graphs = device_->ScratchBytes(forward_->model().graphs(), context_),
                       .hidden_states = forward_->scratch_bytes()};
 }
 
@@ -326,7 +329,7 @@ EngineMemory Engine::memory() const {
   const LayerStreamer::Stats streamed = streamer_ != nullptr ? streamer_->stats() : LayerStreamer::Stats();
   return {.weights = streamer_ == nullptr ? layout_.TotalBytes() : streamed.pinned_bytes + streamed.ring_bytes + LayerStreamer::kPartsBytes,
           .cache = cache_->bytes(),
-          .graphs = device_->ScratchBytes(context_),
+          .graphs = device_->ScratchBytes(forward_->model().graphs(), context_),
           .hidden_states = forward_->scratch_bytes()};
 }
 

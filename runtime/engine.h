@@ -87,6 +87,10 @@ struct EngineOptions {
   // LoadWeights will follow Open, as it does in Load: where all weights of a packed model stay in memory, threads of their own read
   // them from then on, while the header is parsed and the tokenizer made.
   bool loads_weights = false;
+  // Where they are given, they must outlive the engine. A given pool is never resized, and `threads` then changes nothing. A given
+  // device computes in place of one by `path`, `kernels` and `kv_format`; its format of keys and values counts.
+  ThreadPool* pool = nullptr;        // Null: the engine has its own, which follows the CPUs that it may run on.
+  Device* device = nullptr;          // Null: the engine has its own.
   Timeline* timeline = nullptr;      // Null: nothing is recorded.
   // True ends a pass at its next block: Append is then Cancelled, and Generate finishes so. May be set from anywhere, a signal
   // handler included. Must outlive the engine. Null: never.
@@ -202,7 +206,8 @@ class Engine {
   absl::Status ChooseRows();
   int64_t LogitRowBytes() const { return config_.vocabulary * static_cast<int64_t>(sizeof(float)); }
   KvCache::Options CacheOptions() const;
-  absl::Status MakeForward();      // For passes of rows_, without weights so far.
+  absl::Status MakeForward(CompiledModel model);              // Without weights so far.
+  absl::Status OfThisFile(const absl::Status& status) const;  // Its error, with the file named.
   absl::Status PlanLogitRows(const StreamNeeds& needs, BudgetPlan& plan) const;
   absl::Status MakeForSessions();  // What LoadWeights does, not timed.
   absl::Status OpenSource();
@@ -217,8 +222,10 @@ class Engine {
   ModelConfig config_;
   WeightLayout layout_;
   int64_t process_bytes_ = 0;  // Once all this was there: what else the process has of its own.
-  std::unique_ptr<ThreadPool> pool_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<ThreadPool> own_pool_;   // Null where one was given.
+  std::unique_ptr<Device> own_device_;
+  ThreadPool* pool_ = nullptr;
+  Device* device_ = nullptr;
   std::unique_ptr<WeightSource> no_weights_;  // The forward's, before there are any.
   std::unique_ptr<WeightSource> source_;  // Ends before file_, which its threads may read.
   LayerStreamer* streamer_ = nullptr;  // The source, if it is one.

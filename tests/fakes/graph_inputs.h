@@ -2,7 +2,7 @@
 //
 //   GraphInputs inputs(compiled, /*seed=*/7, /*kv_heads=*/2, /*head_size=*/16);
 //   inputs.SetRows({3, 1, 4});                            // three tokens at positions 0, 1, 2
-//   RETURN_IF_ERROR(device.Run(handle, inputs.arguments()));
+//   RETURN_IF_ERROR(device.Run(*graph, inputs.arguments()));
 //   inputs.output(0);                                     // [rows, columns] of the first external buffer
 #pragma once
 

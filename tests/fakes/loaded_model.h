@@ -18,6 +18,7 @@
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/loaded_weights.h"
+#include "tessera/tests/fakes/static_device.h"
 
 namespace tessera {
 
@@ -35,11 +36,16 @@ class Machine {
     int windowed_sequences = 0;              // As KvCache::Options::sequences; 0: all layers keep all positions.
     WeightSource* source = nullptr;          // Null: the model's.
     Timeline* timeline = nullptr;
+    int static_graphs = 0;                   // Other than 0: a StaticDevice that holds so many. It has one thread.
+    std::vector<int> graph_rows = {};        // As CompiledModel::Options.
   };
   // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
   Machine(const LoadedModel& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
+    } else if (options.static_graphs != 0) {
+      device_ = std::make_unique<StaticDevice>(
+          StaticDevice::Options{{options.path, options.kv_format, options.matmul}, options.static_graphs});
     } else {
       device_ = std::make_unique<HostDevice>(pool_, HostDevice::Options{options.path, options.kv_format, options.matmul});
     }
@@ -51,12 +57,13 @@ class Machine {
     WeightSource& source = options.source != nullptr ? *options.source : model.source();
     forward_ = Must(Forward::Create(config_, model.layout(), source, *device_,
                                     {.row_capacity = options.row_capacity, .rows_together = options.rows_together,
-                                     .timeline = options.timeline}));
+                                     .graph_rows = options.graph_rows, .timeline = options.timeline}));
   }
 
   const ModelConfig& config() const { return config_; }
   KvCache& cache() { return *cache_; }
   Forward& forward() { return *forward_; }
+  Device& device() { return *device_; }
 
   // Extends the sequence by `tokens` in one pass and returns the logits of each.
   std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens,

@@ -118,8 +118,8 @@ class PairedRun {
   }
 
   RowOutputs On(Device& device, const std::vector<TestRow>& rows) {
-    const GraphHandle handle = device.Load(compiled_).value();
-    const absl::Status status = device.Run(handle, Prepare(device, rows));
+    const std::unique_ptr<LoadedGraph> graph = device.Load(compiled_).value();
+    const absl::Status status = device.Run(*graph, Prepare(device, rows));
     EXPECT_TRUE(status.ok()) << status;
     return Outputs();
   }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,9 @@ TEST(Device, HeaderExample) {
   const absl::Span<const std::byte> norm_bytes = norm_weight.bytes(), up_bytes = up_weight.bytes();
   const absl::Span<const std::byte> weights[] = {norm_bytes, up_bytes};
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(GraphHandle handle, device->Load(compiled));
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device->Load(compiled));
     RunArguments arguments = {.rows = 1, .buffers = {{hidden, 576}, {out, 1536}}, .weights = weights};
-    RETURN_IF_ERROR(device->Run(handle, arguments));
+    RETURN_IF_ERROR(device->Run(*graph, arguments));
     return absl::OkStatus();
   };
   ASSERT_TRUE(run().ok()) << run();

@@ -109,6 +109,27 @@ TEST(RandomProgram, WindowsThatAreGivenUpChangeNoBit) {
   }
 }
 
+// A device that computes all rows of a graph and holds two graphs, one that runs and the next: each graph is loaded anew in every pass.
+TEST(RandomProgram, ADeviceOfStaticGraphsHasTheBitsOfPlainDecoding) {
+  for (const Case& test : Cases()) {
+    SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", test.name));
+    Logbook book;
+    for (const auto& [rows_together, graph_rows] : {std::pair<int, std::vector<int>>{64, {}}, {16, {1, 5}}}) {
+      Machine machine(*test.model, {.kv_format = test.kv_format, .rows_together = rows_together, .static_graphs = 2,
+                                    .graph_rows = graph_rows});
+      RandomProgram program({.seed = TestSeed(), .steps = Fewer(test.steps / 50, 5), .longest = 24, .shuffle = rows_together == 64});
+      EXPECT_EQ(program.Run(machine, book), "");
+      const StaticDevice& device = static_cast<const StaticDevice&>(machine.device());
+      EXPECT_EQ(device.most_loaded(), 2);
+      EXPECT_GT(device.padded_rows(), program.rows());
+      // The graphs of later layers come while others run; those of the embedding, the first layer and the head when they are needed.
+      EXPECT_GT(device.loads_ahead(), test.model->config().layers.size() > 1 ? device.loads() / 3 : 0);
+    }
+    Machine oracle(*test.model, {.kv_format = test.kv_format});
+    EXPECT_EQ(book.CompareWithPlain(oracle), "");
+  }
+}
+
 TEST(RandomProgram, AllKernelPathsHaveTheSameBits) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", test.name));
