@@ -70,7 +70,9 @@ absl::StatusOr<Forward::Block> Forward::LoadBlock(BlockGraph block, int row_capa
 }
 
 absl::Status Forward::CheckCancelled() const {
-  if (options_.cancel != nullptr && *options_.cancel) return absl::CancelledError("pass: cancelled");
+  for (const std::atomic<bool>* cancel : {options_.cancel, also_cancel_}) {
+    if (cancel != nullptr && *cancel) return absl::CancelledError("pass: cancelled");
+  }
   return absl::OkStatus();
 }
 

@@ -77,9 +77,11 @@ class Forward {
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
 
   int row_capacity() const { return options_.row_capacity; }
-  // Both from the next pass on. The source must outlive this; a null timeline: nothing is recorded and no clock is read.
+  // All from the next call on. The source must outlive this; a null timeline: nothing is recorded and no clock is read. `cancel` ends
+  // passes beside that of the options; null: nothing does.
   void SetSource(WeightSource& source) { source_ = &source; }
   void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
+  void SetCancel(const std::atomic<bool>* cancel) { also_cancel_ = cancel; }
   int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
 
  private:
@@ -128,6 +130,7 @@ class Forward {
   WeightSource* source_;
   Device& device_;
   Options options_;
+  const std::atomic<bool>* also_cancel_ = nullptr;
   const int rows_together_;
 
   absl::flat_hash_map<std::string, GraphHandle> loaded_;   // By GraphText and capacity: equal graphs are loaded once.

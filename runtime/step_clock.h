@@ -1,27 +1,28 @@
-// The clock by which steps are charged for their time. Of a model in memory it is any clock.
+// The clock by which a step is charged for its time. While weights are in memory it is any clock.
 //
-//   const StepClock clock(engine);
+//   const StepClock clock(streamer);
 //   const double begin = clock.Seconds();
 //   ... a pass ...
-//   const double seconds = clock.Seconds() - begin;       // what it cost, also of a pass that found its weights read already
+//   const double seconds = clock.Seconds() - begin;       // what it cost, even if its weights were read before it began
 //
-// Of a streamed model reading goes on while a step computes. A step that computes long leaves the next one with weights that are there
-// already; by the time each of them takes, many rows would look dear and the single rows after them cheap, though reading is what both
-// wait for. So a byte's reading is charged to the step that uses it: this clock is behind by what was read ahead. Where reading is hidden
-// the ring is full at the end of each step, and nothing changes. Thread-compatible.
+// While a model is streamed, reading goes on during a step, so a step that computes for long leaves weights in the ring for the next one. By
+// wall time the wide pass would look expensive and the narrow pass after it cheap, although both are bound by reading. So the time that a
+// byte took to read is charged to the step that uses it: this clock is behind the wall clock by what was read ahead. Where computing
+// takes longer than reading, the ring is full at the end of every step, and the two clocks agree. Thread-compatible.
 #pragma once
 
 #include "tessera/base/clock.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
 
 class StepClock {
  public:
-  explicit StepClock(const Engine& engine) : streamer_(engine.streamer()) {}   // The engine must outlive it.
+  // Null: nothing is streamed. Both must outlive this.
+  explicit StepClock(const LayerStreamer* streamer, const Clock& clock = RealClock()) : streamer_(streamer), clock_(clock) {}
 
   double Seconds() const {
-    const double now = static_cast<double>(RealClock().NowNanos()) * 1e-9;
+    const double now = static_cast<double>(clock_.NowNanos()) * 1e-9;
     return streamer_ == nullptr ? now : now - ReadAhead(streamer_->stats());
   }
 
@@ -34,6 +35,7 @@ class StepClock {
 
  private:
   const LayerStreamer* streamer_;
+  const Clock& clock_;
 };
 
 }  // namespace tessera

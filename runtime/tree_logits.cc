@@ -5,8 +5,12 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
+
+TreeLogits::TreeLogits(Session& session, int vocabulary)
+    : session_(session), clock_(CoreOf(session).model().streamer()), vocabulary_(vocabulary) {}
 
 void TreeLogits::Begin(int nodes, const LogitsPlan& plan) {
   plan_ = plan;
@@ -51,7 +55,7 @@ absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
       nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
   if (plan_.top == 0) return absl::OkStatus();
   const double begin = clock_.Seconds();
-  ThreadPool& pool = session_.engine().pool();
+  ThreadPool& pool = CoreOf(session_).pool();
   pool.Run([&](int worker) {
     const Share share = ShareOf(rows, worker, pool.threads());
     for (int64_t i = share.begin; i < share.end; ++i) top_[nodes[i]] = TopTokensOf(Row(place + static_cast<int>(i)), plan_.top);

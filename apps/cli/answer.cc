@@ -32,7 +32,7 @@ absl::StatusOr<Answerer> Answerer::FromFlags(Engine& engine, double flash_bytes_
 }
 
 std::unique_ptr<PassProgress> Answerer::ShowProgress(const char* label, int64_t total) const {
-  return engine_->streamer() == nullptr ? nullptr : std::make_unique<PassProgress>(*engine_, label, total, flash_);
+  return engine_->model().streamer() == nullptr ? nullptr : std::make_unique<PassProgress>(*engine_, label, total, flash_);
 }
 
 absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
@@ -49,7 +49,7 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt) {
 }
 
 absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
-  if (engine_->streamer() == nullptr) return RunTimed(prompt, options);
+  if (engine_->model().streamer() == nullptr) return RunTimed(prompt, options);
   const StreamingFigures before = StreamingFigures::Of(*engine_, flash_);
   absl::StatusOr<Generation> result = RunTimed(prompt, options);
   const StreamingFigures taken = StreamingFigures::Of(*engine_, flash_).Since(before);
@@ -60,12 +60,12 @@ absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, con
 
 absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
-  const double begin = SecondsSinceStart(), loading = engine_->loading_seconds();
+  const double begin = SecondsSinceStart(), loading = engine_->stats().loading_seconds;
   absl::Status appended = AppendPrompt(prompt);
-  if (appended.ok()) appended = engine_->CheckWeights();  // No word of an answer comes from a file that is damaged anywhere.
+  if (appended.ok()) appended = engine_->AwaitWeights(Engine::WeightsAre::kVerified);  // No word of an answer comes from a file that is damaged anywhere.
   if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
   RETURN_IF_ERROR(appended);
-  totals_.prompt_seconds += SecondsSinceStart() - begin - (engine_->loading_seconds() - loading);
+  totals_.prompt_seconds += SecondsSinceStart() - begin - (engine_->stats().loading_seconds - loading);
   const double prompt_end = SecondsSinceStart();
   ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   totals_.generation_seconds += SecondsSinceStart() - prompt_end;
@@ -90,7 +90,7 @@ absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) 
   generate.on_token = options.on_token;
   generate.speculator = speculator();
   if (speculation_ != nullptr) generate.measure_seconds = speculation_->measure_seconds();
-  return Generate(*engine_, *session_, sampler_, generate);
+  return Generate(*session_, sampler_, generate);
 }
 
 std::string SummaryLine(const Timings& timings) {

@@ -1,6 +1,6 @@
 // Turns what a person wrote into the tokens that a model continues: in the form of its chat template, or as it is.
 //
-//   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine->file()));
+//   ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine->model().gguf()));
 //   conversation.AddUser("What is 2 + 2?");
 //   std::vector<TokenId> prompt = conversation.Tokens(engine->tokenizer());
 //   conversation.AddAnswer("4");                              // so that the next prompt holds it

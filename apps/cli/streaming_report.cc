@@ -61,9 +61,9 @@ void AddCounters(StreamingFigures& figures, const StreamingFigures& other, int t
 }  // namespace
 
 StreamingFigures StreamingFigures::Of(Engine& engine, double flash_bytes_per_second) {
-  const LayerStreamer& streamer = *engine.streamer();
+  const LayerStreamer& streamer = *engine.model().streamer();
   return {.stats = streamer.stats(), .device = streamer.device_reason(), .flash_bytes_per_second = flash_bytes_per_second,
-          .passes = engine.forward().work().passes, .seconds = SecondsSinceStart()};
+          .passes = engine.stats().passes, .seconds = SecondsSinceStart()};
 }
 
 StreamingFigures StreamingFigures::Since(const StreamingFigures& before) const {
@@ -108,17 +108,17 @@ void WriteStreaming(JsonWriter& json, const StreamingFigures& figures) {
 
 StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine_(engine), flash_(flash_bytes_per_second) {
   WarnOfShortages(engine);
-  if (engine.streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
+  if (engine.model().streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
 }
 
 void StreamedRun::WriteMembers(JsonWriter& json) const {
-  if (engine_.streamer() == nullptr) return;
+  if (engine_.model().streamer() == nullptr) return;
   WriteStreaming(json.Key("streaming"), Figures());
   json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
 }
 
 void StreamedRun::WriteError() const {
-  if (engine_.streamer() == nullptr) return;
+  if (engine_.model().streamer() == nullptr) return;
   tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", FormatByteSize(PeakMemoryBytes()), "\n"));
 }
 
