@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/model/files/gguf.h"
 #include "tessera/model/text/chat_template.h"
 
 namespace tessera {
