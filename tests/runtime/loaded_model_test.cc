@@ -35,7 +35,7 @@ TEST(LoadedModel, StreamsWhatAPlanDoesNotPin) {
   const auto model = Must(LoadedModel::Open(packed.path(), {}));
   Must(model->AwaitTokenizer());
   const WeightNeeds needs = WeightNeedsOf(model->config(), model->layout());
-  const WeightPlan plan = Must(PlanWeights(needs, int64_t{1} << 30, PinPolicy::kNone));
+  const StreamPlan plan = Must(PlanStreaming(needs, int64_t{1} << 30, PinPolicy::kNone));
   Must(model->StreamWeights(plan, {}, /*hooks=*/nullptr, /*timeline=*/nullptr));
   ASSERT_NE(model->streamer(), nullptr);
   EXPECT_TRUE(model->streams());

@@ -28,8 +28,8 @@ TEST(Options, WrongOnesAreNamed) {
     spoil(options);
     return std::string(CheckOptions(options).message());
   };
-  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "--threads: found 257, expected 0 (all CPUs) to 256");
-  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "--threads: found -1, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "threads: found 257, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "threads: found -1, expected 0 (all CPUs) to 256");
   EXPECT_EQ(message([](auto& o) { o.compute.row_capacity = -1; }), "row_capacity: found -1, expected 0 (by memory) to 65536");
   EXPECT_EQ(message([](auto& o) { o.workload.sessions = 0; }), "sessions: found 0, expected 1 or more");
   EXPECT_EQ(message([](auto& o) { o.cache.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");

@@ -54,11 +54,12 @@ TEST(SessionThreads, ACallDuringAnotherThreadsPassIsRefusedAndDisturbsNothing) {
   const PackedModel packed(TinyModelBuilder({}));
   EngineOptions options = {.model_path = packed.path(), .compute = {.threads = 1}, .cache = {.context = 64}};
   options.streaming.memory_budget = int64_t{4} << 30;
-  options.hooks = Hooks({.open_source = [&](const TsrReader& file, const WeightPlan& plan) -> absl::StatusOr<std::unique_ptr<WeightSource>> {
+  const auto open = [&](const TsrReader& file, const StreamPlan& plan) -> absl::StatusOr<std::unique_ptr<WeightSource>> {
     absl::StatusOr<std::unique_ptr<LayerStreamer>> source = LayerStreamer::Open(file, {.pins = plan.pins, .parts_only = plan.parts_only});
     if (!source.ok()) return source.status();
     return std::make_unique<StoppingSource>(*std::move(source), stop);
-  }});
+  };
+  options.hooks = Hooks({.open_source = open});
   const auto engine = Must(Engine::Load(options));
   const std::vector<TokenId> tokens = RandomTokens(20, 1);
   const std::vector<float> expected = LogitsAfter(*engine, tokens);
