@@ -30,6 +30,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/test_hooks.h"
 
 namespace tessera {
 namespace {
@@ -266,17 +267,17 @@ absl::Status Run() {
   if (FLAGS_products) return ShowProducts();
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  if (FLAGS_mapped) options.open_source = OpenMapped;
+  if (FLAGS_mapped) options.hooks = Hooks({.open_source = OpenMapped});
   BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
   ASSIGN_OR_RETURN(const int context, ContextFor(benchmark));
-  if (options.context == 0) options.context = context;
-  if (FLAGS_thread_figures) options.threads = kThreadFigureCpus;
+  if (options.cache.context == 0) options.cache.context = context;
+  if (FLAGS_thread_figures) options.compute.threads = kThreadFigureCpus;
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   Result result = {.model = options.model_path};
-  ASSIGN_OR_RETURN(result.threads, ThreadsOf(options));
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
-  result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
+  ASSIGN_OR_RETURN(result.threads, ThreadsOf(options.compute));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
+  result.kernels = options.compute.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
   if (FLAGS_overhead) return ShowOverhead(options, benchmark, result);
   if (FLAGS_thread_figures) return ShowThreadFigures(options, benchmark, result);
   if (FLAGS_memory) return ShowMemory(options, benchmark, result);

@@ -228,7 +228,7 @@ absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {
   if (FLAGS_jsonl) return AnswerRequests(opened);  // Lines are written whole, and there is no summary.
   const Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   return FLAGS_chat ? Chat(opened, conversation, prompt) : AnswerOnce(opened, conversation, prompt);
 }
 

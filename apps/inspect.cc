@@ -52,8 +52,8 @@ absl::Status Verify(const std::string& path, int threads) {
 
 absl::Status Run() {
   EngineOptions options;
-  options.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
+  options.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   RETURN_IF_ERROR(ParseVerifyPolicy(FLAGS_verify).status());

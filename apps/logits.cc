@@ -118,8 +118,8 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  options.logit_rows = Session::kLogitRows + 1;
-  options.logits_of_each = true;
+  options.workload.logit_rows = Session::kLogitRows + 1;
+  options.workload.logits_of_each = true;
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
   if (!FLAGS_jsonl) {

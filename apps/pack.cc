@@ -99,8 +99,8 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
 
 absl::Status Run() {
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));

@@ -127,11 +127,12 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  options.logit_rows = Session::kLogitRows + 1;
-  options.logits_of_each = true;
-  if (options.context == 0) options.context = FLAGS_window;  // Enough, and the cache stays small.
-  if (options.context < FLAGS_window) {
-    return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", options.context, ", the context (--context)"));
+  options.workload.logit_rows = Session::kLogitRows + 1;
+  options.workload.logits_of_each = true;
+  CacheOptions& cache = options.cache;
+  if (cache.context == 0) cache.context = FLAGS_window;  // Enough, and the cache stays small.
+  if (cache.context < FLAGS_window) {
+    return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;

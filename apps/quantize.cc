@@ -84,8 +84,8 @@ absl::Status Show(const QuantizedModel& model, int64_t bytes, int64_t bytes_befo
 absl::Status Run() {
   ASSIGN_OR_RETURN(const QuantizeFormats formats, FormatsOfFlags());
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!formats.layers && !formats.head) {
     return WrongUsage("format", "neither it nor --head_format", "a block format such as Q4_1");

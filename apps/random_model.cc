@@ -77,8 +77,8 @@ absl::Status Show(const RandomModel::Options& options, int64_t parameters, int64
 absl::Status Run() {
   ASSIGN_OR_RETURN(const RandomModel::Options options, OptionsOfFlags());
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   if (!FLAGS_dry_run) {
     if (FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
     RETURN_IF_ERROR(ForField("out", CheckWritable(FLAGS_out)));

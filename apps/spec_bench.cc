@@ -24,6 +24,7 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/request.h"
 #include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
@@ -200,7 +201,7 @@ struct Findings {
 };
 
 absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategory>& categories) {
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
   const auto tokens_of = [&](const std::string& prompt) {
     conversation.Reset();
@@ -212,8 +213,8 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   RETURN_IF_ERROR(
       runner.Write(tokens_of(categories.front().prompts.front()), nullptr).status());  // Warms caches, is not counted.
   ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, PeakLoops::kReadStep));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
   Findings findings;
   Progress progress("texts", texts);
   for (const PromptCategory& category : categories) {
@@ -279,8 +280,8 @@ absl::Status PlanMemory(EngineOptions& options) {
     RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   }
   if (!FLAGS_remember) return absl::OkStatus();
-  const auto drafting = options.drafting_bytes;
-  options.drafting_bytes = [drafting](int context, int vocabulary) {
+  const auto drafting = options.workload.drafting_bytes;
+  options.workload.drafting_bytes = [drafting](int context, int vocabulary) {
     return HistoryStore::Options().max_bytes + (drafting == nullptr ? 0 : drafting(context, vocabulary));
   };
   return absl::OkStatus();

@@ -50,7 +50,9 @@ int64_t Forward::ScratchBytes(const ModelConfig& config, int row_capacity) {
 }
 
 absl::Status Forward::CheckCancelled() const {
-  if (options_.cancel != nullptr && *options_.cancel) return absl::CancelledError("pass: cancelled");
+  for (const std::atomic<bool>* cancel : {options_.cancel, also_cancel_}) {
+    if (cancel != nullptr && *cancel) return absl::CancelledError("pass: cancelled");
+  }
   return absl::OkStatus();
 }
 

@@ -76,9 +76,11 @@ class Forward {
 
   const CompiledModel& model() const { return model_; }
   int row_capacity() const { return model_.row_capacity(); }
-  // Both from the next pass on. The source must outlive this; a null timeline: nothing is recorded and no clock is read.
+  // All from the next call on. The source must outlive this; a null timeline: nothing is recorded and no clock is read. `cancel` ends
+  // passes beside that of the options; null: nothing does.
   void SetSource(WeightSource& source) { source_ = &source; }
   void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
+  void SetCancel(const std::atomic<bool>* cancel) { also_cancel_ = cancel; }
   int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
 
  private:
@@ -116,6 +118,7 @@ class Forward {
   const ModelConfig config_;
   WeightSource* source_;
   Options options_;
+  const std::atomic<bool>* also_cancel_ = nullptr;
   const CompiledModel model_;
   GraphStore store_;
   EmbeddingTable embedding_;

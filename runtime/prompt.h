@@ -3,7 +3,7 @@
 //   Speculator speculator(std::make_unique<CalibratedTree>(), {});
 //   RETURN_IF_ERROR(AppendPrompt(*session, &speculator, prompt));
 //   speculator.prompt();                                               // learnt from 28 of 512 tokens
-//   ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, {.speculator = &speculator}));
+//   ASSIGN_OR_RETURN(Generation result, Generate(*session, sampler, {.speculator = &speculator}));
 //
 // Logits after every token of a prompt would cost a fourth of its time in a small model, whose head is large. So they are computed only for
 // as many tokens as kLearningShare of the multiplications allows, the same number on every machine. These are the most frequent tokens of
@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "tessera/model/files/config.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/session.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {

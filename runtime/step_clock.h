@@ -1,6 +1,6 @@
 // The clock by which steps are charged for their time. For a model in memory it is an ordinary clock.
 //
-//   const StepClock clock(engine);
+//   const StepClock clock(streamer);
 //   const double begin = clock.Seconds();
 //   ... a pass ...
 //   const double seconds = clock.Seconds() - begin;       // what it cost, even if its weights had been read already
@@ -13,16 +13,17 @@
 #pragma once
 
 #include "tessera/base/clock.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
 
 class StepClock {
  public:
-  explicit StepClock(const Engine& engine) : streamer_(engine.streamer()) {}   // The engine must outlive it.
+  // Null: nothing is streamed. Both must outlive this.
+  explicit StepClock(const LayerStreamer* streamer, const Clock& clock = RealClock()) : streamer_(streamer), clock_(clock) {}
 
   double Seconds() const {
-    const double now = static_cast<double>(RealClock().NowNanos()) * 1e-9;
+    const double now = static_cast<double>(clock_.NowNanos()) * 1e-9;
     return streamer_ == nullptr ? now : now - ReadAhead(streamer_->stats());
   }
 
@@ -35,6 +36,7 @@ class StepClock {
 
  private:
   const LayerStreamer* streamer_;
+  const Clock& clock_;
 };
 
 }  // namespace tessera

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/session.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/spec/top_tokens.h"
@@ -23,7 +23,7 @@ namespace tessera {
 
 class TreeLogits {
  public:
-  TreeLogits(Session& session, int vocabulary) : session_(session), clock_(session.engine()), vocabulary_(vocabulary) {}
+  TreeLogits(Session& session, int vocabulary);
 
   // Begins with a new tree of so many nodes, which the session has computed. Computes no logits yet.
   void Begin(int nodes, const LogitsPlan& plan);

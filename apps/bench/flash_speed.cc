@@ -18,16 +18,17 @@ absl::StatusOr<double> ProfileSpeed(const std::string& flash) {
 }
 
 absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
-  const FlashProbeOptions options = {.io = engine.options().io,
-                                     .probe_in_child = engine.options().probe_in_child,
-                                     .raise_priority = engine.options().raise_priority,
+  const StreamingOptions& streaming = engine.options().streaming;
+  const FlashProbeOptions options = {.io = streaming.io,
+                                     .probe_in_child = streaming.probe_in_child,
+                                     .raise_priority = streaming.raise_priority,
                                      .bytes_per_shape = kProbedFlash,
                                      .cancel = engine.options().cancel};
   if (room < options.buffer_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("room to probe it in: found ", FormatByteSize(room), ", expected ",
                                                      FormatByteSize(options.buffer_bytes)));
   }
-  ASSIGN_OR_RETURN(const FlashMeasurement flash, CachedFlash(engine.file().path(), options));
+  ASSIGN_OR_RETURN(const FlashMeasurement flash, CachedFlash(engine.model().gguf().path(), options));
   LOG_IF(WARNING, !flash.cache.ok()) << "the speed of the flash: " << flash.cache.message();
   return flash.profile.Best().bytes_per_second;
 }
@@ -36,8 +37,8 @@ absl::StatusOr<double> ProbedSpeed(const Engine& engine, int64_t room) {
 
 absl::StatusOr<double> FlashSpeed(const Engine& engine, int64_t room) {
   const EngineOptions& options = engine.options();
-  if (options.memory_budget == 0 || engine.model_file().packed() == nullptr) return 0;
-  const absl::StatusOr<double> speed = options.flash.empty() ? ProbedSpeed(engine, room) : ProfileSpeed(options.flash);
+  if (options.streaming.memory_budget == 0 || engine.model().file().packed() == nullptr) return 0;
+  const absl::StatusOr<double> speed = options.streaming.flash.empty() ? ProbedSpeed(engine, room) : ProfileSpeed(options.streaming.flash);
   if (speed.ok() || absl::IsCancelled(speed.status())) return speed;
   LOG(WARNING) << "the speed of the flash stays unknown: " << speed.status().message();
   return 0;

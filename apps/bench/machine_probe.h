@@ -1,6 +1,6 @@
 // Measures the best that this machine can do right now, on an engine's own threads and kernels, to compare each run with.
 //
-//   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine->pool(), KernelPath::kAvx2));
+//   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(*engine).pool(), KernelPath::kAvx2));
 //   const double bytes_per_second = probe.Read();
 //   const double operations_per_second = probe.Int8();
 //
@@ -14,6 +14,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/quant/peak_loops.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 

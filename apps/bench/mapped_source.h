@@ -1,6 +1,6 @@
 // Weights in a mapped file: the system's page cache does the work of a LayerStreamer. Only for comparing the two.
 //
-//   options.open_source = OpenMapped;                   // EngineOptions: pins are those that the budget's plan has
+//   options.hooks = Hooks({.open_source = OpenMapped});     // EngineOptions: pins are those that the budget's plan has
 //   ASSIGN_OR_RETURN(std::unique_ptr<WeightSource> source, OpenMapped(*file, plan));
 //
 // This is the best form of mapping: on large pages where the file system has them, read in order, the plan's pins locked in memory.

@@ -10,12 +10,12 @@ namespace tessera {
 absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const BenchmarkOptions& benchmark) {
   MemoryUse use;
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-  use.file = engine->file().size();
-  use.in_page_cache_before = engine->file().CachedBytes();
+  use.file = engine->model().gguf().size();
+  use.in_page_cache_before = engine->model().gguf().CachedBytes();
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());
   use.peak_loading = PeakMemoryBytes();
-  use.in_page_cache_after = engine->file().CachedBytes();
+  use.in_page_cache_after = engine->model().gguf().CachedBytes();
   use.cache = engine->memory().cache;
   ASSIGN_OR_RETURN(Benchmark runs, Benchmark::Create(*engine, benchmark));
   if (benchmark.prompt_tokens > 0) RETURN_IF_ERROR(runs.TimePrompt().status());

@@ -9,6 +9,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
@@ -57,8 +58,8 @@ class TokenClock {
     std::vector<TokenTime>* const kinds[kOverheadTokens] = {&plain_, &traced_, &counted_};
     for (int i = 0; i < tokens; ++i) {
       std::vector<TokenTime>* const kind = kinds[i % kOverheadTokens];
-      engine_.SetTimeline(kind == &traced_ ? &timeline_ : nullptr);
-      engine_.pool().CountTimes(kind == &counted_);
+      CoreOf(engine_).SetTimeline(kind == &traced_ ? &timeline_ : nullptr);
+      CoreOf(engine_).pool().CountTimes(kind == &counted_);
       const int64_t interruptions = Interruptions();
       const int64_t begin = RealClock().NowNanos();
       RETURN_IF_ERROR(session_.Append({&token, 1}));
@@ -90,7 +91,7 @@ class TokenClock {
 
  private:
   void AddTimesOfThreads(TokenTime& time) const {
-    const ThreadPool::Times times = engine_.pool().times();
+    const ThreadPool::Times times = CoreOf(engine_).pool().times();
     time.working = Seconds(0, times.working) / engine_.threads();
     time.waiting = Seconds(0, times.runs) - time.working;
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tessera/runtime/core.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {
@@ -20,7 +21,7 @@ double Attended(const LayerConfig& layer, int position) {
 
 void AddAttention(Engine& engine, const PassShape& pass, PassWork& work) {
   const ModelConfig& config = engine.config();
-  const KvFormat format = engine.cache().View(0).format();
+  const KvFormat format = CoreOf(engine).cache().View(0).format();
   constexpr int64_t kSlots = KvView::kSlotsPerBlock;
   const int64_t block_bytes = KvView::KeyBytes(format, config.kv_heads, config.head_size, kSlots) +
                               KvView::ValueBytes(format, config.kv_heads, config.head_size, kSlots);
@@ -66,8 +67,8 @@ double PassWork::ProductSeconds(double int8, double fp32, bool reachable) const 
 PassWork WeightWorkOf(const Engine& engine, const PassShape& pass) {
   PassWork work;
   const int layers = static_cast<int>(engine.config().layers.size());
-  for (int unit = 0; unit < engine.layout().units(); ++unit) {
-    for (const WeightLayout::Placed& placed : engine.layout().PartsOfUnit(unit)) {
+  for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
+    for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
       if (*placed.tensor == kEmbedding && !engine.config().tied_head) continue;
       work.weight_bytes += static_cast<double>(placed.part->bytes);
       const GraphWeight& weight = placed.part->weight;

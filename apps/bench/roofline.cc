@@ -10,6 +10,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
@@ -132,7 +133,7 @@ std::vector<int> DepthsFor(const Engine& engine, const BenchmarkOptions& options
 absl::StatusOr<Roofline> MeasureRoofline(Engine& engine, KernelPath path, const BenchmarkOptions& options, int repetitions) {
   BenchmarkOptions from_zero = options;
   from_zero.depth = 0;
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), path));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), path));
   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(engine, from_zero));
   RooflineClock clock(engine, benchmark, probe, from_zero);
   const std::vector<int> depths = DepthsFor(engine, options);

@@ -14,6 +14,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
@@ -44,11 +45,11 @@ absl::StatusOr<std::vector<int>> ParseRows(const std::string& list) {
 
 absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth,
                                            int repetitions) {
-  const int most = engine.forward().row_capacity();
+  const int most = CoreOf(engine).forward().row_capacity();
   if (rows.back() > most) {
     return WrongUsage("rows", rows.back(), absl::StrCat("at most ", most, ", the rows of a pass of this model"));
   }
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), path));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), path));
   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(engine, {.prompt_tokens = rows.back(), .depth = depth}));
   std::vector<double> read, int8, fp32;
   std::map<int, std::vector<double>> seconds;

@@ -55,9 +55,9 @@ struct PassSamples {
 };
 
 absl::StatusOr<ReadingOptions> ReadingLike(const EngineOptions& options, VerifyPolicy verify, int64_t ring_bytes) {
-  ReadingOptions reading = {.io = options.io, .verify = verify, .ring_bytes = ring_bytes, .cancel = options.cancel};
-  if (!options.flash.empty()) {
-    ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.flash));
+  ReadingOptions reading = {.io = options.streaming.io, .verify = verify, .ring_bytes = ring_bytes, .cancel = options.cancel};
+  if (!options.streaming.flash.empty()) {
+    ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.streaming.flash));
     reading.wrap_device = [flash](std::unique_ptr<BlockDevice> device) {
       return std::make_unique<ThrottledDevice>(std::move(device), flash);
     };
@@ -72,19 +72,19 @@ class BudgetClock {
     std::unique_ptr<BudgetClock> clock(new BudgetClock());
     ASSIGN_OR_RETURN(clock->streamed_, Engine::Load(options));
     EngineOptions resident = options;
-    resident.memory_budget = 0;
+    resident.streaming.memory_budget = 0;
     ASSIGN_OR_RETURN(clock->resident_, Engine::Load(resident));
     ASSIGN_OR_RETURN(PassClock of_streamed, PassClock::Create(*clock->streamed_));
     ASSIGN_OR_RETURN(PassClock of_resident, PassClock::Create(*clock->resident_));
     clock->pass_.emplace(std::move(of_streamed));
     clock->compute_.emplace(std::move(of_resident));
-    ASSIGN_OR_RETURN(ReadingOptions reading, ReadingLike(options, options.verify, clock->stats().ring_bytes));
-    ASSIGN_OR_RETURN(clock->background_, BackgroundReader::Start(*clock->streamed_->model_file().packed(), reading));
+    ASSIGN_OR_RETURN(ReadingOptions reading, ReadingLike(options, options.streaming.verify, clock->stats().ring_bytes));
+    ASSIGN_OR_RETURN(clock->background_, BackgroundReader::Start(*clock->streamed_->model().file().packed(), reading));
     return clock;
   }
 
-  LayerStreamer::Stats stats() const { return streamed_->streamer()->stats(); }
-  const std::string& device_reason() const { return streamed_->streamer()->device_reason(); }
+  LayerStreamer::Stats stats() const { return streamed_->model().streamer()->stats(); }
+  const std::string& device_reason() const { return streamed_->model().streamer()->device_reason(); }
 
   absl::Status Repeat(double probe, PassSamples& samples) {
     RETURN_IF_ERROR(TimeStreamed(samples));
@@ -138,9 +138,9 @@ class BudgetClock {
 
 // The budget that leaves this share of the weights' bytes for pins, ring and parts, or the least that works.
 absl::StatusOr<int64_t> BudgetFor(EngineOptions options, double share, int64_t weight_bytes) {
-  options.memory_budget = 0;
+  options.streaming.memory_budget = 0;
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-  ASSIGN_OR_RETURN(const BudgetPlan all, engine->PlanBudget(kNoLimit));
+  ASSIGN_OR_RETURN(const BudgetPlan all, engine->planner().PlanBudget(kNoLimit));
   const int64_t others = all.Total() - all.memory.weights;
   return std::max(all.least, others + static_cast<int64_t>(share * static_cast<double>(weight_bytes))) + kSlack;
 }
@@ -150,15 +150,15 @@ struct ProbedSpeed { double best, sequential; };  // Bytes per second.
 // Reads into as much memory as the streamer. With a slower --flash, the result is at most its speed.
 absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_bytes, int64_t ring_bytes) {
   ASSIGN_OR_RETURN(const FlashMeasurement measured,
-                   MeasureFlash(options.model_path, {.io = options.io,
-                                                     .probe_in_child = options.probe_in_child,
-                                                     .raise_priority = options.raise_priority,
+                   MeasureFlash(options.model_path, {.io = options.streaming.io,
+                                                     .probe_in_child = options.streaming.probe_in_child,
+                                                     .raise_priority = options.streaming.raise_priority,
                                                      .bytes_per_shape = std::clamp(kWalks * weight_bytes, kLeastProbe, kMostProbe),
                                                      .buffer_bytes = ring_bytes,
                                                      .cancel = options.cancel}));
   ProbedSpeed speed = {measured.profile.Best().bytes_per_second, measured.sequential_bytes_per_second};
-  if (options.flash.empty()) return speed;
-  ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.flash));
+  if (options.streaming.flash.empty()) return speed;
+  ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options.streaming.flash));
   const double most = flash.Best().bytes_per_second;
   return ProbedSpeed{std::min(speed.best, most), std::min(speed.sequential, most)};
 }
@@ -187,7 +187,7 @@ absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int r
                                              SharedSamples& shared, StreamingSpeed& speed, Progress& progress) {
   ASSIGN_OR_RETURN(const std::unique_ptr<BudgetClock> clock, BudgetClock::Load(options));
   if (clock->stats().streamed_bytes == 0) {
-    return WrongUsage("memory_budget", absl::StrCat(options.memory_budget, " bytes"),
+    return WrongUsage("memory_budget", absl::StrCat(options.streaming.memory_budget, " bytes"),
                       "fewer: all weights fit, and nothing is streamed");
   }
   speed.device = clock->device_reason();
@@ -244,13 +244,14 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   }
   for (int unit = 0; unit < file->packed()->units(); ++unit) speed.weight_bytes += file->packed()->StoredBytes(unit);
   std::vector<double> shares(std::begin(kShares), std::end(kShares));
-  if (options.memory_budget != 0) {
+  if (options.streaming.memory_budget != 0) {
     shares = {0};
     ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-    RETURN_IF_ERROR(engine->PlanBudget(options.memory_budget).status());  // Refused as in any other program, before the probe takes memory.
+    // Refused as in any other program, before the probe takes memory.
+    RETURN_IF_ERROR(engine->planner().PlanBudget(options.streaming.memory_budget).status());
   }
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
-  ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.kernels));
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
+  ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   const int64_t own_before = OwnMemoryBytes();
   ThreadPool pool(threads);
   ASSIGN_OR_RETURN(const MachineProbe machine, MachineProbe::Create(pool, path));
@@ -258,13 +259,13 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   Progress progress("repetitions", repetitions * static_cast<int64_t>(shares.size()));
   for (const double share : shares) {
     EngineOptions of_share = options;
-    of_share.memory_budget += OwnMemoryBytes() - own_before;  // The probe's memory does not count for the model.
+    of_share.streaming.memory_budget += OwnMemoryBytes() - own_before;  // The probe's memory does not count for the model.
     if (share > 0) {
-      ASSIGN_OR_RETURN(of_share.memory_budget, BudgetFor(options, share, speed.weight_bytes));
+      ASSIGN_OR_RETURN(of_share.streaming.memory_budget, BudgetFor(options, share, speed.weight_bytes));
     }
     ASSIGN_OR_RETURN(StreamedPasses passes, MeasurePasses(of_share, repetitions, machine, shared, speed, progress));
     passes.share = share;
-    passes.budget_bytes = share > 0 ? of_share.memory_budget : options.memory_budget;
+    passes.budget_bytes = share > 0 ? of_share.streaming.memory_budget : options.streaming.memory_budget;
     speed.passes.push_back(passes);
   }
   RETURN_IF_ERROR(MeasureAlone(*file->packed(), options, repetitions, speed));

@@ -25,7 +25,7 @@ struct TimedEngine {
 };
 
 absl::StatusOr<TimedEngine> Load(EngineOptions options, const BenchmarkOptions& benchmark, int threads) {
-  options.threads = threads;
+  options.compute.threads = threads;
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(Benchmark timed, Benchmark::Create(*engine, benchmark));
   return TimedEngine{std::move(engine), std::move(timed)};
@@ -99,7 +99,7 @@ ThreadFigure Once(const std::string& name, double value, double limit) {
 absl::StatusOr<std::vector<ThreadFigure>> MeasureThreads(EngineOptions options, const BenchmarkOptions& benchmark,
                                                         int repetitions) {
   ASSIGN_OR_RETURN(const CpuLimit limit, CpuLimit::Create(kThreadFigureCpus));
-  options.threads = kThreadFigureCpus;
+  options.compute.threads = kThreadFigureCpus;
   ASSIGN_OR_RETURN(const Overhead overhead, MeasureOverhead(options, benchmark, repetitions));
   ASSIGN_OR_RETURN(Engines engines, LoadAll(options, benchmark));
   Ratios ratios, warm_up;

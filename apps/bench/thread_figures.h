@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, /*repetitions=*/5));
 //   RETURN_IF_ERROR(WriteOutput(ThreadFiguresText(figures)));
 //
-// Runs on kThreadFigureCpus of the CPUs that it may use, whatever options.threads says. Engines of one, one, two and three threads
+// Runs on kThreadFigureCpus of the CPUs that it may use, whatever options say. Engines of one, one, two and three threads
 // are loaded at the same time and take turns; ratios are taken within a repetition. Errors are those of loading and running, and
 // FailedPrecondition where there are fewer CPUs. Threads: one at a time.
 #pragma once

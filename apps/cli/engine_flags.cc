@@ -36,7 +36,7 @@ constexpr int64_t kTraceEvents = 1 << 20;
 absl::Status CheckStreams(const EngineOptions& options) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    if (options.memory_budget == 0 && !FLAGS_streaming) {  // --streaming tries budgets of its own.
+    if (options.streaming.memory_budget == 0 && !FLAGS_streaming) {  // --streaming tries budgets of its own.
       return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
     }
     const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
@@ -51,15 +51,16 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
     const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
     RETURN_IF_ERROR(ForField("memory_budget", budget.status()));
     RETURN_IF_ERROR(CheckFlagRange("memory_budget", *budget, 1, std::numeric_limits<int64_t>::max()));
-    options.memory_budget = *budget;
+    options.streaming.memory_budget = *budget;
   }
-  ASSIGN_OR_RETURN(options.pin, ParsePinPolicy(FLAGS_pin));
-  ASSIGN_OR_RETURN(options.io, ParseIoKind(FLAGS_io));
-  ASSIGN_OR_RETURN(options.verify, ParseVerifyPolicy(FLAGS_verify));
-  options.probe_in_child = true;   // Faster reads are worth both here, where the process is ours.
-  options.raise_priority = true;
+  StreamingOptions& streaming = options.streaming;
+  ASSIGN_OR_RETURN(streaming.pin, ParsePinPolicy(FLAGS_pin));
+  ASSIGN_OR_RETURN(streaming.io, ParseIoKind(FLAGS_io));
+  ASSIGN_OR_RETURN(streaming.verify, ParseVerifyPolicy(FLAGS_verify));
+  streaming.probe_in_child = true;   // Faster reads are worth both here, where the process is ours.
+  streaming.raise_priority = true;
   if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForField("flash", LoadFlashProfile(FLAGS_flash).status()));
-  options.flash = FLAGS_flash;
+  streaming.flash = FLAGS_flash;
   return CheckStreams(options);
 }
 
@@ -84,11 +85,11 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   RETURN_IF_ERROR(ForField("kv_format", kv_format.status()));
   if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForField("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
-  options.threads = FLAGS_threads;
-  options.context = FLAGS_context;
-  options.path = *path;
-  options.kernels = FLAGS_kernels;
-  options.kv_format = *kv_format;
+  options.compute.threads = FLAGS_threads;
+  options.cache.context = FLAGS_context;
+  options.compute.path = *path;
+  options.compute.kernels = FLAGS_kernels;
+  options.cache.kv_format = *kv_format;
   RETURN_IF_ERROR(ReadStreamingFlags(options));
   options.timeline = timeline;
   options.cancel = &CancelRequested();

@@ -74,7 +74,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
   }
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
-  options.row_capacity = rows;
+  options.compute.row_capacity = rows;
   return options;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr int64_t kSecond = 1'000'000'000;
 
-int64_t PassBytes(const Engine& engine) { return engine.streamer() == nullptr ? 0 : engine.streamer()->stats().streamed_bytes; }
+int64_t PassBytes(const Engine& engine) { return engine.model().streamer() == nullptr ? 0 : engine.model().streamer()->stats().streamed_bytes; }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::string ReadingNote::Text(const Counters& now) {
 }
 
 PassProgress::PassProgress(Engine& engine, std::string label, int64_t total, double flash, const Progress::Options& options)
-    : engine_(engine), rows_before_(engine.forward().work().rows), shown_(std::move(label), total, options),
+    : engine_(engine), rows_before_(engine.stats().rows), shown_(std::move(label), total, options),
       note_(Now(), PassBytes(engine), flash), thread_([this] { DrawUntilDone(); }) {}
 
 PassProgress::~PassProgress() {
@@ -46,14 +46,14 @@ PassProgress::~PassProgress() {
 }
 
 ReadingNote::Counters PassProgress::Now() const {
-  const LayerStreamer* const streamer = engine_.streamer();
-  return {.nanos = RealClock().NowNanos(), .passes = engine_.forward().work().passes,
+  const LayerStreamer* const streamer = engine_.model().streamer();
+  return {.nanos = RealClock().NowNanos(), .passes = engine_.stats().passes,
           .bytes = streamer == nullptr ? 0 : streamer->stats().bytes_read};
 }
 
 void PassProgress::Draw() {
   const int64_t told = told_;
-  shown_.Update(told >= 0 ? told : engine_.forward().work().rows - rows_before_, PassBytes(engine_) > 0 ? note_.Text(Now()) : "");
+  shown_.Update(told >= 0 ? told : engine_.stats().rows - rows_before_, PassBytes(engine_) > 0 ? note_.Text(Now()) : "");
 }
 
 void PassProgress::DrawUntilDone() {

@@ -63,7 +63,7 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
 }
 
 absl::StatusOr<std::vector<std::vector<TokenId>>> PromptList::Tokens(const Engine& engine) const {
-  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   std::vector<std::vector<TokenId>> tokens;
   for (const Line& line : lines_) {
     ASSIGN_OR_RETURN(std::vector<TokenId> of_line,

@@ -23,17 +23,17 @@ std::string StreamingLine(const StreamingFigures& figures) {
 
 StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine_(engine), flash_(flash_bytes_per_second) {
   WarnOfShortages(engine);
-  if (engine.streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
+  if (engine.model().streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
 }
 
 void StreamedRun::WriteMembers(JsonWriter& json) const {
-  if (engine_.streamer() == nullptr) return;
+  if (engine_.model().streamer() == nullptr) return;
   WriteStreaming(json.Key("streaming"), Figures());
   json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
 }
 
 void StreamedRun::WriteError() const {
-  if (engine_.streamer() == nullptr) return;
+  if (engine_.model().streamer() == nullptr) return;
   tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", FormatByteSize(PeakMemoryBytes()), "\n"));
 }
 

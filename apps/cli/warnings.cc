@@ -6,6 +6,7 @@
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
@@ -18,16 +19,16 @@ void WarnOnce(const std::string& warning) {
 }  // namespace
 
 void WarnOfShortages(const Engine& engine) {
-  if (const int asked = engine.options().threads; asked > engine.threads()) {
+  if (const int asked = engine.options().compute.threads; asked > engine.threads()) {
     WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
   }
-  WarnOnce(engine.pool().shortage());
-  const TsrReader* const packed = engine.model_file().packed();
+  WarnOnce(CoreOf(engine).pool().shortage());
+  const TsrReader* const packed = engine.model().file().packed();
   if (packed != nullptr && !packed->manifest_damage().ok()) {
     WarnOnce(absl::StrCat(packed->manifest_damage().message(), "; its copy is used"));
   }
-  const LayerStreamer* const streamer = engine.streamer();
-  if (streamer == nullptr || streamer->device_io() == engine.options().io) return;
+  const LayerStreamer* const streamer = engine.model().streamer();
+  if (streamer == nullptr || streamer->device_io() == engine.options().streaming.io) return;
   if (streamer->device_io() == IoKind::kBuffered) WarnOnce(absl::StrCat(packed->path(), ": read with ", streamer->device_reason()));
 }
 

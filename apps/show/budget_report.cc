@@ -16,6 +16,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
@@ -31,8 +32,8 @@ int64_t ProbedBytes(const Engine& engine, int64_t room) {
 
 // If the weights take less memory than that, the probe does, too.
 absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, ProbedBytes(engine, room)));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, ProbedBytes(engine, room)));
   double best = 0;
   for (int i = 0; i < kReadings; ++i) best = std::max(best, probe.Read());
   return best;
@@ -40,7 +41,7 @@ absl::StatusOr<double> MemorySpeed(const Engine& engine, int64_t room) {
 
 // The seconds that the products of a row take with weights in cache.
 absl::StatusOr<double> ProductSeconds(const Engine& engine, const PassWork& work) {
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   double seconds = 0;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     const double operations = work.products[static_cast<int>(info.format)];
@@ -64,26 +65,26 @@ void WriteKnown(JsonWriter& json, double value) {
 
 absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
   BudgetReport report;
-  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.PlanBudget(engine.options().memory_budget));
-  report.units_ = engine.layout().units();
-  report.wanted_logit_rows_ = engine.options().logit_rows;
+  ASSIGN_OR_RETURN(const BudgetPlan plan, engine.planner().PlanBudget(engine.options().streaming.memory_budget));
+  report.units_ = engine.model().layout().units();
+  report.wanted_logit_rows_ = engine.options().workload.logit_rows;
   const PassWork work = WeightWorkOf(engine, {.rows = 1});
   report.pass_bytes_ = work.weight_bytes;
   ASSIGN_OR_RETURN(report.product_seconds_, ProductSeconds(engine, work));
   const int64_t room = plan.budget - plan.process - plan.reserve;  // For weights, keys and values, scratch: none exists yet.
   ASSIGN_OR_RETURN(report.memory_bytes_per_second_, MemorySpeed(engine, room));
   std::vector<int64_t> others = {plan.least};
-  report.packed_ = engine.model_file().packed() != nullptr;
+  report.packed_ = engine.model().file().packed() != nullptr;
   if (report.packed_) {
     ASSIGN_OR_RETURN(report.flash_bytes_per_second_, FlashSpeed(engine, room));
     const int64_t besides = plan.Total() - plan.memory.weights;
-    const int64_t whole_pages = engine.layout().TotalBytes() + report.units_ * AlignedBuffer::kAlignment;
+    const int64_t whole_pages = engine.model().layout().TotalBytes() + report.units_ * AlignedBuffer::kAlignment;
     const int64_t all = besides + whole_pages + LayerStreamer::kPartsBytes;
     others.insert(others.end(), {(plan.least + all) / 2, all});
   }
   report.forecasts_.push_back({plan, report.TokensPerSecond(plan)});
   for (const int64_t budget : others) {
-    ASSIGN_OR_RETURN(BudgetPlan each, engine.PlanBudget(std::max(budget, plan.least)));
+    ASSIGN_OR_RETURN(BudgetPlan each, engine.planner().PlanBudget(std::max(budget, plan.least)));
     const double speed = report.TokensPerSecond(each);
     report.forecasts_.push_back({std::move(each), speed});
   }
@@ -141,12 +142,11 @@ void BudgetReport::Write(JsonWriter& json) const {
   json.EndArray().EndObject();
 }
 
-absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options) {
-  options.loads_weights = true;
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options) {
   OpenedEngine opened;
-  ASSIGN_OR_RETURN(opened.engine, Engine::Open(options));
+  ASSIGN_OR_RETURN(opened.engine, Engine::Open(options, ModelFile::Weights::kAtOnce));
   WarnOfShortages(*opened.engine);
-  if (options.memory_budget == 0) return opened;
+  if (options.streaming.memory_budget == 0) return opened;
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const BudgetReport report, BudgetReport::Make(*opened.engine));
   WriteError(report.Line());

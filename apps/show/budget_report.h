@@ -53,6 +53,6 @@ struct OpenedEngine {
 
 // Engine::Open; under a budget it also writes the line to standard error and catches signals (interrupt.h), since from here on the end of
 // the program must wait for reads.
-absl::StatusOr<OpenedEngine> OpenEngine(EngineOptions options);
+absl::StatusOr<OpenedEngine> OpenEngine(const EngineOptions& options);
 
 }  // namespace tessera

@@ -38,9 +38,9 @@ struct FormatUse {
 
 std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
   std::map<std::string, FormatUse> uses;
-  for (int unit = 0; unit < engine.layout().units(); ++unit) {
-    for (const WeightLayout::Placed& placed : engine.layout().PartsOfUnit(unit)) {
-      FormatUse& use = uses[std::string(engine.file().FindTensor(*placed.tensor)->format->name)];
+  for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
+    for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
+      FormatUse& use = uses[std::string(engine.model().gguf().FindTensor(*placed.tensor)->format->name)];
       use.tensors.insert(*placed.tensor);
       use.bytes += placed.part->bytes;
     }
@@ -57,12 +57,12 @@ int64_t LargestUnit(const WeightLayout& layout) {
 std::string PlanText(const LoadPlan& plan) {
   const Engine& engine = plan.engine;
   Table what({{"what"}, {"value"}});
-  what.AddRow({"model", engine.file().path()});
+  what.AddRow({"model", engine.model().gguf().path()});
   what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
   what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
-                                        KvFormatName(engine.kv_format()))});
+                                        KvFormatName(engine.planner().inputs().cache.format))});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
-  what.AddRow({"units", absl::StrCat(engine.layout().units(), ", the largest ", FormatByteSize(LargestUnit(engine.layout())))});
+  what.AddRow({"units", absl::StrCat(engine.model().layout().units(), ", the largest ", FormatByteSize(LargestUnit(engine.model().layout())))});
   Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
   for (const auto& [format, use] : UseOfFormats(engine)) {
     formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
@@ -110,17 +110,17 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   const Engine& engine = plan.engine;
   JsonWriter json(2);
   json.BeginObject();
-  json.Key("model").String(engine.file().path());
+  json.Key("model").String(engine.model().gguf().path());
   json.Key("architecture").String(engine.config().architecture);
   json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
   json.Key("context").Int(engine.context());
   json.Key("trained_context").Int(engine.config().context_length);
-  json.Key("kv_format").String(KvFormatName(engine.kv_format()));
+  json.Key("kv_format").String(KvFormatName(engine.planner().inputs().cache.format));
   json.Key("path").String(plan.path);
   json.Key("kernels").String(plan.kernels);
   json.Key("threads").Int(engine.threads());
-  json.Key("units").Int(engine.layout().units());
-  json.Key("largest_unit_bytes").Int(LargestUnit(engine.layout()));
+  json.Key("units").Int(engine.model().layout().units());
+  json.Key("largest_unit_bytes").Int(LargestUnit(engine.model().layout()));
   WriteFormats(json.Key("formats"), engine);
   WriteMemory(json.Key("memory_bytes"), plan);
   if (budget) budget->Write(json.Key("memory_budget"));
@@ -133,23 +133,23 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
 absl::Status ShowLoadPlan(const EngineOptions& options) {
   const int64_t peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-  LoadPlan plan = {.engine = *engine, .logits = engine->PlanLogits(), .drafting = engine->PlanDrafting(), .program_bytes = peak_before,
+  LoadPlan plan = {.engine = *engine, .logits = engine->planner().logits(), .drafting = engine->planner().drafting(), .program_bytes = peak_before,
                    .tokenizer_bytes = PeakMemoryBytes() - peak_before};
-  ASSIGN_OR_RETURN(plan.memory, engine->PlanMemory());
-  if (options.memory_budget > 0) {
-    ASSIGN_OR_RETURN(const BudgetPlan budget, engine->PlanBudget(options.memory_budget));
+  ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
+  if (options.streaming.memory_budget > 0) {
+    ASSIGN_OR_RETURN(const BudgetPlan budget, engine->planner().PlanBudget(options.streaming.memory_budget));
     plan.memory = budget.memory;
     plan.logits = budget.logits;
     plan.reserve = budget.reserve;
     plan.program_bytes = own_before;
     plan.tokenizer_bytes = budget.process - own_before;
   }
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
-  const bool reference = options.path == ComputePath::kReference;
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
+  const bool reference = options.compute.path == ComputePath::kReference;
   plan.path = reference ? "reference" : "fast";
   plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
   std::optional<BudgetReport> budget;
-  if (options.memory_budget > 0) {
+  if (options.streaming.memory_budget > 0) {
     ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine));
   }
   return WriteOutput(FLAGS_json ? PlanJson(plan, budget) : absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : ""));

@@ -1,6 +1,6 @@
 // Turns messages into the tokens that a model continues: in the form of its chat template, or as they are.
 //
-//   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(engine->file(), {.system = "You answer in rhymes."}));
+//   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(engine->model().gguf(), {.system = "You answer in rhymes."}));
 //   conversation.AddUser("What is 2 + 2?");
 //   std::vector<TokenId> prompt = conversation.Tokens(engine->tokenizer());
 //   conversation.AddAnswer("4");                              // so that the next prompt holds it

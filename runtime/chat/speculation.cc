@@ -50,10 +50,10 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
 
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options) {
   if (!DrafterRegistry::BuiltIn().Parse(drafters).value().empty()) {
-    options.least_logit_rows = options.logit_rows + 1;  // Then one token per pass.
-    options.logit_rows += LogitRows(drafters);
+    options.workload.least_logit_rows = options.workload.logit_rows + 1;  // Then one token per pass.
+    options.workload.logit_rows += LogitRows(drafters);
   }
-  options.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
+  options.workload.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
     return history_bytes + DrafterRegistry::BuiltIn().MostBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
   };
 }

@@ -26,7 +26,8 @@ const std::string& Model() {
 }
 
 TEST(PassProgress, HeaderExample) {
-  const std::unique_ptr<Engine> loaded = *Engine::Load({.model_path = Model(), .threads = 1, .memory_budget = 1 << 30});
+  const std::unique_ptr<Engine> loaded =
+      *Engine::Load({.model_path = Model(), .compute = {.threads = 1}, .streaming = {.memory_budget = 1 << 30}});
   Engine& engine = *loaded;
   const std::vector<TokenId> tokens = {1, 2, 3};
   const std::unique_ptr<Session> session = *engine.NewSession();

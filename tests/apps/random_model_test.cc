@@ -58,7 +58,7 @@ TEST_F(RandomModels, EveryFormatIsSoundAndWritesText) {
 // Each is a sum of `width` products, of a normed activation and a weight of deviation 1 / sqrt(width).
 TEST_F(RandomModels, LogitsAreAboutNormal) {
   Make("model", {"--format=F32"});
-  const auto engine = *Engine::Load({.model_path = Path("model"), .threads = 1});
+  const auto engine = *Engine::Load({.model_path = Path("model"), .compute = {.threads = 1}});
   const auto session = *engine->NewSession();
   ASSERT_EQ(session->Append({3, 50, 500, 7}), absl::OkStatus());
   double sum = 0, squares = 0;

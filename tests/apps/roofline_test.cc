@@ -22,7 +22,7 @@
 namespace tessera {
 namespace {
 
-std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .threads = 1}); }
+std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .compute = {.threads = 1}}); }
 
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;

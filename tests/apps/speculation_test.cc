@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/tests/apps/run_program.h"
@@ -312,17 +313,18 @@ class SpeculateKeeps : public ::testing::Test {
 
 TEST_F(SpeculateKeeps, NoAnswerThatWasCancelled) {
   std::atomic<bool> cancel = false;
-  const auto engine = *Engine::Load({.model_path = TinyModel("llama"), .threads = 1, .cancel = &cancel});
+  const auto engine = *Engine::Load({.model_path = TinyModel("llama"), .compute = {.threads = 1}, .cancel = &cancel});
   ExpectOnlyTheNextIsKept(*engine, [&] { cancel = true; }, [&] { cancel = false; });
 }
 
 TEST_F(SpeculateKeeps, NoAnswerThatFailed) {
   const PackedModel packed(TinyModel("gemma3"));  // Larger than the ring, so that each pass reads it anew.
   Breaker breaker;
-  EngineOptions options = {.model_path = packed.path(), .threads = 1, .memory_budget = 1 << 30, .pin = PinPolicy::kNone};
-  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+  EngineOptions options = {
+      .model_path = packed.path(), .compute = {.threads = 1}, .streaming = {.memory_budget = 1 << 30, .pin = PinPolicy::kNone}};
+  options.hooks = Hooks({.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
     return std::make_unique<BreakableDevice>(std::move(device), breaker);
-  };
+  }});
   const auto engine = *Engine::Load(options);
   ExpectOnlyTheNextIsKept(*engine, [&] { breaker.BreakReadFromNow(0); }, [&] { breaker.Repair(); });
 }

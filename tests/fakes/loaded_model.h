@@ -1,6 +1,6 @@
 // A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and forward pass.
 //
-//   LoadedModel model(TinyModelBuilder({}));                            // or LoadedModel model("model.gguf")
+//   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
 //   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token per pass
 //
@@ -40,7 +40,7 @@ class Machine {
     std::vector<int> graph_rows = {};        // As CompiledModel::Options.
   };
   // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
-  Machine(const LoadedModel& model, const Options& options) : config_(model.config()), pool_(options.threads) {
+  Machine(const LoadedWeights& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
     } else if (options.static_graphs != 0) {

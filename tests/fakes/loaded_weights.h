@@ -1,6 +1,6 @@
 // A model's file, configuration, and weights in memory: what is there before anything computes.
 //
-//   LoadedModel model(TinyModelBuilder({}));                            // or LoadedModel model("model.gguf")
+//   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   const WeightLease lease = Must(model.source().Acquire(/*unit=*/0));
 //
 // What cannot fail in a right program is CHECKed. Thread-compatible.
@@ -20,14 +20,14 @@
 
 namespace tessera {
 
-class LoadedModel {
+class LoadedWeights {
  public:
-  explicit LoadedModel(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
+  explicit LoadedWeights(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
       : bytes_(builder.Build()) {
     const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
     Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), encoding, largest_unit);
   }
-  explicit LoadedModel(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
+  explicit LoadedWeights(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
     Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
   }
 

@@ -20,6 +20,7 @@
 
 #include "tessera/base/crc32c.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
 #include "tessera/runtime/prompt.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/tests/fakes/loaded_model.h"
@@ -67,9 +68,9 @@ class PromptWriter {
     options.on_text = [&](absl::string_view text) { written.shown.append(text.data(), text.size()); };
     options.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
     const int64_t drafted_before = DraftedBy(speculator);
-    const Forward::Work before = engine_.forward().work();
-    const Generation generation = Must(Generate(engine_, *session_, Must(Sampler::Create(sampling)), options));
-    const Forward::Work after = engine_.forward().work();
+    const EngineStats before = engine_.stats();
+    const Generation generation = Must(Generate(*session_, Must(Sampler::Create(sampling)), options));
+    const EngineStats after = engine_.stats();
     EXPECT_EQ(after.passes - before.passes, generation.passes);
     EXPECT_EQ(after.rows - before.rows, generation.rows);
     written.tokens = generation.tokens;

@@ -17,7 +17,7 @@ namespace {
 constexpr int kRows = 300;
 
 // Row after row of the table for `tokens`, as the reference device's FP32 weights have them.
-std::vector<float> Expected(const LoadedModel& floats, const std::vector<TokenId>& tokens) {
+std::vector<float> Expected(const LoadedWeights& floats, const std::vector<TokenId>& tokens) {
   const int64_t width = floats.config().width;
   const TensorPart part = floats.layout().Parts("token_embd.weight")[0];
   const std::vector<std::byte> unit = floats.Units()[part.unit];
@@ -30,7 +30,7 @@ std::vector<float> Expected(const LoadedModel& floats, const std::vector<TokenId
 }
 
 TEST(EmbeddingTable, HeaderExample) {
-  const LoadedModel model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
+  const LoadedWeights model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
   ThreadPool pool(2);
   HostDevice device(pool);
   const ModelConfig& config = model.config();
@@ -53,9 +53,9 @@ TEST(EmbeddingTable, HeaderExample) {
 
 // Tables in one unit and in many, tokens in any order and more panels than a source gives at once; what is read of it is the panels.
 TEST(EmbeddingTable, ReadsTheRowsOfAllTokensAndNoOtherPanels) {
-  const LoadedModel floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
+  const LoadedWeights floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
   for (const int64_t largest_unit : {int64_t{5000}, kLargestUnitBytes}) {
-    const LoadedModel model(TinyModelBuilder({}), WeightEncoding::kPacked, largest_unit);
+    const LoadedWeights model(TinyModelBuilder({}), WeightEncoding::kPacked, largest_unit);
     VanishingSource source(model.Units());
     ThreadPool pool(2);
     HostDevice device(pool);

@@ -41,7 +41,8 @@ void ExpectEachProposed(const Speculator& speculator) {
 
 class SpeculationDrafters : public testing::TestWithParam<const char*> {
  protected:
-  const std::unique_ptr<Engine> engine_ = TinyEngine(LettersOf(GetParam()), {.threads = 1, .context = 512, .row_capacity = 64});
+  const std::unique_ptr<Engine> engine_ =
+      TinyEngine(LettersOf(GetParam()), {.compute = {.threads = 1, .row_capacity = 64}, .cache = {.context = 512}});
   PromptWriter writer_{*engine_, RepeatedLetters(360)};
 };
 
@@ -97,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationDrafters, testing::Values("ll
 // From the last hundred positions of a long context to its end.
 TEST(SpeculationLongContext, ToTheEndOfAContextOf8192) {
   const int context = Fewer(8192, 512);
-  const auto engine = TinyEngine(LettersOf("llama"), {.threads = 2, .context = context, .row_capacity = 64});
+  const auto engine = TinyEngine(LettersOf("llama"), {.compute = {.threads = 2, .row_capacity = 64}, .cache = {.context = context}});
   PromptWriter writer(*engine, RepeatedLetters(context - 100));
   const WrittenText plain = writer.Write(kGreedy, {}, nullptr);
   EXPECT_EQ(plain.reason, FinishReason::kContextFull);

@@ -21,7 +21,7 @@ TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
     const bool gemma = architecture == "gemma3";  // Its seven layers hold 16 positions, or all.
     const TinyModel model = {
         .architecture = architecture, .layers = gemma ? 7 : 2, .window = gemma ? 16 : 0, .writes_letters = true, .seed = 9};
-    const auto engine = TinyEngine(model, {.threads = 1, .context = 64});
+    const auto engine = TinyEngine(model, {.compute = {.threads = 1}, .cache = {.context = 64}});
     const auto other = Must(engine->NewSession());
     Must(other->Append(RandomTokens(26, 3)));
     PromptWriter writer(*engine, RandomTokens(30, 12));
@@ -38,7 +38,7 @@ TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
 }
 
 TEST(SpeculationRoom, ATreeHasRoomForWhatIsLeft) {
-  const auto engine = TinyEngine({.seed = 9}, {.threads = 1, .context = 64});
+  const auto engine = TinyEngine({.seed = 9}, {.compute = {.threads = 1}, .cache = {.context = 64}});
   const auto first = Must(engine->NewSession()), second = Must(engine->NewSession());
   EXPECT_GT(first->TreeRoom(), 12);
   Must(first->Append(RandomTokens(40, 3)));

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kPage = 4096;
 
 TEST(WeightPlan, HeaderExample) {
-  const LoadedModel model(TinyModelBuilder({}));
+  const LoadedWeights model(TinyModelBuilder({}));
   const ModelConfig& config = model.config();
   const WeightLayout& layout = model.layout();
   const auto run = [&]() -> absl::Status {
@@ -30,7 +30,7 @@ TEST(WeightPlan, HeaderExample) {
 
 TEST(WeightPlan, NeedsAreThoseOfTheLayout) {
   for (const bool tied : {false, true}) {
-    const LoadedModel model(TinyModelBuilder({.layers = 3, .tied = tied}));
+    const LoadedWeights model(TinyModelBuilder({.layers = 3, .tied = tied}));
     const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
     ASSERT_EQ(needs.unit_bytes.size(), static_cast<size_t>(model.layout().units()));
     int64_t total = 0;
@@ -52,7 +52,7 @@ TEST(WeightPlan, NeedsAreThoseOfTheLayout) {
 
 TEST(WeightPlan, AutoPinsTheHeadBeforeAnythingElse) {
   for (const bool tied : {false, true}) {
-    const LoadedModel model(TinyModelBuilder({.layers = 8, .tied = tied}));
+    const LoadedWeights model(TinyModelBuilder({.layers = 8, .tied = tied}));
     const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
     ASSERT_FALSE(needs.first.empty());
     int64_t head_bytes = 0;
@@ -64,7 +64,7 @@ TEST(WeightPlan, AutoPinsTheHeadBeforeAnythingElse) {
 }
 
 TEST(WeightPlan, AllThatFitsIsPinnedUnlessNothingMayBe) {
-  const LoadedModel model(TinyModelBuilder({.layers = 4}));
+  const LoadedWeights model(TinyModelBuilder({.layers = 4}));
   const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
   EXPECT_EQ(Must(PlanStreaming(needs, needs.total_bytes + LayerStreamer::kPartsBytes, PinPolicy::kSpread)).pins.bytes, needs.total_bytes);
   const StreamPlan none = Must(PlanStreaming(needs, int64_t{1} << 40, PinPolicy::kNone));

@@ -100,7 +100,7 @@ TEST(Architecture, Gemma3LayersWithAWindowHaveTheirOwnRotation) {
 TEST(Architecture, Gemma3ScalesGlobalLayersOnly) {
   GgufBuilder builder = TinyModelBuilder({.architecture = "gemma3", .layers = 7, .window = 6});
   builder.String("gemma3.rope.scaling.type", "linear").Number("gemma3.rope.scaling.factor", 8.0f);
-  const LoadedModel model(builder);
+  const LoadedWeights model(builder);
   EXPECT_EQ(model.config().ropes[0].factor, 8);
   EXPECT_EQ(model.config().ropes[0].scaling, RopeConfig::Scaling::kLinear);
   EXPECT_EQ(model.config().ropes[1].scaling, RopeConfig::Scaling::kNone);
@@ -117,7 +117,7 @@ TEST(Architecture, Gemma3NamesAWrongLocalBase) {
 }
 
 TEST(Architecture, Gemma3WindowsMayBeWiderThanTheContext) {
-  const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .context = 128, .window = 129}));
+  const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .context = 128, .window = 129}));
   EXPECT_EQ(model.config().layers[0].window, 129);
 }
 

@@ -224,7 +224,7 @@ TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
 // However the table is cut, and for a vocabulary that is no multiple of 32.
 TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
   for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
-    const LoadedModel whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);
+    const LoadedWeights whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);
     const std::string table = EmbeddingNeed(cut.config()).name;
     const std::vector<std::vector<std::byte>> units = cut.Units(), all = whole.Units();
     const int64_t width = cut.config().width;
@@ -248,7 +248,7 @@ TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
 }
 
 TEST(LoadResident, ThreadsMakeNoDifference) {
-  const LoadedModel model(TinyModelBuilder({.layers = 3}));
+  const LoadedWeights model(TinyModelBuilder({.layers = 3}));
   const std::vector<std::vector<std::byte>> units = model.Units();
   ThreadPool pool(3);
   const auto source = Must(LoadResident(model.file(), model.layout(), pool));
