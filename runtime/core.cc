@@ -50,8 +50,8 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
   ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
   if (options.streaming.memory_budget > 0) weights = ModelFile::Weights::kLater;
-  ASSIGN_OR_RETURN(core->model_,
-                   LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(), .weights = weights, .cancel = options.cancel}));
+  ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(),
+                                                                        .weights = weights, .cancel = options.cancel}));
   ASSIGN_OR_RETURN(core->context_, ContextOf(options.cache.context, core->model_->config()));
   ASSIGN_OR_RETURN(const int rows, core->MakeForward());
   RETURN_IF_ERROR(core->model_->AwaitTokenizer());

@@ -64,8 +64,8 @@ class EngineCore {
   // Waits instead, for what cannot fail.
   Hold AwaitHold() { return Hold(mutex_); }
 
-  // A pass, and logits of rows of the last one, as Forward has them. Both end at their next block if `cancel` is not null and true. REQUIRES:
-  // the caller holds the core.
+  // A pass, and logits of rows of the last one, as Forward has them. Both end at their next block if `cancel` is not null and true.
+  // REQUIRES: the caller holds the core.
   absl::Status Run(absl::Span<const ForwardRow> rows, absl::Span<const int> wanted, const std::atomic<bool>* cancel);
   absl::Status Run(absl::Span<const ForwardRow> rows, const std::atomic<bool>* cancel);  // Logits may be asked of all rows.
   absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits, const std::atomic<bool>* cancel);
@@ -97,7 +97,7 @@ class EngineCore {
   BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Forward> forward_;
-  std::mutex mutex_;                          // Of Hold.
+  std::mutex mutex_;                          // What a Hold locks.
 };
 
 EngineCore& CoreOf(const Engine& engine);

@@ -26,9 +26,9 @@ namespace tessera {
 
 // What an engine has done so far.
 struct EngineStats {
-  int64_t passes = 0;          // That have begun.
-  int64_t rows = 0;            // Of passes that have computed them, logits not counted.
-  double loading_seconds = 0;  // That passes have waited for weights which LoadWeights left to be read.
+  int64_t passes = 0;          // Passes that have begun.
+  int64_t rows = 0;            // Rows that passes have computed, logits not counted.
+  double loading_seconds = 0;  // Time that passes have waited for weights which LoadWeights left to be read.
 };
 
 class Engine {

@@ -6,8 +6,8 @@
 //   RETURN_IF_ERROR(model->LoadWeights(pool));
 //   ASSIGN_OR_RETURN(WeightLease lease, model->weights().Acquire(0));
 //
-// Errors name the file, what was found and what was expected. Threads: after AwaitTokenizer all that is const may be called from any thread;
-// the other functions from one at a time. Leases must end before the model.
+// Errors name the file, what was found and what was expected. Threads: after AwaitTokenizer all that is const may be called from any
+// thread; the other functions from one at a time. Leases must end before the model.
 #pragma once
 
 #include <atomic>

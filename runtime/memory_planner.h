@@ -20,8 +20,8 @@
 
 namespace tessera {
 
-// Where an engine's memory goes, in bytes, once a pass has had all its rows and the context is full. Not counted: the program, the tokenizer
-// and the file's metadata, a row of logits per session, and what drafting takes.
+// Where an engine's memory goes, in bytes, once a pass has had all its rows and the context is full. Not counted: the program, the
+// tokenizer and the file's metadata, a row of logits per session, and what drafting takes.
 struct EngineMemory {
   int64_t weights = 0;        // All of them or, where they are streamed, pins and ring.
   int64_t cache = 0;          // Keys and values.

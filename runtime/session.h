@@ -3,7 +3,7 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine->NewSession());
 //   RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
 //   absl::Span<const float> next = session->logits();                       // after the last token
-//   ASSIGN_OR_RETURN(std::unique_ptr<Session> other, session->Fork(3));     // goes on after the first three tokens, and computes none again
+//   ASSIGN_OR_RETURN(std::unique_ptr<Session> other, session->Fork(3));     // goes on after the first three tokens, none computed again
 //
 // A session keeps alive what it needs of its engine, which may end before it.
 // Threads: one at a time for all sessions of an engine. A call during another thread's is FailedPrecondition (found, expected) and changes
@@ -30,8 +30,8 @@ namespace tessera {
 class EngineCore;
 
 struct SessionOptions {
-  // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from any
-  // thread or signal handler. Must outlive the session. Null: never.
+  // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from
+  // any thread or signal handler. Must outlive the session. Null: never.
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -58,9 +58,9 @@ class Session {
   static constexpr int kLogitRows = 32;  // Rows of logits that these two hold at once, at least: 32 MiB at a vocabulary of 262,144.
 
   // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until Keep;
-  // before that nothing but TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected) or there
-  // are more nodes than a pass has rows, ResourceExhausted if they do not fit (TreeRoom), or the first error of the pass. REQUIRES: no tree
-  // is waiting for Keep.
+  // before that nothing but TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected) or
+  // there are more nodes than a pass has rows, ResourceExhausted if they do not fit (TreeRoom), or the first error of the pass. REQUIRES:
+  // no tree is waiting for Keep.
   absl::Status PassTree(const TokenTree& tree);
   // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, of a pass, and of the cache
   // beside other sessions. At least 1 unless the context is full.
@@ -75,10 +75,10 @@ class Session {
   // After the last token appended or kept: [vocabulary], valid until the next call. Empty if they are not known.
   absl::Span<const float> logits() const { return has_logits_ ? logits_ : absl::Span<const float>(); }
 
-  // Forgets all but the first `length` tokens. Where layers have a sliding window, the keys and values before what is forgotten may be gone:
-  // then the next Append computes the remaining tokens once more, from the first, and gives the bits it always gives. What the engine's last
-  // pass added can be forgotten without that and, with one session, as many tokens as a pass has rows. An Append of no tokens does that work
-  // and nothing else. REQUIRES: 0 <= length <= length().
+  // Forgets all but the first `length` tokens. Where layers have a sliding window, the keys and values before what is forgotten may be
+  // gone: then the next Append computes the remaining tokens once more, from the first, and gives the bits it always gives. What the
+  // engine's last pass added can be forgotten without that and, with one session, as many tokens as a pass has rows. An Append of no tokens
+  // does that work and nothing else. REQUIRES: 0 <= length <= length().
   void Truncate(int length);
 
   // A session that begins with the first `length` tokens of this one and shares their keys and values, which copies nothing. It has the
@@ -126,8 +126,8 @@ class Session {
   // Kept between passes to spare allocations.
   std::vector<KvCache::Paths> paths_;
   std::vector<ForwardRow> rows_;
-  std::optional<TokenTree> tree_;                   // That waits for Keep.
-  std::vector<KvCache::SequenceId> node_sequences_; // Of its nodes: whose path they are on.
+  std::optional<TokenTree> tree_;                   // The tree that waits for Keep.
+  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path.
 };
 
 }  // namespace tessera

@@ -62,8 +62,8 @@ struct StreamingSpeed {
   std::vector<StreamedPasses> passes;
 };
 
-// Measures with the options' memory budget or, if that is 0, with 0.8, 0.5 and 0.25 of the weights. InvalidArgument if the model is not packed,
-// or a budget leaves nothing to stream.
+// Measures with the options' memory budget or, if that is 0, with 0.8, 0.5 and 0.25 of the weights. InvalidArgument if the model is not
+// packed, or a budget leaves nothing to stream.
 absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, int repetitions);
 
 }  // namespace tessera

@@ -14,7 +14,7 @@ void AnswerProgress::Show(AnswerOptions::Stage stage, int64_t most, bool text_is
 }
 
 AnswerOptions AnswerProgress::Of(AnswerOptions options) {
-  if (engine_.streamer() == nullptr) return options;
+  if (engine_.model().streamer() == nullptr) return options;
   const bool text_is_seen = options.on_text != nullptr && isatty(STDOUT_FILENO) == 1;
   options.on_stage = [this, text_is_seen](AnswerOptions::Stage stage, int64_t most) { Show(stage, most, text_is_seen); };
   options.on_text = [this, on_text = std::move(options.on_text)](absl::string_view text) {

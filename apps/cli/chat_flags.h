@@ -2,7 +2,7 @@
 //
 //   RETURN_IF_ERROR(CheckConversationFlags());
 //   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));       // before the engine is opened
-//   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine->file()));
+//   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine->model().gguf()));
 //   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, opened.flash_bytes_per_second));
 //   ... answers ...
 //   return FinishAnswers(answerer);

@@ -14,7 +14,10 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr int64_t kSecond = 1'000'000'000;
 
-int64_t PassBytes(const Engine& engine) { return engine.model().streamer() == nullptr ? 0 : engine.model().streamer()->stats().streamed_bytes; }
+int64_t PassBytes(const Engine& engine) {
+  const LayerStreamer* const streamer = engine.model().streamer();
+  return streamer == nullptr ? 0 : streamer->stats().streamed_bytes;
+}
 
 }  // namespace
 

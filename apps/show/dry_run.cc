@@ -62,7 +62,8 @@ std::string PlanText(const LoadPlan& plan) {
   what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
                                         KvFormatName(engine.planner().inputs().cache.format))});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
-  what.AddRow({"units", absl::StrCat(engine.model().layout().units(), ", the largest ", FormatByteSize(LargestUnit(engine.model().layout())))});
+  const WeightLayout& layout = engine.model().layout();
+  what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
   Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
   for (const auto& [format, use] : UseOfFormats(engine)) {
     formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
@@ -133,7 +134,8 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
 absl::Status ShowLoadPlan(const EngineOptions& options) {
   const int64_t peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
-  LoadPlan plan = {.engine = *engine, .logits = engine->planner().logits(), .drafting = engine->planner().drafting(), .program_bytes = peak_before,
+  const MemoryPlanner& planner = engine->planner();
+  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before,
                    .tokenizer_bytes = PeakMemoryBytes() - peak_before};
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) {

@@ -46,7 +46,7 @@ absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt, const An
 }
 
 absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
-  if (engine_->streamer() == nullptr) return RunTimed(prompt, options);
+  if (engine_->model().streamer() == nullptr) return RunTimed(prompt, options);
   const StreamingFigures before = StreamingFigures::Of(*engine_, flash_);
   absl::StatusOr<Generation> result = RunTimed(prompt, options);
   const StreamingFigures taken = StreamingFigures::Of(*engine_, flash_).Since(before);

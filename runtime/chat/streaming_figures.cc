@@ -35,9 +35,9 @@ void AddCounters(StreamingFigures& figures, const StreamingFigures& other, int t
 }  // namespace
 
 StreamingFigures StreamingFigures::Of(Engine& engine, double flash_bytes_per_second) {
-  const LayerStreamer& streamer = *engine.streamer();
+  const LayerStreamer& streamer = *engine.model().streamer();
   return {.stats = streamer.stats(), .device = streamer.device_reason(), .flash_bytes_per_second = flash_bytes_per_second,
-          .passes = engine.forward().work().passes, .seconds = Seconds(RealClock().NowNanos())};
+          .passes = engine.stats().passes, .seconds = Seconds(RealClock().NowNanos())};
 }
 
 StreamingFigures StreamingFigures::Since(const StreamingFigures& before) const {

@@ -16,7 +16,9 @@
 namespace tessera {
 namespace {
 
-LoadedWeights Golden(const std::string& name) { return LoadedWeights(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf")); }
+LoadedWeights Golden(const std::string& name) {
+  return LoadedWeights(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf"));
+}
 
 std::string Operators(const Graph& graph) {
   std::string names;

@@ -11,12 +11,12 @@
 namespace tessera {
 namespace {
 
-absl::StatusOr<CompiledModel> Compiled(const LoadedModel& model, const CompiledModel::Options& options) {
+absl::StatusOr<CompiledModel> Compiled(const LoadedWeights& model, const CompiledModel::Options& options) {
   return CompiledModel::Create(model.config(), model.layout(), options);
 }
 
 TEST(CompiledModel, HeaderExample) {
-  const LoadedModel loaded(TinyModelBuilder({}));
+  const LoadedWeights loaded(TinyModelBuilder({}));
   const ModelConfig& config = loaded.config();
   const WeightLayout& layout = loaded.layout();
   ThreadPool pool(1);
@@ -35,7 +35,7 @@ TEST(CompiledModel, HeaderExample) {
 }
 
 TEST(CompiledModel, BlocksAreNumberedInTheOrderOfAPass) {
-  const LoadedModel loaded(TinyModelBuilder({.layers = 3}));
+  const LoadedWeights loaded(TinyModelBuilder({.layers = 3}));
   const CompiledModel model = Must(Compiled(loaded, {.row_capacity = 8}));
   std::vector<int> layers;
   for (int block = model.layer(0); block < static_cast<int>(model.variants().size()); ++block) layers.push_back(model.LayerOf(block));
@@ -54,14 +54,14 @@ TEST(CompiledModel, BlocksAreNumberedInTheOrderOfAPass) {
 }
 
 TEST(CompiledModel, LayersThatAreAlikeShareOneGraph) {
-  const LoadedModel few(TinyModelBuilder({.layers = 2})), many(TinyModelBuilder({.layers = 6}));
+  const LoadedWeights few(TinyModelBuilder({.layers = 2})), many(TinyModelBuilder({.layers = 6}));
   const CompiledModel model = Must(Compiled(many, {}));
   EXPECT_EQ(model.variants()[model.layer(0)], model.variants()[model.layer(4)]);
   EXPECT_EQ(model.graphs().size(), Must(Compiled(few, {})).graphs().size());
 }
 
 TEST(CompiledModel, EveryBlockHasAGraphForEachNumberOfRowsBelowItsOwn) {
-  const LoadedModel loaded(TinyModelBuilder({}));
+  const LoadedWeights loaded(TinyModelBuilder({}));
   const CompiledModel model = Must(Compiled(loaded, {.row_capacity = 128, .rows_together = 32, .graph_rows = {1, 8, 48}}));
   const auto rows_of = [&](int block) {
     std::vector<int> rows;
@@ -74,7 +74,7 @@ TEST(CompiledModel, EveryBlockHasAGraphForEachNumberOfRowsBelowItsOwn) {
 }
 
 TEST(CompiledModel, ARowCapacityOutOfRangeIsRefused) {
-  const LoadedModel loaded(TinyModelBuilder({}));
+  const LoadedWeights loaded(TinyModelBuilder({}));
   for (const int rows : {0, -1}) {
     const absl::Status status = Compiled(loaded, {.row_capacity = rows}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << rows;

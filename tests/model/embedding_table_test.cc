@@ -79,7 +79,7 @@ TEST(EmbeddingTable, ReadsTheRowsOfAllTokensAndNoOtherPanels) {
 }
 
 TEST(EmbeddingTable, RowsWithoutATokenAreLeftAsTheyAre) {
-  const LoadedModel model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
+  const LoadedWeights model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
   ThreadPool pool(2);
   HostDevice device(pool);
   const CompiledModel compiled = Must(CompiledModel::Create(model.config(), model.layout(), {}));

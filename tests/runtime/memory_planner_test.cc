@@ -60,7 +60,8 @@ class PlanOfAWorkload : public testing::Test {
 };
 
 TEST_F(PlanOfAWorkload, IsTheSumOfItsParts) {
-  const MemoryPlanner planner = Planner({.logit_rows = 3, .drafting_bytes = [](int context, int vocabulary) { return context * vocabulary; }});
+  const auto drafting = [](int context, int vocabulary) { return context * vocabulary; };
+  const MemoryPlanner planner = Planner({.logit_rows = 3, .drafting_bytes = drafting});
   EXPECT_EQ(planner.logits(), 3 * row());
   EXPECT_EQ(planner.drafting(), 64 * kTinyVocabulary);
   const EngineMemory memory = Must(planner.Plan());

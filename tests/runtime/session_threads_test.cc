@@ -68,7 +68,8 @@ TEST(SessionThreads, ACallDuringAnotherThreadsPassIsRefusedAndDisturbsNothing) {
   absl::Status passed;
   std::thread passing([&] { passed = session->Append(tokens); });
   stop.reached.get_future().wait();
-  for (const absl::Status& status : {other->Append({1}), other->PassTree(TokenTree(1)), other->Fork(0).status(), engine->NewSession().status()}) {
+  for (const absl::Status& status :
+       {other->Append({1}), other->PassTree(TokenTree(1)), other->Fork(0).status(), engine->NewSession().status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_EQ(status.message(), "engine: found a call of another thread under way, expected one thread at a time");
   }

@@ -18,7 +18,7 @@ const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny
 TEST(Conversation, HeaderExample) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
   Conversation conversation =
-      Must(Conversation::Create(engine->file(), {.chat_template = "chatml", .system = "You answer in rhymes."}));
+      Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = "You answer in rhymes."}));
   conversation.AddUser("What is 2 + 2?");
   const std::vector<TokenId> prompt = conversation.Tokens(engine->tokenizer());
   conversation.AddAnswer("4");
@@ -34,7 +34,7 @@ TEST(Conversation, HeaderExample) {
 TEST(Conversation, RawIsTheLastMessageAlone) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
   for (const ConversationOptions& options : {ConversationOptions{.raw = true}, ConversationOptions{}}) {
-    Conversation conversation = Must(Conversation::Create(engine->file(), options));
+    Conversation conversation = Must(Conversation::Create(engine->model().gguf(), options));
     EXPECT_TRUE(conversation.raw());
     EXPECT_EQ(conversation.form(), "raw");
     EXPECT_TRUE(conversation.Tokens(engine->tokenizer()).empty());
@@ -46,9 +46,9 @@ TEST(Conversation, RawIsTheLastMessageAlone) {
 
 TEST(Conversation, WrongOptionsAreRefusedByName) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
-  EXPECT_EQ(FieldOf(Conversation::Create(engine->file(), {.system = "a"}).status()), "system");
-  EXPECT_EQ(FieldOf(Conversation::Create(engine->file(), {.chat_template = "chatlm"}).status()), "chat_template");
-  EXPECT_FALSE(Conversation::Create(engine->file(), {.needs_template = true}).ok());
+  EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.system = "a"}).status()), "system");
+  EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.chat_template = "chatlm"}).status()), "chat_template");
+  EXPECT_FALSE(Conversation::Create(engine->model().gguf(), {.needs_template = true}).ok());
 }
 
 TEST(PromptSize, HeaderExampleAndLimits) {
