@@ -80,9 +80,9 @@ absl::Status Forward::RunLeased(int block, int detail, RunArguments& arguments, 
   return store_.Run(block, arguments.rows, arguments, next_block);
 }
 
-absl::Status Forward::RunBlock(int block, int detail, RunArguments& arguments) {
+absl::Status Forward::RunBlock(int block, int detail, RunArguments& arguments, int next_block) {
   absl::Status status = LeaseUnits(block);
-  if (status.ok()) status = RunLeased(block, detail, arguments, kNone);
+  if (status.ok()) status = RunLeased(block, detail, arguments, next_block);
   leases_.clear();  // The block's weights are given back before the next block's are asked for.
   return status;
 }
@@ -203,24 +203,26 @@ RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCac
 // Computes a layer for the rows, or the part of the layer that `block` is, in bands that are as even as possible. hidden: the buffers that
 // the block reads and writes. REQUIRES: leases_ hold all the block's units.
 absl::Status Forward::RunInBands(int block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
-                                 absl::Span<const int> hidden) {
+                                 absl::Span<const int> hidden, int next_block) {
   const int count = static_cast<int>(rows.size()), bands = static_cast<int>(CeilDiv(count, model_.rows_together()));
   for (int i = 0; i < bands; ++i) {
     const Share band = ShareOf(count, i, bands);
     RunArguments arguments = ArgumentsOf(rows, cache, layer, band);
     for (const int which : hidden) arguments.buffers.push_back(Hidden(which, band.begin));
-    RETURN_IF_ERROR(RunLeased(block, layer, arguments, i == bands - 1 ? block + 1 : kNone));
+    RETURN_IF_ERROR(RunLeased(block, layer, arguments, i == bands - 1 ? next_block : kNone));
   }
   return absl::OkStatus();
 }
 
 absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
   const int last = model_.layers() - 1;
+  const bool spares = wanted_.size() < rows.size();
   for (int layer = 0; layer <= last; ++layer) {
     absl::Status status = LeaseUnits(model_.layer(layer));
     if (status.ok()) {
-      const bool spare = layer == last && wanted_.size() < rows.size();
-      status = spare ? RunLastLayer(rows, cache) : RunInBands(model_.layer(layer), layer, rows, cache, {current_, 1 - current_});
+      const int next = layer == last ? model_.output_norm() : FirstOfLayer(layer + 1, spares);
+      status = layer == last && spares ? RunLastLayer(rows, cache)
+                                       : RunInBands(model_.layer(layer), layer, rows, cache, {current_, 1 - current_}, next);
     }
     leases_.clear();  // A layer's weights are given back before the next one's are asked for.
     RETURN_IF_ERROR(status);
@@ -233,13 +235,13 @@ absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache
 // REQUIRES: leases_ are the last layer's, once for both: a unit that was given back comes again in the next pass.
 absl::Status Forward::RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache) {
   const int last = model_.layers() - 1;
-  RETURN_IF_ERROR(RunInBands(model_.last_keys_and_values(), last, rows, cache, {current_}));
+  RETURN_IF_ERROR(RunInBands(model_.last_keys_and_values(), last, rows, cache, {current_}, wanted_.empty() ? kNone : model_.layer(last)));
   if (wanted_.empty()) return absl::OkStatus();
   KeepWanted(group_rows_[cache.GroupOf(last)]);
   std::vector<ForwardRow> some;
   for (const int row : wanted_) some.push_back(rows[row]);
   current_ = 1 - current_;  // Where they have been moved.
-  return RunInBands(model_.layer(last), last, some, cache, {current_, 1 - current_});
+  return RunInBands(model_.layer(last), last, some, cache, {current_, 1 - current_}, model_.output_norm());
 }
 
 // Moves what the pass holds of the wanted rows to the front; their hidden states, to the front of the other buffer.
@@ -279,7 +281,7 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
     RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
     if (static_cast<int>(rows.size()) > model_.rows_together()) RETURN_IF_ERROR(CheckOrder(of_group.paths));
   }
-  RETURN_IF_ERROR(embedding_.LookUp(tokens_, *source_, store_, Hidden(0), options_.timeline));
+  RETURN_IF_ERROR(embedding_.LookUp(tokens_, *source_, store_, Hidden(0), FirstOfLayer(0, wanted.size() < rows.size()), options_.timeline));
   wanted_.assign(wanted.begin(), wanted.end());
   const absl::Status status = RunLayers(rows, cache);
   if (!status.ok()) {
@@ -322,7 +324,7 @@ absl::Status Forward::Normalize(absl::Span<const int> chosen) {
     }
     arguments.rows = static_cast<int>(some.size());
     arguments.buffers = {{picked, stride}, {Hidden(1 - current_).data + begin * stride, stride}};
-    RETURN_IF_ERROR(RunBlock(model_.output_norm(), model_.layers(), arguments));
+    RETURN_IF_ERROR(RunBlock(model_.output_norm(), model_.layers(), arguments, model_.head(0)));
   }
   return absl::OkStatus();
 }
@@ -330,7 +332,8 @@ absl::Status Forward::Normalize(absl::Span<const int> chosen) {
 // Each part of the head is leased once, however many rows there are: it may have to be read from far.
 absl::Status Forward::RunHead(int rows, TensorView<float> logits) {
   const BoundBuffer normed = Hidden(1 - current_);
-  for (int block = model_.head(0); block < model_.head(model_.head_parts()); ++block) {
+  const int end = model_.head(model_.head_parts());
+  for (int block = model_.head(0); block < end; ++block) {
     const int64_t first_row = model_.block(block).parts[0].first_row;
     absl::Status status = LeaseUnits(block);
     for (int begin = 0; begin < rows && status.ok(); begin += kHeadRows) {
@@ -338,7 +341,8 @@ absl::Status Forward::RunHead(int rows, TensorView<float> logits) {
       arguments.rows = std::min(kHeadRows, rows - begin);
       arguments.buffers = {{normed.data + begin * normed.row_stride, normed.row_stride},
                            {logits.data() + begin * logits.row_stride() + first_row, logits.row_stride()}};
-      status = RunLeased(block, model_.layers(), arguments, kNone);
+      const bool goes_on = begin + kHeadRows >= rows && block + 1 < end;
+      status = RunLeased(block, model_.layers(), arguments, goes_on ? block + 1 : kNone);
     }
     leases_.clear();
     RETURN_IF_ERROR(status);

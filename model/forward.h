@@ -96,8 +96,13 @@ class Forward {
   // leases_ hold the block's units until they are cleared.
   absl::Status LeaseUnits(int block);
   absl::Status RunLeased(int block, int detail, RunArguments& arguments, int next_block);
-  absl::Status RunInBands(int block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> hidden);
-  absl::Status RunBlock(int block, int detail, RunArguments& arguments);
+  absl::Status RunInBands(int block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> hidden,
+                          int next_block);
+  absl::Status RunBlock(int block, int detail, RunArguments& arguments, int next_block);
+  // The block of a layer that a pass runs first. spares: the pass computes keys and values alone of some rows of the last layer.
+  int FirstOfLayer(int layer, bool spares) const {
+    return spares && layer == model_.layers() - 1 ? model_.last_keys_and_values() : model_.layer(layer);
+  }
   absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
   void FillRowData(absl::Span<const ForwardRow> rows, int groups);
   absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);

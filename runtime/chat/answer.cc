@@ -58,12 +58,13 @@ absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, con
 absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
   const int64_t begin = RealClock().NowNanos();
-  const double loading = engine_->loading_seconds();
+  const double loading = engine_->stats().loading_seconds;
   absl::Status appended = AppendPrompt(prompt, options);
-  if (appended.ok()) appended = engine_->CheckWeights();  // No word of an answer comes from a file that is damaged anywhere.
+  // No word of an answer comes from a file that is damaged anywhere.
+  if (appended.ok()) appended = engine_->AwaitWeights(Engine::WeightsAre::kVerified);
   if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
   RETURN_IF_ERROR(appended);
-  timings_.prompt_seconds += SecondsSince(begin) - (engine_->loading_seconds() - loading);
+  timings_.prompt_seconds += SecondsSince(begin) - (engine_->stats().loading_seconds - loading);
   const int64_t prompt_end = RealClock().NowNanos();
   ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   timings_.generation_seconds += SecondsSince(prompt_end);
@@ -85,7 +86,7 @@ absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) 
   generate.on_token = options.on_token;
   generate.speculator = speculator();
   if (speculation_ != nullptr) generate.measure_seconds = speculation_->measure_seconds();
-  absl::StatusOr<Generation> result = Generate(*engine_, *session_, sampler_, generate);
+  absl::StatusOr<Generation> result = Generate(*session_, sampler_, generate);
   Tell(options, AnswerOptions::Stage::kDone, 0);
   return result;
 }

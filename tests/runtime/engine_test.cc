@@ -75,43 +75,35 @@ TEST(Engine, TakesNoMoreThreadsThanCpusAndFollowsTheirNumber) {
   }
 }
 
-// The pool has one thread more than any engine would take, so that it would be resized if it were the engine's.
-TEST(Engine, AGivenPoolIsUsedAndNeverResized) {
-  const std::vector<TokenId> tokens = RandomTokens(20, 1);
-  const auto logits = [&](ThreadPool* pool) {
-    const std::unique_ptr<Engine> engine = TinyEngine({}, {.threads = 1, .pool = pool});
-    EXPECT_EQ(engine->threads(), pool == nullptr ? 1 : AvailableCpus() + 1);
-    const std::unique_ptr<Session> session = Must(engine->NewSession());
-    Must(session->Append(tokens));
-    return std::vector<float>(session->logits().begin(), session->logits().end());
-  };
-  ThreadPool pool(AvailableCpus() + 1);
-  EXPECT_EQ(logits(&pool), logits(nullptr));
-  EXPECT_EQ(pool.threads(), AvailableCpus() + 1);
-}
-
 // A device of static graphs that holds two at once.
-TEST(Engine, AGivenDeviceComputes) {
+TEST(Engine, AGivenDeviceMayHoldFewGraphs) {
   const std::vector<TokenId> tokens = RandomTokens(20, 2);
-  const auto logits = [&](Device* device) {
-    const KvFormat own_format = device == nullptr ? KvFormat::kInt8 : KvFormat::kHalf;  // A given device has its own.
-    const std::unique_ptr<Engine> engine =
-        TinyEngine({}, {.context = 64, .kv_format = own_format, .row_capacity = 8, .device = device});
-    EXPECT_EQ(engine->kv_format(), KvFormat::kInt8);
+  StaticDevice* given = nullptr;
+  const auto logits = [&](const EngineOptions& options) {
+    const std::unique_ptr<Engine> engine = TinyEngine({}, options);
+    EXPECT_EQ(CoreOf(*engine).cache().View(0).format(), KvFormat::kInt8);
     const std::unique_ptr<Session> session = Must(engine->NewSession());
     Must(session->Append(tokens));
+    if (given != nullptr) {
+      EXPECT_GT(given->loads(), 0);
+      EXPECT_LE(given->most_loaded(), 2);
+    }
     return std::vector<float>(session->logits().begin(), session->logits().end());
   };
-  StaticDevice device({.host = {.kv_format = KvFormat::kInt8}, .graphs = 2});
-  const std::vector<float> given = logits(&device);
-  EXPECT_GT(device.loads(), 0);
-  EXPECT_LE(device.most_loaded(), 2);
-  EXPECT_EQ(given, logits(nullptr));
+  EngineOptions options = {.compute = {.row_capacity = 8}, .cache = {.context = 64, .kv_format = KvFormat::kInt8}};
+  const std::vector<float> expected = logits(options);
+  options.cache.kv_format = KvFormat::kHalf;  // A given device has its own.
+  options.compute.make_device = [&](ThreadPool&) -> absl::StatusOr<std::unique_ptr<Device>> {
+    auto device = std::make_unique<StaticDevice>(StaticDevice::Options{.host = {.kv_format = KvFormat::kInt8}, .graphs = 2});
+    given = device.get();
+    return device;
+  };
+  EXPECT_EQ(logits(options), expected);
 }
 
 TEST(Engine, TakesNoMoreThreadsThanThereAreCpus) {
   const CpuLimit limit = Must(CpuLimit::Create(1));
-  EXPECT_EQ(Must(Engine::Load({.model_path = kLlama, .threads = 3}))->threads(), 1);
+  EXPECT_EQ(Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 3}}))->threads(), 1);
 }
 
 // The second engine computes with the threads of the first, as a draft model does beside its target.

@@ -34,7 +34,7 @@ TEST(LoadedModel, StreamsWhatAPlanDoesNotPin) {
   const PackedModel packed(TinyModelBuilder({}));
   const auto model = Must(LoadedModel::Open(packed.path(), {}));
   Must(model->AwaitTokenizer());
-  const WeightNeeds needs = WeightNeedsOf(model->config(), model->layout());
+  const StreamNeeds needs = WeightNeedsOf(model->config(), model->layout());
   const StreamPlan plan = Must(PlanStreaming(needs, int64_t{1} << 30, PinPolicy::kNone));
   Must(model->StreamWeights(plan, {}, /*hooks=*/nullptr, /*timeline=*/nullptr));
   ASSERT_NE(model->streamer(), nullptr);

@@ -122,8 +122,7 @@ TEST(RandomProgram, ADeviceOfStaticGraphsHasTheBitsOfPlainDecoding) {
       const StaticDevice& device = static_cast<const StaticDevice&>(machine.device());
       EXPECT_EQ(device.most_loaded(), 2);
       EXPECT_GT(device.padded_rows(), program.rows());
-      // The graphs of later layers come while others run; those of the embedding, the first layer and the head when they are needed.
-      EXPECT_GT(device.loads_ahead(), test.model->config().layers.size() > 1 ? device.loads() / 3 : 0);
+      EXPECT_GT(device.loads_ahead(), device.loads() / 2);   // Those of the embedding come when they are needed.
     }
     Machine oracle(*test.model, {.kv_format = test.kv_format});
     EXPECT_EQ(book.CompareWithPlain(oracle), "");

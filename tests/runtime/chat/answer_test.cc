@@ -18,7 +18,7 @@ namespace {
 const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
 
 TEST(Answerer, HeaderExample) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}, .stop = {"\n\n"}}));
   std::string shown;
   const auto show = [&](absl::string_view text) { shown.append(text.data(), text.size()); };
@@ -32,7 +32,7 @@ TEST(Answerer, HeaderExample) {
 }
 
 TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const AnswererOptions greedy = {.sampling = {.temperature = 0}};
   const std::vector<TokenId> first = {70, 71, 72, 73}, second = {70, 71, 72, 80, 81};
   std::vector<TokenId> fresh;
@@ -49,7 +49,7 @@ TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
 }
 
 TEST(Answerer, StagesAreToldInOrder) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   Answerer answerer = Must(Answerer::Create(*engine, {}));
   using Stage = AnswerOptions::Stage;
   std::vector<std::pair<Stage, int64_t>> told;
@@ -60,7 +60,7 @@ TEST(Answerer, StagesAreToldInOrder) {
 }
 
 TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1, .context = 8}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.compute = {.threads = 1}}, .cache = {.context = 8}}));
   Answerer answerer = Must(Answerer::Create(*engine, {}));
   EXPECT_EQ(LimitOf(answerer.Run(std::vector<TokenId>(9, 70), {}).status()), "context");
   EXPECT_TRUE(absl::IsInvalidArgument(answerer.Run({}, {}).status()));
@@ -74,13 +74,13 @@ TEST(Speculation, OptionsAreCheckedByName) {
   EXPECT_EQ(FieldOf(PlanSpeculation({.history_prompts = true}, options)), "history_prompts");
   EXPECT_EQ(FieldOf(PlanSpeculation({.cost_profile = folder.path() + "/nowhere/costs"}, options)), "cost_profile");
   EXPECT_TRUE(PlanSpeculation({.speculate = "none"}, options).ok());
-  EXPECT_EQ(options.drafting_bytes, nullptr) << "nothing is drafted or kept";
+  EXPECT_EQ(options.workload.drafting_bytes, nullptr) << "nothing is drafted or kept";
 }
 
 TEST(Speculation, HeaderExampleKeepsAnswersForTheNextRun) {
   const TemporaryFolder folder;
   const SpeculationOptions speculation = {.speculate = "none", .history = "mail", .history_folder = folder.path()};
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   int64_t kept = 0;
   for (const bool before : {false, true}) {
     Answerer answerer = Must(Answerer::Create(*engine, {.speculation = speculation}));

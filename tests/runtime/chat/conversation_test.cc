@@ -52,7 +52,7 @@ TEST(Conversation, WrongOptionsAreRefusedByName) {
 }
 
 TEST(PromptSize, HeaderExampleAndLimits) {
-  const auto engine = Must(Engine::Open({.model_path = kLlama, .context = 10}));
+  const auto engine = Must(Engine::Open({.model_path = kLlama, .cache = {.context = 10}}));
   EXPECT_TRUE(CheckBytesFit("0123456789", engine->tokenizer(), engine->context()).ok());
   const absl::Status bytes = CheckBytesFit(std::string(1 << 16, 'a'), engine->tokenizer(), engine->context());
   EXPECT_TRUE(absl::IsResourceExhausted(bytes));

@@ -15,7 +15,7 @@ namespace {
 const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
 
 TEST(Request, HeaderExample) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));
   const auto run = [&]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
@@ -55,7 +55,7 @@ TEST(Request, AnErrorNamesItsSourceOnce) {
 }
 
 TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .threads = 1}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const auto read = [&](const std::string& members) {
     return ReadTextRequest(Must(Request::Parse("{\"id\": 1" + members + "}", "line 1")), *engine);
   };
