@@ -1,4 +1,5 @@
 #include "tessera/runtime/loaded_model.h"
+#include "tessera/runtime/weight_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -48,13 +48,13 @@ TEST(Options, ComputePathsHaveNames) {
   EXPECT_EQ(Must(ComputePathFromName("reference")), ComputePath::kReference);
   const absl::Status status = ComputePathFromName("Fast").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "--path: found \"Fast\", expected fast or reference");
+  EXPECT_EQ(status.message(), "path: found \"Fast\", expected fast or reference");
 }
 
 TEST(Options, FormatsOfKeysAndValuesHaveNames) {
   EXPECT_EQ(Must(KvFormatFromName("f16")), KvFormat::kHalf);
   EXPECT_EQ(Must(KvFormatFromName("q8")), KvFormat::kInt8);
-  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "--kv_format: found \"Q8\", expected f16 or q8");
+  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "kv_format: found \"Q8\", expected f16 or q8");
 }
 
 }  // namespace

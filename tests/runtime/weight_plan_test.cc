@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kPage = 4096;
+constexpr int64_t kPage = 4096, kMiB = int64_t{1} << 20;
 
 TEST(WeightPlan, HeaderExample) {
   const LoadedWeights model(TinyModelBuilder({}));
