@@ -1,11 +1,11 @@
 #include "tessera/runtime/loaded_model.h"
-#include "tessera/runtime/weight_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/weight_plan.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 

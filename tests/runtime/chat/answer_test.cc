@@ -60,7 +60,7 @@ TEST(Answerer, StagesAreToldInOrder) {
 }
 
 TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
-  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.compute = {.threads = 1}}, .cache = {.context = 8}}));
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}, .cache = {.context = 8}}));
   Answerer answerer = Must(Answerer::Create(*engine, {}));
   EXPECT_EQ(LimitOf(answerer.Run(std::vector<TokenId>(9, 70), {}).status()), "context");
   EXPECT_TRUE(absl::IsInvalidArgument(answerer.Run({}, {}).status()));
