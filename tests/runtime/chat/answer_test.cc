@@ -67,7 +67,7 @@ TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
   EXPECT_EQ(Must(answerer.Run({70}, {.max_tokens = 2})).tokens.size(), 2u);
 }
 
-TEST(Speculation, OptionsAreCheckedByName) {
+TEST(ChatSpeculation, OptionsAreCheckedByName) {
   const TemporaryFolder folder;
   EngineOptions options;
   EXPECT_EQ(FieldOf(PlanSpeculation({.speculate = "lokup"}, options)), "speculate");
@@ -77,7 +77,7 @@ TEST(Speculation, OptionsAreCheckedByName) {
   EXPECT_EQ(options.workload.drafting_bytes, nullptr) << "nothing is drafted or kept";
 }
 
-TEST(Speculation, HeaderExampleKeepsAnswersForTheNextRun) {
+TEST(ChatSpeculation, HeaderExampleKeepsAnswersForTheNextRun) {
   const TemporaryFolder folder;
   const SpeculationOptions speculation = {.speculate = "none", .history = "mail", .history_folder = folder.path()};
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
