@@ -33,8 +33,8 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_generate",
-          .summary = "Writes text with a language model, to standard output as it comes; everything else goes to standard error. Ctrl-C "
-                     "ends the program; in a dialogue it ends the answer, and a second one the program.",
+          .summary = "Writes text with a language model to standard output as it comes; all else goes to standard error. Ctrl-C "
+                     "ends the program; in a dialogue it first ends the answer.",
           .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",

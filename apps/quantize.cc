@@ -88,7 +88,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!formats.layers && !formats.head) {
-    return WrongUsage("format", "neither it nor --head_format", "a block format such as Q4_1");
+    return WrongUsage("format", "neither this flag nor --head_format", "a block format such as Q4_1");
   }
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out, model->gguf()));
   ASSIGN_OR_RETURN(const QuantizedModel quantized, QuantizedModel::Plan(model->gguf(), formats));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/overhead.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -27,6 +28,7 @@ struct TimedEngine {
 absl::StatusOr<TimedEngine> Load(EngineOptions options, const BenchmarkOptions& benchmark, int threads) {
   options.compute.threads = threads;
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(Benchmark timed, Benchmark::Create(*engine, benchmark));
   return TimedEngine{std::move(engine), std::move(timed)};
 }

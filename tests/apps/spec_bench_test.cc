@@ -68,7 +68,7 @@ TEST(SpecBenchPrompts, ABadRecordIsNamedWithItsLine) {
   std::ofstream(folder.Path("humaneval.jsonl"), std::ios::app) << "{\"task\": 1}\n";
   const absl::Status status = ReadPromptSets(folder.Path("."), 48).status();
   EXPECT_NE(status.message().find("humaneval.jsonl, line 3"), std::string::npos) << status;
-  EXPECT_NE(ChooseCategories({{"code", {}}}, "poems").status().message().find("--categories: found poems, expected some of code"),
+  EXPECT_NE(ChooseCategories({{"code", {}}}, "poems").status().message().find("categories: found poems, expected some of code"),
             std::string::npos);
 }
 
