@@ -56,7 +56,7 @@ class CompiledModel {
     return block >= output_norm() ? layers_ : block > last_keys_and_values() ? layers_ - 1 : block - kLastEmbeddingPanel - 1;
   }
 
-  const Block& block(int index) const { return blocks_[index]; }
+  const Block& block(int index) const { return blocks_[static_cast<size_t>(index)]; }
   // Per block, for a GraphStore.
   const std::vector<BlockVariants>& variants() const { return variants_; }
   // Each graph once.

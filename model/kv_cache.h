@@ -62,7 +62,7 @@ class KvCache {
   ~KvCache();
 
   int groups() const { return static_cast<int>(groups_.size()); }  // In ascending order of window: all positions, if any, first.
-  int GroupOf(int layer) const { return places_[layer].group; }
+  int GroupOf(int layer) const { return places_[static_cast<size_t>(layer)].group; }
 
   // Layer 0 of the view is `first_layer`; the layers after it are the next ones of the same group. Valid while the cache lives.
   // REQUIRES: 0 <= first_layer < layers.

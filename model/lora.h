@@ -66,7 +66,8 @@ class LoraAdapter {  // Move-only.
   int64_t bytes() const { return bytes_; }  // Memory of all A and B.
 
  private:
-  LoraAdapter(int layers, int placeholders) : placeholders_(placeholders), products_(layers * placeholders) {}
+  LoraAdapter(int layers, int placeholders)
+      : placeholders_(placeholders), products_(static_cast<size_t>(layers) * static_cast<size_t>(placeholders)) {}
 
   int placeholders_;
   int64_t bytes_ = 0;

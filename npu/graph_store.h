@@ -56,7 +56,7 @@ class GraphStore {
   // Makes room for it within the limits, and loads it.
   absl::Status Load(GraphId id);
   void Unload(Variant& variant);
-  Variant& At(GraphId id) { return blocks_[id.block].variants[id.variant]; }
+  Variant& At(GraphId id) { return blocks_[static_cast<size_t>(id.block)].variants[static_cast<size_t>(id.variant)]; }
   // Those that are loaded, but for the one in use.
   std::vector<ResidentGraph> Idle() const;
 

@@ -44,7 +44,8 @@ class TreeLogits {
   // Into rows of the buffer, from `place` on.
   absl::Status Compute(absl::Span<const int> nodes, int place);
   absl::Span<const float> Row(int place) const {
-    return absl::MakeConstSpan(buffer_).subspan(static_cast<size_t>(place) * vocabulary_, vocabulary_);
+    const auto row = static_cast<size_t>(vocabulary_);
+    return absl::MakeConstSpan(buffer_).subspan(static_cast<size_t>(place) * row, row);
   }
 
   Session& session_;

@@ -122,7 +122,7 @@ class GgufFile {
   friend class GgufSplit;
   GgufFile();
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseBytes(GgufBytes bytes, const std::string& path);
-  const GgufFile& Part(int part) const { return part == 0 ? *this : *more_parts_[part - 1]; }
+  const GgufFile& Part(int part) const { return part == 0 ? *this : *more_parts_[static_cast<size_t>(part - 1)]; }
 
   std::string path_;
   std::unique_ptr<GgufBytes> bytes_;

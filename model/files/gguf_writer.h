@@ -59,7 +59,7 @@ class GgufWriter {
   GgufWriter& Tensor(absl::string_view name, BlockFormat format, std::vector<int64_t> shape);
 
   int tensors() const { return static_cast<int>(tensors_.size()); }
-  int64_t TensorBytes(int tensor) const { return tensors_[tensor].bytes; }
+  int64_t TensorBytes(int tensor) const { return tensors_[static_cast<size_t>(tensor)].bytes; }
   absl::StatusOr<int64_t> FileSize() const;
 
   using Append = absl::FunctionRef<absl::Status(absl::Span<const std::byte> bytes)>;

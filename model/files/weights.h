@@ -46,7 +46,7 @@ class WeightLayout {
                                            int64_t largest_unit = kLargestUnitBytes);
 
   int units() const { return static_cast<int>(unit_bytes_.size()); }
-  int64_t UnitBytes(int unit) const { return unit_bytes_[unit]; }
+  int64_t UnitBytes(int unit) const { return unit_bytes_[static_cast<size_t>(unit)]; }
   int64_t TotalBytes() const { return total_bytes_; }
   WeightEncoding encoding() const { return encoding_; }
   // The tensor's parts in order of rows. Empty if the model has no such tensor.
