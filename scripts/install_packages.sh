@@ -20,7 +20,7 @@ libraries=(
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
-  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
+  g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates git              # checks, fetching models
 )
