@@ -1,4 +1,4 @@
-// Times a model: tokens a second over a prompt and over generated text.
+// Times a model: tokens per second over a prompt and over generated text.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -8,35 +8,37 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/attention_time.h"
-#include "tessera/apps/common/benchmark.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/mapped_source.h"
-#include "tessera/apps/common/memory_use.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/overhead.h"
-#include "tessera/apps/common/product_speed.h"
-#include "tessera/apps/common/roofline.h"
-#include "tessera/apps/common/rows_curve.h"
-#include "tessera/apps/common/streaming_speed.h"
-#include "tessera/apps/common/streaming_speed_text.h"
-#include "tessera/apps/common/thread_figures.h"
+#include "tessera/apps/bench/attention_time.h"
+#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/bench/mapped_source.h"
+#include "tessera/apps/bench/memory_use.h"
+#include "tessera/apps/bench/overhead.h"
+#include "tessera/apps/bench/product_speed.h"
+#include "tessera/apps/bench/roofline.h"
+#include "tessera/apps/bench/rows_curve.h"
+#include "tessera/apps/bench/streaming_speed.h"
+#include "tessera/apps/bench/streaming_speed_text.h"
+#include "tessera/apps/bench/thread_figures.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/test_hooks.h"
 
 namespace tessera {
 namespace {
 
 AppInfo Info() {
   return {.name = "tessera_bench",
-          .summary = "Times a model: tokens a second over a prompt, which is computed many tokens at once, and over generated text, one "
-                     "by one with the choice of each. Shows the least, median and greatest of several runs.",
+          .summary = "Times a model: tokens per second over a prompt, which is computed many tokens at once, and over generated text, "
+                     "whose tokens are computed and chosen one by one. Shows the least, median and greatest of several runs.",
           .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench --overhead", "tessera_bench --roofline", "tessera_bench --rows default --plot rows.svg",
                        "tessera_bench --products --kernels avx2", "tessera_bench --streaming --model model.tsr --threads 2"},
@@ -49,29 +51,28 @@ AppInfo Info() {
 struct Result {
   std::string model;
   int threads = 0;
-  std::string kernels;               // "reference" on that path.
-  std::optional<Spread> prompt;      // Tokens a second.
+  std::string kernels;               // "reference" on the reference path.
+  std::optional<Spread> prompt;      // Tokens per second.
   std::optional<Spread> generation;
 };
 
 absl::Status Needs(const char* flag, bool on, const char* other, bool other_on) {
   if (!on || other_on) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found it without --", other, ", expected both"));
+  return WrongUsage(flag, absl::StrCat("without --", other), "both");
 }
 
-// What measures no pass, or is about the streamer, has no use for another source of weights.
+// A measurement without passes, or of the streamer itself, cannot use another source of weights.
 absl::Status CheckMapped() {
   RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "products", FLAGS_products));
   RETURN_IF_ERROR(CheckNotBoth("mapped", FLAGS_mapped, "streaming", FLAGS_streaming));
   for (const char* flag : {"flash", "io", "verify"}) {
     if (!FLAGS_mapped || gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": found beside --mapped, expected one of them: a mapped file is read by ",
-                                                   "the system, and nothing is verified"));
+    return WrongUsage(flag, "beside --mapped", "one of them: a mapped file is read by the system, and nothing is verified");
   }
   return absl::OkStatus();
 }
 
-// Each way of measuring is one by itself.
+// Each way of measuring excludes the others.
 absl::Status CheckMode() {
   const std::pair<const char*, bool> modes[] = {
       {"trace", !FLAGS_trace.empty()}, {"overhead", FLAGS_overhead}, {"thread_figures", FLAGS_thread_figures},
@@ -85,10 +86,9 @@ absl::Status CheckMode() {
   RETURN_IF_ERROR(Needs("plot", !FLAGS_plot.empty(), "rows", !FLAGS_rows.empty()));
   RETURN_IF_ERROR(CheckMapped());
   RETURN_IF_ERROR(Needs("peer_curve", !FLAGS_peer_curve.empty(), "plot", !FLAGS_plot.empty()));
-  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForFlag("plot", CheckWritable(FLAGS_plot)));
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(ForField("plot", CheckWritable(FLAGS_plot)));
   if (FLAGS_path == "fast" || (!FLAGS_roofline && FLAGS_rows.empty() && !FLAGS_streaming)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--path: found ", FLAGS_path, ", expected fast, which --roofline, --rows and --streaming are about"));
+  return WrongUsage("path", FLAGS_path, "fast, which --roofline, --rows and --streaming are about");
 }
 
 absl::Status CheckFlags() {
@@ -109,7 +109,7 @@ absl::Status Measure(Engine& engine, const BenchmarkOptions& options, Result& re
   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(engine, options));
   std::vector<double> prompt, generation;
   Progress progress("repetitions", FLAGS_repetitions);
-  for (int i = -1; i < FLAGS_repetitions; ++i) {  // The first warms caches and is not counted.
+  for (int i = -1; i < FLAGS_repetitions; ++i) {  // The first run warms caches and is not counted.
     if (options.prompt_tokens > 0) {
       ASSIGN_OR_RETURN(const double seconds, benchmark.TimePrompt());
       if (i >= 0) prompt.push_back(options.prompt_tokens / seconds);
@@ -158,7 +158,7 @@ void WriteHeading(JsonWriter& json, const Result& result) {
   json.Key("depth").Int(FLAGS_depth);
 }
 
-// `put` adds to the object what this measurement is about.
+// `put` adds the members of this measurement to the object.
 absl::Status ShowJson(const Result& result, absl::FunctionRef<void(JsonWriter& json)> put) {
   JsonWriter json;
   json.BeginObject();
@@ -210,7 +210,7 @@ absl::Status ShowRows(Engine& engine, KernelPath path, const Result& result) {
   absl::StatusOr<NamedCurve> peer = absl::NotFoundError("none");
   if (!FLAGS_peer_curve.empty()) {
     peer = ReadCurve(FLAGS_peer_curve);
-    RETURN_IF_ERROR(ForFlag("peer_curve", peer.status()));
+    RETURN_IF_ERROR(ForField("peer_curve", peer.status()));
   }
   ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(engine, path, rows, FLAGS_depth, FLAGS_repetitions));
@@ -250,9 +250,9 @@ absl::Status ShowProducts() {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-// What a run needs of the context; 0 leaves it to the engine.
+// The context that a run needs; 0: the engine decides.
 absl::StatusOr<int> ContextFor(const BenchmarkOptions& benchmark) {
-  if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It looks at depths as far as the context allows.
+  if (FLAGS_roofline && benchmark.depth == 0) return 0;  // It measures at depths as far as the context allows.
   if (!FLAGS_attention.empty()) {
     ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_attention));
     return depths.back() + std::max(1, benchmark.prompt_tokens);
@@ -267,17 +267,17 @@ absl::Status Run() {
   if (FLAGS_products) return ShowProducts();
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  if (FLAGS_mapped) options.open_source = OpenMapped;
+  if (FLAGS_mapped) options.hooks = Hooks({.open_source = OpenMapped});
   BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   if (FLAGS_overhead) benchmark.prompt_tokens = 0;
   ASSIGN_OR_RETURN(const int context, ContextFor(benchmark));
-  if (options.context == 0) options.context = context;
-  if (FLAGS_thread_figures) options.threads = kThreadFigureCpus;
+  if (options.cache.context == 0) options.cache.context = context;
+  if (FLAGS_thread_figures) options.compute.threads = kThreadFigureCpus;
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   Result result = {.model = options.model_path};
-  ASSIGN_OR_RETURN(result.threads, ThreadsOf(options));
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.kernels));
-  result.kernels = options.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
+  ASSIGN_OR_RETURN(result.threads, ThreadsOf(options.compute));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
+  result.kernels = options.compute.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
   if (FLAGS_overhead) return ShowOverhead(options, benchmark, result);
   if (FLAGS_thread_figures) return ShowThreadFigures(options, benchmark, result);
   if (FLAGS_memory) return ShowMemory(options, benchmark, result);

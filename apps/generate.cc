@@ -4,23 +4,25 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/answer.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/budget_report.h"
-#include "tessera/apps/common/conversation.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/interrupt.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/prompt_size.h"
+#include "tessera/apps/cli/answer_progress.h"
+#include "tessera/apps/cli/answer_report.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/budget_report.h"
+#include "tessera/apps/show/dry_run.h"
+#include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
 namespace {
 
-// Other programs may read a history; this one keeps it.
+// Other programs may read a history; this one writes it.
 FlagGroup KeptSpeculation() {
   FlagGroup group = SpeculationFlags();
   group.flags.push_back("history_prompts");
@@ -31,8 +33,8 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_generate",
-          .summary = "Writes text with a language model, to standard output as it comes; all else goes to standard error. Ctrl-C ends "
-                     "it; in a dialogue it ends the answer, and twice the program.",
+          .summary = "Writes text with a language model to standard output as it comes; all else goes to standard error. Ctrl-C "
+                     "ends the program; in a dialogue it first ends the answer.",
           .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
@@ -41,7 +43,7 @@ AppInfo Info() {
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
                      sampling,
                      KeptSpeculation(), ModelFlags(), StreamingFlags(),
-                     {"Output", {"json", "jsonl"}}}};
+                     {"Output", {"stats", "json", "jsonl"}}}};
 }
 
 absl::Status CheckFlags() {
@@ -50,8 +52,9 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
-  RETURN_IF_ERROR(Conversation::CheckFlags());
-  RETURN_IF_ERROR(SamplerOfFlags().status());
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
+  RETURN_IF_ERROR(CheckConversationFlags());
+  RETURN_IF_ERROR(Sampler::Create(SamplingOfFlags()).status());
   return StopStringsOfFlag().status();
 }
 
@@ -71,7 +74,10 @@ class Streamer {
   absl::Status status_;
 };
 
-void WriteSummary(const Timings& timings) { WriteError(absl::StrCat(SummaryLine(timings), "\n")); }
+void WriteSummary(const Timings& timings) {
+  WriteError(absl::StrCat(SummaryLine(timings, PeakMemoryBytes()), "\n"));
+  if (FLAGS_stats) WriteError(StatsText(timings));
+}
 
 absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
   JsonWriter json;
@@ -89,26 +95,31 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
   if (FLAGS_json) options.on_text = nullptr;
   CatchSignals(CtrlC::kEndsProgram);
-  ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, options));
+  AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
+  ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of(std::move(options))));
   RETURN_IF_ERROR(streamer.status());
-  RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.totals()) : WriteOutput("\n"));
+  RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.timings()) : WriteOutput("\n"));
   if (result.reason == FinishReason::kContextFull) {
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
-  WriteSummary(answerer.totals());
-  return TerminationRequested() ? absl::CancelledError("terminated") : answerer.Save();
+  WriteSummary(answerer.timings());
+  return TerminationRequested() ? absl::CancelledError("terminated") : FinishAnswers(answerer);
 }
 
 // A dialogue on standard input.
 class Dialogue {
  public:
-  Dialogue(Engine& engine, Conversation& conversation, Answerer& answerer)
-      : engine_(engine), conversation_(conversation), answerer_(answerer), terminal_(isatty(STDIN_FILENO) == 1) {}
+  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer)
+      : engine_(*opened.engine),
+        conversation_(conversation),
+        answerer_(answerer),
+        progress_(engine_, answerer, opened.flash_bytes_per_second),
+        terminal_(isatty(STDIN_FILENO) == 1) {}
 
   absl::Status Run(std::string message) {
     if (terminal_) WriteError("/reset forgets the dialogue, /exit or Ctrl-D ends it, Ctrl-C ends an answer.\n");
@@ -126,7 +137,7 @@ class Dialogue {
     if (terminal_) WriteError("> ");
     absl::StatusOr<bool> more = reader_.Next(message);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
-      WriteError("\nCtrl-C again or /exit ends the program.\n");  // Nobody has forgotten this one, so another is the second.
+      WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
       if (terminal_) WriteError("> ");
       more = reader_.Next(message);
     }
@@ -155,7 +166,7 @@ class Dialogue {
     conversation_.AddUser(message);
     Streamer streamer;
     const absl::StatusOr<Generation> result =
-        answerer_.Run(conversation_.Tokens(engine_.tokenizer()), streamer.Options(conversation_));
+        answerer_.Run(conversation_.Tokens(engine_.tokenizer()), progress_.Of(streamer.Options(conversation_)));
     RETURN_IF_ERROR(streamer.status());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
@@ -165,7 +176,7 @@ class Dialogue {
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteOutput("\n"));
     conversation_.AddAnswer(result->text);
-    answerer_.Save().IgnoreError();  // Whatever ends the program next, a history has this answer. In the end an error is told.
+    SaveAnswers(answerer_).IgnoreError();  // The history has this answer whatever ends the program. The last Save reports an error.
     if (result->reason == FinishReason::kContextFull) {
       WriteError(absl::StrCat("The context of ", engine_.context(), " tokens is full; /reset begins a new dialogue.\n"));
     }
@@ -176,6 +187,7 @@ class Dialogue {
   Engine& engine_;
   Conversation& conversation_;
   Answerer& answerer_;
+  AnswerProgress progress_;
   const bool terminal_;
   LineReader reader_;
 };
@@ -183,11 +195,11 @@ class Dialogue {
 absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsAnswer);
-  const absl::Status status = Dialogue(engine, conversation, answerer).Run(first);
-  if (status.ok() || TerminationRequested()) WriteSummary(answerer.totals());
-  const absl::Status saved = answerer.Save();
+  const absl::Status status = Dialogue(opened, conversation, answerer).Run(first);
+  if (status.ok() || TerminationRequested()) WriteSummary(answerer.timings());
+  const absl::Status saved = FinishAnswers(answerer);
   return status.ok() ? saved : status;
 }
 
@@ -195,23 +207,20 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsProgram);
-  const absl::Status status = ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, RequestTokens(request, engine));
-    ASSIGN_OR_RETURN(const int64_t most, request.IntOr("n", FLAGS_n_predict, 0, 1 << 30));
+  AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
+  const absl::Status status = ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine));
     answerer.Reset();
-    ASSIGN_OR_RETURN(const Generation result, answerer.Run(prompt, {.max_tokens = static_cast<int>(most), .starts_text = false}));
+    const AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
+    ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, progress.Of(options)));
     if (result.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
-    // Before anybody has the answer: on a busy disk a signal leaves too little time for it. In the end an error is told.
-    answerer.Save().IgnoreError();
-    JsonWriter answer = BeginAnswer(request);
-    WriteTokens(answer.Key("prompt_tokens"), prompt);
-    WriteTokens(answer.Key("output_tokens"), result.tokens);
-    answer.Key("output_text").String(result.text);
-    return WriteAnswer(std::move(answer));
+    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
+    SaveAnswers(answerer).IgnoreError();
+    return WriteAnswer(TextAnswer(request, asked.prompt, result));
   });
-  const absl::Status saved = answerer.Save();
+  const absl::Status saved = FinishAnswers(answerer);
   return status.ok() ? saved : status;
 }
 
@@ -219,7 +228,7 @@ absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {
   if (FLAGS_jsonl) return AnswerRequests(opened);  // Lines are written whole, and there is no summary.
   const Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   return FLAGS_chat ? Chat(opened, conversation, prompt) : AnswerOnce(opened, conversation, prompt);
 }
 
@@ -227,7 +236,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  RETURN_IF_ERROR(ReadSpeculationFlags(options));
+  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {

@@ -1,18 +1,18 @@
-// Shows what is in a model file, and the static graphs it is run as.
+// Shows what is in a model file, and the static graphs that compute it.
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/describe_file.h"
-#include "tessera/apps/common/describe_graph.h"
-#include "tessera/apps/common/describe_problems.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/describe_file.h"
+#include "tessera/apps/show/describe_graph.h"
+#include "tessera/apps/show/describe_problems.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/verify.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/verify.h"
 #include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
@@ -22,8 +22,8 @@ AppInfo Info() {
   return {
       .name = "tessera_inspect",
       .summary =
-          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs it is run as. Only --verify, "
-          "which looks for all that is wrong with the file, reads the weights.",
+          "Shows a model file's metadata and tensors or units or, with --graph, the static graphs that compute it. Only "
+          "--verify, which looks for every fault of the file, reads the weights.",
       .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf", "tessera_inspect --graph",
                    "tessera_inspect --graph --json"},
       .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
@@ -52,8 +52,8 @@ absl::Status Verify(const std::string& path, int threads) {
 
 absl::Status Run() {
   EngineOptions options;
-  options.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options));
+  options.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   RETURN_IF_ERROR(ParseVerifyPolicy(FLAGS_verify).status());

@@ -3,19 +3,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/budget_report.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/logit_math.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/pass_progress.h"
-#include "tessera/apps/common/prompt_size.h"
-#include "tessera/apps/common/streaming_report.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/logit_math.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/pass_progress.h"
+#include "tessera/apps/cli/streaming_report.h"
+#include "tessera/apps/show/budget_report.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
 namespace {
@@ -36,7 +36,7 @@ void WritePosition(JsonWriter& json, absl::Span<const float> logits) {
   json.EndArray().EndObject();
 }
 
-// Tokens through a model, and where that is shown.
+// Computes tokens with a model, and shows progress.
 struct Reader {
   Engine& engine;
   Session& session;
@@ -48,7 +48,7 @@ struct Reader {
   }
 };
 
-// "tokens" and "positions", members of the object at hand.
+// "tokens" and "positions", members of the current object.
 absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& tokens, JsonWriter& json) {
   WriteTokens(json.Key("tokens"), tokens);
   json.Key("positions").BeginArray();
@@ -66,8 +66,8 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, RequestTokens(request, engine));
+  return ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
     RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));
@@ -118,8 +118,8 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  options.logit_rows = Session::kLogitRows + 1;
-  options.logits_of_each = true;
+  options.workload.logit_rows = Session::kLogitRows + 1;
+  options.workload.logits_of_each = true;
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
   if (!FLAGS_jsonl) {

@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/describe_file.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/describe_file.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -14,8 +14,9 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/pack.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/pack.h"
 
 namespace tessera {
 namespace {
@@ -25,22 +26,22 @@ AppInfo Info() {
       .name = "tessera_pack",
       .summary =
           "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
-          "Every CPU runs it. The file is verified; an old .tsr file is replaced once the new one is whole.",
+          "The file is for every CPU. It is verified; an old .tsr file is replaced once the new one is whole.",
       .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
                    "tessera_pack --dry_run model.gguf"},
       .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
       .plain_arguments = {"model", "out"}};
 }
 
-// What a mistake in the order of two names would destroy is not replaced.
+// Refuses to replace a file that the user may have named in the wrong order.
 absl::Status CheckOut(const std::string& path) {
-  if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
-  RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
+  if (path.empty()) return WrongUsage("out", "none", "a file to write");
+  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
   const absl::StatusOr<bool> packed = IsTsrFile(path);
   if (absl::IsNotFound(packed.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(ForFlag("out", packed.status()));
+  RETURN_IF_ERROR(ForField("out", packed.status()));
   if (*packed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found a file that is no .tsr file, expected one, or none"));
+  return ForField("out", absl::InvalidArgumentError(absl::StrCat(path, ": found a file that is no .tsr file, expected one, or none")));
 }
 
 // A line for each stage.
@@ -98,8 +99,8 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
 
 absl::Status Run() {
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));

@@ -4,17 +4,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/budget_report.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/logit_math.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/pass_progress.h"
-#include "tessera/apps/common/streaming_report.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/logit_math.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/pass_progress.h"
+#include "tessera/apps/cli/streaming_report.h"
+#include "tessera/apps/show/budget_report.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -88,8 +89,8 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::string text, request.String("text"));
+  return ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
     ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
@@ -126,12 +127,12 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  options.logit_rows = Session::kLogitRows + 1;
-  options.logits_of_each = true;
-  if (options.context == 0) options.context = FLAGS_window;  // No more is needed, and the cache stays small.
-  if (options.context < FLAGS_window) {
-    return absl::InvalidArgumentError(absl::StrCat("--window: found ", FLAGS_window, ", expected at most ", options.context,
-                                                   ", the context (--context)"));
+  options.workload.logit_rows = Session::kLogitRows + 1;
+  options.workload.logits_of_each = true;
+  CacheOptions& cache = options.cache;
+  if (cache.context == 0) cache.context = FLAGS_window;  // Enough, and the cache stays small.
+  if (cache.context < FLAGS_window) {
+    return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;

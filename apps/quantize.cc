@@ -4,17 +4,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
-#include "tessera/model/quantize.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/quantize.h"
 
 namespace tessera {
 namespace {
@@ -22,8 +23,8 @@ namespace {
 AppInfo Info() {
   return {.name = "tessera_quantize",
           .summary = "Writes a GGUF model with its embedding table and head, its layers or both in other block formats. Every generated "
-                     "token reads them all: half the bytes are half the time. Tensors that have their format already are copied. An "
-                     "old file is replaced, but not the model itself; tessera_perplexity tells what the smaller one has lost.",
+                     "token reads all weights: half the bytes take half the time. Tensors that have their format already are copied. "
+                     "An old file is replaced, but not the model itself; tessera_perplexity shows what the smaller one has lost.",
           .examples = {"tessera_quantize --head_format=Q4_1 model.gguf smaller.gguf",
                        "tessera_quantize --format=Q4_K --head_format=Q6_K --model=model-f16.gguf --out=model-q4_k.gguf",
                        "tessera_quantize --format=Q8_0 --dry_run model-f16.gguf"},
@@ -42,14 +43,14 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
   return formats;
 }
 
-// What is read is not written over.
+// Refuses to overwrite the file that is read.
 absl::Status CheckOut(const std::string& path, const GgufFile& file) {
-  if (path.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
-  RETURN_IF_ERROR(ForFlag("out", CheckWritable(path)));
+  if (path.empty()) return WrongUsage("out", "none", "a file to write");
+  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
   for (int part = 0; part < file.parts(); ++part) {
-    std::error_code none;  // Of a file that is not there.
+    std::error_code none;  // The error if a file does not exist.
     if (std::filesystem::equivalent(path, file.PathOfPart(part), none)) {
-      return absl::InvalidArgumentError(absl::StrCat("--out: ", path, ": found the model itself, expected another file"));
+      return ForField("out", absl::InvalidArgumentError(absl::StrCat(path, ": found the model itself, expected another file")));
     }
   }
   return absl::OkStatus();
@@ -83,11 +84,11 @@ absl::Status Show(const QuantizedModel& model, int64_t bytes, int64_t bytes_befo
 absl::Status Run() {
   ASSIGN_OR_RETURN(const QuantizeFormats formats, FormatsOfFlags());
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!formats.layers && !formats.head) {
-    return absl::InvalidArgumentError("--format, --head_format: found neither, expected a block format such as Q4_1");
+    return WrongUsage("format", "neither this flag nor --head_format", "a block format such as Q4_1");
   }
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out, model->gguf()));
   ASSIGN_OR_RETURN(const QuantizedModel quantized, QuantizedModel::Plan(model->gguf(), formats));

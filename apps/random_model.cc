@@ -3,24 +3,25 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/random_model.h"
+#include "tessera/apps/bench/random_model.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
 
 AppInfo Info() {
   return {.name = "tessera_random_model",
-          .summary = "Writes a llama model of random weights: what it says means nothing, but it takes the time and the memory of "
-                     "a real one of its shape. The same seed gives the same file on every machine. An old file is replaced.",
+          .summary = "Writes a llama model of random weights: its text means nothing, but it takes the time and the memory of a "
+                     "real model of its shape. The same seed gives the same file on every machine. An old file is replaced.",
           .examples = {"tessera_random_model --shape 1b --out random-1b.gguf", "tessera_random_model --shape 4b --dry_run",
                        "tessera_random_model --shape tiny --format Q4_K --head_format Q6_K --seed 7 --out tiny.gguf"},
           .groups = {{"Model", {"shape", "format", "head_format", "seed", "threads"}}, {"Output", {"out", "dry_run", "json"}}}};
@@ -29,7 +30,7 @@ AppInfo Info() {
 absl::StatusOr<RandomModel::Options> OptionsOfFlags() {
   RandomModel::Options options;
   const absl::StatusOr<RandomShape> shape = RandomShapeByName(FLAGS_shape);
-  RETURN_IF_ERROR(ForFlag("shape", shape.status()));
+  RETURN_IF_ERROR(ForField("shape", shape.status()));
   options.shape = *shape;
   if (!FLAGS_format.empty()) {
     ASSIGN_OR_RETURN(options.format, BlockFormatOfFlag("format", FLAGS_format));
@@ -76,11 +77,11 @@ absl::Status Show(const RandomModel::Options& options, int64_t parameters, int64
 absl::Status Run() {
   ASSIGN_OR_RETURN(const RandomModel::Options options, OptionsOfFlags());
   EngineOptions engine;
-  engine.threads = FLAGS_threads;
-  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine));
+  engine.compute.threads = FLAGS_threads;
+  ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   if (!FLAGS_dry_run) {
-    if (FLAGS_out.empty()) return absl::InvalidArgumentError("--out: found none, expected a file to write");
-    RETURN_IF_ERROR(ForFlag("out", CheckWritable(FLAGS_out)));
+    if (FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
+    RETURN_IF_ERROR(ForField("out", CheckWritable(FLAGS_out)));
   }
   const RandomModel model(options);
   ASSIGN_OR_RETURN(const int64_t bytes, model.FileSize());

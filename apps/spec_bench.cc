@@ -7,22 +7,26 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/conversation.h"
-#include "tessera/apps/common/dry_run.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/machine_probe.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/spec_bench_drafters.h"
-#include "tessera/apps/common/spec_bench_prompts.h"
-#include "tessera/apps/common/spec_bench_report.h"
-#include "tessera/apps/common/spec_bench_run.h"
-#include "tessera/apps/common/speculation.h"
+#include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/bench/spec_bench_drafters.h"
+#include "tessera/apps/bench/spec_bench_prompts.h"
+#include "tessera/apps/bench/spec_bench_report.h"
+#include "tessera/apps/bench/spec_bench_run.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/request.h"
+#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/history_store.h"
 
@@ -35,9 +39,9 @@ AppInfo Info() {
   return {.name = "tessera_spec_bench",
           .summary =
               "Writes texts with and without drafts, in turns, and shows for each sort of prompt how much faster drafts make it, "
-              "tokens and rows a pass, and which drafts were right. Texts must be the same, or it fails. --speculate takes three "
-              "names more: oracle, which knows the text, chooser, which knows what comes of all that the drafters say, and wrong, "
-              "which never knows.",
+              "tokens and rows per pass, and which drafts were right. Fails if drafts change a text. --speculate takes three more "
+              "names: oracle, which knows the text; chooser, which picks the right tokens among those that the drafters propose; "
+              "and wrong, whose tokens hardly ever come.",
           .examples = {"tessera_spec_bench --threads 2",
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong --writings 5",
@@ -51,12 +55,12 @@ AppInfo Info() {
 
 bool SpeculatesBy(const char* name) { return FLAGS_speculate == name; }
 
-// A drafter that learns knows a text when it is written again.
+// A drafter that learns would know a text that is written again.
 absl::Status CheckWritings() {
   RETURN_IF_ERROR(CheckFlagRange("writings", FLAGS_writings, 1, 1000));
   if (FLAGS_writings == 1 || SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--writings: found ", FLAGS_writings, " with --speculate=", FLAGS_speculate,
-                                                 ", expected 1, or none, oracle or wrong, which learn nothing"));
+  return WrongUsage("writings", absl::StrCat(FLAGS_writings, " with --speculate=", FLAGS_speculate),
+                    "1, or none, oracle or wrong, which learn nothing");
 }
 
 absl::Status CheckFlags() {
@@ -65,10 +69,10 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("most_meeting_nanos", FLAGS_most_meeting_nanos, 0, 1 << 30));
   if (FLAGS_plot.empty()) return absl::OkStatus();
-  return ForFlag("plot", CheckWritable(FLAGS_plot));
+  return ForField("plot", CheckWritable(FLAGS_plot));
 }
 
-// A text of both ways.
+// One text, written both ways.
 struct Pair {
   std::string category;
   std::vector<TokenId> prompt;
@@ -76,10 +80,10 @@ struct Pair {
   double meeting_nanos = 0;  // The longer of two probes, before and after.
 };
 
-// What all speculators of a run share.
+// The things that all speculators of a run share.
 class DraftingTools {
  public:
-  // Costs are measured, if the file of --cost_profile does not say them.
+  // Measures costs, unless the file of --cost_profile has them.
   static absl::StatusOr<DraftingTools> FromFlags(Engine& engine) {
     DraftingTools tools(engine);
     if (!FLAGS_cost_profile.empty()) {
@@ -87,7 +91,7 @@ class DraftingTools {
       if (costs.ok())
         tools.costs_ = *std::move(costs);
       else if (!absl::IsNotFound(costs.status()))
-        return ForFlag("cost_profile", costs.status());
+        return ForField("cost_profile", costs.status());
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
     RETURN_IF_ERROR(MeasureCosts(*session, {}, tools.costs_));
@@ -95,19 +99,19 @@ class DraftingTools {
   }
 
   CostProfile& costs() { return costs_; }
-  // Once all is measured. Costs that were read are what they were.
+  // Writes the costs once everything is measured. Costs that were read from a file stay as they were.
   absl::Status Save() const {
     if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
-    return ForFlag("cost_profile", costs_.Save(FLAGS_cost_profile));
+    return ForField("cost_profile", costs_.Save(FLAGS_cost_profile));
   }
 
-  // Null without --remember. Nothing of it is read, as no file has the number of this process in its name, or written.
+  // Null without --remember. It is neither read from a file (none has the number of this process in its name) nor written.
   absl::StatusOr<std::shared_ptr<HistoryStore>> NewHistory() const {
     if (!FLAGS_remember) return nullptr;
     return HistoryStore::Open("", absl::StrCat("spec_bench-", getpid()), VocabularyOf(engine_->tokenizer()), {});
   }
 
-  // By name, or one of those that only a benchmark has. `oracle` is set if it is one that knows the text.
+  // A drafter by name, or one of those that only a benchmark has. `oracle` is set if the drafter knows the text.
   absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> NewDrafters(std::shared_ptr<const HistoryStore> history,
                                                                     OracleDrafter*& oracle) const {
     std::vector<std::unique_ptr<Drafter>> drafters;
@@ -118,7 +122,7 @@ class DraftingTools {
     const bool chooses = SpeculatesBy(kChooser);
     if (!SpeculatesBy(kOracle)) {
       const DraftingSize size = {.context = engine_->context(), .vocabulary = engine_->config().vocabulary};
-      ASSIGN_OR_RETURN(drafters, MakeDrafters(chooses ? "auto" : FLAGS_speculate, size, {.history = std::move(history)}));
+      ASSIGN_OR_RETURN(drafters, DrafterRegistry::BuiltIn(std::move(history)).Make(chooses ? "auto" : FLAGS_speculate, size));
       if (!chooses) return drafters;
     }
     auto knowing = std::make_unique<OracleDrafter>(chooses ? std::make_unique<CompositeDrafter>(std::move(drafters)) : nullptr);
@@ -135,7 +139,7 @@ class DraftingTools {
   CostProfile costs_;
 };
 
-// Writes all texts of a category. The speculator is the category's, so what it has learnt of one text helps the next.
+// Writes all texts of a category. They share one speculator, so what it has learnt from one text helps the next.
 class CategoryBench {
  public:
   static absl::StatusOr<CategoryBench> Create(const std::string& name, DraftingTools& tools) {
@@ -168,7 +172,7 @@ class CategoryBench {
  private:
   explicit CategoryBench(const std::string& name) : result_(name) {}
 
-  // Which way comes first changes from writing to writing and from text to text, but an oracle has to know the plain one.
+  // Which way comes first alternates from writing to writing and from text to text; but an oracle needs the plain text first.
   absl::Status Write(PairRunner& runner, Pair& pair) {
     std::vector<TimedText> plain_texts, drafted_texts;
     for (int i = 0; i < FLAGS_writings; ++i) {
@@ -187,7 +191,7 @@ class CategoryBench {
 
   CategoryResult result_;
   std::shared_ptr<HistoryStore> history_;  // Null: none.
-  OracleDrafter* oracle_ = nullptr;        // The speculator's, if it has one.
+  OracleDrafter* oracle_ = nullptr;        // The oracle of the speculator, if it has one.
   std::unique_ptr<Speculator> speculator_;
 };
 
@@ -197,7 +201,7 @@ struct Findings {
 };
 
 absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategory>& categories) {
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::FromFlags(engine.file()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(PairRunner runner, PairRunner::Create(engine, FLAGS_generate_tokens));
   const auto tokens_of = [&](const std::string& prompt) {
     conversation.Reset();
@@ -209,8 +213,8 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   RETURN_IF_ERROR(
       runner.Write(tokens_of(categories.front().prompts.front()), nullptr).status());  // Warms caches, is not counted.
   ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
-  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().kernels));
-  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(engine.pool(), kernels, PeakLoops::kReadStep));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
+  ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
   Findings findings;
   Progress progress("texts", texts);
   for (const PromptCategory& category : categories) {
@@ -230,12 +234,6 @@ std::string Heading(const Engine& engine) {
   const std::string& model = engine.options().model_path;
   return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens a text", model.substr(model.rfind('/') + 1),
                          engine.threads(), FLAGS_speculate, FLAGS_generate_tokens);
-}
-
-void WriteTokens(JsonWriter& json, const std::vector<TokenId>& tokens) {
-  json.BeginArray();
-  for (const TokenId token : tokens) json.Int(token);
-  json.EndArray();
 }
 
 std::string FindingsJson(const Engine& engine, const Findings& findings) {
@@ -272,18 +270,18 @@ absl::Status CheckSame(const std::vector<Pair>& pairs) {
   return absl::OkStatus();
 }
 
-// As the program's drafters, or as others do that draft as many rows.
+// Memory for the program's own drafters is planned like that of registered drafters with as many rows.
 absl::Status PlanMemory(EngineOptions& options) {
   if (SpeculatesBy(kOracle) || SpeculatesBy(kWrong)) {
     PlanDrafting("lookup", 0, options);
   } else if (SpeculatesBy(kChooser)) {
     PlanDrafting("auto", 0, options);
   } else {
-    RETURN_IF_ERROR(ReadSpeculationFlags(options));
+    RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
   }
   if (!FLAGS_remember) return absl::OkStatus();
-  const auto drafting = options.drafting_bytes;
-  options.drafting_bytes = [drafting](int context, int vocabulary) {
+  const auto drafting = options.workload.drafting_bytes;
+  options.workload.drafting_bytes = [drafting](int context, int vocabulary) {
     return HistoryStore::Options().max_bytes + (drafting == nullptr ? 0 : drafting(context, vocabulary));
   };
   return absl::OkStatus();
@@ -297,7 +295,7 @@ absl::Status Run() {
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
-  RETURN_IF_ERROR(ForFlag("data", all.status()));
+  RETURN_IF_ERROR(ForField("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());

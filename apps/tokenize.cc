@@ -1,13 +1,14 @@
 // Shows the tokens of a text. Reads the model's vocabulary, not its weights.
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/input.h"
-#include "tessera/apps/common/jsonl.h"
-#include "tessera/apps/common/output.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
-#include "tessera/model/model_file.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,7 @@ AppInfo Info() {
           .groups = {{"Text", {"prompt", "prompt_file", "special"}}, {"Model", {"model"}}, {"Output", {"json", "jsonl"}}}};
 }
 
-// A piece for a table: one line, quoted. A piece may be part of a character, which is then shown as U+FFFD.
+// A piece for a table: one line, quoted. A piece that is a part of a character is shown as U+FFFD.
 std::string Quoted(const std::string& piece) {
   JsonWriter json;
   json.String(piece);
@@ -44,9 +45,9 @@ std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& to
 }
 
 absl::Status AnswerRequests(const Tokenizer& tokenizer) {
-  return ForEachRequest([&](const JsonValue& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::string text, request.String("text"));
-    ASSIGN_OR_RETURN(const bool special, request.BoolOr("special", FLAGS_special));
+  return ForEachRequest([&](const Request& request) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
+    ASSIGN_OR_RETURN(const bool special, request.body().BoolOr("special", FLAGS_special));
     JsonWriter answer = BeginAnswer(request);
     WriteTokens(answer.Key("tokens"), tokenizer.Encode(text, {.parse_special = special}));
     return WriteAnswer(std::move(answer));
@@ -58,7 +59,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, Tokenizer::FromGguf(file->gguf()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
   if (FLAGS_jsonl) return AnswerRequests(*tokenizer);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});

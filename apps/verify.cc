@@ -1,19 +1,20 @@
-// Proves that two ways to write a text give the same one, and the same logits.
+// Checks that two ways to write a text give the same text and the same logits.
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tessera/apps/common/answer.h"
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/compare_texts.h"
-#include "tessera/apps/common/engine_flags.h"
-#include "tessera/apps/common/flags.h"
-#include "tessera/apps/common/mode.h"
-#include "tessera/apps/common/output.h"
-#include "tessera/apps/common/prompt_list.h"
-#include "tessera/apps/common/speculation.h"
+#include "tessera/apps/bench/compare_texts.h"
+#include "tessera/apps/cli/answer_progress.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/mode.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/prompt_list.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -22,9 +23,9 @@ AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
   return {.name = "tessera_verify",
-          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits it was chosen from. The two "
-                     "run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
-                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows of a pass.",
+          .summary = "Writes texts in two ways and compares them: every token, and every bit of the logits from which it was chosen. The "
+                     "two run side by side, each in a process with memory of its own. Ends with 0 if all is equal, with 1 at the first "
+                     "difference. Settings of --a and --b are flags of the last three groups, and rows=N, the most rows per pass.",
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
@@ -34,19 +35,21 @@ AppInfo Info() {
                      {"Output", {"json"}}}};
 }
 
-// All texts in one way: what a process of its own does.
+// Writes all texts in one way, in a process of its own.
 absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
   ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
-  ASSIGN_OR_RETURN(Answerer answerer, Answerer::FromFlags(*engine, /*flash_bytes_per_second=*/0));
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0));
+  AnswerProgress progress(*engine, answerer, /*flash_bytes_per_second=*/0);
   for (size_t i = 0; i < tokens.size(); ++i) {
     absl::Status sent;
     answerer.Reset();
-    const absl::StatusOr<Generation> result = answerer.Run(
-        tokens[i], {.max_tokens = FLAGS_n_predict, .on_token = [&](TokenId token, absl::Span<const float> logits) {
-                      if (sent.ok()) sent = sender.Token(token, logits);
-                    }});
+    const auto send = [&](TokenId token, absl::Span<const float> logits) {
+      if (sent.ok()) sent = sender.Token(token, logits);
+    };
+    const absl::StatusOr<Generation> result =
+        answerer.Run(tokens[i], progress.Of({.max_tokens = FLAGS_n_predict, .on_token = send}));
     RETURN_IF_ERROR(sent);
     if (!result.ok()) return absl::Status(result.status().code(), absl::StrCat("prompt ", i + 1, ": ", result.status().message()));
     RETURN_IF_ERROR(sender.EndOfText(*result));
@@ -60,8 +63,8 @@ double TokensPerPass(const Comparison& comparison, const TextFigures& figures) {
 
 std::string Text(const Comparison& comparison) {
   if (comparison.difference.has_value()) return absl::StrCat("different: ", DifferenceLine(*comparison.difference), "\n");
-  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens a pass: a %.2f, b %.2f\n", comparison.prompts, comparison.tokens,
-                         TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
+  return absl::StrFormat("equal: %d prompts, %d tokens, logits too; tokens per pass: a %.2f, b %.2f\n", comparison.prompts,
+                         comparison.tokens, TokensPerPass(comparison, comparison.a), TokensPerPass(comparison, comparison.b));
 }
 
 void WriteMode(JsonWriter& json, const std::string& settings, const Comparison& comparison, const TextFigures& figures) {
@@ -93,20 +96,20 @@ std::string Json(const Comparison& comparison) {
   return std::move(json).Take() + "\n";
 }
 
-// Flags that both ways share. A model may be named in each alone.
+// Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  RETURN_IF_ERROR(SamplerOfFlags().status());
+  RETURN_IF_ERROR(Sampler::Create(SamplingOfFlags()).status());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  return ReadSpeculationFlags(options);
+  return PlanSpeculation(SpeculationOfFlags(), options);
 }
 
 absl::Status Run() {
   const absl::StatusOr<Mode> a = Mode::Parse(FLAGS_a), b = Mode::Parse(FLAGS_b);
-  RETURN_IF_ERROR(ForFlag("a", a.status()));
-  RETURN_IF_ERROR(ForFlag("b", b.status()));
+  RETURN_IF_ERROR(ForField("a", a.status()));
+  RETURN_IF_ERROR(ForField("b", b.status()));
   RETURN_IF_ERROR(CheckFlags(*a, *b));
   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
   ASSIGN_OR_RETURN(const Comparison comparison,

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// From this size on a buffer begins on a huge page and is whole huge pages long, whether it is backed by them or not.
+// From this size on a buffer begins at a multiple of a huge page and is whole huge pages long, even where it is backed by small pages.
 constexpr int64_t PageOf(int64_t bytes) { return bytes >= kHugePage ? kHugePage : AlignedBuffer::kAlignment; }
 
 // A mapping of `length` bytes at a multiple of the huge page: maps one page more and gives both ends back. advice: MADV_HUGEPAGE or
@@ -62,7 +62,7 @@ absl::Status AlignedBuffer::PrepareForDevices() {
   if (data_ == nullptr) return absl::OkStatus();
   const int64_t length = AlignUp(size_, PageOf(size_));
   madvise(data_, length, MADV_DONTFORK);
-#ifdef MADV_POPULATE_WRITE  // Linux 5.14. Says that memory ran out, where touching it would end the process.
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14. Reports that memory ran out; touching the memory would end the process.
   if (madvise(data_, length, MADV_POPULATE_WRITE) == 0) return absl::OkStatus();
   if (errno != EINVAL) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot back ", size_, " bytes with memory: ", std::strerror(errno)));
@@ -72,14 +72,14 @@ absl::Status AlignedBuffer::PrepareForDevices() {
   return absl::OkStatus();
 }
 
-void AlignedBuffer::GiveBack(int64_t offset, int64_t bytes) {
+absl::Status AlignedBuffer::GiveBack(int64_t offset, int64_t bytes) {
   CHECK(offset >= 0 && bytes >= 0 && bytes <= size_ - offset) << bytes << " bytes at " << offset << " of " << size_;
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t begin = AlignUp(offset, page), end = (offset + bytes) / page * page;
-  if (begin >= end) return;
+  if (begin >= end) return absl::OkStatus();
   madvise(data_ + begin, end - begin, MADV_NOHUGEPAGE);  // Else the system would fill up large pages again that are only partly used.
-  const bool given = madvise(data_ + begin, end - begin, MADV_DONTNEED) == 0;
-  LOG_IF(WARNING, !given) << "cannot give " << end - begin << " bytes back to the system: " << std::strerror(errno);
+  if (madvise(data_ + begin, end - begin, MADV_DONTNEED) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot give ", end - begin, " bytes back to the system: ", std::strerror(errno)));
 }
 
 int64_t AlignedBuffer::LargePageBytes() const {
@@ -87,7 +87,7 @@ int64_t AlignedBuffer::LargePageBytes() const {
   if (file == nullptr) return 0;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(data_), end = begin + size_;
   char line[256];
-  bool ours = false;  // Whether the lines are about a mapping that holds some of the buffer.
+  bool ours = false;  // Whether the lines that follow are about a mapping that holds a part of the buffer.
   int64_t bytes = 0;
   while (std::fgets(line, sizeof(line), file) != nullptr) {
     uintptr_t first, last;

@@ -3,14 +3,14 @@
 //   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
 //   float* values = buffer.as<float>();
 //
-// Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. But a large page is backed whole when one
-// byte of it is touched, so memory that fills up slowly, here and there, is better off with Pages::kSmall. Thread-compatible.
+// Large pages matter: the same weights on 4 KiB pages read 5-15 % slower and erratically. But touching one byte backs the whole large page,
+// so memory that fills up slowly, here and there, should use Pages::kSmall. Thread-compatible.
 //
-// For a device that reads into it large pages matter more still: it is told of every page one by one.
+// For memory that a device reads into, large pages matter even more, since the device is told of every page one by one.
 //
 //   RETURN_IF_ERROR(buffer.PrepareForDevices());
-//   if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
-//   buffer.GiveBack(/*offset=*/0, buffer.size());                  // the addresses stay, the memory goes
+//   bool slower = buffer.LargePageBytes() < buffer.size();                        // on small pages
+//   RETURN_IF_ERROR(buffer.GiveBack(/*offset=*/0, buffer.size()));                // the addresses stay, the memory goes
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -42,16 +43,17 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
   template <typename T>
   T* as() const { return reinterpret_cast<T*>(data_); }
 
-  // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children,
-  // for a page that a child took over would miss what the device still writes. ResourceExhausted if the system has not that much.
+  // For memory that devices read into: backs all of it now, so that no read waits for pages, and keeps it out of forked children, since a
+  // page that a child took over would miss what the device still writes. ResourceExhausted if the system has too little memory.
   absl::Status PrepareForDevices();
 
   // Gives the whole pages of a part back to the system: they are zero when they are next touched, and backed by small pages. Other
-  // parts may be in use meanwhile. A system that refuses (memory that is locked) is told of in the log. REQUIRES: the part is inside.
-  void GiveBack(int64_t offset, int64_t bytes);
+  // parts may be in use meanwhile. Unavailable (bytes, the system's reason), and nothing has changed, if the system refuses, as it does
+  // for memory that is locked. REQUIRES: the part is inside.
+  absl::Status GiveBack(int64_t offset, int64_t bytes);
 
-  // How much of it lies on large pages. The system counts by mapping, so large buffers side by side may count for each other. 0 if
-  // it does not say.
+  // How many of its bytes lie on large pages. The system counts per mapping, so large buffers side by side may be counted for each other. 0
+  // if the system does not say.
   int64_t LargePageBytes() const;
 
  private:

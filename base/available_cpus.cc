@@ -12,7 +12,7 @@ namespace tessera {
 int AvailableCpus() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // More CPUs than the set has room for.
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // There are more CPUs than the set has room for.
 }
 
 absl::StatusOr<CpuLimit> CpuLimit::Create(int cpus) {

@@ -3,7 +3,7 @@
 //   ThreadPool pool(AvailableCpus());
 //   ASSIGN_OR_RETURN(const CpuLimit limit, CpuLimit::Create(2));   // benchmarks and tests: two of them, to the end of the block
 //
-// A look costs a system call of well under a microsecond. Others may change the answer at any time. Thread-safe.
+// A call costs a system call of well under a microsecond. Other programs may change the answer at any time. Thread-safe.
 #pragma once
 
 #include <sched.h>
@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -20,7 +21,7 @@ int AvailableCpus();  // At least 1.
 // REQUIRES: ends on the thread that made it.
 class CpuLimit {
  public:
-  // FailedPrecondition (found, expected) if there are not so many, or the system does not allow it.
+  // FailedPrecondition (found, expected) if there are fewer CPUs, or the system does not allow it.
   static absl::StatusOr<CpuLimit> Create(int cpus);
   ~CpuLimit();
   CpuLimit(CpuLimit&&) = default;

@@ -11,12 +11,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
-// A number, with a decimal fraction if a unit above B follows, and B, KB, MB, GB, KiB, MiB, GiB in any case, or nothing: bytes.
-// Spaces may stand around number and unit. Part of a byte is dropped. InvalidArgument (the text, what was expected) for anything
-// else, and for sizes beyond 63 bits.
+// Takes a number, which may have a decimal fraction if a unit above B follows, and B, KB, MB, GB, KiB, MiB or GiB in any case; without a
+// unit it is bytes. Spaces may stand around number and unit. Part of a byte is dropped. InvalidArgument (the text, what was expected) for
+// anything else, and for sizes beyond 63 bits.
 absl::StatusOr<int64_t> ParseByteSize(absl::string_view text);
 
 // Three digits or more in the largest binary unit that fits: "0 B", "1023 B", "1.00 KiB", "35.2 MiB", "4.00 GiB".

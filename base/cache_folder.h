@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 // $TESSERA_CACHE or, if that is not there or empty, ~/.cache/tessera.

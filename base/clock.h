@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 class Clock {

@@ -5,6 +5,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/usage_error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -16,7 +18,7 @@
 namespace tessera {
 namespace {
 
-// On each processor the slowest first.
+// For each processor the slowest path first.
 constexpr struct { KernelPath path; absl::string_view name; } kAllPaths[] = {
     {KernelPath::kPortable, "portable"},
     {KernelPath::kAvx2, "avx2"},
@@ -25,15 +27,16 @@ constexpr struct { KernelPath path; absl::string_view name; } kAllPaths[] = {
 };
 
 #if defined(__x86_64__)
-// Not every compiler knows its name: leaf 1, ECX, bit 29. Its registers are AVX's, which a built-in checks. To be asked once: on a virtual
-// machine it is the host that answers.
+// F16C: leaf 1, ECX, bit 29, since not every compiler knows its name. Its registers are those of AVX, which a built-in checks. Call this
+// once: on a virtual machine the host answers, which is slow.
 bool HasF16c() {
   unsigned eax, ebx, ecx = 0, edx;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29 & 1) != 0;
 }
 #endif
 
-// What the path's files are compiled for (cmake/TesseraKernels.cmake) must all be there, in the CPU and in the system's saved state.
+// Everything for which the path's files are compiled (cmake/TesseraKernels.cmake) must be there, in the CPU and in the state that the
+// system saves.
 bool CpuSupports(KernelPath path) {
   if (path == KernelPath::kPortable) return true;
 #if defined(__x86_64__)
@@ -46,7 +49,7 @@ bool CpuSupports(KernelPath path) {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
   }
 #elif defined(__aarch64__)
-  // Dot products, and what armv8.2-a has beyond the baseline that a compiler might use unasked.
+  // Dot products, and the parts of armv8.2-a beyond the baseline that a compiler may use by itself.
   constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_ATOMICS | HWCAP_ASIMDRDM | HWCAP_CRC32;
   if (path == KernelPath::kNeon) return (getauxval(AT_HWCAP) & kNeeded) == kNeeded;
 #endif
@@ -75,7 +78,7 @@ absl::StatusOr<KernelPath> KernelPathFromName(absl::string_view name) {
     return absl::FailedPreconditionError(
         absl::StrCat("kernel path \"", name, "\": this CPU lacks it, expected one of auto, ", SupportedNames()));
   }
-  return absl::InvalidArgumentError(absl::StrCat("kernel path: found \"", name, "\", expected one of auto, ", SupportedNames()));
+  return WrongUsage("kernels", Quoted(name), absl::StrCat("one of auto, ", SupportedNames()));
 }
 
 std::vector<KernelPath> SupportedKernelPaths() {

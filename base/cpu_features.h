@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -19,7 +20,7 @@ enum class KernelPath { kPortable, kAvx2, kAvx512Vnni, kNeon };
 // "portable", "avx2", "avx512", "neon".
 absl::string_view KernelPathName(KernelPath path);
 
-// Accepts the names above and "auto" (BestKernelPath). InvalidArgument lists the names this CPU supports;
+// Accepts the names above and "auto" (BestKernelPath). WrongUsage (kernels) lists the names this CPU supports;
 // FailedPrecondition if the CPU lacks an instruction set the path needs.
 absl::StatusOr<KernelPath> KernelPathFromName(absl::string_view name);
 

@@ -1,4 +1,4 @@
-// A library's would do, but Debian 12 has none that a static program can link (its ISA-L is shared only, its Abseil has no CRC).
+// Debian 12 has no library for this that a static program can link (its ISA-L is shared only, its Abseil has no CRC).
 //
 // A CRC is the remainder of the message, a polynomial over GF(2), so it is linear: the CRC of A then B is that of A followed by
 // as many zeros as B has bytes, plus that of B. Zeros that follow are a multiplication by a power of x. Two ways to use that:
@@ -75,7 +75,7 @@ uint32_t PortableCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
 // Below, CRCs are remainders: without the inversions before the first byte and after the last.
 #ifdef TESSERA_CRC_LANES
 
-// What a remainder is multiplied by where so many zeros follow. The product of two numbers with reversed bits is one x too high, and
+// The factor of a remainder after which so many zero bytes follow. The product of two numbers with reversed bits is one x too high, and
 // Remainder multiplies it by x^32.
 constexpr uint32_t Zeros(size_t bytes) {
   uint32_t power = uint32_t{1} << 31;
@@ -107,7 +107,8 @@ TESSERA_CRC_LANES inline void Step(Lanes& lanes, const std::byte* in_first) {
   lanes.third = WordStep(lanes.third, Load(in_first + 2 * kLane));
 }
 
-// Of what has the remainder `crc`, then as many bytes that are still zeros, then the lanes, all of it kBytes after `crc`.
+// The remainder of a message: first a part with the remainder `crc`, then kBytes more, which end with the three lanes and are zeros before
+// them.
 template <size_t kLane, size_t kBytes>
 TESSERA_CRC_LANES inline uint32_t Join(uint32_t crc, const Lanes& lanes) {
   constexpr uint32_t kAll = Zeros(kBytes), kTwo = Zeros(2 * kLane), kOne = Zeros(kLane);
@@ -115,8 +116,8 @@ TESSERA_CRC_LANES inline uint32_t Join(uint32_t crc, const Lanes& lanes) {
   return static_cast<uint32_t>(WordStep(0, before_third) ^ lanes.third);
 }
 
-// All of `bytes`. Lanes are short: memory is read at full speed only where it is read forward, and lanes a few hundred bytes long or
-// more look like several places to what reads ahead.
+// The remainder of all `bytes`. Lanes are short: memory is read at full speed only in one forward stream, and to the hardware prefetcher
+// lanes of a few hundred bytes or more look like several streams.
 TESSERA_CRC_LANES uint32_t LanesCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
   constexpr size_t kLane = 128, kWindow = 3 * kLane;
   crc = ~crc;
@@ -136,7 +137,7 @@ TESSERA_CRC_LANES uint32_t LanesCrc32c(absl::Span<const std::byte> bytes, uint32
 
 bool HasFolding() { return HasLanes() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq"); }
 
-// Factors that move each 16 bytes of a register so many bytes on: the first of its two words goes 8 bytes further.
+// Factors that move each 16 bytes of a register forward by so many bytes; the first of the two words moves 8 bytes further.
 template <size_t kBytes>
 TESSERA_CRC_FOLDING inline __m256i Ahead() {
   constexpr uint32_t kFirst = Zeros(kBytes + sizeof(uint64_t)), kSecond = Zeros(kBytes);
@@ -149,8 +150,9 @@ TESSERA_CRC_FOLDING inline __m256i Fold(__m256i sum, __m256i ahead, const std::b
   return _mm256_xor_si256(_mm256_xor_si256(from_first, added), from_second);
 }
 
-// Windows of bytes that are folded, into three sums by turns, then three lanes. The sums go from window to window; to the remainder
-// their bytes are zeros. Windows are long, since joining lanes takes time, so memory is asked for here, in order and well ahead.
+// Each window has bytes that are folded, into three sums by turns, and then three lanes. The sums go on from window to window; for the
+// remainder the folded bytes count as zeros. Windows are long, since joining lanes takes time, so memory is prefetched here, in order and
+// well ahead.
 TESSERA_CRC_FOLDING uint32_t FoldingCrc32c(absl::Span<const std::byte> bytes, uint32_t crc) {
   constexpr size_t kLane = 512, kLanes = 3 * kLane, kFolded = kLanes, kWindow = kFolded + kLanes;
   constexpr size_t kSum = sizeof(__m256i), kSums = 3 * kSum, kCacheLine = 64, kAskedAhead = 8192;

@@ -3,18 +3,19 @@
 //   uint32_t crc = Crc32c(bytes);                        // of "123456789": 0xE3069283
 //   crc = Crc32c(more, crc);                             // of both, one after the other
 //
-// Any change within 32 bits in a row is found; of others all but one in four billion. It is no protection against those who mean
-// it. Thread-safe (pure functions).
+// It finds any change within 32 consecutive bits, and all but one in four billion other changes. It does not protect against intended
+// changes. Thread-safe (pure functions).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
-// `crc`: of the bytes before these; 0 if there are none.
+// `crc`: the checksum of the bytes before these; 0 if there are none.
 uint32_t Crc32c(absl::Span<const std::byte> bytes, uint32_t crc = 0);
 
 // The ways to compute it that this CPU has, slowest first; Crc32c takes the last. For tests and benchmarks.

@@ -1,17 +1,19 @@
-// Asks for cache lines before they are needed. Hints: nothing is read or written, and any address will do.
+// Prefetches cache lines before they are needed. These are hints: nothing is read or written, and any address is allowed.
 //
 //   FetchLines(row, columns * sizeof(float));   // will be read
 //   FetchToWrite(sums);                         // will be written
 //
-// What a core writes must be its cache's alone. A line that another core has read last is asked back when it is written, unless it
-// was fetched to be written; fetched to be read, it is asked for twice. Thread-safe.
+// A core can only write a line that no other cache holds. If another core has read the line last, a write must first take it back, unless
+// it was prefetched for writing; a line prefetched for reading is requested twice. Thread-safe.
 #pragma once
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
-// As a number: a pointer must not leave its array, and null is in none.
+// The address is a number here, since a pointer must not leave its array, and null is in no array.
 inline const void* AddressBehind(const void* begin, int64_t bytes) {
   return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(begin) + static_cast<uintptr_t>(bytes));
 }

@@ -25,7 +25,7 @@
 namespace tessera {
 namespace {
 
-// Also before main, where another file's constants are made.
+// Also usable before main, where constants of other files are made.
 int64_t PageBytes() {
   static const int64_t bytes = sysconf(_SC_PAGESIZE);
   return bytes;
@@ -68,11 +68,11 @@ struct OpenFile {
 };
 
 absl::StatusOr<OpenFile> OpenRegular(const std::string& path, bool direct = false) {
-  // Looked at first because opening a device can do something; looked at again once open because it may be another file by then.
+  // Checked before opening because opening a device can have effects; checked again afterwards because it may be another file by then.
   struct stat found;
   if (stat(path.c_str(), &found) != 0) return SystemError(path, "open");
   RETURN_IF_ERROR(CheckRegular(path, found.st_mode));
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: a FIFO does not hold us up.
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: opening a FIFO does not block.
   Descriptor descriptor(direct ? open(path.c_str(), kFlags | O_DIRECT) : -1);
   direct = descriptor.get() >= 0;
   if (!direct) descriptor = Descriptor(open(path.c_str(), kFlags));
@@ -82,10 +82,10 @@ absl::StatusOr<OpenFile> OpenRegular(const std::string& path, bool direct = fals
   return OpenFile{std::move(descriptor), found, direct};
 }
 
-// What an atomic write needs to know of its target.
+// What an atomic write needs to know about its target.
 struct Target {
   std::string directory, name;
-  mode_t mode = 0666;          // Of the file that is replaced, else what umask leaves of 0666.
+  mode_t mode = 0666;          // Mode of the file that is replaced, else 0666 without the umask.
   bool replaces = false;
 };
 
@@ -143,22 +143,22 @@ void GiveBack(Temporary& temporary) {
   temporary.taken = false;
 }
 
-// The lock that tells a temporary file under way from a stale one. False if who looks for stale ones was there between creating
-// and locking. A file system without locks has no stale files that could be told.
+// Takes the lock that distinguishes a temporary file under way from a stale one. False if a search for stale files locked it between
+// creating and locking. On a file system without locks, stale files cannot be recognized.
 bool LockOwn(const Descriptor& file) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat found;
   return fstat(file.get(), &found) != 0 || found.st_nlink > 0;
 }
 
-// A file of its own in `directory`, under a name nobody else has: O_EXCL neither follows a link nor opens what is there.
+// A new file in `directory`, under a name of its own: O_EXCL neither follows a link nor opens an existing file.
 absl::StatusOr<Descriptor> CreateTemporary(Temporary& temporary, const Descriptor& directory, const std::string& path,
                                            mode_t mode) {
   static std::atomic<int64_t> counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::snprintf(temporary.name, sizeof(temporary.name), ".tessera-%d-%lld.tmp", static_cast<int>(getpid()),
                   static_cast<long long>(counter++));
-    temporary.directory = directory.get();  // Before there is a file, and process_ends is looked at after: one of both sees it.
+    temporary.directory = directory.get();  // Set before there is a file; process_ends is read afterwards. So one side sees the other.
     Descriptor file(openat(directory.get(), temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     const int error = errno;
     if (file.get() >= 0) {
@@ -179,7 +179,7 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const s
   ASSIGN_OR_RETURN(OpenFile opened, OpenRegular(path, caching == Caching::kDirect));
   auto file = std::unique_ptr<RandomAccessFile>(
       new RandomAccessFile(path, opened.descriptor.Release(), opened.opened, opened.direct));
-  // No more than what is asked for: what the system reads ahead would look like what was there before.
+  // No read-ahead: pages that the system reads ahead would look like pages that were there before.
   posix_fadvise(file->descriptor_, 0, 0, POSIX_FADV_RANDOM);
   void* const mapped = mmap(nullptr, std::max<int64_t>(file->size_, 1), PROT_NONE, MAP_SHARED, file->descriptor_, 0);
   if (mapped != MAP_FAILED) file->mapped_ = static_cast<std::byte*>(mapped);
@@ -241,7 +241,7 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
   };
   const int64_t size = file.opened.st_size;
   if (size > max_bytes) return too_large(absl::StrCat(size, " bytes"));
-  // Read to the end, wherever the size said it was: the file may grow, and files in /proc say 0.
+  // Reads to the real end, not to the size: the file may grow, and files in /proc have size 0.
   std::string contents(size + 1, '\0');
   int64_t filled = 0;
   while (true) {
@@ -257,7 +257,7 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
   return contents;
 }
 
-// What is under way of one file. When it goes, so does a temporary file that was not put in place.
+// The state of one file that is being written. Its destructor removes a temporary file that was not put in place.
 struct AtomicFileWriter::State {
   ~State() {
     if (temporary == nullptr) return;
@@ -267,7 +267,7 @@ struct AtomicFileWriter::State {
 
   std::string path;
   Target target;
-  Descriptor directory{-1};  // Opened first: after the rename it could be too late to learn that it cannot be synced.
+  Descriptor directory{-1};  // Opened first: after the rename it would be too late to find that it cannot be synced.
   Temporary* temporary = nullptr;
   std::string temporary_path;
   Descriptor file{-1};
@@ -337,7 +337,7 @@ absl::Status AtomicFileWriter::SyncAndDrop(int64_t offset, int64_t bytes) {
   constexpr unsigned kWhole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   const int file = state_->file.get();
   if (sync_file_range(file, offset, bytes, kWhole) != 0 && errno != EINVAL && errno != ESPIPE && errno != ENOSYS) {
-    return SystemError(state_->path, "sync");  // The others: this file system has no such call, and Sync does all later.
+    return SystemError(state_->path, "sync");  // With the other codes the file system has no such call, and Sync does everything later.
   }
   posix_fadvise(file, offset, bytes, POSIX_FADV_DONTNEED);
   return absl::OkStatus();

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 float HalfToFloat(uint16_t bits);

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// Walks the text for the parser, and lets the builder see how far it has come: the parser tells its position only on its own errors.
+// Walks the text for the parser, and tells the builder its position: the parser gives the position only with its own errors.
 class TrackedIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -172,7 +172,7 @@ class JsonBuilder {
   const char* furthest_;
   std::shared_ptr<JsonValue::Document> document_;
   std::vector<OpenContainer> open_;
-  uint32_t key_begin_ = 0, key_size_ = 0;       // Of the member whose value comes next.
+  uint32_t key_begin_ = 0, key_size_ = 0;       // The key of the member whose value comes next.
   absl::Status status_;
 };
 
@@ -183,7 +183,7 @@ absl::StatusOr<JsonValue> JsonValue::Parse(absl::string_view text, absl::string_
     return absl::ResourceExhaustedError(absl::StrCat(source, ": found ", text.size(), " bytes, expected at most ", most));
   }
   if (text.empty()) return absl::InvalidArgumentError(absl::StrCat(source, ": found an empty text, expected JSON"));
-  try {  // The parser reports by events; what is left to throw is the allocator.
+  try {  // The parser reports errors by events; only the allocator may still throw.
     return JsonBuilder(text, source, limits).Build();
   } catch (const std::exception& error) {
     return absl::ResourceExhaustedError(absl::StrCat(source, ": cannot parse: ", error.what()));

@@ -47,7 +47,7 @@ class JsonValue {
   // Where this value stands in its document, for messages: "messages[2].content"; empty for the outermost.
   std::string Path() const;
 
-  // An error about this value, in the form all others have: "request: n: found 3, expected an even number".
+  // An error about this value, in the form of all others: "request: n: found 3, expected an even number".
   absl::Status Error(absl::string_view found, absl::string_view expected) const;
 
   // --- This value as a C++ one. Integers must be written as such: 5, not 5.0 or "5". Double takes every number.
@@ -63,7 +63,7 @@ class JsonValue {
   // --- Members of an object. On a value that is no object, Has is false and the others are errors.
   bool Has(absl::string_view key) const;
   std::vector<std::string> Keys() const;  // In the order of the text; empty if this is no object.
-  absl::StatusOr<JsonValue> Value(absl::string_view key) const;  // Of any kind.
+  absl::StatusOr<JsonValue> Value(absl::string_view key) const;  // A value of any kind.
   absl::StatusOr<JsonValue> Object(absl::string_view key) const;
   absl::StatusOr<JsonValue> Array(absl::string_view key) const;
   absl::StatusOr<std::string> String(absl::string_view key) const;

@@ -17,19 +17,20 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
 class JsonWriter {
  public:
-  // With indent > 0 each value stands on a line of its own, indented by so many spaces a level: for people.
+  // With indent > 0 each value stands on a line of its own, indented by so many spaces per level, for people to read.
   explicit JsonWriter(int indent = 0) : indent_(indent) {}
 
   JsonWriter& BeginObject();
   JsonWriter& EndObject();
   JsonWriter& BeginArray();
   JsonWriter& EndArray();
-  JsonWriter& Key(absl::string_view key);  // A key given twice is written twice: that is the caller's to avoid.
+  JsonWriter& Key(absl::string_view key);  // A key given twice is written twice; the caller must avoid that.
 
   JsonWriter& String(absl::string_view value);
   JsonWriter& Int(int64_t value);

@@ -6,7 +6,7 @@
 namespace tessera {
 
 // Dynamic programming over prefixes: row i holds the distances of a's first i bytes to every prefix of b (optimal string
-// alignment). Three rows do, since a swap looks back by two.
+// alignment). Three rows are enough, since a swap looks back by two.
 int EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<int> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
-// Edits that make one of the other: a byte put in, left out or changed, or two neighbours swapped (each pair once).
+// The number of edits that make one name from the other: a byte inserted, removed or changed, or two neighbours swapped (each pair once).
 // Cost: a.size() * b.size() steps.
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// The name with the fewest edits, the first of several; empty if even that needs more than a third of the longer one's length.
+// The name with the fewest edits, the first of several; empty if even that needs more edits than a third of the longer name's length.
 std::string NearestName(absl::string_view name, const std::vector<std::string>& names);
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ namespace tessera {
 
 namespace {
 
-// Of a line "VmHWM:     123 kB"; 0 if there is none.
+// The bytes of a line such as "VmHWM:     123 kB"; 0 if there is none.
 int64_t StatusField(absl::string_view name) {
   const absl::StatusOr<std::string> status = ReadFileToString("/proc/self/status", 1 << 20);
   if (!status.ok()) return 0;

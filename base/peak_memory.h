@@ -8,9 +8,11 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
-// Pages of mapped files count while they are in memory. 0 if the system does not say.
+// Includes pages of mapped files while they are in memory. 0 if the system does not say.
 int64_t PeakMemoryBytes();
 // Without the pages of mapped files (code, libraries), which are shared with others and can be read again. 0 if the system does not say.
 int64_t OwnMemoryBytes();

@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kRedraw = kSecond / 10;     // As often as an eye can follow.
+constexpr int64_t kRedraw = kSecond / 10;     // An eye cannot follow more.
 constexpr int64_t kLogEvery = 5 * kSecond;
 
 std::string Duration(double seconds) {

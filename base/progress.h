@@ -32,8 +32,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void Update(int64_t done, absl::string_view detail = "");  // The detail, if there is one, ends the line.
-  void Finish();                                           // The last word; later calls do nothing.
-  void Erase();                                            // The same without a word: a terminal's line is as it was before.
+  void Finish();                                           // Writes the last state; later calls do nothing.
+  void Erase();                                            // The same, but writes nothing: a terminal's line is as it was before.
 
  private:
   void Show(int64_t now_ns);

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "glog/logging.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -43,13 +43,7 @@ class SeededRandom {
   float Uniform(float low, float high) { return low + (high - low) * static_cast<float>(Uniform()); }
 
   // Uniform in [0, n), without bias. REQUIRES: n > 0.
-  int64_t Below(int64_t n) {
-    CHECK_GT(n, 0);
-    const uint64_t range = static_cast<uint64_t>(n), rejected = -range % range;  // 2^64 mod n values would come too often.
-    uint64_t value = Next();
-    while (value < rejected) value = Next();
-    return static_cast<int64_t>(value % range);
-  }
+  int64_t Below(int64_t n);
 
   // Close to a normal variable with mean 0 and variance 1, in (-6, 6): a sum of 12 uniform ones, without any libm.
   double Gaussian() {

@@ -1,4 +1,4 @@
-// Bytes that nobody changes, with whoever keeps them: a vector, a part of a file that is mapped. Copies share both.
+// Constant bytes together with their owner: a vector, or a part of a mapped file. Copies share both.
 //
 //   SharedBytes bytes(std::move(read));                                   // a std::vector<std::byte>
 //   SharedBytes mapped({address, size}, keeper);                          // a std::shared_ptr to what unmaps them
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

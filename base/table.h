@@ -11,13 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 class Table {
  public:
   enum class Align { kLeft, kRight };
   struct Column {
-    std::string header;
+    std::string header = {};
     Align align = Align::kLeft;
   };
 

@@ -17,6 +17,7 @@
 #include <immintrin.h>
 #endif
 
+#include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 
 // How the threads agree. The numbers are those in the code.
@@ -44,7 +45,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Before a worker sleeps. Longer than one thread drafts and chooses between two passes: to wake others takes tens of microseconds.
+// How long a worker spins before it sleeps: longer than one thread takes to draft and choose between two passes, since waking the others
+// takes tens of microseconds.
 constexpr std::chrono::nanoseconds kSpin = std::chrono::microseconds(400);
 constexpr std::chrono::nanoseconds kShareCpu = std::chrono::microseconds(50);   // Before a waiting thread begins to yield,
 constexpr std::chrono::nanoseconds kShareCrowded = std::chrono::microseconds(2);  // or where two threads were seen on one CPU.
@@ -61,7 +63,7 @@ void Pause() {
 
 int64_t NanosNow() { return std::chrono::nanoseconds(SteadyClock::now().time_since_epoch()).count(); }
 
-// What this thread has spent at barriers that are counted, of whatever pools.
+// The time that this thread has spent at counted barriers of any pool.
 thread_local int64_t barrier_nanos = 0;
 
 // Waits until `ready` or until `limit` has passed; returns ready(). At first it only spins, for the lowest latency. After
@@ -96,6 +98,7 @@ struct ThreadPool::State {
   bool stop = false;
   bool counting = false;
   int64_t run_nanos = 0;                       // The caller's alone.
+  std::string shortage;
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
@@ -108,8 +111,9 @@ struct ThreadPool::State {
   alignas(kCacheLine) std::atomic<int> sleepers{0};
   alignas(kCacheLine) std::atomic<bool> running{false};
   alignas(kCacheLine) std::atomic<int64_t> working_nanos{0};
-  // Where each worker began its last body, and whether two did on one CPU: because there are fewer CPUs, or other processes have
-  // them. Then spinning holds up the very thread that is waited for. Guesses: relaxed, and stored only when they change.
+  // The CPU on which each worker began its last body, and whether two began on the same one, because there are fewer CPUs or other
+  // processes use them. Then spinning delays the very thread that is waited for. These are guesses: relaxed, and stored only when they
+  // change.
   alignas(kCacheLine) std::array<std::atomic<int>, kMaxThreads> cpu_of;
   std::atomic<bool> crowded{false};
 
@@ -125,7 +129,7 @@ struct ThreadPool::State {
   void AwaitOthers(uint64_t arrival);
 };
 
-// Starts what `body` or `stop` say on every worker (2, 4).
+// Starts on every worker what `body` or `stop` says (2, 4).
 void ThreadPool::State::Publish() {
   generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) == 0) return;
@@ -139,7 +143,7 @@ void ThreadPool::State::AwaitGenerationAfter(uint64_t seen) {
   std::unique_lock<std::mutex> lock(mutex);
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   wake.wait(lock, [&] { return generation.load(std::memory_order_seq_cst) != seen; });
-  sleepers.fetch_sub(1, std::memory_order_relaxed);  // Too large for a moment costs a needless notice at most.
+  sleepers.fetch_sub(1, std::memory_order_relaxed);  // If it is too large for a moment, that costs one needless notice at most.
 }
 
 void ThreadPool::State::LookForCrowding() {
@@ -187,7 +191,7 @@ ThreadPool::State::State(int threads) : threads(threads) {
     for (int worker = 1; worker < threads; ++worker) workers.emplace_back([this, worker] { Work(worker); });
   } catch (const std::exception& error) {
     this->threads = static_cast<int>(workers.size()) + 1;  // No worker looks at it before the first Run (2).
-    LOG(WARNING) << "only " << this->threads << " of " << threads << " threads could be started: " << error.what();
+    shortage = absl::StrCat("only ", this->threads, " of ", threads, " threads could be started: ", error.what());
   }
 }
 
@@ -232,6 +236,7 @@ void ThreadPool::Resize(int threads) {
 }
 
 int ThreadPool::threads() const { return state_->threads; }
+const std::string& ThreadPool::shortage() const { return state_->shortage; }
 
 void ThreadPool::Run(absl::FunctionRef<void(int worker)> body) {
   State& state = *state_;

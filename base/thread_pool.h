@@ -8,22 +8,26 @@
 //   });
 //
 // The caller is worker 0. Workers spin for about 400 microseconds after a Run and then sleep, so an idle pool costs nothing.
-// Every thread takes part in every Run, also where there are fewer CPUs. Then each barrier waits until the system has given each
-// thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
-// Threads: one Run at a time; Barrier, or its halves, only inside a Run body, by every worker alike. A Run inside a Run is a CHECK failure.
+// Every thread takes part in every Run, also where there are fewer CPUs than threads. Then each barrier waits until the system has given
+// each thread a turn, which is slow: ask for no more than AvailableCpus(), and Resize when that has changed.
+// Threads: one Run at a time. A Run inside a Run body, or from a second thread while one is under way, ends the process (CHECK), since two
+// callers would mix their workers. Code that several threads may call has a pool for each of them, or a lock around Run. Barrier, or its
+// halves, only inside a Run body, by every worker alike.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/functional/function_ref.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
 class ThreadPool {
  public:
-  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. Where the system gives fewer, the pool has fewer (threads())
-  // and says so in the log.
+  // REQUIRES: 1 <= threads <= kMaxThreads. With 1 no thread is started. If the system gives fewer threads, the pool has fewer: threads()
+  // says how many, shortage() why.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -32,24 +36,28 @@ class ThreadPool {
   static constexpr int kMaxThreads = 256;
 
   int threads() const;
+  // "only 3 of 8 threads could be started: ..."; empty if there are as many as asked for. Valid until Resize.
+  const std::string& shortage() const;
+  // Calls the body once per worker, and returns when all calls have. REQUIRES: no Run is under way (a CHECK).
   void Run(absl::FunctionRef<void(int worker)> body);
   void Barrier();
 
-  // A barrier in two halves: work that needs nothing of the others' goes in between. REQUIRES: every worker waits for the others before
-  // it arrives again.
+  // A barrier in two halves: work that does not depend on the other workers goes in between. REQUIRES: every worker waits for the others
+  // before it arrives again.
   uint64_t Arrive();
   void AwaitOthers(uint64_t arrival);  // arrival: what Arrive gave this worker.
 
-  // As if the pool had been made with so many. REQUIRES: as the constructor; no Run is under way.
+  // The pool is then as if it had been made with so many threads. REQUIRES: as the constructor; no Run is under way.
   void Resize(int threads);
 
-  // Where the time of Runs goes, in nanoseconds. What working leaves of threads() x runs, the threads waited: to be woken, at
-  // barriers, and for the last one at the end. Waiting for a thread that has more to do than the others is waiting, too.
+  // The time of Runs, in nanoseconds. In the rest of the time, threads() x runs less working, the threads waited: to be woken, at barriers,
+  // and at the end for the last one. Waiting for a thread that has more to do than the others counts, too.
   struct Times {
     int64_t runs = 0;     // From call to return.
-    int64_t working = 0;  // Of all threads together, inside bodies and outside barriers.
+    int64_t working = 0;  // All threads together, inside bodies and outside barriers.
   };
-  // Counts anew, or no longer: then Runs and barriers cost a branch more. Off at first. REQUIRES: no Run is under way.
+  // Starts counting anew, or stops it. While counting is off, as it is at first, it costs Runs and barriers one branch. REQUIRES: no Run is
+  // under way.
   void CountTimes(bool on);
   Times times() const;  // Since counting began; REQUIRES: no Run is under way.
 
@@ -58,7 +66,7 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
-// The part [begin, end) of [0, items) that falls to `worker` of `workers`: contiguous, sizes differ by at most one.
+// The share [begin, end) of [0, items) that `worker` of `workers` has: contiguous, sizes differ by at most one.
 struct Share { long begin; long end; };
 constexpr Share ShareOf(long items, int worker, int workers) {
   const long base = items / workers, extra = items % workers;

@@ -30,8 +30,8 @@ absl::string_view ResourceName(Resource resource);
 struct TimelineEvent {
   Zone zone;
   Resource resource;
-  int32_t detail;        // What the zone says it is: a layer, a unit, a number of rows.
-  int64_t begin_ns;      // Of the timeline's clock.
+  int32_t detail;        // Its meaning depends on the zone: a layer, a unit, a number of rows.
+  int64_t begin_ns;      // On the timeline's clock.
   int64_t end_ns;
 };
 

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr int kProcess = 1;
-constexpr int kTracksPerResource = 64;  // What overlaps deeper than this is drawn on the last, however it looks.
+constexpr int kTracksPerResource = 64;  // Events that need more tracks are drawn on the last one.
 
 // A line of the viewer, and the ends of the events that are open on it, the innermost last.
 struct Track {
@@ -27,7 +27,7 @@ struct Track {
   }
 };
 
-// The track for `event`, made if need be. REQUIRES: events come in order of their beginning, longer ones first.
+// The track for `event`, made if needed. REQUIRES: events come in order of their beginning, longer ones first.
 int TrackOf(const TimelineEvent& event, std::vector<Track>& tracks) {
   int last = -1, number = 0;
   for (size_t i = 0; i < tracks.size(); ++i) {

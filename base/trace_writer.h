@@ -2,9 +2,9 @@
 //
 //   RETURN_IF_ERROR(WriteTrace(timeline, "trace.json"));
 //
-// One track per resource, and a further one wherever events of a resource overlap without one holding the other (viewers cannot
-// draw that). Times are microseconds since the first event began; an event's detail is in its arguments, the number of dropped
-// events in otherData. Threads: call when nothing records. Errors: those of WriteFileAtomically.
+// One track per resource, and a further one where events of a resource overlap without one containing the other (viewers cannot draw that).
+// Times are microseconds since the first event began; an event's detail is in its arguments, the number of dropped events in otherData.
+// Threads: call when nothing records. Errors: those of WriteFileAtomically.
 #pragma once
 
 #include <string>

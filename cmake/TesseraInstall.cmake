@@ -1,13 +1,23 @@
-# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, the files by which CMake and
-# pkg-config find it. What all layers share goes with base. Nothing installed knows where it lies (docs/packages.md).
+# tessera_install_library(LAYER): installs a layer as the component LAYER: headers, both libraries, and the files by which CMake and
+# pkg-config find it. What all layers share is installed with base. No installed file holds its own path (docs/packages.md).
+#
+# TESSERA_INSTALL: off where Tessera is a part of another project. Then nothing is installed or exported. An export would require that the
+# project exports the libraries which it builds itself, too.
+option(TESSERA_INSTALL "Install Tessera" ${PROJECT_IS_TOP_LEVEL})
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 function(tessera_install_library layer)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT ${layer}
-          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE)
+  if(NOT TESSERA_INSTALL)
+    return()
+  endif()
+  set(folder ${tessera_${layer}_FOLDER})
+  tessera_nested_layers(${layer})
+  list(TRANSFORM nested REPLACE "(.+)" "REGEX;${folder}/\\1$;EXCLUDE")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder} COMPONENT ${layer}
+          FILES_MATCHING PATTERN "*.h" PATTERN internal EXCLUDE PATTERN kernels EXCLUDE PATTERN profiles EXCLUDE ${nested})
   foreach(kind static shared)
     install(TARGETS tessera_${layer}_${kind} EXPORT tessera-${layer}-${kind}
             ARCHIVE COMPONENT ${layer} LIBRARY COMPONENT ${layer} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -22,7 +32,7 @@ function(tessera_install_cmake_files layer)
   set(needs ${tessera_${layer}_LINKS})
   set(needs_static ${tessera_${layer}_PRIVATE_LINKS})
   file(CONFIGURE OUTPUT ${folder}/tessera-${layer}-needs.cmake @ONLY CONTENT [[
-# What tessera::@layer@ needs: either library, and beyond that the static one.
+# What tessera::@layer@ needs: first both kinds of library, then the static one in addition.
 set(needs @needs@)
 set(needs_static @needs_static@)
 ]])
@@ -31,6 +41,7 @@ set(needs_static @needs_static@)
     install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT base)
     set(layers ${tessera_layers})
     list(REMOVE_ITEM layers apps)
+    tessera_absl_namespace(absl_namespace)
     configure_package_config_file(cmake/tessera-config.cmake.in ${folder}/tessera-config.cmake
       INSTALL_DESTINATION ${TESSERA_CMAKE_DIR} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
     write_basic_package_version_file(${folder}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -39,7 +50,7 @@ set(needs_static @needs_static@)
   endif()
 endfunction()
 
-# Sets `modules` to what pkg-config calls `targets`; threads are flags to it, no module.
+# Sets `modules` to the names that pkg-config has for `targets`; threads are flags for it, not a module.
 function(tessera_pkg_config_modules targets)
   list(REMOVE_ITEM targets Threads::Threads)
   list(TRANSFORM targets REPLACE "^PkgConfig::" "" OUTPUT_VARIABLE modules)
@@ -64,8 +75,8 @@ function(tessera_install_pkg_config layer)
   if("Threads::Threads" IN_LIST tessera_${layer}_LINKS)
     set(threads -pthread)
   endif()
-  # A static glog needs a static libunwind, which Debian's libglog.pc does not ask for. Both that and libgcc_eh define
-  # _Unwind_Resume: the compiler's own must come first, or the linker finds two.
+  # A static glog needs a static libunwind, which Debian's libglog.pc does not name. Both libunwind and libgcc_eh define _Unwind_Resume: the
+  # compiler's own must come first, or the linker finds two.
   set(private_flags "")
   if("PkgConfig::libglog" IN_LIST tessera_${layer}_LINKS)
     string(APPEND private_modules " libunwind")
@@ -77,7 +88,7 @@ libdir=${prefix}/@libdir@
 includedir=${prefix}/@includedir@
 
 Name: tessera-@layer@
-Description: The layer @layer@ of Tessera, an engine for language models (C++20)
+Description: The layer @layer@ of Tessera, an engine for language models; its headers need -std=c++20 or later
 Version: @PROJECT_VERSION@
 Requires: @modules@
 Requires.private: @private_modules@

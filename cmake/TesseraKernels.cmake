@@ -1,12 +1,12 @@
-# The instruction sets of kernels. A file named *_NAME.cc is compiled with the flags of NAME if the processor built for can have it,
-# and left out if not; nothing else is compiled for more than the processor's baseline. base/cpu_features decides at run time
-# whether such code is called, so it must ask for all that the flags name.
+# The instruction sets of kernels. A file named *_NAME.cc is compiled with the flags of NAME if the target processor can have that
+# instruction set, and left out if not. All other files are compiled for the processor's baseline. base/cpu_features decides at run time
+# whether such code is called, so it must test for everything that the flags allow.
 #
 #   tessera_instruction_set(NAME PROCESSORS FLAGS...)   PROCESSORS: a regular expression that CMAKE_SYSTEM_PROCESSOR matches
-#   tessera_kernels(LIST)                               of the sources in LIST, leaves out and sets flags as said above
+#   tessera_kernels(LIST)                               leaves sources out of LIST and sets their flags, as said above
 #
-# TESSERA_EMULATE_AVX512 compiles avx512 for AVX2, with each instruction made of AVX2's (tests/fakes/avx512), and has cpu_features find
-# it on every CPU. For tests alone: scripts/tests/test_avx512.sh.
+# TESSERA_EMULATE_AVX512 compiles avx512 for AVX2: each instruction is made of AVX2 instructions (tests/fakes/avx512), and cpu_features
+# finds it on every CPU. For tests only: scripts/tests/test_avx512.sh.
 #
 # How to add one: docs/adding_an_instruction_set.md.
 
@@ -29,7 +29,7 @@ if(TESSERA_EMULATE_AVX512)
   set_property(SOURCE base/cpu_features.cc APPEND PROPERTY COMPILE_OPTIONS ${emulation})
 endif()
 
-# No errno: sqrt is then one instruction, not a call.
+# Without errno, sqrt is one instruction and not a call.
 function(tessera_kernels list)
   foreach(name ${tessera_instruction_sets})
     set(kernels ${${list}})

@@ -1,20 +1,47 @@
-# tessera_layer(NAME ...): declares a layer, to be built from every .cc and .proto below NAME/:
+# tessera_layer(NAME ...): declares a layer, built from every .cc and .proto below its folder, except those of other layers in subfolders:
+#   FOLDER         where it lies, such as model/text; NAME if not given
 #   LINKS          other layers, and third-party targets that its public headers need
 #   PRIVATE_LINKS  third-party targets that only its .cc files need
 #   HEADERS_OF     the same, but header-only, so nothing is left to link
 #   TEST_LINKS     third-party targets that only its tests need
 # tessera_build(NAMES): creates these layers (all if none is named), what they link, and their tests:
-#   tessera::NAME  the library, for others in this build (for apps: bin/tessera_X per apps/X.cc; apps/common/*.cc goes into each)
-#   check-NAME     builds and runs the tests of NAME: one program from tests/NAME/*_test.cc, in ctest under the label NAME
+#   tessera::NAME  the library, for others in this build (for apps: bin/tessera_X per apps/X.cc, which link the libraries of the rooms
+#                  below apps/)
+#   check-NAME     builds and runs the tests of NAME: one program from tests/FOLDER/*_test.cc, in ctest under the label NAME
 include(tessera-find)
 include(TesseraKernels)
 include(TesseraProfiles)
 include(TesseraInstall)
 
 macro(tessera_layer name)
-  cmake_parse_arguments(tessera_${name} "" "" "LINKS;PRIVATE_LINKS;HEADERS_OF;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(tessera_${name} "" "FOLDER" "LINKS;PRIVATE_LINKS;HEADERS_OF;TEST_LINKS" ${ARGN})
+  if(NOT tessera_${name}_FOLDER)
+    set(tessera_${name}_FOLDER ${name})
+  endif()
   list(APPEND tessera_layers ${name})
 endmacro()
+
+# Sets `nested` to the folders of layers that lie in this layer's folder, relative to it.
+function(tessera_nested_layers layer)
+  set(nested "")
+  foreach(other ${tessera_layers})
+    if(tessera_${other}_FOLDER MATCHES "^${tessera_${layer}_FOLDER}/(.+)$")
+      list(APPEND nested ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  return(PROPAGATE nested)
+endfunction()
+
+# Sets `found` to the layer's own files below ROOT (the source's, or that of the tests) that match PATTERN, such as *.cc.
+function(tessera_files_of layer root pattern)
+  set(folder ${root}/${tessera_${layer}_FOLDER})
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/${pattern})
+  tessera_nested_layers(${layer})
+  foreach(other ${nested})
+    list(FILTER found EXCLUDE REGEX "^${folder}/${other}/")
+  endforeach()
+  return(PROPAGATE found)
+endfunction()
 
 function(tessera_build)
   set(names ${ARGN})
@@ -58,16 +85,17 @@ function(tessera_create layer)
   endif()
 endfunction()
 
-# No path of this machine gets into what is installed by way of __FILE__.
+# Keeps paths of this machine, which __FILE__ would bring in, out of installed files.
 set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
   -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
 
-# Sets `generated` to the sources that protoc makes of a layer's .proto files. Their headers are the layer's own: none is installed.
+# Sets `generated` to the sources that protoc makes from a layer's .proto files. Their headers are for the layer alone: none is installed.
 function(tessera_generate_protos layer)
   set(generated "")
-  file(GLOB_RECURSE protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.proto)
+  tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.proto)
+  set(protos ${found})
   if(protos)
-    find_program(TESSERA_PROTOC protoc REQUIRED)  # This machine's, also where the code is for another one.
+    find_program(TESSERA_PROTOC protoc REQUIRED)  # That of this machine, also when building for another one.
   endif()
   foreach(proto ${protos})
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${proto})
@@ -81,12 +109,13 @@ function(tessera_generate_protos layer)
   return(PROPAGATE generated)
 endfunction()
 
-# Compiles every source once, position independent, and makes both libraries of it. Programs and tests of this build use the
-# static one. The shared one exports nothing of internal/ and kernels/. No path of this machine gets in by way of __FILE__.
+# Compiles every source once, position independent, and makes both libraries from it. Programs and tests of this build use the static one.
+# The shared one exports nothing from internal/ and kernels/. No path of this machine gets in through __FILE__.
 function(tessera_create_library layer)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*.cc)
+  tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.cc)
+  set(sources ${found})
   tessera_kernels(sources)
-  tessera_profiles(${layer})
+  tessera_profiles(${tessera_${layer}_FOLDER})
   set(hidden ${sources})
   list(FILTER hidden INCLUDE REGEX "/(internal|kernels)/")
   set_property(SOURCE ${hidden} APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
@@ -106,8 +135,8 @@ function(tessera_create_library layer)
     target_include_directories(tessera_${layer}_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
     set_target_properties(tessera_${layer}_${kind} PROPERTIES OUTPUT_NAME tessera_${layer} EXPORT_NAME ${layer})
   endforeach()
-  # Before 1.0 each minor version may change the interface. A library links by itself all that it uses, but for what sanitizers add:
-  # that comes with the program.
+  # Before 1.0 each minor version may change the interface. A library links everything that it uses, except what sanitizers add: that comes
+  # with the program.
   set_target_properties(tessera_${layer}_shared PROPERTIES INSTALL_RPATH "$ORIGIN" VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_link_options(tessera_${layer}_shared PRIVATE $<$<CONFIG:Release>:LINKER:-z,defs>)
@@ -115,33 +144,42 @@ function(tessera_create_library layer)
   tessera_install_library(${layer})
 endfunction()
 
+# The folders of apps/ are libraries: cli is what all programs share, bench measures, show describes. Each may use those before it.
+set(tessera_apps_rooms cli bench show)
+
 function(tessera_create_apps)
-  file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/common/*.cc)
-  file(GLOB mains CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*.cc)
-  add_library(tessera_apps_common STATIC ${common})
-  add_library(tessera::apps ALIAS tessera_apps_common)
-  tessera_version(tessera_apps_common)
-  target_link_libraries(tessera_apps_common PUBLIC ${tessera_apps_LINKS})
-  target_compile_options(tessera_apps_common PRIVATE ${TESSERA_PLAIN_FILE_NAMES})  # Not their tests: a test's file is found by its path.
+  set(links ${tessera_apps_LINKS})
+  foreach(room ${tessera_apps_rooms})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/${room}/*.cc)
+    add_library(tessera_apps_${room} STATIC ${sources})
+    target_link_libraries(tessera_apps_${room} PUBLIC ${links})
+    target_compile_options(tessera_apps_${room} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})  # Not in tests: a test's file is found by its path.
+    set(links tessera_apps_${room})
+  endforeach()
+  add_library(tessera::apps ALIAS ${links})
+  tessera_version(tessera_apps_cli)
   add_custom_target(tessera_apps_all)
+  file(GLOB mains CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*.cc)
   foreach(main ${mains})
     get_filename_component(job ${main} NAME_WE)
     add_executable(tessera_${job} ${main})
     target_compile_options(tessera_${job} PRIVATE ${TESSERA_PLAIN_FILE_NAMES})
-    target_link_libraries(tessera_${job} PRIVATE tessera_apps_common)
+    target_link_libraries(tessera_${job} PRIVATE tessera::apps)
     add_dependencies(tessera_apps_all tessera_${job})
-    install(TARGETS tessera_${job} RUNTIME COMPONENT apps)
+    if(TESSERA_INSTALL)
+      install(TARGETS tessera_${job} RUNTIME COMPONENT apps)
+    endif()
   endforeach()
 endfunction()
 
-# What all test programs share: main(), optimization that compiles fast, and headers that are read once. A compiler launcher
-# (ccache) remembers whole objects instead, and could not if they depended on a precompiled header.
+# What all test programs share: main(), optimization that compiles fast, and precompiled headers. With a compiler launcher (ccache) there
+# are no precompiled headers, since it could not cache objects that depend on one.
 function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_main OBJECT tests/test_main.cc)
   target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
   target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns of std::string.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -151,7 +189,8 @@ function(tessera_create_test_main)
 endfunction()
 
 function(tessera_create_tests layer)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${layer}/*_test.cc)
+  tessera_files_of(${layer} ${PROJECT_SOURCE_DIR}/tests *_test.cc)
+  set(sources ${found})
   if(NOT sources)
     return()
   endif()
@@ -160,13 +199,13 @@ function(tessera_create_tests layer)
   endif()
   file(GLOB fakes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
   tessera_kernels(fakes)
-  set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # Made without an instruction set's flags.
+  set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # They have flags of their own.
   add_executable(tessera_${layer}_tests ${sources} ${fakes})
   foreach(target ${tessera_${layer}_TEST_LINKS})
     tessera_need(${target})
   endforeach()
   target_link_libraries(tessera_${layer}_tests PRIVATE tessera::${layer} tessera_test_main ${tessera_${layer}_TEST_LINKS})
-  if(TARGET tessera_${layer}_objects)  # Whose generated headers tests may read.
+  if(TARGET tessera_${layer}_objects)  # Tests may include its generated headers.
     add_dependencies(tessera_${layer}_tests tessera_${layer}_objects)
   endif()
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -176,9 +215,9 @@ function(tessera_create_tests layer)
   set_tests_properties(${layer} PROPERTIES LABELS ${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
-  if(layer STREQUAL "apps")  # They run the binaries, and one that is wrong on purpose.
+  if(layer STREQUAL "apps")  # These tests run the binaries, and one that is wrong on purpose.
     add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)
-    target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera_apps_common)
+    target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::apps)
     target_link_options(tessera_verify_wrong_bit PRIVATE LINKER:--wrap=_ZN7tessera16MatMulKernelsForENS_10KernelPathE)
     add_custom_target(tessera_apps_wrong DEPENDS tessera_verify_wrong_bit)
     add_dependencies(tessera_apps_tests tessera_apps_all tessera_apps_wrong)

@@ -1,5 +1,5 @@
-# tessera_profiles(LAYER): generates "tessera/LAYER/profiles.inc", a line {"NAME", "TEXT"} for every
-# LAYER/profiles/NAME.textproto, so that programs find them wherever they lie.
+# tessera_profiles(LAYER): generates "tessera/LAYER/profiles.inc", a line {"NAME", "TEXT"} for every LAYER/profiles/NAME.textproto, so that
+# programs have the profiles wherever they are installed.
 function(tessera_profiles layer)
   file(GLOB profiles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/profiles/*.textproto)
   if(NOT profiles)

@@ -1,5 +1,5 @@
-# Build types that find faults while the tests run. Each stops at the first fault, with a stack, and has the assertions of the
-# code and of the standard library on. All is -O1, which clang compiles fastest, but kernels.
+# Build types that find faults while the tests run. Each stops at the first fault, with a stack trace, and turns on the assertions of the
+# code and of the standard library. Everything except kernels is -O1, which clang compiles fastest.
 #
 #   cmake -S . -B build-asan -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=AddressSanitizer
 #

@@ -1,7 +1,7 @@
 # tessera_version(TARGET): TARGET's sources may include "tessera_version.h", which defines TESSERA_VERSION and TESSERA_COMMIT.
 #
-# A commit does not configure the build again, so the header is looked after at every build: this file is then run as a script. It
-# writes the header only where that would change it, and so a new commit compiles what includes it, and nothing else.
+# A commit does not configure the build again. So every build runs this file as a script. It writes the header only if that changes it, so
+# after a new commit only the files that include it are compiled.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   function(tessera_version target)
     set(folder ${PROJECT_BINARY_DIR}/version)
@@ -16,7 +16,7 @@ endif()
 
 cmake_minimum_required(VERSION 3.25)
 set(commit unknown)
-if(EXISTS ${SOURCE}/.git)  # Not the commit of a repository that only holds the source somewhere.
+if(EXISTS ${SOURCE}/.git)  # Do not take the commit of another repository that holds the source in a subfolder.
   execute_process(COMMAND git --no-optional-locks -C ${SOURCE} describe --always --dirty --exclude=*
                   OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(described)

@@ -1,15 +1,15 @@
 #include "tessera/model/block_graph.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "tessera/model/files/tensor_names.h"
 #include "tessera/model/lora.h"
-#include "tessera/model/tensor_names.h"
 
 namespace tessera {
 namespace {
 
-// Rounding the input of two products costs the logits more than all others: of the head, and of attention's values. They are few rows
-// (one of a prompt) and few outputs (a thirtieth of a layer), so they get 16 bits (docs/numerics.md has the measurements).
+// Rounding the inputs of two products changes the logits more than rounding all other inputs: the head, and attention's values. The head is
+// computed for few rows (one of a prompt), and values are few outputs (a thirtieth of a layer), so their inputs get 16 bits
+// (docs/numerics.md has the measurements).
 constexpr bool kFine = true;
 
 constexpr int Placeholder(LoraTarget target) { return static_cast<int>(target); }
@@ -113,7 +113,7 @@ class LayerBuilder {
                           .pairs = config_.rope_pairs});
     return y;
   }
-  // A tensor in several parts gives several products, each with its range of columns; they share the tensor's placeholder.
+  // A tensor in several parts becomes several products, each with its range of columns; they share the tensor's placeholder.
   void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, bool fine = false) {
     for (const TensorPart& part : PartsOf(label)) {
       block_.parts.push_back(part);
@@ -135,17 +135,6 @@ class LayerBuilder {
   const int64_t keys_;
   BlockGraph block_;
 };
-
-std::string BufferText(const GraphBuffer& buffer) {
-  static constexpr const char* kKinds[] = {"input", "scratch", "output"};
-  return absl::StrCat(kKinds[static_cast<int>(buffer.kind)], " ", buffer.name, " [rows, ", buffer.columns, "]");
-}
-
-std::string WeightText(const GraphWeight& weight) {
-  const MatrixSpec& spec = weight.spec;
-  if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.out_features, "]");
-  return absl::StrCat("matrix ", spec.name, " ", InfoOf(spec.format).name, " [", spec.out_features, ", ", spec.in_features, "]");
-}
 
 }  // namespace
 
@@ -187,18 +176,6 @@ std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightL
     blocks.push_back(std::move(block));
   }
   return blocks;
-}
-
-std::string GraphText(const Graph& graph) {
-  std::string text;
-  for (const GraphBuffer& buffer : graph.buffers) absl::StrAppend(&text, BufferText(buffer), "\n");
-  for (const GraphWeight& weight : graph.weights) absl::StrAppend(&text, WeightText(weight), "\n");
-  for (const Operator& op : graph.operators) {
-    const Access access = AccessOf(op);
-    absl::StrAppend(&text, OperatorName(op), "(", absl::StrJoin(access.reads, ","), ";", absl::StrJoin(access.weights, ","), ") -> ",
-                    absl::StrJoin(access.writes, ","), " ", OperatorDetails(op), "\n");
-  }
-  return text;
 }
 
 }  // namespace tessera

@@ -8,12 +8,11 @@
 // placeholders at its seven products, in the order of LoraTarget. Thread-safe (pure functions).
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/model/config.h"
-#include "tessera/model/weights.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/weights.h"
 #include "tessera/npu/graph.h"
 
 namespace tessera {
@@ -26,11 +25,11 @@ struct BlockGraph {
 // Input "hidden" [width], output "hidden" [width]. Attention and stores use layer 0 of the KvView given to Run.
 BlockGraph BuildLayerGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
 
-// What a layer does for rows whose own result nobody wants: it stores their keys and values. Input "hidden" [width], no output.
+// A layer for rows whose own results are not wanted: it only stores their keys and values. Input "hidden" [width], no output.
 BlockGraph BuildKeyValueGraph(const ModelConfig& config, const WeightLayout& layout, int layer);
 
-// Of a panel of the embedding table (WeightLayout::PanelOf). No input; output "hidden" [width], written for rows whose token, counted
-// from the panel's first row, is in the panel: so the graphs of all panels are alike.
+// Looks up rows of one panel of the embedding table (WeightLayout::PanelOf). No input; output "hidden" [width], written for rows whose
+// token is in the panel. Tokens are counted from the panel's first row, so the graphs of all panels are alike.
 BlockGraph BuildEmbeddingGraph(const ModelConfig& config, const TensorPart& panel);
 
 // Input "hidden" [width], output "normed" [width].
@@ -38,8 +37,5 @@ BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& l
 
 // One per part of the head. Input "normed" [width], output "logits" [rows of the part].
 std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightLayout& layout);
-
-// One line per operator, buffer and weight: equal texts mean equal graphs. For comparing and for people.
-std::string GraphText(const Graph& graph);
 
 }  // namespace tessera

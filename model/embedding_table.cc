@@ -4,25 +4,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/block_graph.h"
-#include "tessera/model/tensor_names.h"
+#include "tessera/model/compiled_model.h"
+#include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
 namespace {
 
 constexpr TokenId kNotThere = kRowsPerPanel;  // No panel has such a row: the graph leaves the row's hidden state as it is.
 
-absl::StatusOr<GraphHandle> LoadPanel(const ModelConfig& config, const TensorPart& panel, Device& device, int row_capacity) {
-  ASSIGN_OR_RETURN(const CompiledGraph compiled, Compile(BuildEmbeddingGraph(config, panel).graph, {.row_capacity = row_capacity}));
-  return device.Load(compiled);
-}
-
-constexpr int kEmbeddingBlock = -1;  // In the timeline, where layers have their numbers.
+constexpr int kEmbeddingBlock = -1;  // Its number in the timeline, where layers have theirs.
 
 }  // namespace
 
-absl::StatusOr<EmbeddingTable> EmbeddingTable::Create(const ModelConfig& config, const WeightLayout& layout, Device& device,
-                                                      int row_capacity) {
+absl::StatusOr<EmbeddingTable> EmbeddingTable::Create(const ModelConfig& config, const WeightLayout& layout) {
   EmbeddingTable table(layout, EmbeddingNeed(config).name);
   const TensorPart first = layout.PanelOf(table.tensor_, 0), last = layout.PanelOf(table.tensor_, config.vocabulary - 1);
   if (first.bytes > WeightSource::kMostPartBytes) {
@@ -31,18 +25,16 @@ absl::StatusOr<EmbeddingTable> EmbeddingTable::Create(const ModelConfig& config,
                                                    WeightSource::kMostPartBytes));
   }
   table.last_panel_begin_ = last.first_row;
-  ASSIGN_OR_RETURN(table.full_panel_, LoadPanel(config, first, device, row_capacity));
-  table.last_panel_ = table.full_panel_;
-  if (last.weight.spec.out_features != first.weight.spec.out_features) {
-    ASSIGN_OR_RETURN(table.last_panel_, LoadPanel(config, last, device, row_capacity));
-  }
   return table;
 }
 
-absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSource& source, Device& device, BoundBuffer hidden,
-                                    Timeline* timeline) {
+absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSource& source, GraphStore& store, BoundBuffer hidden,
+                                    int next_block, Timeline* timeline) {
   sorted_.clear();
-  for (size_t row = 0; row < tokens.size(); ++row) sorted_.push_back({tokens[row], static_cast<int>(row)});
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    if (tokens[row] != kNoToken) sorted_.push_back({tokens[row], static_cast<int>(row)});
+  }
+  if (sorted_.empty()) return absl::OkStatus();
   std::sort(sorted_.begin(), sorted_.end());
   next_ = sorted_.begin();
   in_panel_.assign(tokens.size(), kNotThere);
@@ -54,18 +46,18 @@ absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSour
     const TensorPart part = layout_->PanelOf(tensor_, token);
     bytes += part.bytes;
     if (!panels_.empty() && (panels_.size() == WeightSource::kMostParts || bytes > WeightSource::kMostPartBytes)) {
-      RETURN_IF_ERROR(LookUpPanels(panels_, source, device, hidden, timeline));
+      RETURN_IF_ERROR(LookUpPanels(panels_, source, store, hidden, kNone, timeline));
       panels_.clear();
       bytes = part.bytes;
     }
     panels_.push_back(part);
   }
-  return LookUpPanels(panels_, source, device, hidden, timeline);
+  return LookUpPanels(panels_, source, store, hidden, next_block, timeline);
 }
 
-// Takes from sorted_ what lies in these panels.
-absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, Device& device,
-                                          BoundBuffer hidden, Timeline* timeline) {
+// Takes from sorted_ the tokens in these panels.
+absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, GraphStore& store,
+                                          BoundBuffer hidden, int next_block, Timeline* timeline) {
   std::vector<UnitPart> parts;
   for (const TensorPart& panel : panels) parts.push_back({panel.unit, panel.offset, panel.bytes});
   std::vector<WeightLease> leases;
@@ -84,7 +76,9 @@ absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, W
     arguments.tokens = in_panel_;
     const absl::Span<const std::byte> weights[] = {leases[i].bytes()};
     arguments.weights = weights;
-    RETURN_IF_ERROR(device.Run(first_row == last_panel_begin_ ? last_panel_ : full_panel_, arguments));
+    const int block = first_row == last_panel_begin_ ? CompiledModel::kLastEmbeddingPanel : CompiledModel::kEmbedding;
+    const bool is_last = i + 1 == panels.size();
+    RETURN_IF_ERROR(store.Run(block, arguments.rows, arguments, is_last ? next_block : kNone));
     for (auto done = begin; done != next_; ++done) in_panel_[done->second] = kNotThere;
   }
   return absl::OkStatus();

@@ -1,10 +1,11 @@
-// Looks up the rows of tokens in the embedding table, of which it reads no more than the panels they lie in.
+// Looks up the rows of tokens in the embedding table. It reads only the panels in which they lie.
 //
-//   ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout, device, /*row_capacity=*/512));
-//   RETURN_IF_ERROR(table.LookUp(tokens, source, device, hidden));       // row r of hidden: that of tokens[r], scaled
+//   ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout));
+//   GraphStore store(device, model.variants());                          // of a CompiledModel
+//   RETURN_IF_ERROR(table.LookUp(tokens, source, store, hidden));        // row r of hidden: that of tokens[r], scaled
 //
-// A table can be most of a small model, and a pass needs one row of it a token. So it is leased in parts: a panel of 32 rows is
-// what the packed layout has together. Threads: one at a time. Errors are those of the source.
+// The table can be most of a small model, and a pass needs one row of it per token. So it is leased in parts: panels of 32 rows, which lie
+// together in the packed layout. Threads: one at a time. Errors are those of the source.
 #pragma once
 
 #include <string>
@@ -15,10 +16,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/timeline.h"
-#include "tessera/model/config.h"
-#include "tessera/model/token.h"
-#include "tessera/model/weights.h"
-#include "tessera/npu/device.h"
+#include "tessera/base/token.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/weights.h"
+#include "tessera/npu/graph_store.h"
 #include "tessera/storage/weight_source.h"
 
 namespace tessera {
@@ -26,28 +27,29 @@ namespace tessera {
 class EmbeddingTable {
  public:
   // The layout must outlive it. InvalidArgument (found, expected) if a panel is larger than a source gives in parts.
-  static absl::StatusOr<EmbeddingTable> Create(const ModelConfig& config, const WeightLayout& layout, Device& device, int row_capacity);
+  static absl::StatusOr<EmbeddingTable> Create(const ModelConfig& config, const WeightLayout& layout);
 
-  // hidden: [tokens.size(), width]. REQUIRES: 1 <= tokens.size() <= row_capacity, every token lies in the vocabulary; the device is
-  // Create's.
-  absl::Status LookUp(absl::Span<const TokenId> tokens, WeightSource& source, Device& device, BoundBuffer hidden,
-                      Timeline* timeline = nullptr);
+  // hidden: [tokens.size(), width]; rows of kNoToken are left as they are. store: of this model's blocks. REQUIRES: at most as many
+  // tokens as the model's row capacity; all others lie in the vocabulary.
+  static constexpr TokenId kNoToken = -1;
+  // next_block: what the pass runs then, which the store may load meanwhile; kNone: nothing.
+  absl::Status LookUp(absl::Span<const TokenId> tokens, WeightSource& source, GraphStore& store, BoundBuffer hidden,
+                      int next_block = kNone, Timeline* timeline = nullptr);
 
  private:
   EmbeddingTable(const WeightLayout& layout, std::string tensor) : layout_(&layout), tensor_(std::move(tensor)) {}
-  absl::Status LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, Device& device, BoundBuffer hidden,
-                            Timeline* timeline);
+  absl::Status LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, GraphStore& store, BoundBuffer hidden,
+                            int next_block, Timeline* timeline);
 
   const WeightLayout* layout_;
   std::string tensor_;
-  GraphHandle full_panel_ = 0, last_panel_ = 0;   // The last may have fewer rows.
-  int64_t last_panel_begin_ = 0;
+  int64_t last_panel_begin_ = 0;   // Its first row.
 
-  // Of the pass at hand, kept to spare allocations.
+  // The current pass. Kept as members to avoid allocations.
   std::vector<std::pair<TokenId, int>> sorted_;   // Tokens, each with its row.
   std::vector<std::pair<TokenId, int>>::const_iterator next_;
   std::vector<TensorPart> panels_;
-  std::vector<TokenId> in_panel_;                 // Of each row: its token's place in the panel at hand; kNotThere for most.
+  std::vector<TokenId> in_panel_;                 // By row: the token's place in the current panel; kNotThere for most.
 };
 
 }  // namespace tessera

@@ -15,68 +15,50 @@ absl::Status RowError(size_t row, absl::string_view what, int64_t found, absl::s
   return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
 }
 
+// A row of hidden states.
+int64_t RowBytes(const ModelConfig& config) { return RowStride(config.width) * static_cast<int64_t>(sizeof(float)); }
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, const WeightLayout& layout, WeightSource& source,
                                                          Device& device, const Options& options) {
-  auto forward = std::unique_ptr<Forward>(new Forward(config, source, device, options));
-  RETURN_IF_ERROR(forward->BuildBlocks(layout));
+  ASSIGN_OR_RETURN(CompiledModel model, CompiledModel::Create(config, layout, {.row_capacity = options.row_capacity,
+                                                                               .rows_together = options.rows_together,
+                                                                               .graph_rows = options.graph_rows}));
+  return Create(config, layout, std::move(model), source, device, options);
+}
+
+absl::StatusOr<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, const WeightLayout& layout, CompiledModel model,
+                                                         WeightSource& source, Device& device, const Options& options) {
+  ASSIGN_OR_RETURN(EmbeddingTable embedding, EmbeddingTable::Create(config, layout));
+  auto forward = std::unique_ptr<Forward>(new Forward(config, std::move(model), std::move(embedding), source, device, options));
+  RETURN_IF_ERROR(forward->store_.Carry(PlanResidency(forward->store_.Costs(), device.limits())));
   for (const RopeConfig& rope : config.ropes) {
     ASSIGN_OR_RETURN(RopeTable table, RopeTable::Create(rope));
     forward->ropes_.push_back(std::move(table));
-    forward->rope_values_.emplace_back(static_cast<size_t>(options.row_capacity) * rope.dimensions);
+    forward->rope_values_.emplace_back(static_cast<size_t>(forward->row_capacity()) * rope.dimensions);
   }
-  const int64_t row_bytes = RowStride(config.width) * static_cast<int64_t>(sizeof(float));
   for (AlignedBuffer& hidden : forward->hidden_) {
-    ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(row_bytes * options.row_capacity));
+    ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(RowBytes(config) * forward->row_capacity()));
   }
-  ASSIGN_OR_RETURN(forward->chosen_, AlignedBuffer::Allocate(kHeadRows * row_bytes));
+  ASSIGN_OR_RETURN(forward->chosen_, AlignedBuffer::Allocate(kHeadRows * RowBytes(config)));
   return forward;
 }
 
-absl::Status Forward::BuildBlocks(const WeightLayout& layout) {
-  ASSIGN_OR_RETURN(embedding_, EmbeddingTable::Create(config_, layout, device_, options_.row_capacity));
-  for (int layer = 0; layer < static_cast<int>(config_.layers.size()); ++layer) {
-    ASSIGN_OR_RETURN(Block loaded, LoadBlock(BuildLayerGraph(config_, layout, layer), rows_together_));
-    layers_.push_back(std::move(loaded));
-  }
-  const int last = static_cast<int>(layers_.size()) - 1;
-  ASSIGN_OR_RETURN(last_keys_and_values_, LoadBlock(BuildKeyValueGraph(config_, layout, last), rows_together_));
-  ASSIGN_OR_RETURN(output_norm_, LoadBlock(BuildOutputNormGraph(config_, layout), kHeadRows));
-  for (BlockGraph& block : BuildHeadGraphs(config_, layout)) {
-    ASSIGN_OR_RETURN(Block loaded, LoadBlock(std::move(block), kHeadRows));
-    head_.push_back(std::move(loaded));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Forward::Block> Forward::LoadBlock(BlockGraph block, int row_capacity) {
-  Block loaded;
-  loaded.parts = std::move(block.parts);
-  loaded.first_row = loaded.parts[0].first_row;
-  for (const TensorPart& part : loaded.parts) loaded.units.push_back(part.unit);
-  std::sort(loaded.units.begin(), loaded.units.end());
-  loaded.units.erase(std::unique(loaded.units.begin(), loaded.units.end()), loaded.units.end());
-  const std::string key = absl::StrCat(GraphText(block.graph), row_capacity);
-  const auto known = loaded_.find(key);
-  if (known != loaded_.end()) {
-    loaded.handle = known->second;
-    return loaded;
-  }
-  ASSIGN_OR_RETURN(const CompiledGraph compiled, Compile(std::move(block.graph), {.row_capacity = row_capacity}));
-  ASSIGN_OR_RETURN(loaded.handle, device_.Load(compiled));
-  loaded_[key] = loaded.handle;
-  return loaded;
+int64_t Forward::ScratchBytes(const ModelConfig& config, int row_capacity) {
+  return (2 * row_capacity + kHeadRows) * RowBytes(config);
 }
 
 absl::Status Forward::CheckCancelled() const {
-  if (options_.cancel != nullptr && *options_.cancel) return absl::CancelledError("pass: cancelled");
+  for (const std::atomic<bool>* cancel : {options_.cancel, also_cancel_}) {
+    if (cancel != nullptr && *cancel) return absl::CancelledError("pass: cancelled");
+  }
   return absl::OkStatus();
 }
 
-absl::Status Forward::LeaseUnits(const Block& block) {
+absl::Status Forward::LeaseUnits(int block) {
   RETURN_IF_ERROR(CheckCancelled());
-  for (int unit : block.units) {
+  for (int unit : model_.block(block).units) {
     TimelineScope scope(options_.timeline, Zone::kLease, unit, Resource::kFlash);
     ASSIGN_OR_RETURN(WeightLease lease, source_->Acquire(unit));
     leases_.push_back(std::move(lease));
@@ -84,30 +66,30 @@ absl::Status Forward::LeaseUnits(const Block& block) {
   return absl::OkStatus();
 }
 
-// REQUIRES: leases_ are of all the block's units, or of more.
-absl::Status Forward::RunLeased(const Block& block, int detail, RunArguments& arguments) {
+// REQUIRES: leases_ hold all the block's units, and maybe others.
+absl::Status Forward::RunLeased(int block, int detail, RunArguments& arguments, int next_block) {
   RETURN_IF_ERROR(CheckCancelled());
   weights_.clear();
-  for (const TensorPart& part : block.parts) {
+  for (const TensorPart& part : model_.block(block).parts) {
     const auto lease = std::lower_bound(leases_.begin(), leases_.end(), part.unit,
                                         [](const WeightLease& l, int unit) { return l.unit() < unit; });
     weights_.push_back(lease->bytes().subspan(part.offset, part.bytes));
   }
   arguments.weights = weights_;
   TimelineScope scope(options_.timeline, Zone::kGraphRun, detail, Resource::kNpu);
-  return device_.Run(block.handle, arguments);
+  return store_.Run(block, arguments.rows, arguments, next_block);
 }
 
-absl::Status Forward::RunBlock(const Block& block, int detail, RunArguments& arguments) {
+absl::Status Forward::RunBlock(int block, int detail, RunArguments& arguments, int next_block) {
   absl::Status status = LeaseUnits(block);
-  if (status.ok()) status = RunLeased(block, detail, arguments);
+  if (status.ok()) status = RunLeased(block, detail, arguments, next_block);
   leases_.clear();  // The block's weights are given back before the next block's are asked for.
   return status;
 }
 
 absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows, int groups) const {
-  if (rows.size() > static_cast<size_t>(options_.row_capacity)) {
-    return absl::InvalidArgumentError(absl::StrCat("rows of a pass: found ", rows.size(), ", expected at most ", options_.row_capacity));
+  if (rows.size() > static_cast<size_t>(row_capacity())) {
+    return absl::InvalidArgumentError(absl::StrCat("rows of a pass: found ", rows.size(), ", expected at most ", row_capacity()));
   }
   for (size_t r = 0; r < rows.size(); ++r) {
     if (rows[r].token < 0 || rows[r].token >= config_.vocabulary) {
@@ -125,7 +107,7 @@ absl::Status Forward::CheckRows(absl::Span<const ForwardRow> rows, int groups) c
   return absl::OkStatus();
 }
 
-// Of two rows that store to one slot the last would win, or either, by threads.
+// If two rows stored to one slot, the last one would win, or either of them, depending on the threads.
 absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
   sorted_slots_.clear();
   for (size_t r = 0; r < slots.size(); ++r) sorted_slots_.push_back({slots[r], static_cast<int>(r)});
@@ -136,8 +118,8 @@ absl::Status Forward::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
   return RowError(twice[1].second, "slot", twice->first, absl::StrCat("another than that of row ", twice->second));
 }
 
-// A band stores its keys and values before it attends to any, and those of later bands are not there yet. What a path shares with that
-// of the row before has been looked at. REQUIRES: sorted_slots_ are those of the group.
+// A band stores its keys and values before its rows attend to any. Those of later bands are not there yet, so no row may attend to them.
+// What a path shares with the path of the row before was checked with that row. REQUIRES: sorted_slots_ are those of the group.
 absl::Status Forward::CheckOrder(const std::vector<SlotPath>& paths) const {
   SlotPath before;
   for (size_t r = 0; r < paths.size(); before = paths[r++]) {
@@ -152,7 +134,8 @@ absl::Status Forward::CheckOrder(const std::vector<SlotPath>& paths) const {
       for (; stored != sorted_slots_.end() && stored->first < end; ++stored) {
         if (stored->second <= static_cast<int>(r)) continue;
         return RowError(r, "slot of its path", stored->first,
-                        absl::StrCat("no slot of a row after it, as of row ", stored->second, ", in a pass of more than ", rows_together_));
+                        absl::StrCat("no slot of a row after it, as of row ", stored->second, ", in a pass of more than ",
+                                     model_.rows_together()));
       }
     }
   }
@@ -200,7 +183,7 @@ absl::Status Forward::CheckWanted(absl::Span<const int> wanted, int rows) const 
   return absl::OkStatus();
 }
 
-// Of the rows of `band` alone. REQUIRES: FillRowData has seen all.
+// The arguments for the rows of `band` alone. REQUIRES: FillRowData was called with all rows of the pass.
 RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band) {
   RunArguments arguments;
   arguments.rows = static_cast<int>(band.end - band.begin);
@@ -217,27 +200,29 @@ RunArguments Forward::ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCac
   return arguments;
 }
 
-// The rows through a layer, or what of it `block` computes, in bands as even as can be. hidden: the buffers it reads and writes.
-// REQUIRES: leases_ are of all the block's units.
-absl::Status Forward::RunInBands(const Block& block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
-                                 absl::Span<const int> hidden) {
-  const int count = static_cast<int>(rows.size()), bands = static_cast<int>(CeilDiv(count, rows_together_));
+// Computes a layer for the rows, or the part of the layer that `block` is, in bands that are as even as possible. hidden: the buffers that
+// the block reads and writes. REQUIRES: leases_ hold all the block's units.
+absl::Status Forward::RunInBands(int block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache,
+                                 absl::Span<const int> hidden, int next_block) {
+  const int count = static_cast<int>(rows.size()), bands = static_cast<int>(CeilDiv(count, model_.rows_together()));
   for (int i = 0; i < bands; ++i) {
     const Share band = ShareOf(count, i, bands);
     RunArguments arguments = ArgumentsOf(rows, cache, layer, band);
     for (const int which : hidden) arguments.buffers.push_back(Hidden(which, band.begin));
-    RETURN_IF_ERROR(RunLeased(block, layer, arguments));
+    RETURN_IF_ERROR(RunLeased(block, layer, arguments, i == bands - 1 ? next_block : kNone));
   }
   return absl::OkStatus();
 }
 
 absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache) {
-  const int last = static_cast<int>(layers_.size()) - 1;
+  const int last = model_.layers() - 1;
+  const bool spares = wanted_.size() < rows.size();
   for (int layer = 0; layer <= last; ++layer) {
-    absl::Status status = LeaseUnits(layers_[layer]);
+    absl::Status status = LeaseUnits(model_.layer(layer));
     if (status.ok()) {
-      const bool spare = layer == last && wanted_.size() < rows.size();
-      status = spare ? RunLastLayer(rows, cache) : RunInBands(layers_[layer], layer, rows, cache, {current_, 1 - current_});
+      const int next = layer == last ? model_.output_norm() : FirstOfLayer(layer + 1, spares);
+      status = layer == last && spares ? RunLastLayer(rows, cache)
+                                       : RunInBands(model_.layer(layer), layer, rows, cache, {current_, 1 - current_}, next);
     }
     leases_.clear();  // A layer's weights are given back before the next one's are asked for.
     RETURN_IF_ERROR(status);
@@ -249,14 +234,14 @@ absl::Status Forward::RunLayers(absl::Span<const ForwardRow> rows, const KvCache
 // Keys and values of all rows, then the whole layer for those that are wanted; they store theirs once more, the same bits.
 // REQUIRES: leases_ are the last layer's, once for both: a unit that was given back comes again in the next pass.
 absl::Status Forward::RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache) {
-  const int last = static_cast<int>(layers_.size()) - 1;
-  RETURN_IF_ERROR(RunInBands(last_keys_and_values_, last, rows, cache, {current_}));
+  const int last = model_.layers() - 1;
+  RETURN_IF_ERROR(RunInBands(model_.last_keys_and_values(), last, rows, cache, {current_}, wanted_.empty() ? kNone : model_.layer(last)));
   if (wanted_.empty()) return absl::OkStatus();
   KeepWanted(group_rows_[cache.GroupOf(last)]);
   std::vector<ForwardRow> some;
   for (const int row : wanted_) some.push_back(rows[row]);
   current_ = 1 - current_;  // Where they have been moved.
-  return RunInBands(layers_[last], last, some, cache, {current_, 1 - current_});
+  return RunInBands(model_.layer(last), last, some, cache, {current_, 1 - current_}, model_.output_norm());
 }
 
 // Moves what the pass holds of the wanted rows to the front; their hidden states, to the front of the other buffer.
@@ -294,9 +279,9 @@ absl::Status Forward::Run(absl::Span<const ForwardRow> rows, const KvCache& cach
   FillRowData(rows, cache.groups());
   for (const GroupRows& of_group : group_rows_) {
     RETURN_IF_ERROR(CheckSlotsDiffer(of_group.slots));
-    if (static_cast<int>(rows.size()) > rows_together_) RETURN_IF_ERROR(CheckOrder(of_group.paths));
+    if (static_cast<int>(rows.size()) > model_.rows_together()) RETURN_IF_ERROR(CheckOrder(of_group.paths));
   }
-  RETURN_IF_ERROR(embedding_->LookUp(tokens_, *source_, device_, Hidden(0), options_.timeline));
+  RETURN_IF_ERROR(embedding_.LookUp(tokens_, *source_, store_, Hidden(0), FirstOfLayer(0, wanted.size() < rows.size()), options_.timeline));
   wanted_.assign(wanted.begin(), wanted.end());
   const absl::Status status = RunLayers(rows, cache);
   if (!status.ok()) {
@@ -318,8 +303,8 @@ absl::Status Forward::Logits(absl::Span<const int> chosen, TensorView<float> log
     }
   }
   TimelineScope scope(options_.timeline, Zone::kHead, static_cast<int>(chosen.size()));
-  for (size_t begin = 0; begin < chosen.size(); begin += options_.row_capacity) {
-    const absl::Span<const int> some = chosen.subspan(begin, options_.row_capacity);
+  for (size_t begin = 0; begin < chosen.size(); begin += row_capacity()) {
+    const absl::Span<const int> some = chosen.subspan(begin, row_capacity());
     RETURN_IF_ERROR(Normalize(some));
     RETURN_IF_ERROR(RunHead(static_cast<int>(some.size()), logits.Rows(begin, some.size())));
   }
@@ -339,7 +324,7 @@ absl::Status Forward::Normalize(absl::Span<const int> chosen) {
     }
     arguments.rows = static_cast<int>(some.size());
     arguments.buffers = {{picked, stride}, {Hidden(1 - current_).data + begin * stride, stride}};
-    RETURN_IF_ERROR(RunBlock(output_norm_, static_cast<int>(layers_.size()), arguments));
+    RETURN_IF_ERROR(RunBlock(model_.output_norm(), model_.layers(), arguments, model_.head(0)));
   }
   return absl::OkStatus();
 }
@@ -347,14 +332,17 @@ absl::Status Forward::Normalize(absl::Span<const int> chosen) {
 // Each part of the head is leased once, however many rows there are: it may have to be read from far.
 absl::Status Forward::RunHead(int rows, TensorView<float> logits) {
   const BoundBuffer normed = Hidden(1 - current_);
-  for (const Block& part : head_) {
-    absl::Status status = LeaseUnits(part);
+  const int end = model_.head(model_.head_parts());
+  for (int block = model_.head(0); block < end; ++block) {
+    const int64_t first_row = model_.block(block).parts[0].first_row;
+    absl::Status status = LeaseUnits(block);
     for (int begin = 0; begin < rows && status.ok(); begin += kHeadRows) {
       RunArguments arguments;
       arguments.rows = std::min(kHeadRows, rows - begin);
       arguments.buffers = {{normed.data + begin * normed.row_stride, normed.row_stride},
-                           {logits.data() + begin * logits.row_stride() + part.first_row, logits.row_stride()}};
-      status = RunLeased(part, static_cast<int>(layers_.size()), arguments);
+                           {logits.data() + begin * logits.row_stride() + first_row, logits.row_stride()}};
+      const bool goes_on = begin + kHeadRows >= rows && block + 1 < end;
+      status = RunLeased(block, model_.layers(), arguments, goes_on ? block + 1 : kNone);
     }
     leases_.clear();
     RETURN_IF_ERROR(status);

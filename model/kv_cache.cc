@@ -41,7 +41,7 @@ absl::Status CheckOptions(const KvCache::Options& options) {
 
 int SlotsOf(const KvCache::Options& options) { return static_cast<int>(AlignUp(options.slots, KvView::kSlotsPerBlock)); }
 
-// What a window needs, as the header says, or all slots.
+// The slots that a window needs, as the header says, or all slots.
 int SlotsOf(const KvCache::Options& options, int window) {
   const int all = SlotsOf(options);
   if (window == 0) return all;
@@ -50,7 +50,7 @@ int SlotsOf(const KvCache::Options& options, int window) {
   return wanted > all / options.sequences ? all : static_cast<int>(wanted * options.sequences);
 }
 
-// The window of a layer, as far as it saves slots.
+// The window of a layer if it saves slots, else 0.
 int WindowOf(const KvCache::Options& options, int layer) {
   if (options.windows.empty() || SlotsOf(options, options.windows[layer]) == SlotsOf(options)) return 0;
   return options.windows[layer];
@@ -92,8 +92,8 @@ absl::StatusOr<std::vector<GroupShape>> ShapesOf(const KvCache::Options& options
 
 absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes, const KvCache::Options& options,
                                           const GroupShape& shape) {
-  // Small pages, until Extend moves them: each layer and head fills its own part from the start, and large pages would back all of
-  // them at the first token.
+  // Small pages until Extend moves them: each layer and head fills its own part from its beginning, so the first token would back large
+  // pages for all of them.
   absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kSmall);
   if (buffer.ok()) return buffer;
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -101,8 +101,8 @@ absl::StatusOr<AlignedBuffer> AllocateFor(absl::string_view what, int64_t bytes,
       " slots): found no memory for ", bytes, " bytes (", buffer.status().message(), "); a shorter context needs less"));
 }
 
-// `count` elements of each slot, the i-th at index(slot, i). All are read before any is written: slots moved
-// from may be slots moved to.
+// Copies `count` elements of each slot, the i-th at index(slot, i). All are read before any is written, since a slot may be both source and
+// target.
 template <typename Element, typename Index>
 void MoveElements(absl::Span<const SlotTree::Move> moves, int count, Element* elements, Index index) {
   std::vector<Element> held;
@@ -190,7 +190,7 @@ KvView KvCache::View(int first_layer) const {
 
 KvCache::SequenceId KvCache::NewSequence() {
   SequenceId sequence = -1;
-  for (Group& group : groups_) sequence = group.tree->NewSequence();  // The same in each.
+  for (Group& group : groups_) sequence = group.tree->NewSequence();  // The same id in each.
   return sequence;
 }
 
@@ -240,7 +240,7 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
   for (Group& group : groups_) {
     group.tree->Extend(sequence, count);
     if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) continue;
-    group.on_large_pages = true;  // No more than twice what is in use.
+    group.on_large_pages = true;  // They take at most twice the memory in use.
     MoveToLargePages(group.keys.bytes());
     MoveToLargePages(group.values.bytes());
   }
@@ -252,7 +252,7 @@ void KvCache::Truncate(SequenceId sequence, int length) {
 }
 
 void KvCache::Compact(SequenceId sequence, int length) {
-  std::vector<std::vector<SlotTree::Move>> moves;  // Of each group.
+  std::vector<std::vector<SlotTree::Move>> moves;  // By group.
   for (Group& group : groups_) moves.push_back(group.tree->Compact(sequence, length));
   for (int layer = 0; layer < options_.layers; ++layer) MoveSlots(moves[GroupOf(layer)], View(layer));
 }

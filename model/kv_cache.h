@@ -13,15 +13,15 @@
 //   RETURN_IF_ERROR(cache->Extend(draft, 1));
 //   cache->Release(text);                                                     // accepts the draft: its path is the text now
 //
-// Layers fall into groups: those that attend to all positions, and those that attend to a window of the last ones. Each group has
-// slots and a tree of its own (model/internal/slot_tree.h), so a row has a path in each. The group of a window has room for
-// `sequences` times the window, the rows of a pass and a block of 16 slots, whatever the context; a window that would save
-// nothing so is kept in full. When slots run out there, MakeRoom gives up positions that no next row's window reaches, the oldest
-// first. Hence rejecting what the last pass added costs nothing, nor does truncating by up to `largest_pass` positions with one
-// sequence; a sequence that is truncated further than its windows are held cannot be extended (CanExtend) but from length 0.
+// Layers fall into groups: layers that attend to all positions, and layers that attend to a window of the last ones. Each group has slots
+// and a tree of its own (model/internal/slot_tree.h), so a row has a path in each. The group of a window has, for each of `sequences`,
+// slots for the window, the rows of a pass and a block of 16, whatever the context. If that would save nothing, it has slots for all
+// positions. When slots run out there, MakeRoom gives up positions that no next row's window reaches, the oldest first. So rejecting what
+// the last pass added costs nothing. With one sequence, truncating by up to `largest_pass` positions costs nothing either. A sequence that
+// is truncated to a length whose windows are given up can only be extended (CanExtend) after truncating it to length 0.
 //
-// What a slot held is not erased: a row must be stored before a path reads it. An unknown SequenceId is a CHECK failure.
-// Threads: one at a time; views and paths are values and may be read elsewhere while no slot of theirs is given up.
+// Slots are not erased: a row must be stored before a path reads it. An unknown SequenceId is a CHECK failure. Threads: one at a time;
+// views and paths are values, and other threads may read them while none of their slots is given up.
 #pragma once
 
 #include <cstdint>
@@ -43,28 +43,28 @@ class KvCache {
  public:
   struct Options {
     int layers = 0;
-    int heads = 0;              // Of keys and values, not of queries.
+    int heads = 0;              // Heads of keys and values, not of queries.
     int head_size = 0;
     int slots = 0;              // Positions of all sequences together. Rounded up to a multiple of 16; all of them can be used.
     KvFormat format = KvFormat::kHalf;
-    std::vector<int> windows;   // Of each layer: positions a row attends to, itself included; 0: all. Empty: all, in every layer.
-    int largest_pass = 1;       // Most rows of a pass. Only windows need to know, and
-    int sequences = 1;          // sequences longer than a window at once, forks of one not counted.
-    uint64_t scatter_seed = 0;  // Other than 0: slots come in a random order, to test that nobody relies on neighbours.
+    std::vector<int> windows = {};  // By layer: positions a row attends to, itself included; 0: all. Empty: all, in every layer.
+    int largest_pass = 1;       // Most rows of a pass. Only groups with windows use this and the next:
+    int sequences = 1;          // Most sequences at once that are longer than a window; forks of one do not count.
+    uint64_t scatter_seed = 0;  // Other than 0: slots come in a random order, to test that no code relies on neighbours.
   };
 
-  // Memory is zeroed, and physically backed only once written; all of a group's once it is half full, since large pages are read
-  // faster. InvalidArgument names the option that is out of range, found and
-  // expected; OutOfRange if the bytes do not fit in 63 bits; ResourceExhausted, with the bytes, if the system has none to give.
+  // Memory is zeroed, and physically backed only once written. When a group is half full, all of its memory is backed by large pages, which
+  // are read faster. InvalidArgument names the option that is out of range, found and expected; OutOfRange if the bytes do not fit in 63
+  // bits; ResourceExhausted, with the bytes, if the system has too little memory.
   static absl::StatusOr<std::unique_ptr<KvCache>> Create(const Options& options);
   // bytes() of such a cache, or the error of making it.
   static absl::StatusOr<int64_t> BytesFor(const Options& options);
   ~KvCache();
 
   int groups() const { return static_cast<int>(groups_.size()); }  // In ascending order of window: all positions, if any, first.
-  int GroupOf(int layer) const { return places_[layer].group; }
+  int GroupOf(int layer) const { return places_[static_cast<size_t>(layer)].group; }
 
-  // Layer 0 of the view is `first_layer`, those after it are the next of its group. Valid while the cache lives.
+  // Layer 0 of the view is `first_layer`; the layers after it are the next ones of the same group. Valid while the cache lives.
   // REQUIRES: 0 <= first_layer < layers.
   KvView View(int first_layer) const;
 
@@ -72,34 +72,34 @@ class KvCache {
   using Path = absl::InlinedVector<SlotRange, 4>;
   using Paths = absl::InlinedVector<Path, 2>;  // One for each group.
 
-  // An empty sequence. Every sequence is to be released in the end, or its slots stay taken.
+  // An empty sequence. Release every sequence in the end, or its slots stay taken.
   SequenceId NewSequence();
 
   // A sequence that shares the first `length` positions of this one. InvalidArgument (found and expected) unless
   // 0 <= length <= Length(sequence).
   absl::StatusOr<SequenceId> Fork(SequenceId sequence, int length);
 
-  // To be called before a pass is put together: from here to the next call, `rows` positions can be added to sequences, and no
-  // position is given up. ResourceExhausted (slots wanted, those that are free or can be, and all) changes nothing.
+  // Call this before a pass is put together: until the next call, `rows` positions can be added to sequences, and no position is given up.
+  // ResourceExhausted (slots wanted, slots that are free or can be, and all slots) changes nothing.
   // REQUIRES: rows >= 0.
   absl::Status MakeRoom(int rows);
 
-  // Of `most` rows, as many as MakeRoom would make room for now, other sequences being what they are. REQUIRES: most >= 0.
+  // The largest number of rows, at most `most`, for which MakeRoom would succeed now. REQUIRES: most >= 0.
   int RoomFor(int most) const;
 
   // Makes the sequence `count` positions longer. ResourceExhausted (slots wanted, free and in all), or FailedPrecondition unless
   // CanExtend(sequence); either changes nothing. REQUIRES: count >= 0.
   absl::Status Extend(SequenceId sequence, int count);
 
-  // Whether all positions are held that a next row reads. False after a Truncate or Fork to a length whose windows are given up.
+  // Whether all positions that a next row reads are held. False after a Truncate or Fork to a length whose windows are given up.
   bool CanExtend(SequenceId sequence) const;
 
   // Drops the positions from `length` on. REQUIRES: 0 <= length <= Length(sequence).
   void Truncate(SequenceId sequence, int length);
 
-  // Moves what the positions from `length` on hold to the slots after those before, where these are free, so that the sequence's path
-  // has few ranges and attention reads whole blocks. Of locality alone: no bit of a result depends on it. Of use after a draft of which
-  // a branch was accepted. Views and paths of this sequence end. REQUIRES: 0 <= length <= Length(sequence).
+  // Moves the contents of the positions from `length` on to the slots right after the earlier ones, where these are free, so that the
+  // sequence's path has few ranges and attention reads whole blocks. Use it after a branch of a draft was accepted. It changes locality
+  // alone: no bit of a result depends on it. Views and paths of this sequence become invalid. REQUIRES: 0 <= length <= Length(sequence).
   void Compact(SequenceId sequence, int length);
 
   // Ends the sequence; its id may come back after some two thousand million others.
@@ -107,15 +107,15 @@ class KvCache {
 
   int Length(SequenceId sequence) const;
 
-  // The path of row `length` - 1 in each group: the first `length` positions as slot ranges in order, neighbours merged, after one
-  // range of kNoSlot for what a window has left behind. REQUIRES: 0 <= length <= Length(sequence), and that the row was added
-  // since the last MakeRoom or, with the same result, that its windows are still held.
+  // The path of row `length` - 1 in each group: the first `length` positions as slot ranges in order, neighbours merged, after one range of
+  // kNoSlot for positions that were given up. REQUIRES: 0 <= length <= Length(sequence), and that the row was added since the last
+  // MakeRoom, or that its windows are still held, which gives the same result.
   Paths PathsOf(SequenceId sequence, int length) const;
 
-  // Of group 0, which holds the most positions.
+  // Slots of group 0, which holds the most positions.
   int slots() const;
   int free_slots() const;
-  int64_t bytes() const;   // Of all groups, as allocated, touched or not.
+  int64_t bytes() const;   // Memory of all groups, as allocated, touched or not.
 
   // Nodes of the sequence tree, which calls may have to walk: fewer than twice the sequences. For tests and reports.
   int nodes() const;
@@ -128,7 +128,7 @@ class KvCache {
     std::unique_ptr<SlotTree> tree;
     bool on_large_pages = false;
   };
-  struct Place { int group; int layer; };  // Of a layer: its group, and its number there.
+  struct Place { int group; int layer; };  // A layer's group, and its number there.
 
   KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places);
 

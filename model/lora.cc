@@ -74,7 +74,7 @@ absl::Status LoraAdapter::Set(int layer, int placeholder, LoraMatrices matrices)
   if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(place, ": found a second A and B, expected one"));
   product = {.a = matrices.a.data(), .b = matrices.b.data(), .rank = matrices.rank, .scale = matrices.scale};
   bytes_ += (matrices.a.size() + matrices.b.size()) * sizeof(float);
-  numbers_.push_back(std::move(matrices.a));  // Moving a vector leaves its numbers in place.
+  numbers_.push_back(std::move(matrices.a));  // Moving a vector does not move its numbers.
   numbers_.push_back(std::move(matrices.b));
   return absl::OkStatus();
 }

@@ -4,10 +4,10 @@
 //   RETURN_IF_ERROR(adapter.Set(layer, LoraTarget::kQuery, {.in = 576, .out = 576, .rank = 8, .scale = 2, .a = a, .b = b}));
 //   const AdapterProduct* of_row = adapter.Layer(layer).data();       // an entry of RunArguments::adapters
 //
-// A row that has the adapter gets y += scale * B (A x) wherever the adapter changes a matrix; other matrices, and rows without
-// adapter, keep their bits. Adapters are inputs of a graph, not part of it: each row of each pass has the one it is given.
-// Threads: Set from one thread, before the adapter is used; from then on nothing changes, and any thread may read. Moving an
-// adapter leaves its numbers where they are; the pointers in Layer() stay valid while the adapter lives, wherever it is moved.
+// A row that has the adapter gets y += scale * B (A x) wherever the adapter changes a matrix; results of other matrices, and of rows
+// without adapter, keep their bits. Adapters are inputs of a graph, not part of it: each row of each pass names its own. Threads: Set from
+// one thread, before the adapter is used; from then on nothing changes, and any thread may read. Moving an adapter leaves its numbers where
+// they are; the pointers in Layer() stay valid while the adapter lives, wherever it is moved.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,18 @@ absl::string_view LoraTargetName(LoraTarget target);
 
 // What an adapter adds to one matrix of shape [out, in].
 struct LoraMatrices {
-  int64_t in = 0;        // Of the model's matrix, not of the file that a and b come from: they are checked against it.
+  int64_t in = 0;        // The shape of the model's matrix, not of the file that a and b come from: they are checked against it.
   int64_t out = 0;
   int rank = 0;
   float scale = 0;       // Usually alpha / rank.
-  std::vector<float> a;  // [rank, in], row-major.
-  std::vector<float> b;  // [rank, out], row-major: the transpose of what most files hold.
+  std::vector<float> a = {};  // [rank, in], row-major.
+  std::vector<float> b = {};  // [rank, out], row-major: the transpose of what most files hold.
 };
 
 class LoraAdapter {  // Move-only.
  public:
-  // Changes nothing until Set. placeholders: of one layer, kLoraTargets for a decoder. InvalidArgument names what is not in
-  // 1 .. kMostPlaces (their product included), found and expected.
+  // The adapter changes nothing until Set. placeholders: those of one layer, kLoraTargets for a decoder. InvalidArgument names the number
+  // (or the product of the two) that is not in 1 .. kMostPlaces, found and expected.
   static absl::StatusOr<LoraAdapter> Create(int layers, int placeholders);
   static constexpr int kMostPlaces = 1 << 20;
 
@@ -63,15 +63,16 @@ class LoraAdapter {  // Move-only.
 
   int layers() const { return static_cast<int>(products_.size()) / placeholders_; }
   int placeholders() const { return placeholders_; }
-  int64_t bytes() const { return bytes_; }  // Of all A and B.
+  int64_t bytes() const { return bytes_; }  // Memory of all A and B.
 
  private:
-  LoraAdapter(int layers, int placeholders) : placeholders_(placeholders), products_(layers * placeholders) {}
+  LoraAdapter(int layers, int placeholders)
+      : placeholders_(placeholders), products_(static_cast<size_t>(layers) * static_cast<size_t>(placeholders)) {}
 
   int placeholders_;
   int64_t bytes_ = 0;
   std::vector<AdapterProduct> products_;       // [layer][placeholder]
-  std::vector<std::vector<float>> numbers_;    // What products_ point at, in the order of Set.
+  std::vector<std::vector<float>> numbers_;    // What products_ point to, in the order of Set.
 };
 
 }  // namespace tessera

@@ -46,6 +46,12 @@ absl::StatusOr<ArgumentNeeds> NeedsOf(const Graph& graph) {
 
 }  // namespace
 
+int64_t DescriptionBytes(const CompiledGraph& compiled) {
+  const Graph& graph = compiled.graph;
+  return static_cast<int64_t>(compiled.text.size() + graph.operators.size() * sizeof(Operator) +
+                              graph.weights.size() * sizeof(GraphWeight) + graph.buffers.size() * sizeof(GraphBuffer));
+}
+
 absl::StatusOr<CompiledGraph> Compile(Graph graph, const CompileOptions& options) {
   if (options.row_capacity < 1 || options.row_capacity > kMaxRowCapacity) {
     return absl::InvalidArgumentError(
@@ -55,7 +61,9 @@ absl::StatusOr<CompiledGraph> Compile(Graph graph, const CompileOptions& options
   ASSIGN_OR_RETURN(ArgumentNeeds needs, NeedsOf(graph));
   ASSIGN_OR_RETURN(const std::vector<BufferLife> lives, LivesOf(graph, options.row_capacity));
   ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(lives));
+  std::string text = GraphText(graph);
   return CompiledGraph{.graph = std::move(graph),
+                       .text = std::move(text),
                        .row_capacity = options.row_capacity,
                        .offsets = std::move(plan.offsets),
                        .arena_bytes = plan.arena_bytes,

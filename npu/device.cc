@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -172,10 +171,9 @@ absl::Status CheckKv(const ArgumentNeeds& needs, KvFormat format, const RunArgum
 
 }  // namespace
 
-absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding encoding) {
-  if (encoding == WeightEncoding::kPacked && !weight.vector) return PackedMatrix::BytesFor(weight.spec);
-  ASSIGN_OR_RETURN(const int64_t values, CheckedMul(weight.spec.out_features, weight.spec.in_features));
-  return CheckedMul(values, sizeof(float));
+absl::Status Device::Run(LoadedGraph& graph, const RunArguments& arguments) {
+  RETURN_IF_ERROR(Submit(graph, arguments));
+  return Wait();
 }
 
 absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, KvFormat kv_format, const RunArguments& arguments) {

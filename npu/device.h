@@ -1,27 +1,30 @@
 // What runs static graphs: this CPU at full speed (HostDevice), or in plain FP32 as the yardstick (ReferenceDevice).
 //
-//   ASSIGN_OR_RETURN(GraphHandle handle, device->Load(compiled));
+//   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device->Load(compiled));
 //   RunArguments arguments = {.rows = 1, .buffers = {{hidden, 576}, {out, 1536}}, .weights = {norm_bytes, up_bytes}};
-//   RETURN_IF_ERROR(device->Run(handle, arguments));
+//   RETURN_IF_ERROR(device->Submit(*graph, arguments));   // a device with threads of its own returns at once
+//   RETURN_IF_ERROR(device->Wait());                      // now `out` is written
+//                                                         // the graph is unloaded where `graph` ends
 //
-// Threads: one Run at a time per device; Load between runs. Arguments are borrowed for the call.
+// Which graphs of a model are loaded, and when, is npu/graph_store.h's business.
+// Threads: one thread at a time uses a device. Between Submit and Wait it may load and unload other graphs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/npu/compiler.h"
+#include "tessera/quant/graph_weight.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {
 
-using GraphHandle = int;
-
-// How a device wants its matrices: packed in panels (quant/packed_matrix.h), or row-major FP32.
-enum class WeightEncoding : uint8_t { kPacked, kFloat32 };
 
 // One adapter's numbers for one placeholder. a: [rank, in] and b: [rank, out], row-major FP32: B is stored transposed, so that sixteen
 // outputs lie side by side. Null a: not bound.
@@ -47,22 +50,54 @@ struct RunArguments {
   KvView kv;                                                      // Layer 0 of it is the block's first layer.
 };
 
+// A graph that a device can run, until this ends. REQUIRES: its device outlives it, and does not run it when it ends.
+class LoadedGraph {
+ public:
+  virtual ~LoadedGraph() = default;
+  virtual int64_t bytes() const = 0;   // That the device keeps for it. Where it keeps equal graphs once, each says all of them.
+  virtual int rows() const = 0;        // Most rows of a run.
+};
+
+// What a run costs. kAny: what its rows cost. kExact: what graph.rows() cost; fewer are padded inside, and nothing of padding is stored.
+enum class RowPolicy : uint8_t { kAny, kExact };
+
+// What loading a graph takes: memory while it is loaded, and time.
+struct LoadCost { int64_t bytes = 0; double seconds = 0; };
+
+// Most that is loaded at once.
+struct GraphLimits {
+  int graphs = std::numeric_limits<int>::max();
+  int64_t bytes = std::numeric_limits<int64_t>::max();   // The sum of their LoadCosts.
+};
+
 class Device {
  public:
   virtual ~Device() = default;
+
+  // These are known before anything is loaded, and stay as they are.
+  virtual absl::string_view name() const = 0;                          // "host".
   virtual WeightEncoding weight_encoding() const = 0;
   virtual KvFormat kv_format() const = 0;
-  // Keeps a copy of the graph. Handles stay valid while the device lives.
-  virtual absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) = 0;
-  // InvalidArgument if the arguments do not fit the graph (which, found, expected); nothing has run then.
-  virtual absl::Status Run(GraphHandle handle, const RunArguments& arguments) = 0;
-  // What the loaded graphs need of memory besides arguments and weights, once one has run with all its rows and paths of
-  // `longest_path` positions.
-  virtual int64_t ScratchBytes(int longest_path) const = 0;
-};
+  virtual RowPolicy row_policy() const = 0;
+  virtual GraphLimits limits() const { return {}; }
+  virtual LoadCost CostOf(const CompiledGraph& graph) const = 0;
+  // What these graphs, loaded together, need of memory besides arguments and weights, once each has run with all its rows and paths
+  // of `longest_path` positions. Equal graphs count once.
+  virtual int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const = 0;
 
-// Bytes of a weight as `encoding` has it.
-absl::StatusOr<int64_t> WeightBytes(const GraphWeight& weight, WeightEncoding encoding);
+  // Keeps a copy of what it needs of the graph. ResourceExhausted beyond limits().
+  virtual absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) = 0;
+
+  // Begins a run; arguments are borrowed until Wait returns. A device without threads of its own computes here. InvalidArgument if the
+  // arguments do not fit the graph (which, found, expected). After an error nothing has begun, and there is nothing to wait for.
+  // REQUIRES: the graph is one of this device's, and Wait has returned since the last Submit that began a run.
+  virtual absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) = 0;
+  // Until the run is over; its error.
+  virtual absl::Status Wait() = 0;
+
+  // Both.
+  absl::Status Run(LoadedGraph& graph, const RunArguments& arguments);
+};
 
 // The checks every device makes before it runs: counts and sizes of all arguments against the graph.
 absl::Status CheckArguments(const CompiledGraph& graph, WeightEncoding encoding, KvFormat kv_format, const RunArguments& arguments);

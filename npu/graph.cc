@@ -86,6 +86,17 @@ struct DetailsVisitor {
   std::string operator()(const Embedding& op) const { return absl::StrCat("first_token=", op.first_token, " scale=", Exact(op.scale)); }
 };
 
+std::string BufferText(const GraphBuffer& buffer) {
+  static constexpr const char* kKinds[] = {"input", "scratch", "output"};
+  return absl::StrCat(kKinds[static_cast<int>(buffer.kind)], " ", buffer.name, " [rows, ", buffer.columns, "]");
+}
+
+std::string WeightText(const GraphWeight& weight) {
+  const MatrixSpec& spec = weight.spec;
+  if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.out_features, "]");
+  return absl::StrCat("matrix ", spec.name, " ", InfoOf(spec.format).name, " [", spec.out_features, ", ", spec.in_features, "]");
+}
+
 }  // namespace
 
 BufferId Graph::AddInput(std::string name, int64_t columns) {
@@ -107,5 +118,17 @@ WeightId Graph::AddMatrix(MatrixSpec spec) { return AddWeight(*this, {std::move(
 Access AccessOf(const Operator& op) { return std::visit(AccessVisitor(), op); }
 std::string OperatorName(const Operator& op) { return std::visit(NameVisitor(), op); }
 std::string OperatorDetails(const Operator& op) { return std::visit(DetailsVisitor(), op); }
+
+std::string GraphText(const Graph& graph) {
+  std::string text;
+  for (const GraphBuffer& buffer : graph.buffers) absl::StrAppend(&text, BufferText(buffer), "\n");
+  for (const GraphWeight& weight : graph.weights) absl::StrAppend(&text, WeightText(weight), "\n");
+  for (const Operator& op : graph.operators) {
+    const Access access = AccessOf(op);
+    absl::StrAppend(&text, OperatorName(op), "(", absl::StrJoin(access.reads, ","), ";", absl::StrJoin(access.weights, ","), ") -> ",
+                    absl::StrJoin(access.writes, ","), " ", OperatorDetails(op), "\n");
+  }
+  return text;
+}
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 //   graph.Add(Linear{.x = normed, .products = {{.weight = up, .y = y}}});
 //
 // Every buffer is FP32 [rows, columns] and is written by exactly one operator, before it is read. Operators name no model: an
-// architecture is only the order in which model/architectures adds them. Operators act on each row alone, but for Attention,
+// architecture is only the order in which model/files/architectures adds them. Operators act on each row alone, but for Attention,
 // which reads what StoreKeyValue wrote. Thread-compatible; a finished graph is constant data.
 #pragma once
 
@@ -18,7 +18,8 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/quant/packed_matrix.h"
+#include "tessera/quant/graph_weight.h"
+#include "tessera/tensor/operator_variants.h"
 
 namespace tessera {
 
@@ -34,7 +35,7 @@ struct RmsNorm { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 // section 3: LoRA as graph inputs); other rows cost nothing and keep their bits. B covers all columns of y. fine: a device that
 // rounds x does so to 16 bits for this product, not to 8; others ignore it.
 struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; bool fine = false; };
-struct Linear { BufferId x = kNone; std::vector<Product> products; };
+struct Linear { BufferId x = kNone; std::vector<Product> products = {}; };
 
 // y = x + weight, the same for each row.
 struct AddBias { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone; };
@@ -43,12 +44,9 @@ struct AddBias { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 struct Add { BufferId a = kNone; BufferId b = kNone; BufferId y = kNone; };
 
 // y = activation(gate) * up.
-enum class Activation : uint8_t { kSilu, kGeluTanh };
 struct GatedActivation { BufferId gate = kNone; BufferId up = kNone; BufferId y = kNone; Activation activation = Activation::kSilu; };
 
-// Rotates `dimensions` leading numbers of each head by the angles of rope table `table` (RunArguments). Pairs are (2i, 2i+1) or
-// (i, i + dimensions / 2).
-enum class RopePairs : uint8_t { kAdjacent, kHalves };
+// Rotates `dimensions` leading numbers of each head, paired as `pairs` says, by the angles of rope table `table` (RunArguments).
 struct Rope {
   BufferId x = kNone;
   BufferId y = kNone;
@@ -71,16 +69,13 @@ struct Embedding { WeightId table = kNone; BufferId y = kNone; int64_t first_tok
 using Operator = std::variant<RmsNorm, Linear, AddBias, Add, GatedActivation, Rope, StoreKeyValue, Attention, Embedding>;
 
 enum class BufferKind : uint8_t { kInput, kScratch, kOutput };
-struct GraphBuffer { std::string name; BufferKind kind; int64_t columns; };
-
-// A weight is read-only bytes given to each Run: a vector of FP32, or a matrix in the encoding the device asks for.
-struct GraphWeight { MatrixSpec spec; bool vector; };
+struct GraphBuffer { std::string name = {}; BufferKind kind = BufferKind::kScratch; int64_t columns = 0; };
 
 struct Graph {
-  std::vector<GraphBuffer> buffers;
-  std::vector<GraphWeight> weights;
-  std::vector<Operator> operators;   // In order of execution.
-  int adapters = 0;                  // Number of adapter placeholders.
+  std::vector<GraphBuffer> buffers = {};
+  std::vector<GraphWeight> weights = {};
+  std::vector<Operator> operators = {};   // In order of execution.
+  int adapters = 0;                       // Number of adapter placeholders.
 
   BufferId AddInput(std::string name, int64_t columns);
   BufferId AddScratch(std::string name, int64_t columns);
@@ -91,9 +86,12 @@ struct Graph {
 };
 
 // What an operator reads and writes, for planners and checks.
-struct Access { std::vector<BufferId> reads; std::vector<BufferId> writes; std::vector<WeightId> weights; };
+struct Access { std::vector<BufferId> reads = {}; std::vector<BufferId> writes = {}; std::vector<WeightId> weights = {}; };
 Access AccessOf(const Operator& op);
 std::string OperatorName(const Operator& op);       // "Linear".
 std::string OperatorDetails(const Operator& op);    // "epsilon=1e-05 groups=9", for people.
+
+// One line per operator, buffer and weight: equal texts mean equal graphs. For comparing and for people.
+std::string GraphText(const Graph& graph);
 
 }  // namespace tessera

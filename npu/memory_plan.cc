@@ -19,13 +19,13 @@ absl::StatusOr<int64_t> BufferBytes(int64_t columns, int row_capacity) {
   return CheckedMul(row_capacity, row_bytes);
 }
 
-// For each operator the meeting operator at or after it, or the last operator of the graph.
-std::vector<int> NextMeetings(const std::vector<Operator>& operators) {
+// For each operator the barrier operator at or after it, or the last operator of the graph.
+std::vector<int> NextBarriers(const std::vector<Operator>& operators) {
   std::vector<int> next(operators.size());
-  int meeting = static_cast<int>(operators.size()) - 1;
-  for (int i = meeting; i >= 0; --i) {
-    if (IsMeetingOperator(operators[i])) meeting = i;
-    next[i] = meeting;
+  int barrier = static_cast<int>(operators.size()) - 1;
+  for (int i = barrier; i >= 0; --i) {
+    if (IsBarrierOperator(operators[i])) barrier = i;
+    next[i] = barrier;
   }
   return next;
 }
@@ -65,20 +65,20 @@ absl::StatusOr<Placed> FirstFit(const std::vector<Placed>& placed, absl::Span<co
 
 }  // namespace
 
-bool IsMeetingOperator(const Operator& op) {
+bool IsBarrierOperator(const Operator& op) {
   return std::holds_alternative<Linear>(op) || std::holds_alternative<StoreKeyValue>(op) || std::holds_alternative<Attention>(op);
 }
 
 absl::StatusOr<std::vector<BufferLife>> LivesOf(const Graph& graph, int row_capacity) {
   std::vector<BufferLife> lives(graph.buffers.size(), {.first = -1});
-  const std::vector<int> next_meeting = NextMeetings(graph.operators);
+  const std::vector<int> next_barrier = NextBarriers(graph.operators);
   for (size_t i = 0; i < graph.operators.size(); ++i) {
     const Access access = AccessOf(graph.operators[i]);
     for (const BufferId id : access.writes) {
       if (lives[id].first < 0) lives[id].first = static_cast<int>(i);
-      lives[id].last = next_meeting[i];
+      lives[id].last = next_barrier[i];
     }
-    for (const BufferId id : access.reads) lives[id].last = next_meeting[i];
+    for (const BufferId id : access.reads) lives[id].last = next_barrier[i];
   }
   for (size_t id = 0; id < lives.size(); ++id) {
     lives[id].first = std::max(lives[id].first, 0);

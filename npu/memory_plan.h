@@ -26,18 +26,18 @@ struct BufferLife {
 };
 
 struct MemoryPlan {
-  std::vector<int64_t> offsets;  // Of each buffer, a multiple of 64; -1 for those not in the arena.
-  int64_t arena_bytes = 0;       // A multiple of 64.
+  std::vector<int64_t> offsets = {};  // Per buffer: a multiple of 64, or -1 if it is not in the arena.
+  int64_t arena_bytes = 0;            // A multiple of 64.
 };
 
-// One life per buffer of the graph; inputs and outputs get bytes 0. A buffer lives from its first writer to the meeting operator
-// at or after its last use, or to the end of the graph. Meeting operators (Linear, StoreKeyValue, Attention) are those before and
+// One life per buffer of the graph; inputs and outputs get bytes 0. A buffer lives from its first writer to the barrier operator
+// at or after its last use, or to the end of the graph. Barrier operators (Linear, StoreKeyValue, Attention) are those before and
 // after which a device's threads wait for each other; between two of them one thread may still read what another is done with.
 // OutOfRange if a size does not fit in 63 bits. REQUIRES: every BufferId of the graph is in range.
 absl::StatusOr<std::vector<BufferLife>> LivesOf(const Graph& graph, int row_capacity);
 
-// True for the operators at which all threads of a device meet.
-bool IsMeetingOperator(const Operator& op);
+// True for the operators after which all threads of a device have waited for each other.
+bool IsBarrierOperator(const Operator& op);
 
 // InvalidArgument (with the buffer) if bytes is negative or last < first; OutOfRange if the arena does not fit in 63 bits.
 absl::StatusOr<MemoryPlan> PlanMemory(absl::Span<const BufferLife> lives);

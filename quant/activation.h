@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 template <int kValueBits>
@@ -22,8 +24,8 @@ struct alignas(64) ActivationGroupOf {
   static constexpr int kLargest = 127 << (kBits - 8);  // The magnitude of the largest value.
 
   // Quad by quad. Values of 8 bits are as they are; those of 16 as the kernels of an instruction set want them (L::Products16).
-  int8_t values[kValues * kBits / 8];
-  float scale;           // Of the group: x is about scale * value.
+  int8_t values[static_cast<size_t>(kValues * kBits / 8)];
+  float scale;           // The group's scale: x is about scale * value.
   float scaled_sum;      // scale * sum of values, for formats with a minimum.
   // Weights are stored unsigned; where 4, 8, 16, 32 or 128 stands for zero, an integer sum starts at this instead of 0.
   int32_t start8;        // -8 * sum of values; likewise below.
@@ -45,7 +47,7 @@ class QuantizedRows {
 
   // REQUIRES: storage is 64-byte aligned and outlives the view.
   QuantizedRows(std::byte* storage, int64_t in_features)
-      : storage_(storage), stride_(RowStride(in_features)), fine_(Groups(in_features) * sizeof(ActivationGroup)) {}
+      : storage_(storage), stride_(RowStride(in_features)), fine_(Groups(in_features) * static_cast<int64_t>(sizeof(ActivationGroup))) {}
 
   ActivationGroup* Row(int64_t row) const { return reinterpret_cast<ActivationGroup*>(storage_ + row * stride_); }
   FineActivationGroup* FineRow(int64_t row) const {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/quant/formats/formats.h"
+#include "tessera/quant/internal/formats/formats.h"
 
 namespace tessera {
 namespace {

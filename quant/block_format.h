@@ -4,7 +4,7 @@
 //   std::vector<float> values(format->values_per_block);
 //   format->dequantize(block_bytes, format->values_per_block, values.data());
 //
-// Blocks run along a matrix's input dimension, as in GGUF files. A format is one file in quant/formats/ and one line in
+// Blocks run along a matrix's input dimension, as in GGUF files. A format is one file in quant/internal/formats/ and one line in
 // block_format.cc. Thread-safe (constant data and pure functions).
 #pragma once
 
@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -34,8 +35,8 @@ struct BlockFormatInfo {
   // Rounds FP32 numbers into blocks; the same numbers always give the same bytes. Never null.
   // Plain floats, Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0: the bytes that GGUF tools write, a scale from the largest values and the codes
   // nearest under it. A NaN gives some valid block; a scale that FP16 cannot hold becomes infinite.
-  // The K formats and IQ4_NL: a search for the block with the smallest squared error (formats/k_search.h). Always finite: NaN counts
-  // as 0, and numbers beyond the format's range, infinities too, as its largest.
+  // The K formats and IQ4_NL: a search for the block with the smallest squared error (quant/internal/formats/k_search.h). Always finite:
+  // NaN counts as 0, and numbers beyond the format's range, infinities too, as its largest.
   // REQUIRES: as dequantize.
   void (*quantize)(const float* in, int64_t values, std::byte* blocks);
   // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats).

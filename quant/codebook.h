@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 using Codebook = std::array<int8_t, 16>;

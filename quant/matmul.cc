@@ -1,10 +1,10 @@
 #include "tessera/quant/matmul.h"
 
-#include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/quant/panels/panel_format.h"
+#include "tessera/quant/panel_schedule.h"
 
 namespace tessera {
 namespace {
@@ -15,6 +15,39 @@ absl::Status CheckShapes(const PackedMatrix& w, TensorView<const float> x, Tenso
                                                  y.columns(), "], expected [rows, ", w.in_features(), "] and [rows, ",
                                                  w.out_features(), "]"));
 }
+
+// One product, as its workers see it.
+struct Product {
+  const PackedMatrix& w;
+  TensorView<const float> x;
+  TensorView<float> y;
+  const MatMulKernels& kernels;
+  bool fine;
+
+  void Round(const QuantizedRows& rounded, const Share& rows) const {
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      fine ? kernels.quantize_row_fine(x.row(r), x.columns(), rounded.FineRow(r))
+           : kernels.quantize_row(x.row(r), x.columns(), rounded.Row(r));
+    }
+  }
+
+  void Multiply(const QuantizedRows& rounded, const Share& panels, const Share& rows) const {
+    const bool floats = w.shape().float_activations;
+    const int64_t x_stride = floats ? x.row_stride() * static_cast<int64_t>(sizeof(float)) : rounded.stride();
+    const std::byte* const first_x = floats ? reinterpret_cast<const std::byte*>(x.data()) : rounded.Rows(fine);
+    kernels.panels[static_cast<int>(w.format())]({.panels = w.data(),
+                                                  .panel_begin = panels.begin,
+                                                  .panel_end = panels.end,
+                                                  .in_features = w.in_features(),
+                                                  .out_features = w.out_features(),
+                                                  .rows = rows.end - rows.begin,
+                                                  .x = first_x + rows.begin * x_stride,
+                                                  .x_stride = x_stride,
+                                                  .fine = fine,
+                                                  .y = y.row(rows.begin),
+                                                  .y_stride = y.row_stride()});
+  }
+};
 
 }  // namespace
 
@@ -29,27 +62,25 @@ absl::Status MatMul(const PackedMatrix& w, TensorView<const float> x, TensorView
                     const MatMulKernels& kernels, bool fine) {
   RETURN_IF_ERROR(CheckShapes(w, x, y));
   if (x.rows() == 0) return absl::OkStatus();  // Then x and y may be null, and nothing may be added to them.
-  const bool rounds = !PanelFormatOf(w.format()).float_activations;
-  std::byte* storage = nullptr;
-  if (rounds) {
-    ASSIGN_OR_RETURN(storage, scratch.Reserve(QuantizedRows::BytesFor(x.rows(), x.columns())));
-  }
-  const QuantizedRows rounded(storage, x.columns());
+  const int workers = pool.threads();
+  const bool rounds = !w.shape().float_activations;
+  const bool single = x.rows() == 1;  // Then every worker rounds it for itself: waiting for another would take longer.
+  const int64_t taken_bytes = workers * static_cast<int64_t>(sizeof(TakenParts));
+  const int64_t rounded_bytes = rounds ? QuantizedRows::BytesFor(single ? workers : x.rows(), x.columns()) : 0;
+  ASSIGN_OR_RETURN(std::byte* const storage, scratch.Reserve(taken_bytes + rounded_bytes));
+  TakenParts* const taken = reinterpret_cast<TakenParts*>(storage);
+  std::uninitialized_value_construct_n(taken, workers);
+
+  const Product product = {w, x, y, kernels, fine};
+  const PanelSchedule schedule({.matrices = {&w.shape(), 1}, .rows = x.rows(), .workers = workers});
   pool.Run([&](int worker) {
-    if (rounds) {
-      const Share rows = ShareOf(x.rows(), worker, pool.threads());
-      for (int64_t r = rows.begin; r < rows.end; ++r) {
-        fine ? kernels.quantize_row_fine(x.row(r), x.columns(), rounded.FineRow(r))
-             : kernels.quantize_row(x.row(r), x.columns(), rounded.Row(r));
-      }
-      pool.Barrier();
-    }
-    const Share panels = ShareOf(w.panels(), worker, pool.threads());
-    PanelJob job = {.panels = w.data(), .panel_begin = panels.begin, .panel_end = panels.end, .in_features = w.in_features(),
-                    .out_features = w.out_features(), .rows = x.rows(), .fine = fine, .y = y.data(), .y_stride = y.row_stride()};
-    job.x = rounds ? rounded.Rows(fine) : reinterpret_cast<const std::byte*>(x.data());
-    job.x_stride = rounds ? rounded.stride() : x.row_stride() * static_cast<int64_t>(sizeof(float));
-    kernels.panels[static_cast<int>(w.format())](job);
+    const int64_t own_row = single ? worker * QuantizedRows::BytesFor(1, x.columns()) : 0;
+    const QuantizedRows rounded(storage + taken_bytes + own_row, x.columns());
+    if (rounds) product.Round(rounded, single ? Share{0, 1} : ShareOf(x.rows(), worker, workers));
+    const bool waits = rounds && !single;
+    const uint64_t arrival = waits ? pool.Arrive() : 0;
+    const auto multiply = [&](int, const Share& panels, const Share& rows) { product.Multiply(rounded, panels, rows); };
+    schedule.Run(taken, worker, multiply, [&] { if (waits) pool.AwaitOthers(arrival); });
   });
   return absl::OkStatus();
 }

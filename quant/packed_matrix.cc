@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/quant/panels/panel_format.h"
+#include "tessera/quant/internal/panels/panel_format.h"
 
 namespace tessera {
 namespace {
@@ -19,6 +19,16 @@ absl::Status SizeError(const MatrixSpec& spec, const absl::AlphaNum& what, int64
 }
 
 }  // namespace
+
+PanelShape PanelShape::Of(const MatrixSpec& spec) {
+  static_assert(kOutputs == PanelFormat::kOutputs);
+  return {.format = spec.format,
+          .float_activations = PanelFormatOf(spec.format).float_activations,
+          .out_features = spec.out_features,
+          .in_features = spec.in_features,
+          .panels = CeilDiv(spec.out_features, kOutputs),
+          .panel_bytes = PanelBytes(spec.format, spec.in_features)};
+}
 
 absl::StatusOr<int64_t> PackedMatrix::BytesFor(const MatrixSpec& spec) {
   if (spec.out_features < 1) return SizeError(spec, "out_features", spec.out_features, ">= 1");
@@ -53,14 +63,13 @@ absl::StatusOr<PackedMatrix> PackedMatrix::Open(const MatrixSpec& spec, absl::Sp
   if (found != expected) return SizeError(spec, "packed bytes", found, expected);
   const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes.data()) % 64);
   if (misaligned != 0) return SizeError(spec, "address modulo 64", misaligned, 0);
-  return PackedMatrix(spec, bytes.data());
+  return PackedMatrix(PanelShape::Of(spec), bytes.data());
 }
 
 void PackedMatrix::ReadRow(int64_t row, float* out) const {
-  DCHECK(row >= 0 && row < out_features_);
-  const int64_t panel_bytes = PanelBytes(format_, in_features_);
-  PanelFormatOf(format_).read_row(data_ + row / PanelFormat::kOutputs * panel_bytes, static_cast<int>(row % PanelFormat::kOutputs),
-                                  in_features_, out);
+  DCHECK(row >= 0 && row < out_features());
+  PanelFormatOf(format()).read_row(data_ + row / PanelShape::kOutputs * shape_.panel_bytes, static_cast<int>(row % PanelShape::kOutputs),
+                                   in_features(), out);
 }
 
 }  // namespace tessera

@@ -21,10 +21,26 @@
 namespace tessera {
 
 struct MatrixSpec {
-  std::string name;            // For messages.
+  std::string name = {};       // For messages.
   BlockFormat format = BlockFormat::kF32;
   int64_t out_features = 0;    // Rows.
   int64_t in_features = 0;     // Columns.
+};
+
+// The layout as far as sharing out a product needs it (quant/panel_schedule.h): panels of equal size, one after the other, each with all
+// inputs of 32 outputs. docs/packed_layout.md says what lies in a panel.
+struct PanelShape {
+  static constexpr int kOutputs = 32;  // Outputs (rows of the matrix) per panel; the last panel may hold fewer.
+
+  // REQUIRES: PackedMatrix::BytesFor(spec) is OK.
+  static PanelShape Of(const MatrixSpec& spec);
+
+  BlockFormat format = BlockFormat::kF32;
+  bool float_activations = true;  // F32, F16, BF16: rows of activations are used as they are, not rounded (quant/activation.h).
+  int64_t out_features = 0;
+  int64_t in_features = 0;
+  int64_t panels = 0;
+  int64_t panel_bytes = 0;        // A multiple of 64.
 };
 
 class PackedMatrix {  // A view: cheap to copy, safe to share between threads.
@@ -43,22 +59,20 @@ class PackedMatrix {  // A view: cheap to copy, safe to share between threads.
   // found and the value expected.
   static absl::StatusOr<PackedMatrix> Open(const MatrixSpec& spec, absl::Span<const std::byte> bytes);
 
-  BlockFormat format() const { return format_; }
-  int64_t out_features() const { return out_features_; }
-  int64_t in_features() const { return in_features_; }
-  int64_t panels() const { return (out_features_ + 31) / 32; }
+  BlockFormat format() const { return shape_.format; }
+  int64_t out_features() const { return shape_.out_features; }
+  int64_t in_features() const { return shape_.in_features; }
+  int64_t panels() const { return shape_.panels; }
+  const PanelShape& shape() const { return shape_; }
   const std::byte* data() const { return data_; }
 
   // Row `row` as FP32, for embedding tables. out: [in_features]. REQUIRES: 0 <= row < out_features().
   void ReadRow(int64_t row, float* out) const;
 
  private:
-  PackedMatrix(const MatrixSpec& spec, const std::byte* data)
-      : format_(spec.format), out_features_(spec.out_features), in_features_(spec.in_features), data_(data) {}
+  PackedMatrix(const PanelShape& shape, const std::byte* data) : shape_(shape), data_(data) {}
 
-  BlockFormat format_;
-  int64_t out_features_;
-  int64_t in_features_;
+  PanelShape shape_;
   const std::byte* data_;
 };
 

@@ -3,16 +3,18 @@
 //   const PeakLoops& loops = MatMulKernelsFor(BestKernelPath()).peaks;
 //   const double begin = Seconds();
 //   const int64_t products = loops.int8(PeakLoops::kMostRounds);
-//   double rate = static_cast<double>(products) / (Seconds() - begin);       // multiply-adds a second, of one thread
+//   double rate = static_cast<double>(products) / (Seconds() - begin);       // multiply-adds per second, of one thread
 //
 // Each instruction set has its own, made of the same lanes as its kernels: the dot product of bytes is the instruction (AVX-512 VNNI:
 // vpdpbusd) or the sequence (AVX2: vpmaddubsw and vpaddw for each quad, vpmaddwd and vpaddd for all eight of a group) that a product
 // with 4-bit weights is made of. What counts is useful multiply-adds, whatever the sequence takes; printed rates count two operations
-// for each. Thread-safe (pure functions); a rate of several threads is for the caller to measure (apps/common/machine_probe.h).
+// for each. Thread-safe (pure functions); a rate of several threads is for the caller to measure (apps/bench/machine_probe.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

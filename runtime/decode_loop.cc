@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text_stream.h"
+#include "tessera/model/text/text_stream.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/tree_logits.h"
@@ -46,15 +47,15 @@ class Writer {
 // A text as it is written: chooses tokens, shows them, knows when it ends.
 class Text {
  public:
-  Text(Engine& engine, const Sampler& sampler, const GenerateOptions& options, Generation& result)
-      : engine_(engine), sampler_(sampler), options_(options), result_(result), writer_(engine.tokenizer(), options, result) {}
+  Text(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result)
+      : core_(core), sampler_(sampler), options_(options), result_(result), writer_(core.model().tokenizer(), options, result) {}
 
   // The next token; `last` if the text ends with it, with the reason in the result.
   absl::StatusOr<Choice> Next(absl::Span<const float> logits) {
     std::vector<TokenId>& tokens = result_.tokens;
     TokenId token;
     {
-      TimelineScope scope(engine_.timeline(), Zone::kSample, static_cast<int>(tokens.size()));
+      TimelineScope scope(core_.timeline(), Zone::kSample, static_cast<int>(tokens.size()));
       ASSIGN_OR_RETURN(token, sampler_.Choose(logits, tokens, options_.stream, tokens.size()));
     }
     tokens.push_back(token);
@@ -65,7 +66,7 @@ class Text {
 
  private:
   bool EndsWith(TokenId token) {
-    if (!options_.ignore_end && engine_.tokenizer().IsEnd(token)) {
+    if (!options_.ignore_end && core_.model().tokenizer().IsEnd(token)) {
       result_.reason = FinishReason::kEndToken;
       return true;
     }
@@ -77,7 +78,7 @@ class Text {
     return options_.max_tokens > 0 && result_.tokens.size() == static_cast<size_t>(options_.max_tokens);
   }
 
-  Engine& engine_;
+  const EngineCore& core_;
   const Sampler& sampler_;
   const GenerateOptions& options_;
   Generation& result_;
@@ -86,7 +87,7 @@ class Text {
 
 // One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
 absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, Text& text) {
-  const StepClock clock(session.engine());
+  const StepClock clock(CoreOf(session).model().streamer());
   const double begin = clock.Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
   const double pass_seconds = clock.Seconds() - begin;
@@ -110,10 +111,10 @@ absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator*
 }
 
 // A pass gives a token more than its tree is deep: what is drafted beyond the last token that is wanted is computed for nothing.
-TreeRoom RoomFor(const GenerateOptions& options, const Generation& result, const Engine& engine, int room) {
+TreeRoom RoomFor(const GenerateOptions& options, const Generation& result, int logits_at_once, int room) {
   const int64_t written = static_cast<int64_t>(result.tokens.size());
   const int64_t wanted = options.max_tokens > 0 ? std::min<int64_t>(room, options.max_tokens - written) : room;
-  return {.rows = std::min(room, engine.logits_at_once()), .depth = static_cast<int>(wanted) - 1};
+  return {.rows = std::min(room, logits_at_once), .depth = static_cast<int>(wanted) - 1};
 }
 
 }  // namespace
@@ -129,10 +130,11 @@ absl::string_view FinishReasonName(FinishReason reason) {
   return "unknown";
 }
 
-absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Sampler& sampler, const GenerateOptions& options) {
+absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options) {
   if (session.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
   Generation result;
-  Text text(engine, sampler, options, result);
+  const EngineCore& core = CoreOf(session);
+  Text text(core, sampler, options, result);
   ASSIGN_OR_RETURN(Choice last, text.Next(session.logits()));
   Speculator* const speculator = options.speculator;
   if (speculator != nullptr && !last.last) {
@@ -144,14 +146,15 @@ absl::StatusOr<Generation> Generate(Engine& engine, Session& session, const Samp
     so_far.push_back(last.token);
     speculator->Begin(so_far);
   }
-  TreeLogits logits(session, engine.config().vocabulary);
+  TreeLogits logits(session, core.model().config().vocabulary);
   while (!last.last) {
     const int room = session.TreeRoom();
     if (room == 0) {
       result.reason = FinishReason::kContextFull;
       break;
     }
-    const TokenTree tree = speculator == nullptr ? TokenTree(last.token) : speculator->Propose(RoomFor(options, result, engine, room));
+    const TokenTree tree = speculator == nullptr ? TokenTree(last.token)
+                                                 : speculator->Propose(RoomFor(options, result, core.logits_at_once(), room));
     const absl::StatusOr<Choice> next = Step(session, tree, speculator, logits, text);
     if (absl::IsCancelled(next.status())) {
       result.reason = FinishReason::kCancelled;

@@ -1,339 +1,56 @@
 #include "tessera/runtime/engine.h"
 
-#include <algorithm>
-#include <future>
+#include <utility>
 
-#include <glog/logging.h>
-
-#include "absl/strings/str_cat.h"
-#include "tessera/base/available_cpus.h"
-#include "tessera/base/checked_math.h"
-#include "tessera/base/byte_size.h"
-#include "tessera/base/cpu_features.h"
-#include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/npu/host/host_device.h"
-#include "tessera/npu/reference/reference_device.h"
-#include "tessera/storage/flash_profile.h"
-#include "tessera/storage/throttled_device.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
-namespace {
-
-constexpr int kMostContext = 1 << 24;
-constexpr int kRowStep = 32;
-constexpr int kLeastRows = 64;  // With fewer a prompt would take notably longer: then its scratch is what it is.
-constexpr int64_t kReserve = int64_t{8} << 20;
-constexpr int64_t kMiB = int64_t{1} << 20;
-
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
-  if (options.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
-  HostDevice::Options host;
-  ASSIGN_OR_RETURN(host.path, KernelPathFromName(options.kernels));
-  host.kv_format = options.kv_format;
-  return std::make_unique<HostDevice>(pool, host);
-}
-
-}  // namespace
-
-absl::StatusOr<int> ThreadsOf(const EngineOptions& options) {
-  if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--threads: found ", options.threads, ", expected 0 (all CPUs) to ", ThreadPool::kMaxThreads));
-  }
-  const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
-  if (options.threads > cpus) {
-    LOG_FIRST_N(WARNING, 1) << "--threads: found " << options.threads << ", takes " << cpus
-                            << ", one for each CPU that may be used";
-  }
-  return options.threads == 0 ? cpus : std::min(options.threads, cpus);
-}
-
-absl::StatusOr<int> ContextOf(const EngineOptions& options, const ModelConfig& config) {
-  if (options.context == 0) return std::min(config.context_length, kDefaultContext);
-  if (options.context > 0 && options.context <= kMostContext) return options.context;
-  return absl::InvalidArgumentError(absl::StrCat("--context: found ", options.context, ", expected 0 (the model's own, ",
-                                                 config.context_length, ") to ", kMostContext));
-}
-
-absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name) {
-  if (name == "f16") return KvFormat::kHalf;
-  if (name == "q8") return KvFormat::kInt8;
-  return absl::InvalidArgumentError(absl::StrCat("--kv_format: found \"", name, "\", expected f16 or q8"));
-}
-
-absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
-  if (name == "fast") return ComputePath::kFast;
-  if (name == "reference") return ComputePath::kReference;
-  return absl::InvalidArgumentError(absl::StrCat("--path: found \"", name, "\", expected fast or reference"));
-}
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& options) {
-  EngineOptions loads = options;
-  loads.loads_weights = true;
-  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(loads));
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(options, ModelFile::Weights::kAtOnce));
   TimelineScope scope(options.timeline, Zone::kLoad, 0);
-  RETURN_IF_ERROR(engine->MakeForSessions());
+  RETURN_IF_ERROR(engine->core_->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());
   return engine;
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
-  auto engine = std::unique_ptr<Engine>(new Engine());
-  RETURN_IF_ERROR(engine->Prepare(options));
-  return engine;
-}
-
-absl::Status Engine::Prepare(const EngineOptions& options) {
-  options_ = options;
-  if (options.row_capacity < 0 || options.row_capacity > 65536) {
-    return absl::InvalidArgumentError(absl::StrCat("row capacity: found ", options.row_capacity, ", expected 0 (by memory) to 65536"));
-  }
-  if (options.kv_format != KvFormat::kHalf && options.kv_format != KvFormat::kInt8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kv_format: found ", KvFormatName(options.kv_format), ", expected FP16 or 8-bit"));
-  }
-  if (options.sessions < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("sessions: found ", options.sessions, ", expected 1 or more"));
-  }
-  ASSIGN_OR_RETURN(threads_, ThreadsOf(options));
-  const bool reads = options.loads_weights && options.memory_budget == 0;
-  ASSIGN_OR_RETURN(file_, ModelFile::Open(options.model_path, reads ? ModelFile::Weights::kAtOnce : ModelFile::Weights::kLater,
-                                           options.cancel));
-  // Beside the tokenizer, which takes as long. A system that has no thread to give has it done after that.
-  std::future<absl::Status> rest = std::async(std::launch::async | std::launch::deferred, [this] { return PrepareToCompute(); });
-  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::FromGguf(file());
-  RETURN_IF_ERROR(rest.get());
-  ASSIGN_OR_RETURN(tokenizer_, std::move(tokenizer));
-  process_bytes_ = OwnMemoryBytes();
-  return absl::OkStatus();
-}
-
-absl::Status Engine::PrepareToCompute() {
-  ASSIGN_OR_RETURN(config_, ReadModelConfig(file()));
-  ASSIGN_OR_RETURN(context_, ContextOf(options_, config_));
-  pool_ = std::make_unique<ThreadPool>(threads_);
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));  // Says how it wants weights; MakeForward makes the one that computes.
-  ASSIGN_OR_RETURN(layout_, file_->PlanWeights(config_, device_->weight_encoding()));
-  ASSIGN_OR_RETURN(no_weights_, ResidentSource::Create({}));
-  return ChooseRows();
-}
-
-void Engine::FollowCpus() {
-  const int threads = ThreadsOf(options_).value();  // Prepare has checked the options.
-  if (threads == threads_) return;
-  threads_ = threads;
-  pool_->Resize(threads);
-}
-
-absl::Status Engine::ChooseRows() {
-  // The device and the forward pass reserve what they need when graphs are loaded, and touch it only when rows come.
-  rows_ = std::min(options_.row_capacity > 0 ? options_.row_capacity : kDefaultRowCapacity, context_);
-  RETURN_IF_ERROR(MakeForward());
-  while (options_.row_capacity == 0 && rows_ > kLeastRows) {
-    const int64_t scratch = device_->ScratchBytes(context_) + forward_->scratch_bytes();
-    if (scratch <= kDefaultScratch) break;
-    const int64_t fitting = rows_ * kDefaultScratch / scratch / kRowStep * kRowStep;
-    // Graphs are for no more than kRowsTogether: with more rows than that, little of the scratch is theirs.
-    rows_ = rows_ > kRowsTogether ? kRowsTogether : std::max<int>(kLeastRows, std::min<int64_t>(fitting, rows_ - kRowStep));
-    RETURN_IF_ERROR(MakeForward());
-  }
-  return absl::OkStatus();
-}
-
-KvCache::Options Engine::CacheOptions() const {
-  return {.layers = static_cast<int>(config_.layers.size()),
-          .heads = config_.kv_heads,
-          .head_size = config_.head_size,
-          .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
-          .format = device_->kv_format(),
-          .windows = WindowsOf(config_),
-          .largest_pass = rows_,
-          .sequences = options_.sessions,
-          .scatter_seed = options_.scatter_seed};
-}
-
-absl::Status Engine::MakeForward() {
-  forward_ = nullptr;
-  ASSIGN_OR_RETURN(device_, MakeDevice(options_, *pool_));
-  absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(
-      config_, layout_, *no_weights_, *device_, {.row_capacity = rows_, .timeline = options_.timeline, .cancel = options_.cancel});
-  if (forward.ok()) {
-    forward_ = *std::move(forward);
-    return absl::OkStatus();
-  }
-  const absl::string_view message = forward.status().message();
-  if (!absl::IsResourceExhausted(forward.status()))
-    return absl::Status(forward.status().code(), absl::StrCat(file_->path(), ": ", message));
-  return absl::ResourceExhaustedError(
-      absl::StrCat(file_->path(), ": scratch of a pass over ", context_, " tokens (--context): ", message));
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options, ModelFile::Weights weights) {
+  ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core, EngineCore::Open(options, weights));
+  return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }
 
 absl::Status Engine::LoadWeights() {
-  TimelineScope scope(options_.timeline, Zone::kLoad, 0);
-  return MakeForSessions();
+  TimelineScope scope(options().timeline, Zone::kLoad, 0);
+  return core_->LoadWeights();
 }
 
-absl::Status Engine::CheckWeights() {
-  CHECK(source_ != nullptr) << "CheckWeights: the weights are not loaded";
-  return source_->AwaitChecked();
+absl::Status Engine::AwaitWeights(WeightsAre state) {
+  Loading* const loading = model().loading();
+  if (loading == nullptr) return absl::OkStatus();
+  return state == WeightsAre::kVerified ? loading->AwaitChecked() : loading->AwaitResident();
 }
 
-absl::Status Engine::AwaitWeights() {
-  CHECK(source_ != nullptr) << "AwaitWeights: the weights are not loaded";
-  return source_->AwaitResident();
+absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions& options) {
+  if (!core_->is_loaded()) return absl::FailedPreconditionError("NewSession: found no weights, expected LoadWeights before");
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  return std::unique_ptr<Session>(new Session(core_, core_->cache().NewSequence(), options));
 }
 
-double Engine::loading_seconds() const {
-  CHECK(source_ != nullptr) << "loading_seconds: the weights are not loaded";
-  return source_->LoadingSeconds();
+absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) { return core_->ShrinkMemory(budget); }
+
+EngineMemory Engine::memory() const { return core_->memory(); }
+
+EngineStats Engine::stats() const {
+  const Forward::Work work = core_->forward().work();
+  Loading* const loading = model().loading();
+  return {.passes = work.passes, .rows = work.rows, .loading_seconds = loading == nullptr ? 0 : loading->LoadingSeconds()};
 }
 
-absl::Status Engine::MakeForSessions() {
-  CHECK(source_ == nullptr) << "LoadWeights: called a second time";
-  RETURN_IF_ERROR(OpenSource());
-  forward_->SetSource(*source_);
-  ASSIGN_OR_RETURN(cache_, KvCache::Create(CacheOptions()));
-  return absl::OkStatus();
-}
-
-absl::Status Engine::OpenSource() {
-  logits_at_once_ = Session::kLogitRows;
-  if (options_.memory_budget == 0) {
-    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_, options_.cancel));
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(plan_, PlanBudget(options_.memory_budget));
-  logits_at_once_ = std::max(plan_.logit_rows - 1, 1);
-  if (file_->packed() == nullptr) {
-    ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, *pool_));
-    return absl::OkStatus();
-  }
-  if (options_.open_source) {
-    ASSIGN_OR_RETURN(source_, options_.open_source(*file_->packed(), plan_.weights));
-    return absl::OkStatus();
-  }
-  LayerStreamer::Options options;
-  options.wrap_device = options_.wrap_device;
-  if (!options_.flash.empty()) {
-    ASSIGN_OR_RETURN(const FlashProfile flash, LoadFlashProfile(options_.flash));
-    options.wrap_device = [flash, wrap = options_.wrap_device](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
-      return std::make_unique<ThrottledDevice>(wrap == nullptr ? std::move(device) : wrap(std::move(device)), flash);
-    };
-  }
-  options.pins = plan_.weights.pins;
-  options.parts_only = plan_.weights.parts_only;
-  options.ring_bytes = plan_.weights.ring_bytes;
-  options.verify = options_.verify;
-  options.io = options_.io;
-  options.timeline = options_.timeline;
-  options.cancel = options_.cancel;
-  ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> streamer, LayerStreamer::Open(*file_->packed(), std::move(options)));
-  streamer_ = streamer.get();
-  source_ = std::move(streamer);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<BudgetPlan> Engine::PlanBudget(int64_t budget) const {
-  const int most_logits = options_.logit_rows;
-  const int least_logits = options_.least_logit_rows > 0 ? std::min(options_.least_logit_rows, most_logits) : most_logits;
-  BudgetPlan plan = {.budget = budget, .process = process_bytes_, .logit_rows = least_logits, .logits = least_logits * LogitRowBytes(),
-                     .drafting = PlanDrafting(), .reserve = kReserve};
-  ASSIGN_OR_RETURN(plan.memory, PlanMemory());
-  plan.memory.weights = 0;
-  const WeightNeeds needs = WeightNeedsOf(config_, layout_);
-  const bool packed = file_->packed() != nullptr;
-  const int64_t needed = plan.Total() + (packed ? LeastWeightBytes(needs) : needs.total_bytes);
-  plan.least = AlignUp(needed + kMiB, kMiB);  // What a process has of its own differs a little from run to run.
-  if (budget < needed) {
-    const std::string found = absl::StrCat("--memory_budget: ", file_->path(), ": found ", FormatByteSize(plan.budget),
-                                           ", expected at least ", plan.least / kMiB, " MiB, of which keys and values for ",
-                                           context_, " tokens (--context) take ", FormatByteSize(plan.memory.cache));
-    if (packed) return absl::ResourceExhaustedError(found);
-    return absl::ResourceExhaustedError(
-        absl::StrCat(found, "; a model packed with tessera_pack does with less: it is streamed from its file"));
-  }
-  plan.logit_rows += static_cast<int>(std::min<int64_t>(most_logits - least_logits, (budget - needed) / LogitRowBytes()));
-  plan.logits = plan.logit_rows * LogitRowBytes();
-  plan.memory.weights = needs.total_bytes;
-  if (!packed) return plan;
-  plan.memory.weights = 0;
-  ASSIGN_OR_RETURN(plan.weights, PlanWeights(needs, budget - plan.Total(), options_.pin));
-  plan.memory.weights = plan.weights.bytes;
-  if (options_.logits_of_each) RETURN_IF_ERROR(PlanLogitRows(needs, plan));
-  return plan;
-}
-
-absl::Status Engine::PlanLogitRows(const WeightNeeds& needs, BudgetPlan& plan) const {
-  const auto bytes_of_pass = [&](const WeightPlan& weights, int at_once) {
-    return BytesOfPass(needs, weights, static_cast<int>(CeilDiv(rows_, at_once)));
-  };
-  const int fewest = std::max(plan.logit_rows - 1, 1);
-  const int64_t row_bytes = LogitRowBytes(), fewest_bytes = plan.logits, room = plan.budget - plan.Total() + plan.memory.weights;
-  int64_t least = bytes_of_pass(plan.weights, fewest);
-  for (int rows = 2 * fewest; rows < 2 * rows_; rows *= 2) {
-    const int at_once = std::min(rows, rows_);
-    const int64_t more = (at_once - fewest) * row_bytes;
-    if (room - more < LeastWeightBytes(needs)) break;
-    ASSIGN_OR_RETURN(WeightPlan weights, PlanWeights(needs, room - more, options_.pin));
-    const int64_t bytes = bytes_of_pass(weights, at_once);
-    if (bytes >= least) continue;
-    least = bytes;
-    plan.logit_rows = at_once + 1;
-    plan.logits = fewest_bytes + more;
-    plan.weights = std::move(weights);
-  }
-  plan.memory.weights = plan.weights.bytes;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) {
-  const std::lock_guard<std::mutex> lock(shrinking_);
-  if (streamer_ == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("less memory: ", file_->path(), ": found weights that stay in memory, expected a packed model under a budget"));
-  }
-  const WeightNeeds needs = WeightNeedsOf(config_, layout_);
-  const int64_t others = plan_.Total() - plan_.memory.weights, least = others + LeastShrunkBytes(needs, plan_.weights);
-  if (budget < least) {
-    return absl::ResourceExhaustedError(absl::StrCat("less memory: ", file_->path(), ": found ", FormatByteSize(budget),
-                                                     ", expected at least ", CeilDiv(least, kMiB), " MiB"));
-  }
-  ASSIGN_OR_RETURN(WeightPlan weights, ShrinkWeights(needs, plan_.weights, budget - others, options_.pin));
-  std::vector<int> unpinned;
-  for (int unit = 0; unit < streamer_->units(); ++unit) {
-    if (plan_.weights.pins.pinned[unit] && !weights.pins.pinned[unit]) unpinned.push_back(unit);
-  }
-  RETURN_IF_ERROR(streamer_->Unpin(unpinned));
-  plan_.budget = std::min(plan_.budget, budget);
-  plan_.memory.weights = weights.bytes;
-  plan_.weights = std::move(weights);
-  return plan_;
-}
-
-absl::StatusOr<EngineMemory> Engine::PlanMemory() const {
-  ASSIGN_OR_RETURN(const int64_t cache, KvCache::BytesFor(CacheOptions()));
-  return EngineMemory{.weights = layout_.TotalBytes(),
-                      .cache = cache,
-                      .graphs = device_->ScratchBytes(context_),
-                      .hidden_states = forward_->scratch_bytes()};
-}
-
-int64_t Engine::PlanDrafting() const {
-  return options_.drafting_bytes == nullptr ? 0 : options_.drafting_bytes(context_, config_.vocabulary);
-}
-
-EngineMemory Engine::memory() const {
-  CHECK(source_ != nullptr) << "memory: the weights are not loaded";
-  const LayerStreamer::Stats streamed = streamer_ != nullptr ? streamer_->stats() : LayerStreamer::Stats();
-  return {.weights = streamer_ == nullptr ? layout_.TotalBytes() : streamed.pinned_bytes + streamed.ring_bytes + LayerStreamer::kPartsBytes,
-          .cache = cache_->bytes(),
-          .graphs = device_->ScratchBytes(context_),
-          .hidden_states = forward_->scratch_bytes()};
-}
-
-absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession() {
-  return std::unique_ptr<Session>(new Session(*this, cache_->NewSequence()));
-}
+const MemoryPlanner& Engine::planner() const { return core_->planner(); }
+const LoadedModel& Engine::model() const { return core_->model(); }
+const EngineOptions& Engine::options() const { return core_->options(); }
+int Engine::context() const { return core_->context(); }
+int Engine::threads() const { return core_->pool().threads(); }
 
 }  // namespace tessera

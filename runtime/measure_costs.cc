@@ -4,6 +4,7 @@
 
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
@@ -17,7 +18,7 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
   const double begin = Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
   const double seconds = Seconds() - begin;
-  logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, session.engine().logits_at_once()) : 1});
+  logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, CoreOf(session).logits_at_once()) : 1});
   const absl::Status status = logits.Of(TokenTree::kRoot).status();
   session.Keep({}, {});
   RETURN_IF_ERROR(status);
@@ -29,15 +30,15 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
 }  // namespace
 
 absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostProfile& costs) {
-  const Engine& engine = session.engine();
   if (costs.frozen()) return absl::OkStatus();
-  if (engine.streams()) {
+  const LoadedModel& model = CoreOf(session).model();
+  if (model.streams()) {
     costs.ExpectFreeRows();
     return absl::OkStatus();
   }
   if (options.seconds <= 0) return absl::OkStatus();
-  RETURN_IF_ERROR(session.engine().AwaitWeights());
-  TreeLogits logits(session, engine.config().vocabulary);
+  if (Loading* const loading = model.loading(); loading != nullptr) RETURN_IF_ERROR(loading->AwaitResident());
+  TreeLogits logits(session, model.config().vocabulary);
   const int most_rows = std::min(options.most_rows, session.TreeRoom());
   if (session.length() == 0 && most_rows > 0) {  // An engine's first pass finds caches cold and threads asleep.
     CostProfile warm_up;

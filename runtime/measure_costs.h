@@ -9,7 +9,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/session.h"
 #include "tessera/spec/cost_profile.h"
 
 namespace tessera {

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/core.h"
 #include "tessera/spec/top_tokens.h"
 
 namespace tessera {
@@ -41,12 +42,12 @@ std::vector<int> PlacesToLearn(absl::Span<const TokenId> tokens, int begin, int 
 absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<const TokenId> tokens) {
   const int wanted = speculator == nullptr ? 0 : speculator->needs().top_of_prompt;
   if (wanted == 0) return session.Append(tokens);
-  Engine& engine = session.engine();
-  const int size = static_cast<int>(tokens.size()), capacity = engine.forward().row_capacity();
-  int begin = 0, count = RowsToLearn(engine.config(), size);
-  if (engine.streams()) {
+  const EngineCore& core = CoreOf(session);
+  const int size = static_cast<int>(tokens.size()), capacity = core.forward().row_capacity();
+  int begin = 0, count = RowsToLearn(core.model().config(), size);
+  if (core.model().streams()) {
     begin = std::max(0, size - 1) / capacity * capacity;
-    count = std::min(count, engine.logits_at_once() - 1);
+    count = std::min(count, core.logits_at_once() - 1);
   }
   const int first = session.length();
   std::vector<TopTokens> top(tokens.size());

@@ -1,31 +1,37 @@
+#include "tessera/runtime/session.h"
+
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
 
-Session::Session(Engine& engine, KvCache::SequenceId sequence)
-    : engine_(engine), sequence_(sequence), logits_buffer_(engine.config().vocabulary), logits_(logits_buffer_) {}
+Session::Session(std::shared_ptr<EngineCore> core, KvCache::SequenceId sequence, const SessionOptions& options)
+    : core_(std::move(core)), options_(options), sequence_(sequence), logits_buffer_(core_->model().config().vocabulary),
+      logits_(logits_buffer_) {}
 
 Session::~Session() {
+  const EngineCore::Hold hold = core_->AwaitHold();
   if (tree_.has_value()) EndTree(TokenTree::kNone);
-  engine_.cache().Release(sequence_);
+  core_->cache().Release(sequence_);
 }
 
 absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
-  if (tokens_.size() + tokens.size() > static_cast<size_t>(engine_.context())) {
-    return absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens.size(),
-                                                     " more, expected at most ", engine_.context(), " together (--context)"));
+  const int context = core_->context(), vocabulary = core_->model().config().vocabulary;
+  if (tokens_.size() + tokens.size() > static_cast<size_t>(context)) {
+    return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens.size(),
+                                                                          " more, expected at most ", context, " together")));
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] >= 0 && tokens[i] < engine_.config().vocabulary) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("token ", i, ": found ", tokens[i], ", expected 0 to ", engine_.config().vocabulary - 1));
+    if (tokens[i] >= 0 && tokens[i] < vocabulary) continue;
+    return absl::InvalidArgumentError(absl::StrCat("token ", i, ": found ", tokens[i], ", expected 0 to ", vocabulary - 1));
   }
   return absl::OkStatus();
 }
@@ -36,8 +42,8 @@ absl::Status Session::Pass(absl::Span<const TokenId> tokens, absl::Span<const in
 }
 
 absl::Status Session::RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
-  engine_.FollowCpus();
-  KvCache& cache = engine_.cache();
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  KvCache& cache = core_->cache();
   const int before = cache.Length(sequence_), count = static_cast<int>(tokens.size());
   RETURN_IF_ERROR(cache.MakeRoom(count));
   RETURN_IF_ERROR(cache.Extend(sequence_, count));
@@ -45,19 +51,34 @@ absl::Status Session::RunPass(absl::Span<const TokenId> tokens, absl::Span<const
   rows_.clear();
   for (int i = 0; i < count; ++i) paths_.push_back(cache.PathsOf(sequence_, before + i + 1));
   for (int i = 0; i < count; ++i) rows_.push_back({tokens[i], paths_[i], nullptr});
-  const absl::Status status = engine_.forward().Run(rows_, cache, wanted);
+  const absl::Status status = core_->Run(rows_, wanted, options_.cancel);
+  last_pass_ = core_->forward().work().passes;
   if (!status.ok()) cache.Truncate(sequence_, before);
   return status;
 }
 
-absl::Status Session::Restore() {
-  KvCache& cache = engine_.cache();
-  if (!cache.CanExtend(sequence_)) cache.Truncate(sequence_, 0);
-  const size_t capacity = engine_.forward().row_capacity();
-  while (cache.Length(sequence_) < length()) {
-    RETURN_IF_ERROR(RunPass(absl::MakeConstSpan(tokens_).subspan(cache.Length(sequence_), capacity), /*wanted=*/{}));
+absl::Status Session::ComputeLogits(absl::Span<const int> rows, TensorView<float> logits) {
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  if (core_->forward().work().passes != last_pass_) {
+    return absl::FailedPreconditionError("logits: found another pass since the session's last, expected none in between");
   }
-  return absl::OkStatus();
+  return core_->Logits(rows, logits, options_.cancel);
+}
+
+absl::StatusOr<int> Session::HeldLength() {
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  KvCache& cache = core_->cache();
+  if (!cache.CanExtend(sequence_)) cache.Truncate(sequence_, 0);
+  return cache.Length(sequence_);
+}
+
+absl::Status Session::Restore() {
+  const size_t capacity = core_->forward().row_capacity();
+  while (true) {
+    ASSIGN_OR_RETURN(const int held, HeldLength());
+    if (held == length()) return absl::OkStatus();
+    RETURN_IF_ERROR(RunPass(absl::MakeConstSpan(tokens_).subspan(held, capacity), /*wanted=*/{}));
+  }
 }
 
 absl::Status Session::OrUndo(int length, const absl::Status& status) {
@@ -75,7 +96,7 @@ absl::Status Session::Append(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
-  const size_t capacity = engine_.forward().row_capacity();
+  const size_t capacity = core_->forward().row_capacity();
   int last = 0;
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
@@ -84,7 +105,7 @@ absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
     RETURN_IF_ERROR(Pass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
   }
   has_logits_ = false;
-  RETURN_IF_ERROR(engine_.forward().Logits({last}, TensorView<float>(logits_buffer_.data(), 1, engine_.config().vocabulary)));
+  RETURN_IF_ERROR(ComputeLogits({last}, TensorView<float>(logits_buffer_.data(), 1, static_cast<int64_t>(logits_buffer_.size()))));
   has_logits_ = true;
   return absl::OkStatus();
 }
@@ -105,11 +126,11 @@ absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<co
 
 // The last token's logits are computed with the others', asked for or not.
 absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
-  const size_t at_once = engine_.logits_at_once();
-  const size_t vocabulary = engine_.config().vocabulary, capacity = engine_.forward().row_capacity();
+  const size_t at_once = core_->logits_at_once();
+  const size_t vocabulary = logits_buffer_.size(), capacity = core_->forward().row_capacity();
   const int last = static_cast<int>(tokens.size()) - 1;
   std::vector<float> some(std::min(at_once, indices.size() + 1) * vocabulary);
-  std::vector<int> rows;                     // Of the pass, that get logits.
+  std::vector<int> rows;                     // Rows of the pass that get logits.
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     const int end = static_cast<int>(begin + part.size());
@@ -122,7 +143,7 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
     for (size_t first = 0; first < rows.size(); first += at_once) {
       const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, at_once);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));
-      RETURN_IF_ERROR(engine_.forward().Logits(chosen, view));
+      RETURN_IF_ERROR(ComputeLogits(chosen, view));
       for (size_t i = 0; i < chosen.size() && first + i < asked; ++i) {
         RETURN_IF_ERROR(on_logits(static_cast<int>(begin) + chosen[i], {view.row(i), vocabulary}));
       }
@@ -139,8 +160,24 @@ void Session::Truncate(int length) {
   Shorten(length);
 }
 
+absl::StatusOr<std::unique_ptr<Session>> Session::Fork(int length, const SessionOptions& options) const {
+  CHECK(!tree_.has_value()) << "a tree waits for Keep";
+  if (length < 0 || length > this->length()) {
+    return absl::InvalidArgumentError(absl::StrCat("fork: found a length of ", length, ", expected 0 to ", this->length()));
+  }
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  KvCache& cache = core_->cache();
+  ASSIGN_OR_RETURN(const KvCache::SequenceId sequence, cache.Fork(sequence_, std::min(length, cache.Length(sequence_))));
+  auto fork = std::unique_ptr<Session>(new Session(core_, sequence, options));
+  fork->tokens_.assign(tokens_.begin(), tokens_.begin() + length);
+  fork->has_logits_ = has_logits_ && length == this->length();
+  if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
+  return fork;
+}
+
 void Session::Shorten(int length) {
-  KvCache& cache = engine_.cache();
+  const EngineCore::Hold hold = core_->AwaitHold();
+  KvCache& cache = core_->cache();
   cache.Truncate(sequence_, std::min(length, cache.Length(sequence_)));
   tokens_.resize(length);
 }

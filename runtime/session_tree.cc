@@ -1,22 +1,27 @@
 // Drafts in a session: a pass over a tree of tokens, of which one path becomes text.
 #include <algorithm>
 
+#include <glog/logging.h>
+
 #include "absl/strings/str_cat.h"
-#include "glog/logging.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/session.h"
+#include "tessera/runtime/test_hooks.h"
 
 namespace tessera {
 
 // For one row there is always room by this: without it plain decoding fails, too, and says why.
 int Session::TreeRoom() const {
-  const int room = std::min(engine_.context() - length(), engine_.forward().row_capacity());
-  return room <= 1 ? room : std::max(1, engine_.cache().RoomFor(room));
+  const int room = std::min(core_->context() - length(), core_->forward().row_capacity());
+  if (room <= 1) return room;
+  const EngineCore::Hold hold = core_->AwaitHold();
+  return std::max(1, core_->cache().RoomFor(room));
 }
 
 // A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
 absl::Status Session::PlaceTree(const TokenTree& tree) {
-  KvCache& cache = engine_.cache();
+  KvCache& cache = core_->cache();
   node_sequences_.clear();
   for (int node = 0; node < tree.size(); ++node) {
     KvCache::SequenceId sequence = sequence_;
@@ -34,7 +39,7 @@ absl::Status Session::PlaceTree(const TokenTree& tree) {
 }
 
 void Session::EndTree(int kept) {
-  KvCache& cache = engine_.cache();
+  KvCache& cache = core_->cache();
   const KvCache::SequenceId survivor = kept == TokenTree::kNone ? sequence_ : node_sequences_[kept];
   const int new_length = length() + (kept == TokenTree::kNone ? 0 : (*tree_)[kept].depth + 1);
   cache.Truncate(survivor, new_length);
@@ -51,33 +56,38 @@ void Session::EndTree(int kept) {
 
 absl::Status Session::PassTree(const TokenTree& tree) {
   CHECK(!tree_.has_value()) << "a tree waits for Keep";
-  if (tree.size() > engine_.forward().row_capacity()) {
+  const int capacity = core_->forward().row_capacity();
+  if (tree.size() > capacity) {
     return absl::InvalidArgumentError(
-        absl::StrCat("draft: found ", tree.size(), " nodes, expected at most ", engine_.forward().row_capacity(), ", the rows of a pass"));
+        absl::StrCat("draft: found ", tree.size(), " nodes, expected at most ", capacity, ", the rows of a pass"));
   }
   std::vector<TokenId> tokens;
   for (const TokenTree::Node& node : tree.nodes()) tokens.push_back(node.token);
   RETURN_IF_ERROR(CheckTokens(tokens));
   RETURN_IF_ERROR(Restore());
-  engine_.FollowCpus();
-  KvCache& cache = engine_.cache();
-  RETURN_IF_ERROR(cache.MakeRoom(tree.size()));
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+  RETURN_IF_ERROR(core_->cache().MakeRoom(tree.size()));
   tree_ = tree;
-  absl::Status status = PlaceTree(tree);
-  if (status.ok()) {
-    paths_.clear();
-    rows_.clear();
-    for (int node = 0; node < tree.size(); ++node) paths_.push_back(cache.PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
-    for (int node = 0; node < tree.size(); ++node) rows_.push_back({tree[node].token, paths_[node], nullptr});
-    status = engine_.forward().Run(rows_, cache);
-  }
+  const absl::Status status = RunTree(tree);
   if (!status.ok()) EndTree(TokenTree::kNone);
+  return status;
+}
+
+absl::Status Session::RunTree(const TokenTree& tree) {
+  RETURN_IF_ERROR(PlaceTree(tree));
+  const KvCache& cache = core_->cache();
+  paths_.clear();
+  rows_.clear();
+  for (int node = 0; node < tree.size(); ++node) paths_.push_back(cache.PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
+  for (int node = 0; node < tree.size(); ++node) rows_.push_back({tree[node].token, paths_[node], nullptr});
+  const absl::Status status = core_->Run(rows_, options_.cancel);
+  last_pass_ = core_->forward().work().passes;
   return status;
 }
 
 absl::Status Session::TreeLogits(absl::Span<const int> nodes, TensorView<float> logits) {
   CHECK(tree_.has_value()) << "no tree";
-  return engine_.forward().Logits(nodes, logits);
+  return ComputeLogits(nodes, logits);
 }
 
 void Session::Keep(absl::Span<const int> path, absl::Span<const float> logits) {
@@ -87,8 +97,12 @@ void Session::Keep(absl::Span<const int> path, absl::Span<const float> logits) {
   }
   std::vector<TokenId> kept;
   for (const int node : path) kept.push_back((*tree_)[node].token);
-  EndTree(path.empty() ? TokenTree::kNone : path.back());
-  if (engine_.options().compact_drafts) engine_.cache().Compact(sequence_, length());
+  {
+    const EngineCore::Hold hold = core_->AwaitHold();
+    EndTree(path.empty() ? TokenTree::kNone : path.back());
+    const TestHooks* const hooks = core_->options().hooks.get();
+    if (hooks == nullptr || hooks->compact_drafts) core_->cache().Compact(sequence_, length());
+  }
   tokens_.insert(tokens_.end(), kept.begin(), kept.end());
   if (path.empty()) return;
   has_logits_ = !logits.empty();

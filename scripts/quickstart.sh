@@ -3,7 +3,7 @@
 #
 #   scripts/quickstart.sh "Why is the sky blue?" [--n_predict 64, or any other flag of build/bin/tessera_generate]
 #
-# Safe to run again: what is done is not done twice. The answer goes to stdout, everything else to stderr.
+# Safe to run again: steps that are done are not repeated. The answer goes to stdout, everything else to stderr.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 

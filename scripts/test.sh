@@ -64,7 +64,7 @@ check() {
 all_checks() {
   local status=0 name flags=()
   if $quick; then flags=(--no-compile); fi
-  for name in check_layers check_sizes check_readme check_clean check_programs; do check "checks/$name.py" || status=1; done
+  for name in layers libraries sizes readme words clean programs; do check "checks/check_$name.py" || status=1; done
   check checks/check_headers.py "${flags[@]}" || status=1
   return "$status"
 }
@@ -100,7 +100,7 @@ run_tests() {
 # storage (reading ahead) and spec (a history that streams share), of npu those in which workers share out many rows, and of runtime
 # those in which weights are read beside other work, and those of drafts.
 sanitizer_tests() {
-  local layers=(base tensor quant npu storage model spec runtime)
+  local layers=(base tensor quant npu storage text files model spec runtime)
   layers=("${layers[@]/#/tessera_}")
   stage "address build" "$root/scripts/build.sh" --build-dir "$root/build-asan" --type AddressSanitizer "${layers[@]/%/_tests}" &&
     stage "thread build" "$root/scripts/build.sh" --build-dir "$root/build-tsan" --type ThreadSanitizer \

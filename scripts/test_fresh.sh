@@ -3,8 +3,8 @@
 #
 #   scripts/test_fresh.sh [--quick]                 (--quick: only scripts/quickstart.sh, twice)
 #
-# Tests what is committed. Takes over how this machine reaches its package sources (apt's sources and proxies, pip's settings,
-# certificates, *_proxy) and nothing else. The mounts live in a mount namespace of their own and end with it, whatever happens.
+# Tests the committed state. Takes from this machine only how to reach package sources (apt's sources and proxies, pip's settings,
+# certificates, *_proxy). The mounts are in a mount namespace of their own and end with it, whatever happens.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
@@ -44,7 +44,7 @@ copy_settings() {
   done 2>/dev/null
 }
 
-# Runs COMMAND in the clone, with an environment that holds only what a login would, and the proxies and PIP_*.
+# Runs COMMAND in the clone, with an environment that holds only what a login sets, the proxies and PIP_*.
 inside() {
   local environment=(HOME="$HOME" PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8) entry
   while IFS= read -r -d '' entry; do

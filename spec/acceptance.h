@@ -1,4 +1,4 @@
-// How often a drafter's guesses come true, against what it said of them: its estimates are taken at what they proved to be worth.
+// How often a drafter's guesses come true, compared with its estimates, which are corrected by that.
 //
 //   Acceptance acceptance;
 //   acceptance.Add({.estimate = 0.9f, .depth = 1}, /*accepted=*/false);     // the text went elsewhere
@@ -10,20 +10,22 @@
 
 #include <array>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 // A node that a drafter proposed.
 struct Guess {
-  float estimate = 0;   // Its drafter's: that it comes next if its parent is right; in (0, 1].
+  float estimate = 0;   // The drafter's probability that the guess comes next if its parent is right; in (0, 1].
   int depth = 1;        // From 1, the root's children.
 };
 
 class Acceptance {
  public:
-  // That the guess comes true if its parent does, in (0, 1).
+  // The probability that the guess comes true if its parent does, in (0, 1).
   float Probability(const Guess& guess) const;
 
-  // To be added are guesses whose parent came true, verified or not: what text came is known in any case.
+  // To be called for guesses whose parent came true, verified or not: the text that came is known in any case.
   void Add(const Guess& guess, bool accepted);
 
  private:

@@ -1,18 +1,16 @@
-// Drafts what the model expected where the prompt has the same tokens: the text is the model's, so its words follow the model's
-// expectations
-// more than the prompt's own (in-context distribution calibration of sd.npu).
+// Drafts what the model expected at the places where the prompt has the same tokens: the model writes the text, so the text follows the
+// model's expectations more than the prompt's own words (in-context distribution calibration of sd.npu).
 //
 //   CalibratedTree calibrated;
 //   calibrated.Begin(text);                            // "Clinton 's security detail has arrived at Des Moines" ... "Clinton"
 //   calibrated.LearnPrompt(/*first=*/0, top);          // after "Clinton": has, arrived, 's; after "arrived": at, in, .
 //   calibrated.Propose({.max_nodes = 15}, tree);       // has, arrived, 's, and below "arrived": at, in, .
 //
-// Sample: the four likeliest tokens after each token of the prompt, from logits that reading it gives. Search: each of these is looked
-// for in the prompt, and what is likely after it is the second level. A token is found by itself and the one before it, else by
-// itself alone, where
-// it stands last. A node's probability is the model's own.
+// Sample: the four likeliest tokens after each token of the prompt, from logits that reading it gives. Search: each of these is looked up
+// in the prompt, and what is likely after it is the second level. A token is found together with the one before it, or else alone, where it
+// stands last. A node's probability is the model's own.
 //
-// 24 bytes a token of the prompt. Of a text that begins as the one before (the next turn of a conversation) what was learnt stays.
+// Takes 24 bytes per token of the prompt. If a text begins as the one before did (the next turn of a conversation), what was learnt stays.
 #pragma once
 
 #include <array>
@@ -35,7 +33,7 @@ class CalibratedTree : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // Of a drafter of texts of at most so many tokens, while its tables grow, too.
+  // The most memory for texts of at most so many tokens, while tables grow, too.
   static int64_t MostBytes(int64_t tokens);
 
  private:

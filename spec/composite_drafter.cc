@@ -5,12 +5,9 @@
 #include <utility>
 
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 
 namespace tessera {
 namespace {
-
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 // Adds to `all` what another tree has below the root, with the probabilities given.
 void Merge(const TokenTree& from, const Acceptance& acceptance, int source, TokenTree& all, std::vector<Estimates>& said) {
@@ -40,7 +37,7 @@ std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& chan
 
 }  // namespace
 
-CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters) {
+CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock) : clock_(clock) {
   CHECK_LE(drafters.size(), static_cast<size_t>(Estimates::kMostSources));
   for (std::unique_ptr<Drafter>& drafter : drafters) members_.push_back({.drafter = std::move(drafter)});
 }
@@ -75,7 +72,8 @@ void CompositeDrafter::Ask(const DraftBudget& budget, TokenId root, Member& memb
   const double begin = Seconds();
   const absl::Status status = member.drafter->Propose(budget, member.proposal);
   if (!status.ok()) {
-    LOG_FIRST_N(WARNING, 1) << member.drafter->name() << ": " << status;
+    member.account.failures += 1;
+    member.account.failure.Update(status);
     member.proposal = TokenTree(root);
   }
   member.propose_seconds = Seconds() - begin;

@@ -1,5 +1,5 @@
-// Several drafters as one: each is asked for a tree of its own, what each says is taken at what it proved to be worth, and the trees
-// become one.
+// Several drafters as one: each is asked for a tree of its own, its estimates are corrected by how often they came true, and the trees
+// are merged.
 //
 //   std::vector<std::unique_ptr<Drafter>> drafters;
 //   drafters.push_back(std::make_unique<PromptLookup>(PromptLookup::Options()));
@@ -8,54 +8,60 @@
 //   composite.Propose({.max_nodes = 31}, tree);        // nodes have measured probabilities; source: the number of a drafter
 //   composite.account(0).accepted;                     // nodes of the first drafter that became text
 //
-// What several say of a node and of its sisters is mixed (estimate_mixer.h); the node counts as that of the surest. One that fails is as
-// one that has nothing to say: the log tells. One that is switched off is not asked, and learns no more than the text. At most
-// Estimates::kMostSources drafters. Threads: as a Drafter.
+// The estimates of several drafters for a node and its siblings are mixed (estimate_mixer.h). The node counts as that of the drafter with
+// the largest estimate. A drafter that fails
+// counts as one that has nothing to say; its account has the error. One that is switched off is not asked, and learns no more than the
+// text. Threads: as a Drafter.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "tessera/base/clock.h"
 #include "tessera/spec/acceptance.h"
 #include "tessera/spec/drafter.h"
 #include "tessera/spec/estimate_mixer.h"
 
 namespace tessera {
 
-// What became of one drafter's nodes, of all texts so far.
+// What became of one drafter's nodes, over all texts so far.
 struct DraftAccount {
   static constexpr int kDepths = 16;   // Deeper nodes count in the last.
   int64_t proposed = 0;
-  int64_t verified = 0;                // Of those, in a tree that was computed.
-  int64_t accepted = 0;                // Of those, text now.
+  int64_t verified = 0;                // Proposed, and in a tree that was computed.
+  int64_t accepted = 0;                // Verified, and text now.
   std::array<int64_t, kDepths> verified_at = {}, accepted_at = {};   // [depth - 1].
   int64_t calls = 0;
+  int64_t failures = 0;                // Calls of Propose that gave an error, and
+  absl::Status failure = {};                // the first of these errors.
   double seconds = 0;                  // In Propose and Commit.
 };
 
 class CompositeDrafter : public Drafter {
  public:
-  explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters);
+  // clock: what their seconds are measured by; must outlive this. REQUIRES: at most Estimates::kMostSources drafters.
+  explicit CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock = RealClock());
 
   absl::string_view name() const override { return "composite"; }
-  DrafterNeeds needs() const override;   // Of those switched on.
+  DrafterNeeds needs() const override;   // The most of any drafter that is switched on.
   void Begin(absl::Span<const TokenId> text) override;
   void LearnPrompt(int first, absl::Span<const TopTokens> top) override;
-  // Of all nodes proposed, those that the text reaches most probably.
+  // Keeps the proposed nodes that the text reaches most probably.
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
   int size() const { return static_cast<int>(members_.size()); }
-  const Drafter& drafter(int source) const { return *members_[source].drafter; }
-  const DraftAccount& account(int source) const { return members_[source].account; }
+  const Drafter& drafter(int source) const { return *member(source).drafter; }
+  const DraftAccount& account(int source) const { return member(source).account; }
   // What one drafter's Propose took since the last Commit, and that Commit with the Propose before it, if there was one.
-  double propose_seconds(int source) const { return members_[source].propose_seconds; }
-  double step_seconds(int source) const { return members_[source].step_seconds; }
+  double propose_seconds(int source) const { return member(source).propose_seconds; }
+  double step_seconds(int source) const { return member(source).step_seconds; }
 
-  bool is_on(int source) const { return members_[source].on; }
-  void Switch(int source, bool on) { members_[source].on = on; }   // All are on at first.
+  bool is_on(int source) const { return member(source).on; }
+  void Switch(int source, bool on) { member(source).on = on; }   // All are on at first.
 
  private:
   struct Member {
@@ -66,10 +72,14 @@ class CompositeDrafter : public Drafter {
     DraftAccount account = {};
     double propose_seconds = 0, step_seconds = 0;
   };
+  const Member& member(int source) const { return members_[static_cast<size_t>(source)]; }
+  Member& member(int source) { return members_[static_cast<size_t>(source)]; }
+  double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
   void Ask(const DraftBudget& budget, TokenId root, Member& member);
   static void LearnFrom(absl::Span<const TokenId> emitted, Member& member);
   static void CountVerified(const TokenTree& tree, const Verdict& verdict, Member& member);
 
+  const Clock& clock_;
   std::vector<Member> members_;
   EstimateMixer mixer_;
   TokenTree all_ = TokenTree(0);   // What all proposed last,

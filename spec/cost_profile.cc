@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // Of a time that is added to many. A drafter may become slow at once.
+constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // A new time's, among many. A drafter may become slow at once.
 constexpr double kLeafShare = 0.05;                           // A leaf is thought to cost little, beside what is not known of its rows.
 constexpr double kLevelWeight = 0.02;                         // The level is for what lasts.
 constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.

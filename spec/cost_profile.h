@@ -9,10 +9,10 @@
 //   RETURN_IF_ERROR(costs.Save("costs.json"));
 //   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
 //
-// Of a shape's times the low ones count most, since noise only adds. What makes all shapes slower or faster for long (heat, another
-// program) is one factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model
-// is part of each pass, so it is part of the table. Each leaf beyond the first takes the same time more. A time that is explained by
-// neither is shared out between both, and the table is the nearest to what was measured in which more rows never cost less.
+// Low times of a shape count most, since noise only adds. Whatever makes all shapes slower or faster for long (heat, another program) is
+// one factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
+// pass, so it is part of the table. Each leaf beyond the first adds the same time. A time that rows and leaves do not explain is divided
+// between both. The table is the one nearest to what was measured in which more rows never cost less.
 // Thread-compatible.
 #pragma once
 
@@ -39,11 +39,11 @@ class CostProfile {
   // Nothing happens once frozen, or if the seconds are not positive and finite.
   void AddPass(const Shape& shape, double seconds);   // Without the head.
   void AddHead(int rows, double seconds);
-  void AddDraft(absl::string_view drafter, double seconds);   // Of one step.
-  void AddTop(int rows, double seconds);                      // TopTokensOf, of so many rows.
+  void AddDraft(absl::string_view drafter, double seconds);   // Per step.
+  void AddTop(int rows, double seconds);                      // TopTokensOf, for so many rows.
 
-  // Of a model that is streamed: until more is measured, rows and their logits are taken to cost next to nothing, for reading is what
-  // passes and the head wait for.
+  // For a streamed model: until more is measured, rows and their logits are taken to cost next to nothing, since passes and the head wait
+  // for reading.
   void ExpectFreeRows() {
     pass_.GuessRow(kFreeRow);
     head_.GuessRow(kFreeRow);
@@ -87,7 +87,7 @@ class CostProfile {
     // At row counts that were measured, only if they were often enough to know the level by them.
     bool Knows(int rows) const;
     bool contains(int rows) const { return means_.contains(rows); }
-    double At(int rows) const { return at_[rows]; }   // 0 while nothing was measured.
+    double At(int rows) const { return at_[static_cast<size_t>(rows)]; }   // 0 while nothing was measured.
     const std::map<int, Mean>& means() const { return means_; }
     absl::Status Read(const JsonValue& file, absl::string_view name);
     // What a row more takes while there is one row count alone, as a share of that one.
@@ -108,8 +108,8 @@ class CostProfile {
   double LeafSeconds() const { return leaf_ > 0 ? leaf_ : 0; }
 
   Curve pass_{kUnknownRow}, head_{kUnknownHeadRow};
-  double leaf_ = 0;             // Of each beyond the first; noise may make it negative.
-  Mean top_;                    // Of each row.
+  double leaf_ = 0;             // Per leaf beyond the first; noise may make it negative.
+  Mean top_;                    // Per row.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.
   bool frozen_ = false;

@@ -65,13 +65,13 @@ std::vector<bool> Accepted(const TokenTree& tree, const Verdict& verdict) {
   return accepted;
 }
 
-struct Stretch {
+struct AgreedRun {
   int first = 0, last = 0, length = 0;  // Nodes of a path.
 };
 
-// The longest stretch of agreed nodes between a leaf and the mismatch of its path; the first of equal ones. Walks up.
-Stretch LongestAgreed(const TokenTree& tree, int leaf, const std::vector<bool>& agreed, const std::vector<bool>& accepted) {
-  Stretch longest, current;
+// The longest run of agreed nodes between a leaf and the mismatch of its path; the first of equal ones. Walks up.
+AgreedRun LongestAgreed(const TokenTree& tree, int leaf, const std::vector<bool>& agreed, const std::vector<bool>& accepted) {
+  AgreedRun longest, current;
   for (int node = leaf; !accepted[node] && !accepted[tree[node].parent]; node = tree[node].parent) {
     if (!agreed[node]) {
       current = {};
@@ -133,7 +133,7 @@ void DraftReuse::Keep(const TokenTree& tree, const Verdict& verdict) {
     return std::any_of(runs.begin(), runs.end(), [&](const Run& run) { return Contains(run.tokens, tokens); });
   };
   for (const int leaf : LeavesOf(tree)) {
-    const Stretch longest = LongestAgreed(tree, leaf, agreed, accepted);
+    const AgreedRun longest = LongestAgreed(tree, leaf, agreed, accepted);
     if (longest.length < std::max(options_.shortest, 1)) continue;
     std::vector<TokenId> tokens = tree.PathTo(longest.last);
     tokens.erase(tokens.begin(), tokens.end() - longest.length);

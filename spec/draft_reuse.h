@@ -29,7 +29,7 @@ class DraftReuse : public Drafter {
   struct Options {
     int shortest = 1;      // Tokens of a run that is kept.
     int most_steps = 32;   // That a run is kept.
-    int most_tokens = 32;  // Of all runs together, and of a step's draft: those of the paper, where 32 rows fill a pass.
+    int most_tokens = 32;  // In all runs together, and in a step's draft: as in the paper, where 32 rows fill a pass.
   };
   explicit DraftReuse(const Options& options) : options_(options) {}
 
@@ -40,7 +40,7 @@ class DraftReuse : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // Of such a drafter, whatever the text.
+  // The most memory of such a drafter, whatever the text.
   static int64_t MostBytes(const Options& options);
 
  private:

@@ -3,7 +3,7 @@
 //   drafter->Begin(text);                                                   // its last token is the root of the first tree
 //   while (!done) {
 //     TokenTree tree(text.back());
-//     LogIfError(drafter->Propose({.max_nodes = rows - 1}, tree));          // no proposal is a good answer, too
+//     RETURN_IF_ERROR(drafter->Propose({.max_nodes = rows - 1}, tree));     // it need not propose anything
 //     RETURN_IF_ERROR(Verify(tree, logits_of_node, chooser, verdict));
 //     drafter->Commit(tree, verdict);                                       // the text is longer by verdict.emitted
 //   }
@@ -28,7 +28,7 @@ struct DraftBudget {
   int max_depth = 1 << 20;
 };
 
-// What a drafter learns from besides the text. It costs logits that would else not be computed, so whoever drives it may give less.
+// What a drafter learns from besides the text. It costs logits that would not be computed otherwise, so the caller may give less.
 struct DrafterNeeds {
   int top_of_rows = 0;     // Likeliest tokens after each verified node (Verdict::top); 0: none.
   int top_of_prompt = 0;   // And after each token of the prompt (LearnPrompt); 0: none.
@@ -44,7 +44,7 @@ class Drafter {
   virtual void Begin(absl::Span<const TokenId> text) = 0;
 
   // After Begin, if the caller has it: top[i] is what the model says after text[first + i].
-  virtual void LearnPrompt(int first, absl::Span<const TopTokens> top) {}
+  virtual void LearnPrompt(int /*first*/, absl::Span<const TopTokens> /*top*/) {}
 
   // Adds at most budget.max_nodes nodes below the root, none deeper than budget.max_depth, each with its estimated probability. Tokens
   // are of the model's vocabulary: such as the text, logits or a history of it had. A pass over any other is an error.

@@ -1,14 +1,17 @@
 #include "tessera/spec/drafter_registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "glog/logging.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/calibrated_tree.h"
 #include "tessera/spec/draft_reuse.h"
+#include "tessera/spec/estimate_mixer.h"
 #include "tessera/spec/prompt_lookup.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/spec/suffix_drafter.h"
@@ -17,11 +20,7 @@
 namespace tessera {
 namespace {
 
-struct DrafterKind {
-  const char* name;
-  std::unique_ptr<Drafter> (*make)(const DraftingSize& size, const DraftingStores& stores);
-  int64_t (*most_bytes)(const DraftingSize& size);
-};
+constexpr char kAll[] = "auto", kNoDrafter[] = "none";
 
 SuffixDrafter::Options SuffixOptions(const DraftingSize& size) {
   SuffixDrafter::Options options;
@@ -35,79 +34,93 @@ TokenRecycling::Options RecyclingOptions(const DraftingSize& size) {
   return options;
 }
 
-const DrafterKind kKinds[] = {
-    {"lookup",
-     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> {
-       return std::make_unique<PromptLookup>(PromptLookup::Options());
-     },
-     [](const DraftingSize& size) { return PromptLookup::MostBytes(PromptLookup::Options(), size.context); }},
-    {"suffix",
-     [](const DraftingSize& size, const DraftingStores& stores) -> std::unique_ptr<Drafter> {
-       SuffixDrafter::Options options = SuffixOptions(size);
-       options.history = stores.history;
-       return std::make_unique<SuffixDrafter>(options);
-     },
-     [](const DraftingSize& size) { return SuffixOptions(size).max_tokens * SuffixAutomaton::kMostBytesPerToken; }},
-    {"recycling",
-     [](const DraftingSize& size, const DraftingStores&) -> std::unique_ptr<Drafter> {
-       return std::make_unique<TokenRecycling>(RecyclingOptions(size));
-     },
-     [](const DraftingSize& size) { return TokenRecycling::MostBytes(RecyclingOptions(size), size.context); }},
-    {"calibrated",
-     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> { return std::make_unique<CalibratedTree>(); },
-     [](const DraftingSize& size) { return CalibratedTree::MostBytes(size.context) + Speculator::MostPromptBytes(size.context); }},
-    {"reuse",
-     [](const DraftingSize&, const DraftingStores&) -> std::unique_ptr<Drafter> {
-       return std::make_unique<DraftReuse>(DraftReuse::Options());
-     },
-     [](const DraftingSize&) { return DraftReuse::MostBytes(DraftReuse::Options()); }},
-};
+std::vector<DrafterRegistry::Kind> BuiltInKinds(std::shared_ptr<const HistoryStore> history) {
+  return {
+      {"lookup", [](const DraftingSize&) { return std::make_unique<PromptLookup>(PromptLookup::Options()); },
+       [](const DraftingSize& size) { return PromptLookup::MostBytes(PromptLookup::Options(), size.context); }},
+      {"suffix",
+       [history = std::move(history)](const DraftingSize& size) {
+         SuffixDrafter::Options options = SuffixOptions(size);
+         options.history = history;
+         return std::make_unique<SuffixDrafter>(options);
+       },
+       [](const DraftingSize& size) { return SuffixOptions(size).max_tokens * SuffixAutomaton::kMostBytesPerToken; }},
+      {"recycling", [](const DraftingSize& size) { return std::make_unique<TokenRecycling>(RecyclingOptions(size)); },
+       [](const DraftingSize& size) { return TokenRecycling::MostBytes(RecyclingOptions(size), size.context); }},
+      {"calibrated", [](const DraftingSize&) { return std::make_unique<CalibratedTree>(); },
+       [](const DraftingSize& size) { return CalibratedTree::MostBytes(size.context) + Speculator::MostPromptBytes(size.context); }},
+      {"reuse", [](const DraftingSize&) { return std::make_unique<DraftReuse>(DraftReuse::Options()); },
+       [](const DraftingSize&) { return DraftReuse::MostBytes(DraftReuse::Options()); }},
+  };
+}
 
-const DrafterKind& KindOf(const std::string& name) {
-  return *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const DrafterKind& kind) { return kind.name == name; });
+absl::Status Wrong(absl::string_view found, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("drafter: found ", found, ", expected ", expected));
 }
 
 absl::Status UnknownName(const std::string& name, std::vector<std::string> known) {
-  known.insert(known.begin(), {"auto", "none"});
+  known.insert(known.begin(), {kAll, kNoDrafter});
   const std::string meant = NearestName(name, known);
-  return absl::InvalidArgumentError(absl::StrCat("drafter: found \"", name, "\", expected one of ", absl::StrJoin(known, ", "),
-                                                 meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
+  return Wrong(absl::StrCat("\"", name, "\""), absl::StrCat("one of ", absl::StrJoin(known, ", "),
+                                                             meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
 }
 
 }  // namespace
 
-std::vector<std::string> DrafterNames() {
+DrafterRegistry DrafterRegistry::BuiltIn(std::shared_ptr<const HistoryStore> history) {
+  DrafterRegistry registry;
+  registry.kinds_ = BuiltInKinds(std::move(history));
+  return registry;
+}
+
+absl::Status DrafterRegistry::Add(Kind kind) {
+  CHECK(kind.make != nullptr && kind.most_bytes != nullptr) << "drafter " << kind.name;
+  const std::string quoted = absl::StrCat("\"", kind.name, "\"");
+  if (kind.name.empty() || absl::StrContains(kind.name, ',')) return Wrong(quoted, "a name without commas");
+  if (kind.name == kAll || kind.name == kNoDrafter) return Wrong(quoted, "another name: a list may have this one for all, or for none");
+  if (Find(kind.name) != nullptr) return Wrong(absl::StrCat(quoted, " a second time"), "each name once");
+  kinds_.push_back(std::move(kind));
+  return absl::OkStatus();
+}
+
+const DrafterRegistry::Kind* DrafterRegistry::Find(absl::string_view name) const {
+  const auto found = std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.name == name; });
+  return found == kinds_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> DrafterRegistry::Names() const {
   std::vector<std::string> names;
-  for (const DrafterKind& kind : kKinds) names.push_back(kind.name);
+  for (const Kind& kind : kinds_) names.push_back(kind.name);
   return names;
 }
 
-absl::StatusOr<std::vector<std::string>> ParseDrafterList(absl::string_view list) {
-  const std::vector<std::string> known = DrafterNames();
-  if (list == "auto") return known;
-  if (list == "none") return std::vector<std::string>();
+absl::StatusOr<std::vector<std::string>> DrafterRegistry::Parse(absl::string_view list) const {
+  if (list == kAll) return Names();
+  if (list == kNoDrafter) return std::vector<std::string>();
   std::vector<std::string> names = absl::StrSplit(list, ',');
   for (auto name = names.begin(); name != names.end(); ++name) {
-    if (std::find(known.begin(), known.end(), *name) == known.end()) return UnknownName(*name, known);
-    if (std::find(names.begin(), name, *name) != name) {
-      return absl::InvalidArgumentError(absl::StrCat("drafter: found \"", *name, "\" twice, expected it once"));
-    }
+    if (Find(*name) == nullptr) return UnknownName(*name, Names());
+    if (std::find(names.begin(), name, *name) != name) return Wrong(absl::StrCat("\"", *name, "\" twice"), "it once");
   }
   return names;
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size,
-                                                                   const DraftingStores& stores) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(list));
+absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> DrafterRegistry::Make(absl::string_view list, const DraftingSize& size) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, Parse(list));
+  if (names.size() > Estimates::kMostSources) {
+    return Wrong(absl::StrCat(names.size(), " in \"", list, "\""), absl::StrCat("at most ", Estimates::kMostSources));
+  }
   std::vector<std::unique_ptr<Drafter>> drafters;
-  for (const std::string& name : names) drafters.push_back(KindOf(name).make(size, stores));
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(drafters.emplace_back(), Find(name)->make(size));
+  }
   return drafters;
 }
 
-absl::StatusOr<int64_t> DraftingBytes(absl::string_view list, const DraftingSize& size) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseDrafterList(list));
+absl::StatusOr<int64_t> DrafterRegistry::MostBytes(absl::string_view list, const DraftingSize& size) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, Parse(list));
   int64_t bytes = 0;
-  for (const std::string& name : names) bytes += KindOf(name).most_bytes(size);
+  for (const std::string& name : names) bytes += Find(name)->most_bytes(size);
   return bytes;
 }
 

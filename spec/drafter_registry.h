@@ -1,18 +1,22 @@
-// Drafters by the names that people know them by, as --speculate takes them: `auto` is all there are, `none` is no drafter, and
-// otherwise a list says which.
+// Drafters by the names that people know them by: those that are built in, and others that a program adds.
 //
+//   DrafterRegistry registry = DrafterRegistry::BuiltIn();
+//   RETURN_IF_ERROR(registry.Add({.name = "echo", .make = MakeEcho, .most_bytes = EchoBytes}));   // "auto" is all, "none" is none
 //   const DraftingSize size = {.context = 8192, .vocabulary = 49152};
-//   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters("lookup", size));
-//   ASSIGN_OR_RETURN(const int64_t bytes, DraftingBytes("lookup", size));         // they never take more
+//   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make("lookup,echo", size));
+//   ASSIGN_OR_RETURN(const int64_t bytes, registry.MostBytes("lookup,echo", size));              // they never take more
 //
-// A new drafter is one line of the table in drafter_registry.cc. Thread-safe.
+// What a drafter needs besides the text, a model for example, is for its maker to hold: it may be a lambda. A new built-in drafter is
+// one line of the table in drafter_registry.cc. A value; thread-compatible: const calls may run at once.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/spec/drafter.h"
@@ -20,29 +24,48 @@
 
 namespace tessera {
 
-// Of the texts that are to be drafted.
+// The largest text that is to be drafted.
 struct DraftingSize {
-  int context = 0;       // Most tokens of a text.
-  int vocabulary = 0;
+  int context = 0;       // Tokens.
+  int vocabulary = 0;    // Tokens are 0 to vocabulary - 1.
 };
 
-// What drafters share with those of other streams.
-struct DraftingStores {
-  std::shared_ptr<const HistoryStore> history;   // Null: none.
+class DrafterRegistry {
+ public:
+  struct Kind {
+    std::string name = {};
+    // A new drafter, for one stream. Its error is the error of Make.
+    std::function<absl::StatusOr<std::unique_ptr<Drafter>>(const DraftingSize& size)> make = {};
+    // The most memory that such a drafter takes, and a Speculator for it, without what it shares with drafters of other streams.
+    std::function<int64_t(const DraftingSize& size)> most_bytes = {};
+  };
+
+  DrafterRegistry() = default;   // Has none.
+
+  // lookup, suffix, recycling, calibrated and reuse. history: what suffix drafts from besides the text; null: nothing.
+  static DrafterRegistry BuiltIn(std::shared_ptr<const HistoryStore> history = nullptr);
+
+  // InvalidArgument (found, expected) for a name that is empty, has a comma, is auto or none, or is there already.
+  // REQUIRES: make and most_bytes are callable.
+  absl::Status Add(Kind kind);
+
+  // In the order in which drafters were added, which is that in which they are asked.
+  std::vector<std::string> Names() const;
+
+  // The names that a list means: "auto" (all), "none", or names with commas between. InvalidArgument (found, expected, what was meant)
+  // for a name that is none, or is there twice.
+  absl::StatusOr<std::vector<std::string>> Parse(absl::string_view list) const;
+
+  // In the order of the list; empty for "none". The errors of Parse; InvalidArgument for more drafters than a CompositeDrafter takes.
+  absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> Make(absl::string_view list, const DraftingSize& size) const;
+
+  // The sum of their most_bytes. The errors of Parse.
+  absl::StatusOr<int64_t> MostBytes(absl::string_view list, const DraftingSize& size) const;
+
+ private:
+  const Kind* Find(absl::string_view name) const;   // Null: there is none.
+
+  std::vector<Kind> kinds_;
 };
-
-// All drafters, in the order in which they are asked.
-std::vector<std::string> DrafterNames();
-
-// "auto", "none" or names with commas between: these. InvalidArgument (found, expected, what was meant) for a name that is none, or is
-// there twice.
-absl::StatusOr<std::vector<std::string>> ParseDrafterList(absl::string_view list);
-
-// In the order of the list; empty for "none". The errors of ParseDrafterList.
-absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> MakeDrafters(absl::string_view list, const DraftingSize& size,
-                                                                   const DraftingStores& stores = {});
-
-// The most memory that they take, and a Speculator for them, without stores. The same errors.
-absl::StatusOr<int64_t> DraftingBytes(absl::string_view list, const DraftingSize& size);
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
-// How probably each node of a tree comes, from what several drafters say of it: those that agree count more than one, and of sisters,
-// of which only one can come, each counts against the others.
+// How probably each node of a tree comes, from the estimates of several drafters: drafters that agree count more than one alone, and since
+// only one of several siblings can come, each counts against the others.
 //
 //   EstimateMixer mixer;
 //   std::vector<Estimates> said(tree.size());
@@ -8,10 +8,10 @@
 //   const std::vector<float> chances = mixer.Mix(tree, said);         // of each node, if its parent comes
 //   mixer.Learn(tree, said, verdict.emitted);                         // once the text is known
 //
-// The chance of a node is e^z / (1 + the sum of e^z over it and its sisters), where z is the sum of ln(p / (1 - p)) over its estimates p,
+// The chance of a node is e^z / (1 + the sum of e^z over it and its siblings), where z is the sum of ln(p / (1 - p)) over its estimates p,
 // each times a weight, and 1 stands for what nobody drafted: a choice among alternatives (McFadden 1974), of experts that are mixed by
 // their log odds as compressors mix theirs (Mahoney 2005). At first z is that of the largest estimate. Weights are learnt for all nodes
-// and for each set of drafters that speak of a node, one step of gradient a node. Depends on what was learnt alone. Thread-compatible.
+// and for each set of drafters that speak of a node, by one gradient step per node. Depends on what was learnt alone. Thread-compatible.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class Estimates {
 
  private:
   friend class EstimateMixer;
-  // Of each drafter, of the most confident one, and a constant.
+  // One term per drafter, one for the most confident of them, and a constant.
   static constexpr int kLargest = kMostSources, kConstant = kLargest + 1, kTerms = kConstant + 1;
 
   uint32_t sources_ = 0;                     // A bit for each.
@@ -45,7 +45,7 @@ class EstimateMixer {
   // [node], 1 for the root. REQUIRES: [node] estimates, some of each but the root.
   std::vector<float> Mix(const TokenTree& tree, absl::Span<const Estimates> said) const;
 
-  // `emitted` is the text after the root. Nodes whose parents came teach, verified or not.
+  // `emitted` is the text after the root. Weights are learnt from the nodes whose parents came, verified or not.
   void Learn(const TokenTree& tree, absl::Span<const Estimates> said, absl::Span<const TokenId> emitted);
 
  private:

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/crc32c.h"
-#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -37,8 +36,8 @@ std::string Message(const std::string& path, absl::string_view field, absl::stri
   return absl::StrCat(path, ": ", field, ": found ", found, ", expected ", expected);
 }
 
-// Who wrote it, which is asked before whether it is whole: another version may lie elsewhere in the file. Of a file that ends within
-// the magic or the version, what is there counts.
+// Checks what wrote the file before whether it is whole: another version may have its checksum elsewhere. If the file ends within the magic
+// or the version, the bytes that are there count.
 absl::Status CheckOrigin(absl::string_view bytes, const std::string& path, const Header& header) {
   if (std::memcmp(header.magic, kMagic, std::min(bytes.size(), sizeof kMagic)) != 0) {
     return absl::InvalidArgumentError(Message(path, "magic", "other bytes", "those of a history"));
@@ -85,16 +84,6 @@ absl::Status CheckTokens(absl::Span<const TokenId> tokens, const std::string& pa
 }
 
 }  // namespace
-
-VocabularyId VocabularyOf(const Tokenizer& tokenizer) {
-  VocabularyId id = {.size = tokenizer.vocabulary_size()};
-  for (TokenId token = 0; token < id.size; ++token) {
-    const std::string piece = tokenizer.Piece(token, /*render_special=*/true);
-    id.hash = MixBits(id.hash ^ piece.size());
-    for (const char byte : piece) id.hash = MixBits(id.hash ^ static_cast<uint8_t>(byte));
-  }
-  return id;
-}
 
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens) {
   CHECK_LE(tokens.size(), size_t{UINT32_MAX});

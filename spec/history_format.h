@@ -22,8 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
-#include "tessera/model/tokenizer.h"
+#include "tessera/base/token.h"
 
 namespace tessera {
 
@@ -32,11 +31,10 @@ inline constexpr TokenId kSeparator = -1;
 
 // Which numbers mean which texts.
 struct VocabularyId {
-  uint64_t hash = 0;      // Of all pieces, in order.
+  uint64_t hash = 0;      // All pieces, in order.
   int size = 0;
   friend bool operator==(const VocabularyId&, const VocabularyId&) = default;
 };
-VocabularyId VocabularyOf(const Tokenizer& tokenizer);
 
 // REQUIRES: the tokens are of the vocabulary, or separators; the last is a separator, none is the first or follows another.
 std::string EncodeHistory(const VocabularyId& vocabulary, absl::Span<const TokenId> tokens);

@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(const std::stri
   return store;
 }
 
-// Of no file: none.
+// No tokens if there is no file.
 absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
   const absl::StatusOr<std::string> bytes = ReadFileToString(path_, options_.max_bytes);
   if (absl::IsNotFound(bytes.status())) return std::vector<TokenId>();
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<TokenId>> HistoryStore::ReadFile() const {
 void HistoryStore::Load() {
   const absl::StatusOr<std::vector<TokenId>> tokens = ReadFile();
   if (!tokens.ok()) {
-    LOG(WARNING) << "this history is ignored: " << tokens.status().message();
+    ignored_ = tokens.status();
     return;
   }
   for (const TokenId token : WholeTexts(*tokens, MaxTokens(options_.max_bytes))) texts_.Extend(token);
@@ -108,8 +108,9 @@ absl::Status HistoryStore::Save() {
 absl::Status HistoryStore::SaveLocked() {
   RemoveStaleTemporaryFiles(path_);
   absl::StatusOr<std::vector<TokenId>> all = ReadFile();
+  replaced_ = absl::OkStatus();
   if (absl::IsDataLoss(all.status())) {
-    LOG(WARNING) << "this history is replaced: " << all.status().message();
+    replaced_ = all.status();
     all.emplace();
   } else if (!all.ok()) {
     const bool of_another = absl::IsInvalidArgument(all.status());
@@ -120,7 +121,7 @@ absl::Status HistoryStore::SaveLocked() {
   Read([&](const SuffixAutomaton& texts, int64_t) {
     added = added_;
     const absl::Span<const TokenId> kept = texts.tokens();
-    // No text that is in the file, or was: then another has cleared it. Of new ones the oldest may be forgotten already.
+    // No text that is in the file, or was: then another has cleared it. The oldest of the new ones may be forgotten already.
     const size_t last = std::min<size_t>(kept.size(), added_ - saved_);
     all->insert(all->end(), kept.end() - last, kept.end());
   });
@@ -155,6 +156,11 @@ absl::Status HistoryStore::RemoveFile() {
 void HistoryStore::Read(absl::FunctionRef<void(const SuffixAutomaton& texts, int64_t generation)> read) const {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
   read(texts_, generation_);
+}
+
+absl::Status HistoryStore::replaced() const {
+  const std::lock_guard<std::mutex> lock(file_mutex_);
+  return replaced_;
 }
 
 int64_t HistoryStore::tokens() const {

@@ -1,15 +1,15 @@
-// Finished answers, kept under a name from one run to the next, to draft from where a new text says what an old one said.
+// Finished answers, kept under a name from one run to the next, to draft from where a new text repeats an old one.
 //
-//   ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", VocabularyOf(*tokenizer), {}));
+//   ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", vocabulary, {}));
 //   SuffixDrafter drafter({.history = store});           // any number of them, in any threads
 //   store->Add(prompt, answer);                          // once it is finished
 //   RETURN_IF_ERROR(store->Save());
 //   RETURN_IF_ERROR(store->Clear());                     // nothing is drafted from, and no file is left
 //
 // Prompts are kept only if asked for. Memory is bounded: when it is full, the oldest half goes. A store is of one vocabulary, which is
-// part of the file's name. What lies there but cannot be read is ignored, with a warning that names file, field, what was found and
-// what expected; the store is then empty. A damaged file is replaced by the next Save, with a warning; any other stays until Clear:
-// one that another program, vocabulary or newer version wrote, that is too large, or that the system does not let us read.
+// part of the file's name. A file that cannot be read is ignored, and the store is then empty: ignored() says why. If it is damaged, the
+// next Save replaces it: replaced() says so. Any other stays until Clear: one that another program, vocabulary or newer version wrote, that
+// is too large, or that the system does not let us read.
 // Files are written whole or not at all (docs: history_format.h). Processes with the same store lose nothing of each other's: Save puts
 // what is new behind what the file has by then, and brings nothing back that another has cleared. What a writer that was killed left
 // beside its file goes with the next Save or Clear in that folder.
@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tessera/spec/history_format.h"
@@ -34,7 +35,7 @@ namespace tessera {
 class HistoryStore {
  public:
   struct Options {
-    int64_t max_bytes = int64_t{64} << 20;   // Of memory. At least 64 KiB.
+    int64_t max_bytes = int64_t{64} << 20;   // Memory. At least 64 KiB.
     bool keep_prompts = false;
   };
 
@@ -44,13 +45,17 @@ class HistoryStore {
                                                             const VocabularyId& vocabulary, const Options& options);
 
   const std::string& path() const { return path_; }
+  // Why the file that lay at path() was ignored by Open (file, field, found, expected). OK: it was read, or there was none.
+  const absl::Status& ignored() const { return ignored_; }
+  // What was wrong with the file that the last Save replaced. OK: nothing, or there was none.
+  absl::Status replaced() const;
   // Forgets the oldest texts if there is no room; of a text longer than half of the room its end is kept. One with a token outside of the
   // vocabulary, as models with a padded head may choose, is not kept.
   void Add(absl::Span<const TokenId> prompt, absl::Span<const TokenId> answer);
   // FailedPrecondition if the file there is not this store's, ResourceExhausted if it is larger than max_bytes; otherwise what the
   // system says. It is then as it was, and the next Save tries again.
   absl::Status Save();
-  // Waits for saves of other processes. Of a link the file behind it goes, too.
+  // Waits for saves of other processes. If path() is a link, the file that it points to is removed, too.
   absl::Status Clear();
 
   // Gives all texts, a kSeparator after each, for as long as `read` runs: Add and Clear wait for it. The generation is another one
@@ -70,7 +75,9 @@ class HistoryStore {
   const std::string path_;
   const VocabularyId vocabulary_;
   const Options options_;
-  std::mutex file_mutex_;                  // Saves and clears, one at a time: none may bring back what another has removed.
+  absl::Status ignored_;                   // Never changes after Open.
+  mutable std::mutex file_mutex_;          // Saves and clears, one at a time: none may bring back what another has removed.
+  absl::Status replaced_;                  // Under file_mutex_.
   mutable std::shared_mutex mutex_;        // Guards the rest. Taken after file_mutex_.
   SuffixAutomaton texts_;
   int64_t added_ = 0, saved_ = 0;          // Tokens ever added here, and how many of them have gone to the file or were cleared.

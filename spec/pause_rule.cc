@@ -14,7 +14,7 @@ constexpr double kEnough = 16;                         // Steps that are judged 
 constexpr int kTrialSteps = 8;
 constexpr double kTrial = 7;                           // Them, faded.
 constexpr double kMostMeanLoss = 0.01, kMostLoss = 3;
-constexpr double kTrialShare = 0.01;                   // Of the time, that trials may take.
+constexpr double kTrialShare = 0.01;                   // The share of the time that trials may take.
 constexpr int kFirstPause = 4, kLongestDoubled = 256, kLongestPause = 1 << 14;
 
 }  // namespace

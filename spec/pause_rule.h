@@ -15,6 +15,8 @@
 
 #include <cstdint>
 
+#include "tessera/base/cpp20.h"
+
 namespace tessera {
 
 class PauseRule {
@@ -40,7 +42,7 @@ class PauseRule {
 
   double gain_ = 0, steps_ = 0;              // Since the last pause, fading.
   bool trial_ = false;
-  int length_ = 0;                           // Of the last pause; 0 once it gains again.
+  int length_ = 0;                           // The last pause; 0 once it gains again.
   int left_ = 0;
   int64_t pauses_ = 0, skipped_ = 0;
   double loss_ = 0;

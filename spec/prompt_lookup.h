@@ -18,9 +18,9 @@ class PromptLookup : public Drafter {
  public:
   struct Options {
     int longest_key = 3;
-    int length = 10;      // Most tokens of a draft.
+    int length = 10;      // The most tokens of a draft.
   };
-  explicit PromptLookup(const Options& options) : options_(options), places_(options.longest_key) {}
+  explicit PromptLookup(const Options& options) : options_(options), places_(static_cast<size_t>(options.longest_key)) {}
 
   absl::string_view name() const override { return "lookup"; }
   void Begin(absl::Span<const TokenId> text) override;
@@ -28,7 +28,7 @@ class PromptLookup : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // Of a drafter of texts of at most so many tokens, while its tables grow, too.
+  // The most memory for texts of at most so many tokens, while tables grow, too.
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:

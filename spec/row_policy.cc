@@ -67,7 +67,7 @@ class Growing {
   CostProfile::Shape shape_;
   std::vector<int> nodes_;
   double tokens_ = 1, least_rate_ = 0;
-  float most_reached_ = 0;   // Of the nodes that Next chose from.
+  float most_reached_ = 0;   // Among the nodes that Next chose from.
   RowChoice best_;
 };
 

@@ -1,13 +1,13 @@
 // How much of a draft is worth verifying: the nodes with the most tokens to be expected for the time they take.
 //
 //   const RowChoice choice = ChooseRows(tree, costs, {.most_rows = 16, .draft_seconds = 2e-5});
-//   const TokenTree rows = tree.Pick(choice.nodes);          // none of them: the root alone gives more tokens a second
+//   const TokenTree rows = tree.Pick(choice.nodes);          // none of them: the root alone gives more tokens per second
 //   choice.tokens / choice.seconds;                          // what is expected of it
 //
-// A step gives a token and, of every node, as much as it is probable that the text reaches it. It takes the drafting, a pass over the
-// rows, and the head over the rows that are reached, one by one, or over all at once if that is less. Rows are added one after another,
-// the most probable first, or the most probable for its time, until none is left; the best of all these trees counts. So a row that
-// costs much (the first of a vector or a tile) is weighed together with those behind it that cost nothing. Pure.
+// A step is expected to give one token and, for every node, the probability that the text reaches it. It costs the drafting, a pass over
+// the rows, and the head over the rows that are reached, one by one, or over all at once if that is less. Rows are added one after another,
+// the most probable first, or the most probable for its time, until none is left; the best of all these trees is chosen. So a row that
+// costs much (the first of a vector or a tile) is weighed together with the rows after it that cost nothing. Pure.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct RowLimits {
 };
 
 struct RowChoice {
-  std::vector<int> nodes;      // Below the root, parents first.
+  std::vector<int> nodes = {};      // Below the root, parents first.
   double tokens = 1;           // To be expected of the step, 1 for the root alone.
   double seconds = 0;
 };

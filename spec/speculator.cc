@@ -8,21 +8,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 
 namespace tessera {
 namespace {
 
-// Of what a step is expected to take, for logits that only teach: drafters that learn from rejected rows learn for many steps.
-constexpr double kTeachingShare = 0.05;
+// The share of a step's expected time that logits may take which drafters only learn from: what they learn from rejected rows serves many
+// steps.
+constexpr double kLearningShare = 0.05;
 constexpr double kNewPlainWeight = 0.05;
-// Of proposals in a row of which nothing is worth a row, and of steps without any, of which each time there are twice as many: short
+// After kIdle proposals in a row with nothing worth a row, drafters rest, each time for twice as many steps, at most kLongestRest: short
 // enough that a text that begins to repeat itself does not wait long.
 constexpr int kIdle = 16, kLongestRest = 8;
 // What proposals cost beside the drafters' own time, under this name among theirs.
 constexpr char kMerging[] = "merging";
-
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 std::vector<std::unique_ptr<Drafter>> One(std::unique_ptr<Drafter> drafter) {
   std::vector<std::unique_ptr<Drafter>> drafters;
@@ -49,10 +47,20 @@ std::string SpeculationReport::Pauses() const {
   return text;
 }
 
+std::string SpeculationReport::Failures() const {
+  std::string text;
+  for (const Source& source : sources) {
+    if (source.account.failures == 0) continue;
+    absl::StrAppendFormat(&text, "%s%s: failed %d time%s, first: %s", text.empty() ? "" : "\n", source.name, source.account.failures,
+                          source.account.failures == 1 ? "" : "s", source.account.failure.ToString());
+  }
+  return text;
+}
+
 Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : Speculator(One(std::move(drafter)), options) {}
 
 Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options)
-    : composite_(std::move(drafters)), options_(options), costs_(options.costs != nullptr ? *options.costs : own_costs_),
+    : options_(options), composite_(std::move(drafters), *options.clock), costs_(options.costs != nullptr ? *options.costs : own_costs_),
       rules_(composite_.size()) {}
 
 void Speculator::Begin(absl::Span<const TokenId> text) {
@@ -150,17 +158,17 @@ TokenTree Speculator::Cut(const TokenTree& proposal, int rows) {
 
 void Speculator::PlanLogits(const TokenTree& tree) {
   plan_ = {.top = AnyActive() ? needs().top_of_rows : 0};
-  teaching_head_ = 0;
+  learning_head_ = 0;
   const int most = std::min(tree.size(), LogitsPlan::kMostFirst);
   const HeadChoice head = ChooseHeadRows(tree, costs_, most);
   plan_.first_rows = head.first_rows;
   double seconds = head.seconds;
   if (plan_.top > 0) {
-    const double more_head = costs_.HeadSeconds(most) - head.seconds, teaching = more_head + costs_.TopSeconds(most - 1);
-    if (!options_.weigh_costs || teaching <= kTeachingShare * choice_.seconds) {
+    const double more_head = costs_.HeadSeconds(most) - head.seconds, learning = more_head + costs_.TopSeconds(most - 1);
+    if (!options_.weigh_costs || learning <= kLearningShare * choice_.seconds) {
       plan_.first_rows = most;
-      teaching_head_ = std::max(more_head, 0.0);
-      seconds += teaching;
+      learning_head_ = std::max(more_head, 0.0);
+      seconds += learning;
     }
     seconds += costs_.TopSeconds(1);
   }
@@ -218,7 +226,7 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   for (int source = 0; source < composite_.size(); ++source) {
     learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;
   }
-  const double learning = teaching_head_ + costs_.TopSeconds(time.top_rows);
+  const double learning = learning_head_ + costs_.TopSeconds(time.top_rows);
   for (int source = 0; source < composite_.size(); ++source) {
     const Drafter& drafter = composite_.drafter(source);
     if (!rules_[source].active()) {

@@ -7,10 +7,11 @@
 //   const TokenTree tree = speculator.Propose({.rows = 512, .depth = 4000});   // the root alone: nothing is worth a row
 //   ... a pass over the tree, Verify with the logits of speculator.logits_plan() ...
 //   speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
-//   speculator.report().Gain();                                                // over a token a pass, as measured
+//   speculator.report().Gain();                                                // over one token per pass, as measured
 //
-// Decisions follow from the text, what was learnt from it, and the costs: with frozen ones they can be repeated. Threads: as a Drafter;
-// of several speculators that share costs, one at a time.
+// Decisions follow from the text, what was learnt from it, and the costs. They can be repeated with frozen costs, and also with others if
+// the same times are given: those passed to Commit, and those of the drafters, by a clock that the caller gives in. Threads: as a Drafter;
+// if several speculators share costs, one runs at a time.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "tessera/base/clock.h"
 #include "tessera/spec/composite_drafter.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/spec/drafter.h"
@@ -34,14 +36,14 @@ struct TreeRoom {
   int depth = 0;     // Below the root.
 };
 
-// What a step took, all but drafting.
+// What a step took, apart from drafting.
 struct StepTime {
-  double pass_seconds = 0;     // Of all rows, without the head.
-  int first_rows = 0;          // Of logits, computed at once, in
+  double pass_seconds = 0;     // All rows, without the head.
+  int first_rows = 0;          // Rows of logits that were computed at once, in
   double first_seconds = 0;
-  int later_rows = 0;          // And those computed one by one, in all.
+  int later_rows = 0;          // And rows that were computed one by one, in all.
   double later_seconds = 0;
-  int top_rows = 0;            // That TopTokensOf was asked of.
+  int top_rows = 0;            // Rows for which TopTokensOf was called.
   double top_seconds = 0;
 };
 
@@ -55,40 +57,43 @@ struct LogitsPlan {
 // What speculation did, over all texts so far. Seconds and gains leave out the choosing of tokens and all that is no step.
 struct SpeculationReport {
   struct Source {
-    std::string name;
-    DraftAccount account;
+    std::string name = {};
+    DraftAccount account = {};
     int64_t pauses = 0, paused_steps = 0;
-    double loss = 0;                      // A step, as a share of a plain one, before the last pause.
+    double loss = 0;                      // Per step, as a share of a plain step, before the last pause.
   };
 
   int64_t steps = 0;                      // Passes.
-  int64_t tokens = 0;                     // They gave.
-  int64_t rows = 0;                       // They had.
+  int64_t tokens = 0;                     // Given by them.
+  int64_t rows = 0;                       // Computed in them.
   int64_t drafted_steps = 0;              // With more than the root.
   int64_t paused_steps = 0;               // With all drafters paused, or resting:
   int64_t rested_steps = 0;               // nothing that they had drafted was worth a row, for some steps, so they were not asked.
   int64_t first_head_rows = 0, later_head_rows = 0;     // Logits computed at once, and one by one when the text got there.
   int64_t prompt_tokens = 0, prompt_learnt = 0;         // Read by drafters that learn from logits of prompts, and those it was done for.
   double draft_seconds = 0, pass_seconds = 0, head_seconds = 0, top_seconds = 0;
-  double plain_seconds = 0;               // What as many tokens take, one a pass, by the steps without draft.
+  double plain_seconds = 0;               // What as many tokens take, one per pass, by the steps without draft.
   double predicted_tokens = 0, predicted_seconds = 0, predicted_plain_seconds = 0;   // What was expected when rows were chosen.
-  std::vector<Source> sources;
+  std::vector<Source> sources = {};
 
   double Seconds() const { return draft_seconds + pass_seconds + head_seconds + top_seconds; }
   double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }
   double Gain() const { return Seconds() > 0 ? plain_seconds / Seconds() : 1; }
   double PredictedGain() const { return predicted_seconds > 0 ? predicted_plain_seconds / predicted_seconds : 1; }
-  // "lookup: paused 3 times for 44 of 127 passes (it cost 5 % a pass)", one line a drafter that was paused, and one if all rested; empty
-  // if none did.
+  // "lookup: paused 3 times, for 44 of 127 passes (it cost 5 % of a pass more than it gave)", one line per drafter that was paused, and one
+  // if all rested; empty if none did.
   std::string Pauses() const;
+  // "model: failed 2 times, first: NOT_FOUND: ...", one line for each drafter that gave errors; empty if none did.
+  std::string Failures() const;
 };
 
 class Speculator {
  public:
   struct Options {
-    int max_rows = 32;               // Of a pass, the root included.
+    int max_rows = 32;               // Per pass, the root included.
     bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
     CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
+    const Clock* clock = &RealClock();  // What drafting is timed by. Must outlive the speculator.
   };
   Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
@@ -104,7 +109,7 @@ class Speculator {
   void LearnPrompt(int first, std::vector<TopTokens> top);
   // The most memory that takes for a prompt of so many tokens, until the text begins: what is held, and a part that joins it.
   static int64_t MostPromptBytes(int64_t tokens) { return 2 * tokens * static_cast<int64_t>(sizeof(TopTokens)); }
-  // Of the text that began last: tokens that were read for it, and after how many of these the model's opinion was known.
+  // For the text that began last: tokens that were read for it, and after how many of these the model's opinion was known.
   struct Prompt { int tokens = 0, learnt = 0; };
   const Prompt& prompt() const { return prompt_; }
 
@@ -125,17 +130,18 @@ class Speculator {
   void PlanLogits(const TokenTree& tree);
   void LearnCosts(const TokenTree& tree, const StepTime& time);
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
-  double DraftSeconds() const;     // Of those that are active, as modeled.
+  double DraftSeconds() const;     // By active drafters, as modeled.
+  double Seconds() const { return static_cast<double>(options_.clock->NowNanos()) * 1e-9; }
 
-  CompositeDrafter composite_;
   const Options options_;
+  CompositeDrafter composite_;
   CostProfile own_costs_;
   CostProfile& costs_;
   std::vector<PauseRule> rules_;   // [source].
-  RowChoice choice_;               // Of the last tree.
+  RowChoice choice_;               // For the last tree.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
   LogitsPlan plan_;
-  double teaching_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
+  double learning_head_ = 0;       // What its logits cost beyond those that verification is expected to need.
   SpeculationReport report_;       // But for sources.
   int idle_ = 0;                         // Proposals in a row of which nothing was worth a row.
   int rest_ = 0, rest_left_ = 0;         // Steps of the last rest; 0 once something was.

@@ -1,4 +1,4 @@
-// All that was ever said in a text, found by what was said last: the suffix automaton of a text that grows.
+// Finds where the last tokens of a text stood before: the suffix automaton of a text that grows.
 //
 //   SuffixAutomaton automaton({.max_tokens = 8192});
 //   for (const TokenId token : {1, 2, 3, 1, 2}) automaton.Extend(token);
@@ -8,10 +8,10 @@
 //   for (const TokenId token : {7, 2, 3}) cursor = automaton.Move(cursor, token);   // 2 3, length 2
 //
 // A state stands for all strings that end at the same places of the text (Blumer et al. 1985); `length` is the longest one's, and
-// `link` the state of its longest end that stands at more places. There are at most two states and three edges a token. Edges lie in
-// one table, (state, token) to state, rather than in a map a state.
-// Extend and Move take O(1), amortized over a text, for tokens of a fixed set. A full one stays as it is: who needs more begins again
-// with the newest part of the text.
+// `link` the state of its longest end that stands at more places. There are at most two states and three edges per token. Edges lie in
+// one table, (state, token) to state, rather than in a map per state.
+// Extend and Move take O(1), amortized over a text, for tokens of a fixed set. A full one stays as it is: for more text, begin a new one
+// with the newest part.
 // Threads: const calls may run at once; Extend and Clear alone.
 #pragma once
 
@@ -21,7 +21,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
+#include "tessera/base/token.h"
 
 namespace tessera {
 
@@ -29,7 +29,7 @@ class SuffixAutomaton {
  public:
   static constexpr int kRoot = 0;   // The empty string.
   static constexpr int kNone = -1;
-  // Of the worst text at its worst moment: two states of 24 bytes in a vector twice as large (96), three edges of 17 bytes in a table
+  // In the worst text at its worst moment: two states of 24 bytes in a vector twice as large (96), three edges of 17 bytes in a table
   // that has just doubled at seven eighths (117), the half of that it came from (58), and the token (8). Usual texts take about 110.
   static constexpr int64_t kMostBytesPerToken = 280;
 
@@ -73,7 +73,7 @@ class SuffixAutomaton {
   // Calls `visit` for at most `most` of the tokens that followed, those that were first to do so most recently first.
   void VisitNext(int state, int most, absl::FunctionRef<void(TokenId token, int next)> visit) const;
 
-  const State& operator[](int state) const { return states_[state]; }
+  const State& operator[](int state) const { return states_[static_cast<size_t>(state)]; }
   absl::Span<const TokenId> tokens() const { return tokens_; }
   int states() const { return static_cast<int>(states_.size()); }
   int edges() const { return static_cast<int>(edges_.size()); }
@@ -83,11 +83,11 @@ class SuffixAutomaton {
   static constexpr TokenId kNoToken = INT32_MIN;
   struct Edge {
     int next;
-    TokenId older;                  // Of the same state: a list through the table.
+    TokenId older;                  // The next older edge of the same state: a list through the table.
   };
   static uint64_t Key(int state, TokenId token) { return static_cast<uint64_t>(state) << 32 | static_cast<uint32_t>(token); }
   bool AddEdge(int state, TokenId token, int next);   // False if there is one.
-  int StateOf(int parent, TokenId token);             // Of the longest string of `parent` and the token after it, on its own.
+  int StateOf(int parent, TokenId token);             // For the longest string of `parent` and the token after it, on its own.
   int Clone(int state, int length);
   Cursor Settled(Cursor cursor) const;                // In the state that its string has by now.
 

@@ -14,10 +14,10 @@ namespace {
 using Cursor = SuffixAutomaton::Cursor;
 
 constexpr int kMostContexts = 3;        // Asked for what follows a node, from the longest match on.
-constexpr int kMostFollowers = 32;      // Of a context that are looked at.
+constexpr int kMostFollowers = 32;      // Looked at per context.
 constexpr int kLongestMatch = 64;       // In a history: more says no more.
 constexpr double kLatest = 1;           // Places that the latest counts for besides itself.
-constexpr double kLeastLikely = 0.003;  // Of a path that is drafted.
+constexpr double kLeastLikely = 0.003;  // The least probability of a path that is drafted.
 constexpr double kMostLikely = 0.99;
 
 // That a text goes on as it did where it was the same for this long. Counted over recorded answers: 0.33 at 1 token, 0.54 at 3, 0.74 at 7,
@@ -38,9 +38,9 @@ using Followers = absl::InlinedVector<Follower, 16>;
 struct Candidate {
   double path_probability;
   int parent;                         // In the tree.
-  Place place;                        // Of the parent.
+  Place place;                        // The parent's.
   Follower follower;
-  int order;                          // Of equal ones the first comes first.
+  int order;                          // Among equal ones the first comes first.
   bool operator<(const Candidate& other) const {
     return path_probability != other.path_probability ? path_probability < other.path_probability : order > other.order;
   }

@@ -23,8 +23,8 @@ namespace tessera {
 class SuffixDrafter : public Drafter {
  public:
   struct Options {
-    std::shared_ptr<const HistoryStore> history;   // Of the same vocabulary. Null: none.
-    int max_tokens = 1 << 15;                      // Of the text, at most SuffixAutomaton::kMostBytesPerToken each.
+    std::shared_ptr<const HistoryStore> history = {};   // With the same vocabulary. Null: none.
+    int max_tokens = 1 << 15;                      // Kept of the text, at most SuffixAutomaton::kMostBytesPerToken each.
   };
   explicit SuffixDrafter(const Options& options);
 
@@ -42,7 +42,7 @@ class SuffixDrafter : public Drafter {
   const Options options_;
   SuffixAutomaton text_;
   SuffixAutomaton::Cursor in_history_;
-  int64_t generation_ = -1;      // Of the history that in_history_ is of.
+  int64_t generation_ = -1;      // The history's that in_history_ belongs to.
   int followed_ = 0;             // Tokens of the text that in_history_ has seen.
 };
 

@@ -8,17 +8,17 @@
 namespace tessera {
 namespace {
 
-// Chosen by tokens a pass over recorded texts. None changes them by more than 1 % within a factor of two.
+// Chosen by tokens per pass over recorded texts. None changes them by more than 1 % within a factor of two.
 constexpr float kNewest = 0.3f;         // Share of a new row in what is on file.
-constexpr float kWithBefore = 0.7f;     // Of what followed a token with the one before it, beside what followed the token alone.
+constexpr float kWithBefore = 0.7f;     // The weight of what followed a token with the one before it, beside what followed the token alone.
 constexpr float kLater = 0.3f;          // That a token comes a little later than it was likely.
-constexpr float kLeastLikely = 0.01f;   // Of a path that is drafted.
+constexpr float kLeastLikely = 0.01f;   // The least probability of a path that is drafted.
 
 struct Candidate {
   float path_probability;
   int parent;
   TopToken next;
-  int order;                            // Of equal ones the first comes first.
+  int order;                            // Among equal ones the first comes first.
   bool operator<(const Candidate& other) const {
     return path_probability != other.path_probability ? path_probability < other.path_probability : order > other.order;
   }

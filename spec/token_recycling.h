@@ -4,13 +4,13 @@
 //   TokenRecycling recycling({});
 //   recycling.Begin(text);
 //   recycling.Propose({.max_nodes = 15}, tree);          // a tree: likely tokens after the root, likely ones after these, ...
-//   recycling.Commit(tree, verdict);                     // verdict.top: every row of the pass teaches, the rejected ones, too
+//   recycling.Commit(tree, verdict);                     // verdict.top: learns from every row of the pass, rejected ones included
 //
-// It needs no match in the text, so it has nearly always something to say. On file are, after a token and after a token with the
-// one before it, the likeliest tokens, with the mean of what the model gave them, in which later rows weigh more. The published
-// table has the last row's tokens after one token, and a fixed tree of 61 nodes; ours grows best first. A token that was likely
-// but did not come may come a little later ("fast, cheap": cheap was likely before fast came), so such tokens follow the root,
-// too. What is on file is the model's, not a text's: it stays from text to text.
+// It needs no match in the text, so it nearly always has a proposal. Its table holds, for a token and for a token with the one before it,
+// the likeliest next tokens and the mean of their probabilities, in which later rows weigh more. The published table has the last row's
+// tokens after one token, and a fixed tree of 61 nodes; this tree grows best first. A token that was likely but did not come may come a
+// little later ("fast, cheap": cheap was likely before fast came), so such tokens follow the root, too. The table describes the model, not
+// a text, so it stays from text to text.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace tessera {
 
 class TokenRecycling : public Drafter {
  public:
-  static constexpr int kRanks = 8;      // Tokens on file after a context.
+  static constexpr int kRanks = 8;      // Tokens in the table per context.
 
   struct Options {
-    int max_contexts = 1 << 14;         // That have tokens on file: 2 MB in all. Where there is no room, the first filed goes.
+    int max_contexts = 1 << 14;         // In the table: 2 MB in all. Where there is no room, the oldest entry goes.
   };
   explicit TokenRecycling(const Options& options);
 
@@ -38,7 +38,7 @@ class TokenRecycling : public Drafter {
   void Commit(const TokenTree& tree, const Verdict& verdict) override;
   int64_t bytes() const override;
 
-  // Of a drafter of texts of at most so many tokens, while its tables grow, too.
+  // The most memory for texts of at most so many tokens, while tables grow, too.
   static int64_t MostBytes(const Options& options, int64_t tokens);
 
  private:

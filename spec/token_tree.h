@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
+#include "tessera/base/token.h"
 
 namespace tessera {
 
@@ -27,12 +27,12 @@ class TokenTree {
     int parent;          // kNone for the root.
     int depth;           // 0 for the root.
     float probability;   // That this token comes next if its parent is right, as estimated; in (0, 1], 1 for the root.
-    int source;          // Which drafter gave that estimate, by whoever numbers them; 0 unless said.
+    int source;          // The number of the drafter that gave this estimate, as the caller counts them; 0 unless given.
   };
 
   explicit TokenTree(TokenId root) : nodes_{{root, kNone, 0, 1.0f, 0}} {}
 
-  // The child of `parent` with this token, which is added if there is none. Of several estimates the largest stays, with its source.
+  // The child of `parent` with this token, which is added if there is none. The largest of several estimates stays, with its source.
   // REQUIRES: 0 <= parent < size(), and 0 < probability <= 1.
   int Add(int parent, TokenId token, float probability, int source = 0);
 
@@ -40,13 +40,13 @@ class TokenTree {
   int Child(int parent, TokenId token) const;
 
   int size() const { return static_cast<int>(nodes_.size()); }  // The root included.
-  const Node& operator[](int node) const { return nodes_[node]; }
+  const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
   absl::Span<const Node> nodes() const { return nodes_; }
 
   // The product of the probabilities from the root to each node.
   std::vector<float> PathProbabilities() const;
   int Leaves() const;    // Nodes without children; 1 for the root alone.
-  int Depth() const;     // Of the deepest node.
+  int Depth() const;     // The deepest node's.
   // Tokens from the root's child to `node`; empty for the root.
   std::vector<TokenId> PathTo(int node) const;
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "tessera/model/candidates.h"
+#include "tessera/base/candidates.h"
 
 namespace tessera {
 namespace {

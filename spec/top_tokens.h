@@ -4,20 +4,20 @@
 //   top[0].token;                                     // the likeliest, of equal ones that with the lowest number
 //   top[0].probability;                               // at temperature 1, among all of the vocabulary: an estimate
 //
-// Tokens are exact. The sum that probabilities are parts of is exact for the likeliest tokens and taken from a part of the others, which
-// is enough for drafting and costs little: 14 us for 49,152 logits, where all of them would take 30 times as long. Text never
-// depends on it. Thread-safe.
+// Tokens are exact. Probabilities are estimates: the sum that they are divided by is exact for the likeliest tokens and sampled for the
+// others. That is enough for drafting and costs 14 us for 49,152 logits; an exact sum would take 30 times as long. No text depends on it.
+// Thread-safe.
 #pragma once
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "tessera/model/token.h"
+#include "tessera/base/token.h"
 
 namespace tessera {
 
 struct TopToken {
-  TokenId token;
-  float probability;
+  TokenId token = 0;
+  float probability = 0;
 };
 using TopTokens = absl::InlinedVector<TopToken, 8>;
 

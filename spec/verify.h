@@ -5,7 +5,7 @@
 //   verdict.path;       // nodes from the root on that are text now, and computed
 //   verdict.emitted;    // tokens: those of the path below the root, then the one that no child had
 //
-// One rule for greedy and sampled text (notes: "sampler-match"): at each node the next token is chosen from the model's logits as
+// One rule for greedy and sampled text ("sampler-match"): at each node the next token is chosen from the model's logits as
 // without a draft, and if a child has it, that child is next. So the text cannot depend on the draft. Logits are asked for node by
 // node, only where the text gets to: what is not asked for need not be computed. Pure; threads: as what it calls.
 #pragma once
@@ -22,19 +22,19 @@
 namespace tessera {
 
 struct Verdict {
-  std::vector<int> path;            // Starts with the root.
-  std::vector<TokenId> emitted;     // At least one, unless there was an error.
-  std::vector<TopTokens> top;       // For each node, what the model says after it; empty where no logits were computed. Verify leaves it.
+  std::vector<int> path = {};            // Starts with the root.
+  std::vector<TokenId> emitted = {};     // At least one, unless there was an error.
+  std::vector<TopTokens> top = {};       // [node]: what the model says after it; empty where no logits were computed. Verify leaves it.
 };
 
 struct Choice {
-  TokenId token;
-  bool last = false;                // The text ends with it: no child is gone to.
+  TokenId token = 0;
+  bool last = false;                // The text ends with this token, whatever children have it.
 };
 
 // [vocabulary], valid until the next call.
 using LogitsOfNode = absl::FunctionRef<absl::StatusOr<absl::Span<const float>>(int node)>;
-// The token after those that it was asked for so far.
+// Chooses the next token of the text. Called once per token, in the order of the text.
 using Chooser = absl::FunctionRef<absl::StatusOr<Choice>(absl::Span<const float> logits)>;
 
 // The first error of either ends it; the verdict has what was settled before.

@@ -6,8 +6,8 @@
 //   std::vector<BlockDevice::Completion> done;
 //   RETURN_IF_ERROR(device.Wait(done));              // done[0]: tag 7, and how many bytes came or what went wrong
 //
-// A device reports what the system said and no more: fewer bytes than asked, EINTR, EIO. What to do about it is BlockReader's
-// business (block_reader.h), which most callers want instead.
+// A device reports what the system said and no more: fewer bytes than asked, EINTR, EIO. BlockReader (block_reader.h) decides what to do
+// about it; most callers want that instead.
 // Threads: any thread may open it; from the first Submit on, one thread submits, waits and destroys it. Destroying it waits for
 // what is in flight: until then the system may write into the buffers.
 #pragma once
@@ -21,29 +21,30 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
 class BlockDevice {
  public:
-  // Every offset, size and address is a multiple of this. Some file systems would do with 512; one that asks for more is read through
-  // the page cache.
+  // Every offset, size and address is a multiple of this. Some file systems need only 512; one that needs more is read through the page
+  // cache.
   static constexpr int64_t kAlignment = 4096;
 
   struct Read {
-    int64_t offset;             // In the file.
-    absl::Span<std::byte> out;  // Not empty. Must stay until the read completes.
-    uint64_t tag;               // Comes back with the completion.
+    int64_t offset = 0;             // In the file.
+    absl::Span<std::byte> out = {};  // Not empty. Must stay until the read completes.
+    uint64_t tag = 0;               // Comes back with the completion.
   };
   struct Completion {
-    uint64_t tag;
-    int64_t result;  // Bytes read, perhaps fewer than asked for and no multiple of kAlignment; 0 at the end of the file; -errno.
+    uint64_t tag = 0;
+    int64_t result = 0;  // Bytes read, perhaps fewer than asked for and no multiple of kAlignment; 0 at the end of the file; -errno.
   };
 
   virtual ~BlockDevice() = default;
   virtual const std::string& path() const = 0;
   virtual absl::string_view kind() const = 0;  // For reports: "io_uring", "pread", "buffered".
-  virtual int64_t size() const = 0;            // Of the file, when it was opened.
+  virtual int64_t size() const = 0;            // The file's, when it was opened.
   virtual int depth() const = 0;               // The most reads in flight at once.
 
   // Starts a read. An error means that this device can read no more; errors of a read come with its completion.
@@ -65,7 +66,7 @@ class BlockDevice {
   virtual absl::Status CheckUnchanged() = 0;
 };
 
-// Whether the system would not read now, and may when it is asked again.
+// Whether the system would not read now, but may when it is asked again.
 inline bool IsInterruption(int error) { return error == EINTR || error == EAGAIN || error == EBUSY || error == ENOMEM; }
 
 }  // namespace tessera

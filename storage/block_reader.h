@@ -18,7 +18,8 @@
 //   check says no                   what was checked is read once by BlockDevice::ReadPlain and checked again
 // An error is Unavailable (place, bytes, what the system said) if the block could not be read, DataLoss if the file was cut short,
 // and what `check` returned (with path and bytes before it) if it said no twice. It ends that extent alone: the next may succeed.
-// When an extent is finished, nothing writes to its buffer any more.
+// When an extent is finished, nothing writes to its buffer any more. The one exception: a device that fails for good (an error of Submit
+// or Wait) ends every extent with its error, and what it has in flight may still be written to until that memory is unmapped.
 // Threads: that of the device, which must outlive this. Destroying it waits for what is in flight and forgets the rest.
 #pragma once
 
@@ -54,16 +55,16 @@ class BlockReader {
     std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
   struct Extent {
-    int64_t offset;
-    absl::Span<std::byte> out;
-    uint64_t id;  // Comes back when it is finished.
+    int64_t offset = 0;
+    absl::Span<std::byte> out = {};
+    uint64_t id = 0;  // Comes back when it is finished.
   };
   struct Finished {
-    uint64_t id;
-    absl::Status status;
+    uint64_t id = 0;
+    absl::Status status = {};
   };
   struct Counters {  // Since the beginning.
-    int64_t bytes = 0;          // Of blocks that came.
+    int64_t bytes = 0;          // In blocks that came.
     int64_t reads = 0;          // Asked of the device.
     int64_t short_reads = 0;
     int64_t interruptions = 0;  // EINTR, EAGAIN, EBUSY, ENOMEM.

@@ -32,11 +32,17 @@ absl::StatusOr<Key> KeyOf(const std::string& path, const FlashProbeOptions& opti
   if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine"));
   utsname system;
   CHECK_EQ(uname(&system), 0);
-  return Key{found.st_dev, system.release, std::string(IoKindName(options.io)), options.buffer_bytes};
+  // Without the probe kAuto takes another device.
+  const char* const unprobed = options.io == IoKind::kAuto && !options.probe_in_child ? "_unprobed" : "";
+  return Key{found.st_dev, system.release, absl::StrCat(IoKindName(options.io), unprobed), options.buffer_bytes};
 }
 
 std::string CachePath(const Key& key) {
   return absl::StrCat(CacheFolder(), "/flash_", major(key.device), "_", minor(key.device), "_", key.io, ".textproto");
+}
+
+absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
 }
 
 absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& key) {
@@ -51,7 +57,7 @@ absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& k
   const double sequential = measured.sequential_megabytes_per_second(), cpu = measured.cpu_seconds_per_gib();
   if (!(sequential > 0 && sequential < 1e6 && cpu >= 0 && cpu < 1e3)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": measured: found ", sequential, " MB/s at ", cpu,
-                                                   " CPU seconds a GiB, expected what a disk can do"));
+                                                   " CPU seconds per GiB, expected what a disk can do"));
   }
   return FlashMeasurement{std::move(profile), measured.kind(), sequential * 1e6, cpu};
 }
@@ -86,12 +92,11 @@ absl::StatusOr<FlashMeasurement> CachedFlash(const std::string& path, const Flas
   const std::string cache = CachePath(key);
   absl::StatusOr<FlashMeasurement> flash = ReadCache(cache, key);
   if (flash.ok()) return flash;
-  LOG_IF(WARNING, !absl::IsNotFound(flash.status())) << "measured again: " << flash.status();
+  const absl::Status unread = absl::IsNotFound(flash.status()) ? absl::OkStatus() : Prefixed("measured again: ", flash.status());
   flash = MeasureFlash(path, options);
-  if (flash.ok()) {
-    const absl::Status written = WriteCache(cache, key, *flash);
-    LOG_IF(WARNING, !written.ok()) << "the measurement is not kept: " << written;
-  }
+  RETURN_IF_ERROR(flash.status());
+  flash->cache = unread;
+  flash->cache.Update(Prefixed("not kept: ", WriteCache(cache, key, *flash)));
   return flash;
 }
 

@@ -154,8 +154,9 @@ FlashMeasurement MeasurementOf(std::vector<Shape> shapes, const Cost& sequential
 absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashProbeOptions& options) {
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(std::max(options.buffer_bytes, kMostInFlight)));
   RETURN_IF_ERROR(buffer.PrepareForDevices());
-  ASSIGN_OR_RETURN(OpenedDevice opened,
-                   OpenBlockDevice(path, {.io = options.io, .depth = kDepths[std::size(kDepths) - 1], .buffers = buffer.bytes()}));
+  const OpenOptions open = {.io = options.io, .probe_in_child = options.probe_in_child, .depth = kDepths[std::size(kDepths) - 1],
+                            .buffers = buffer.bytes()};
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(path, open));
   const int64_t file_bytes = opened.device->size();
   if (file_bytes < kSizes[0]) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": size: found ", file_bytes, " bytes, expected at least ", kSizes[0]));
@@ -184,7 +185,7 @@ absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashPro
 absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options) {
   absl::StatusOr<FlashMeasurement> measured;
   std::thread([&] {
-    RunBeforeOthers();  // As a streamer's thread does.
+    if (options.raise_priority) RunBeforeOthers();
     measured = Measure(path, options);
   }).join();
   return measured;

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(50);  // How often one who waits looks for a cancellation.
+constexpr auto kLook = std::chrono::milliseconds(50);  // How often a waiting thread looks for a cancellation.
 constexpr int kLooksBeforeStuck = 40;
 
 }  // namespace
@@ -88,8 +88,9 @@ absl::Status LayerStreamer::Impl::Start() {
   parts_.emplace(file_, checker_, buffer_.bytes().last(PartsReader::kBufferBytes));
   // Pins are not among the buffers that devices may register, for the system keeps those. They are read once.
   const absl::Span<std::byte> read_again = buffer_.bytes().subspan(options_.pins.bytes);
-  ASSIGN_OR_RETURN(OpenedDevice opened,
-                   OpenBlockDevice(file_.path(), {.io = options_.io, .depth = options_.depth, .buffers = read_again}));
+  const OpenOptions open = {.io = options_.io, .probe_in_child = options_.probe_in_child, .depth = options_.depth, .buffers = read_again};
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.path(), open));
+  io_ = opened.io;
   reason_ = std::move(opened.reason);
   device_ = options_.wrap_device == nullptr ? std::move(opened.device) : options_.wrap_device(std::move(opened.device));
   stats_.pinned_bytes = options_.pins.bytes;
@@ -247,7 +248,7 @@ void LayerStreamer::Impl::EndPinLease(int unit) {
 void LayerStreamer::Impl::GiveBackUnused(int unit) {
   Pin& pin = pin_of_[unit];
   if (pin.pinned || pin.leases > 0) return;
-  buffer_.GiveBack(pin.place - buffer_.data(), file_.StoredBytes(unit));
+  if (!buffer_.GiveBack(pin.place - buffer_.data(), file_.StoredBytes(unit)).ok()) stats_.kept_bytes += file_.StoredBytes(unit);
   pin.place = nullptr;
 }
 
@@ -303,6 +304,7 @@ absl::StatusOr<std::unique_ptr<LayerStreamer>> LayerStreamer::Open(const TsrRead
 int LayerStreamer::units() const { return impl_->units(); }
 absl::Status LayerStreamer::Unpin(absl::Span<const int> units) { return impl_->Unpin(units); }
 LayerStreamer::Stats LayerStreamer::stats() const { return impl_->stats(); }
+IoKind LayerStreamer::device_io() const { return impl_->io(); }
 const std::string& LayerStreamer::device_reason() const { return impl_->reason(); }
 
 absl::StatusOr<WeightLease> LayerStreamer::Acquire(int unit) {

@@ -1,27 +1,30 @@
 // Weights of which only a part stays in memory: units are read from a .tsr file while those before them are computed with.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<TsrReader> file, TsrReader::Open("model.tsr"));
+//   ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(*file, /*budget=*/512 << 20));                        // stream_plan.h
 //   ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source,
-//                    LayerStreamer::Open(*file, {.pins = PlanPins(unit_bytes, budget, PinPolicy::kSpread), .ring_bytes = 64 << 20}));
+//                    LayerStreamer::Open(*file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
 //   for (int unit = 0; unit < source->units(); ++unit) {
 //     ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(unit));           // waits until the unit is there
 //     Use(lease.bytes());
 //   }
 //
-// Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is that of a
-// pass and has no end: after the last comes the first, so reading goes on between passes. They lie in a ring until they have been
-// leased and given back, and one after them is asked for (so that blocks of a model may share a unit), or the pass is over; how far
-// reading is ahead is how much room the ring has. A unit that is asked for out of order empties the
-// ring and reading goes on from there. Where memory becomes short, pins are given up while all this goes on:
+// Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is the order of a
+// pass. After the last unit comes the first, so reading goes on between passes. Units that were read wait in a ring of memory. A unit
+// leaves the ring when its leases have ended and either a later unit was requested (neighbouring blocks may share one) or the pass has
+// ended. The ring size bounds the read-ahead. A unit that is requested out of order empties the ring, and reading goes on from there. When
+// memory becomes short, pins can be given up during all this:
 //
 //   RETURN_IF_ERROR(source->Unpin({2, 5}));                                  // from now on they are read in every pass
 //
 // docs/storage.md has the picture.
 //
-// Nothing else is read, and past the page cache where the system lets us (open_block_device.h). Every block is compared with its
-// checksum, by `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next tries again. After each
-// unit the file is asked whether it was written to: if so, neither that unit nor any after it is given out.
-// Threads: one acquires, any may end leases or unpin, one of its own reads. The file must outlive it.
+// Files are read past the page cache where the system allows it (open_block_device.h). Every block is compared with its checksum, by
+// `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next request tries again. After each unit
+// the file is checked for changes: if it was written to, neither that unit nor any after it is given out.
+// What opening does to the process: it makes one thread, which reads. Unless the options ask for it, nothing is forked, no thread gets a
+// priority above others, and io_uring is used only if it is asked for by name. Nothing is logged.
+// Threads: one acquires, any may end leases or unpin. The file must outlive the streamer.
 #pragma once
 
 #include <atomic>
@@ -44,26 +47,32 @@ namespace tessera {
 class LayerStreamer : public WeightSource {
  public:
   struct Options {
-    PinPlan pins;                         // Of all units of the file.
-    std::vector<bool> parts_only;         // Units of which nothing but parts are leased: they are not read ahead. Empty: none.
+    PinPlan pins = {};                    // One entry per unit of the file.
+    std::vector<bool> parts_only = {};    // Units of which only parts are leased: they are not read ahead. Empty: none.
     int64_t ring_bytes = 0;               // At least RingBytesFor.
     VerifyPolicy verify = VerifyPolicy::kFirst;
-    IoKind io = IoKind::kAuto;
+    IoKind io = IoKind::kAuto;            // kAuto takes io_uring only with probe_in_child.
+    bool probe_in_child = false;          // As OpenOptions has it: fork once, in Open, to find out whether io_uring may be used.
+    // The reading thread runs before other threads: at real-time priority (SCHED_FIFO, the lowest there is), or else at nice -10, where the
+    // system allows it. Worth it where computing threads fill all CPUs: an ordinary thread waits for one up to milliseconds after each
+    // read, and the device waits with it (docs/storage.md).
+    bool raise_priority = false;
     int depth = 8;                        // Reads in flight, of at most kReadBytes each.
     Timeline* timeline = nullptr;         // Reads are recorded there. Null: no clock is read for it.
     const std::atomic<bool>* cancel = nullptr;  // True ends a wait with Cancelled within 50 ms. Null: never.
     // Called now and then while pins are read, on the thread of Open. Null: not.
-    std::function<void(int64_t bytes, int64_t of_bytes)> progress;
+    std::function<void(int64_t bytes, int64_t of_bytes)> progress = {};
     // Wraps the device: for tests that make it fail, and for slower flash than there is. Null: the device as it is.
-    std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
+    std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = {};
   };
 
-  // What the ring needs at least: `together` are the bytes of the units that are leased at once, `largest` those of the largest unit
-  // that is streamed, each rounded up to whole pages. From twice `together` on, reading need not pause while a block computes.
+  // The least a ring needs. `together`: bytes of the units that are leased at once; `largest`: bytes of the largest unit that is streamed;
+  // each unit rounded up to whole pages. From twice `together` on, reading need not pause while a block computes. PlanStreaming
+  // (stream_plan.h) computes this from a budget.
   static int64_t RingBytesFor(int64_t together, int64_t largest) { return together + largest; }
-  // The most that is read at once: several blocks with a checksum each, since what one read costs does not depend on its size.
+  // The most that one read takes: several blocks with a checksum each, since the cost of a read does not depend on its size.
   static constexpr int64_t kReadBytes = int64_t{4} << 20;
-  // Memory of a streamer besides pins and ring: where parts of units lie.
+  // Memory of a streamer besides pins and ring: parts of units are read there.
   static constexpr int64_t kPartsBytes = int64_t{8} << 20;
 
   // Reads the pins. InvalidArgument if options do not fit the file (which, found, expected), ResourceExhausted (with the bytes) if
@@ -77,24 +86,26 @@ class LayerStreamer : public WeightSource {
   absl::StatusOr<WeightLease> Acquire(int unit) override;
   absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override;
 
-  // Streams units from now on that were pinned, each named once, and gives their memory back to the system: at once, or with the last
-  // lease of one that is leased. InvalidArgument (unit, found, expected), and nothing is changed, if one is not pinned or is larger
-  // than the ring. REQUIRES: the ring has room for what is leased at once (RingBytesFor), these units included.
+  // Streams these units, which were pinned, from now on, and gives their memory back to the system: at once, or when the last lease of a
+  // leased one ends. InvalidArgument (unit, found, expected), and nothing is changed, if one is not pinned or is larger than the ring.
+  // REQUIRES: each unit is named once; the ring has room for what is leased at once (RingBytesFor), these units included.
   absl::Status Unpin(absl::Span<const int> units);
 
   struct Stats {                       // Since Open, pins included.
     int64_t bytes_read = 0;
-    int64_t bytes_used = 0;            // Of those: pins, parts, and units that were leased. The others were read for leases to come.
+    int64_t bytes_used = 0;            // As far as they were pins, parts, or units that were leased. The others are for leases to come.
     int64_t read_nanos = 0;            // In which the device had something to do.
-    int64_t stall_nanos = 0;           // In which somebody waited for a unit.
+    int64_t stall_nanos = 0;           // In which a thread waited for a unit.
     int64_t out_of_order = 0;          // Units that were not the next.
     int64_t retries = 0;               // Short and interrupted reads, errors, blocks read again.
     int64_t pinned_bytes = 0;          // Now.
-    int64_t streamed_bytes = 0;        // Of the units that a pass reads now.
+    int64_t streamed_bytes = 0;        // That a pass reads now.
     int64_t ring_bytes = 0;
+    int64_t kept_bytes = 0;            // Unpinned, but not taken back by the system: memory that is locked.
   };
   Stats stats() const;
-  const std::string& device_reason() const;  // How the file is read, and why so (OpenedDevice).
+  IoKind device_io() const;                  // What the file is read with: Options::io, or what kAuto came to.
+  const std::string& device_reason() const;  // The same in words, and why nothing better (OpenedDevice).
 
  private:
   void Release(int unit, absl::Span<const std::byte> bytes) override;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include <glog/logging.h>
 
@@ -11,9 +12,8 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/storage/internal/borrowed_pages.h"
+#include "tessera/storage/internal/loading_source_impl.h"
 #include "tessera/storage/internal/reading_priority.h"
-#include "tessera/storage/internal/settling_bytes.h"
 
 namespace tessera {
 
@@ -23,46 +23,50 @@ absl::StatusOr<std::unique_ptr<LoadingSource>> LoadingSource::Start(const TsrRea
   for (int unit = 0; unit < reader.units(); ++unit) unit_bytes.push_back(reader.UnitBytes(unit));
   absl::StatusOr<std::unique_ptr<ResidentSource>> memory = ResidentSource::Create(unit_bytes);
   if (!memory.ok()) return absl::Status(memory.status().code(), absl::StrCat(reader.path(), ": weights: ", memory.status().message()));
-  auto source = std::unique_ptr<LoadingSource>(new LoadingSource(reader, *std::move(memory), options));
-  try {  // The standard library's only way to say that the system has no thread to give.
-    for (int i = 0; i < options.threads; ++i) {
-      const bool late = i > 0 && i >= options.threads - options.late_threads;
-      source->threads_.emplace_back([loading = source.get(), late] { loading->Work(late); });
-    }
-  } catch (const std::exception& error) {
-    LOG(WARNING) << reader.path() << ": read by only " << source->threads_.size() << " of " << options.threads
-                 << " threads, and those that compute: " << error.what();
-  }
-  if (source->threads_.empty()) source->ReturnPages();
+  auto source = std::make_unique<Impl>(reader, *std::move(memory), options);
+  source->StartThreads(options);
   return source;
 }
 
-LoadingSource::LoadingSource(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
+void LoadingSource::Impl::StartThreads(const Options& options) {
+  try {  // The standard library's only way to say that the system has no thread to give.
+    for (int i = 0; i < options.threads; ++i) {
+      const bool late = i > 0 && i >= options.threads - options.late_threads;
+      threads_.emplace_back([this, late] { Work(late); });
+    }
+  } catch (const std::exception& error) {
+    AddShortage(absl::StrCat(reader_.path(), ": read by only ", threads_.size(), " of ", options.threads,
+                             " threads, and those that compute: ", error.what()));
+  }
+  if (threads_.empty()) ReturnPages();
+}
+
+LoadingSource::Impl::Impl(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
     : reader_(reader), memory_(std::move(memory)), cancel_(options.cancel != nullptr ? *options.cancel : never_),
       cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
       borrowed_until_(RealClock().NowNanos() + options.longest_borrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
-    first_of_unit_.push_back(stretches_.size());
+    first_of_unit_.push_back(chunks_.size());
     const int64_t begin = reader.FirstBlock(unit), end = begin + CeilDiv(reader.UnitBytes(unit), kTsrBlockBytes);
-    for (int64_t block = begin; block < end; block += kBlocksOfStretch) {
-      stretches_.emplace_back(unit, block, std::min(kBlocksOfStretch, end - block));
+    for (int64_t block = begin; block < end; block += kBlocksPerChunk) {
+      chunks_.emplace_back(unit, block, std::min(kBlocksPerChunk, end - block));
     }
   }
-  unread_ = stretches_.size();
+  unread_ = chunks_.size();
 }
 
-LoadingSource::~LoadingSource() {
+LoadingSource::Impl::~Impl() {
   unwanted_ = true;
   Settle();
   for (std::thread& thread : threads_) thread.join();
   SettleAttachments();
 }
 
-void LoadingSource::Work(bool late) {
+void LoadingSource::Impl::Work(bool late) {
   if (late) all_work_.wait(false);
-  const int64_t count = stretches_.size();
+  const int64_t count = chunks_.size();
   for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
-    ReadIfUnread(stretches_[i], unwanted_).IgnoreError();  // Who needs it will read it again, and have the error.
+    ReadIfUnread(chunks_[i], unwanted_).IgnoreError();  // A caller that needs it will read it again, and have the error.
     if (RealClock().NowNanos() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
@@ -71,12 +75,12 @@ void LoadingSource::Work(bool late) {
   MoveAll();
 }
 
-void LoadingSource::CallLateThreads() {
+void LoadingSource::Impl::CallLateThreads() {
   if (all_work_.exchange(true)) return;
   all_work_.notify_all();
 }
 
-void LoadingSource::AwaitSettling() {
+void LoadingSource::Impl::AwaitSettling() {
   {
     std::unique_lock<std::mutex> lock(settle_mutex_);
     const std::chrono::nanoseconds left(std::max<int64_t>(0, borrowed_until_ - RealClock().NowNanos()));
@@ -85,7 +89,7 @@ void LoadingSource::AwaitSettling() {
   Settle();
 }
 
-void LoadingSource::Settle() {
+void LoadingSource::Impl::Settle() {
   if (settling_) return;
   {
     const std::lock_guard<std::mutex> lock(settle_mutex_);
@@ -95,46 +99,46 @@ void LoadingSource::Settle() {
   CallLateThreads();
 }
 
-absl::Status LoadingSource::ReadIfUnread(Stretch& stretch, const std::atomic<bool>& cancel) {
+absl::Status LoadingSource::Impl::ReadIfUnread(Chunk& chunk, const std::atomic<bool>& cancel) {
   State state = kUnread;
-  if (!stretch.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
+  if (!chunk.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
   absl::Status status;
   state = kCached;
-  if (!FindInCache(stretch, cancel)) {
+  if (!FindInCache(chunk, cancel)) {
     CallLateThreads();
-    status = ReadBlocks(stretch, cancel);
+    status = ReadBlocks(chunk, cancel);
     state = status.ok() ? kRead : kUnread;
   }
-  stretch.state = state;
-  stretch.state.notify_all();
+  chunk.state = state;
+  chunk.state.notify_all();
   if (status.ok()) --unread_;
   return status;
 }
 
-bool LoadingSource::FindInCache(const Stretch& stretch, const std::atomic<bool>& cancel) {
-  // Who moves passes over what is unread: to be looked at after `state` was changed.
+bool LoadingSource::Impl::FindInCache(const Chunk& chunk, const std::atomic<bool>& cancel) {
+  // Looked at after the state was changed: a mover passes over what is unread (3).
   if (settling_ || !EnterCache()) return false;
-  const absl::Span<const std::byte> bytes = CachedBytes(stretch);
+  const absl::Span<const std::byte> bytes = CachedBytes(chunk);
   bool found = true;
-  for (int64_t i = 0; i < stretch.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
+  for (int64_t i = 0; i < chunk.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
     const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
-    found = !cancel && cache_->Hold(block) && reader_.CheckBlock(stretch.first_block + i, block).ok();
+    found = !cancel && cache_->Hold(block) && reader_.CheckBlock(chunk.first_block + i, block).ok();
   }
   if (!found) cache_->Drop(bytes);
   LeaveCache();
   return found;
 }
 
-absl::Status LoadingSource::ReadBlocks(const Stretch& stretch, const std::atomic<bool>& cancel) {
-  const absl::Span<std::byte> memory = OwnBytes(stretch);
-  for (int64_t i = 0; i < stretch.blocks; ++i) {
+absl::Status LoadingSource::Impl::ReadBlocks(const Chunk& chunk, const std::atomic<bool>& cancel) {
+  const absl::Span<std::byte> memory = OwnBytes(chunk);
+  for (int64_t i = 0; i < chunk.blocks; ++i) {
     if (cancel) return absl::CancelledError("loading: cancelled");
-    RETURN_IF_ERROR(reader_.ReadBlock(stretch.first_block + i, memory.subspan(i * kTsrBlockBytes, kTsrBlockBytes)));
+    RETURN_IF_ERROR(reader_.ReadBlock(chunk.first_block + i, memory.subspan(i * kTsrBlockBytes, kTsrBlockBytes)));
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadingSource::Need(Range range) {
+absl::Status LoadingSource::Impl::Need(Range range) {
   if (unread_ == 0) return absl::OkStatus();
   CallLateThreads();
   const int64_t before = RealClock().NowNanos();
@@ -143,86 +147,86 @@ absl::Status LoadingSource::Need(Range range) {
   return status;
 }
 
-absl::Status LoadingSource::WaitFor(Range range) {
-  // First what nobody reads: to wait for others before would leave a CPU idle.
-  for (int64_t i = range.begin; i < range.end; ++i) RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));
+absl::Status LoadingSource::Impl::WaitFor(Range range) {
+  // First what no thread reads: to wait for others before would leave a CPU idle.
+  for (int64_t i = range.begin; i < range.end; ++i) RETURN_IF_ERROR(ReadIfUnread(chunks_[i], cancel_));
   for (int64_t i = range.begin; i < range.end; ++i) {
-    while (stretches_[i].state <= kReading) {
-      stretches_[i].state.wait(kReading);
-      RETURN_IF_ERROR(ReadIfUnread(stretches_[i], cancel_));  // Another's attempt may have failed.
+    while (chunks_[i].state <= kReading) {
+      chunks_[i].state.wait(kReading);
+      RETURN_IF_ERROR(ReadIfUnread(chunks_[i], cancel_));  // Another's attempt may have failed.
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadingSource::AwaitChecked() {
-  const absl::Status status = Need({0, static_cast<int64_t>(stretches_.size())});
+absl::Status LoadingSource::Impl::AwaitChecked() {
+  const absl::Status status = Need({0, static_cast<int64_t>(chunks_.size())});
   asked_ = true;
   return status;
 }
 
-absl::Status LoadingSource::AwaitResident() {
+absl::Status LoadingSource::Impl::AwaitResident() {
   Settle();
-  RETURN_IF_ERROR(Need({0, static_cast<int64_t>(stretches_.size())}));
+  RETURN_IF_ERROR(Need({0, static_cast<int64_t>(chunks_.size())}));
   MoveAll();
   return absl::OkStatus();
 }
 
-void LoadingSource::MoveAll() {
-  const int64_t count = stretches_.size();
-  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(stretches_[i]);
+void LoadingSource::Impl::MoveAll() {
+  const int64_t count = chunks_.size();
+  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(chunks_[i]);
   if (unwanted_) return;
   Move({0, count});
   if (unread_ == 0) resident_ = true;
   ReturnPages();
 }
 
-void LoadingSource::ReturnPages() {
-  ++cache_users_;  // Nobody else returns it before all of it has settled.
+void LoadingSource::Impl::ReturnPages() {
+  ++cache_users_;  // No other thread returns the pages before all of this has settled.
   settling_ = moved_ = true;
   SettleAttachments();
   LeaveCache();
 }
 
-void LoadingSource::Move(Range range) {
-  for (int64_t i = range.begin; i < range.end; ++i) MoveIfCached(stretches_[i]);
-  for (int64_t i = range.begin; i < range.end; ++i) stretches_[i].state.wait(kMoving);
+void LoadingSource::Impl::Move(Range range) {
+  for (int64_t i = range.begin; i < range.end; ++i) MoveIfCached(chunks_[i]);
+  for (int64_t i = range.begin; i < range.end; ++i) chunks_[i].state.wait(kMoving);
 }
 
-void LoadingSource::MoveIfCached(Stretch& stretch) {
-  stretch.state.wait(kReading);
+void LoadingSource::Impl::MoveIfCached(Chunk& chunk) {
+  chunk.state.wait(kReading);
   State state = kCached;
-  if (!stretch.state.compare_exchange_strong(state, kMoving)) return;
-  const absl::Span<const std::byte> cached = CachedBytes(stretch);
-  std::memcpy(OwnBytes(stretch).data(), cached.data(), cached.size());
+  if (!chunk.state.compare_exchange_strong(state, kMoving)) return;
+  const absl::Span<const std::byte> cached = CachedBytes(chunk);
+  std::memcpy(OwnBytes(chunk).data(), cached.data(), cached.size());
   cache_->Drop(cached);
-  stretch.state = kMoved;
-  stretch.state.notify_all();
+  chunk.state = kMoved;
+  chunk.state.notify_all();
 }
 
 // Pages of what was moved meanwhile came back when they were read.
-void LoadingSource::Release(int unit, absl::Span<const std::byte> bytes) {
+void LoadingSource::Impl::Release(int unit, absl::Span<const std::byte> bytes) {
   const int64_t offset = bytes.data() - cache_->bytes().data() - reader_.UnitOffset(unit);
-  const Range range = StretchesOf({unit, offset, static_cast<int64_t>(bytes.size())});
+  const Range range = ChunksOf({unit, offset, static_cast<int64_t>(bytes.size())});
   for (int64_t i = range.begin; i < range.end; ++i) {
-    if (stretches_[i].state == kMoved) cache_->Drop(CachedBytes(stretches_[i]));
+    if (chunks_[i].state == kMoved) cache_->Drop(CachedBytes(chunks_[i]));
   }
   LeaveCache();
 }
 
-bool LoadingSource::EnterCache() {
+bool LoadingSource::Impl::EnterCache() {
   ++cache_users_;
   if (!moved_) return true;
   LeaveCache();
   return false;
 }
 
-void LoadingSource::LeaveCache() {
-  // Who came between counting and looking at `moved_` still reads: whoever comes later goes at once, and the last one returns it.
+void LoadingSource::Impl::LeaveCache() {
+  // (5): a user may have come between the two looks; it leaves at once, and returns the pages then.
   if (--cache_users_ == 0 && moved_ && cache_users_ == 0 && cache_ != nullptr) cache_->Return();
 }
 
-absl::StatusOr<SharedBytes> LoadingSource::ReadAttachment(absl::string_view name) {
+absl::StatusOr<SharedBytes> LoadingSource::Impl::ReadAttachment(absl::string_view name) {
   ASSIGN_OR_RETURN(const TsrReader::Place place, reader_.PlaceOfAttachment(name));
   if (place.bytes > 0 && EnterCache()) {
     const std::shared_ptr<SettlingBytes> borrowed = BorrowAttachment(name, place);
@@ -233,7 +237,7 @@ absl::StatusOr<SharedBytes> LoadingSource::ReadAttachment(absl::string_view name
   return SharedBytes(std::move(bytes));
 }
 
-std::shared_ptr<SettlingBytes> LoadingSource::BorrowAttachment(absl::string_view name, const TsrReader::Place& place) {
+std::shared_ptr<SettlingBytes> LoadingSource::Impl::BorrowAttachment(absl::string_view name, const TsrReader::Place& place) {
   if (!cache_->Hold(cache_->bytes().subspan(place.offset, place.stored_bytes))) return nullptr;
   std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.descriptor(), place.offset, place.stored_bytes);
   if (borrowed == nullptr || !reader_.CheckAttachment(name, borrowed->bytes()).ok()) return nullptr;
@@ -241,44 +245,54 @@ std::shared_ptr<SettlingBytes> LoadingSource::BorrowAttachment(absl::string_view
     const std::lock_guard<std::mutex> lock(attachments_mutex_);
     attachments_.push_back(borrowed);
   }
-  if (moved_) SettleAttachments();  // Whoever moved all may have looked before it was there.
+  if (moved_) SettleAttachments();  // (7)
   return borrowed;
 }
 
-void LoadingSource::SettleAttachments() {
+void LoadingSource::Impl::SettleAttachments() {
   const std::lock_guard<std::mutex> lock(attachments_mutex_);
   for (const std::shared_ptr<SettlingBytes>& each : attachments_) {
     if (each->Settle()) continue;
-    LOG(WARNING) << reader_.path() << ": found no memory for a copy of an attachment, expected " << each->bytes().size()
-                 << " bytes; the file must not be changed while this runs";
+    AddShortage(absl::StrCat(reader_.path(), ": found no memory for a copy of an attachment, expected ", each->bytes().size(),
+                             " bytes; the file must not be changed while the attachment is used"));
   }
   attachments_.clear();
 }
 
-LoadingSource::Range LoadingSource::StretchesOf(const UnitPart& part) const {
+void LoadingSource::Impl::AddShortage(std::string shortage) {
+  const std::lock_guard<std::mutex> lock(shortages_mutex_);
+  shortages_.push_back(std::move(shortage));
+}
+
+std::vector<std::string> LoadingSource::Impl::Shortages() const {
+  const std::lock_guard<std::mutex> lock(shortages_mutex_);
+  return shortages_;
+}
+
+LoadingSource::Impl::Range LoadingSource::Impl::ChunksOf(const UnitPart& part) const {
   const int64_t first = first_of_unit_[part.unit];
-  return {first + part.offset / kStretchBytes, first + CeilDiv(part.offset + part.bytes, kStretchBytes)};
+  return {first + part.offset / kChunkBytes, first + CeilDiv(part.offset + part.bytes, kChunkBytes)};
 }
 
-int64_t LoadingSource::OffsetInUnit(const Stretch& stretch) const {
-  return (stretch.first_block - reader_.FirstBlock(stretch.unit)) * kTsrBlockBytes;
+int64_t LoadingSource::Impl::OffsetInUnit(const Chunk& chunk) const {
+  return (chunk.first_block - reader_.FirstBlock(chunk.unit)) * kTsrBlockBytes;
 }
 
-absl::Span<std::byte> LoadingSource::OwnBytes(const Stretch& stretch) const {
-  return memory_->Unit(stretch.unit).subspan(OffsetInUnit(stretch), stretch.blocks * kTsrBlockBytes);
+absl::Span<std::byte> LoadingSource::Impl::OwnBytes(const Chunk& chunk) const {
+  return memory_->Unit(chunk.unit).subspan(OffsetInUnit(chunk), chunk.blocks * kTsrBlockBytes);
 }
 
-absl::Span<const std::byte> LoadingSource::CachedBytes(const Stretch& stretch) const {
-  return cache_->bytes().subspan(reader_.UnitOffset(stretch.unit) + OffsetInUnit(stretch), OwnBytes(stretch).size());
+absl::Span<const std::byte> LoadingSource::Impl::CachedBytes(const Chunk& chunk) const {
+  return cache_->bytes().subspan(reader_.UnitOffset(chunk.unit) + OffsetInUnit(chunk), OwnBytes(chunk).size());
 }
 
-absl::StatusOr<WeightLease> LoadingSource::Lease(const UnitPart& part) {
+absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
   const auto& [unit, offset, bytes] = part;
   CHECK(unit >= 0 && unit < units() && offset >= 0 && bytes >= 0 && bytes <= reader_.UnitBytes(unit) - offset)
       << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
   if (!resident_) {
     if (asked_) Settle();
-    const Range range = StretchesOf(part);
+    const Range range = ChunksOf(part);
     RETURN_IF_ERROR(Need(range));
     if (!All(range, [](State state) { return state >= kMoved; }) && EnterCache()) {
       if (All(range, [](State state) { return state >= kCached && state <= kMoved; })) {
@@ -291,16 +305,16 @@ absl::StatusOr<WeightLease> LoadingSource::Lease(const UnitPart& part) {
   return WeightLease(memory_.get(), unit, memory_->Unit(unit).subspan(offset, bytes), /*pinned=*/true);
 }
 
-bool LoadingSource::All(Range range, bool (*is)(State)) const {
-  return std::all_of(stretches_.begin() + range.begin, stretches_.begin() + range.end, [&](const Stretch& each) { return is(each.state); });
+bool LoadingSource::Impl::All(Range range, bool (*is)(State)) const {
+  return std::all_of(chunks_.begin() + range.begin, chunks_.begin() + range.end, [&](const Chunk& each) { return is(each.state); });
 }
 
-absl::StatusOr<WeightLease> LoadingSource::Acquire(int unit) {
+absl::StatusOr<WeightLease> LoadingSource::Impl::Acquire(int unit) {
   CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
   return Lease({unit, 0, reader_.UnitBytes(unit)});
 }
 
-absl::StatusOr<std::vector<WeightLease>> LoadingSource::AcquireParts(absl::Span<const UnitPart> parts) {
+absl::StatusOr<std::vector<WeightLease>> LoadingSource::Impl::AcquireParts(absl::Span<const UnitPart> parts) {
   std::vector<WeightLease> leases;
   leases.reserve(parts.size());
   for (const UnitPart& part : parts) {

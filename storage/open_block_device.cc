@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/storage/internal/io_uring_device.h"
 #include "tessera/storage/internal/pread_device.h"
 
@@ -22,7 +24,7 @@ constexpr absl::string_view kNames[] = {"auto", "io_uring", "pread", "buffered"}
 // for.
 absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const OpenOptions& options) {
   ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
-  OpenedDevice opened;
+  OpenedDevice opened = {.io = kind};
   if (kind == IoKind::kBuffered) {
     opened.device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/false, options.depth);
   } else if (file.direct() < 0) {
@@ -30,7 +32,7 @@ absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const 
   } else if (kind == IoKind::kPread) {
     opened.device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/true, options.depth);
   } else {
-    RETURN_IF_ERROR(ProbeIoUring());
+    if (options.probe_in_child) RETURN_IF_ERROR(ProbeIoUring());
     ASSIGN_OR_RETURN(std::unique_ptr<IoUringDevice> device,
                      IoUringDevice::Create(std::move(file), options.depth, options.buffers));
     opened.reason = device->setup();
@@ -39,15 +41,19 @@ absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const 
   return opened;
 }
 
-// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there only those
-// who name it get it.
-std::vector<IoKind> Candidates(IoKind asked) {
-  if (asked != IoKind::kAuto) return {asked};
+// Android's filter kills an app that asks for io_uring and reports a crash, even if it is a child that asked: there it must be asked for
+// by name.
 #ifdef __ANDROID__
-  return {IoKind::kPread, IoKind::kBuffered};
+constexpr bool kProbesOnAuto = false;
 #else
-  return {IoKind::kIoUring, IoKind::kPread, IoKind::kBuffered};
+constexpr bool kProbesOnAuto = true;
 #endif
+
+std::vector<IoKind> Candidates(const OpenOptions& options) {
+  if (options.io != IoKind::kAuto) return {options.io};
+  std::vector<IoKind> kinds = {IoKind::kPread, IoKind::kBuffered};
+  if (kProbesOnAuto && options.probe_in_child) kinds.insert(kinds.begin(), IoKind::kIoUring);
+  return kinds;
 }
 
 }  // namespace
@@ -55,7 +61,7 @@ std::vector<IoKind> Candidates(IoKind asked) {
 absl::StatusOr<IoKind> ParseIoKind(absl::string_view name) {
   const auto* const found = absl::c_find(kNames, name);
   if (found == std::end(kNames)) {
-    return absl::InvalidArgumentError(absl::StrCat("--io: found \"", name, "\", expected one of ", absl::StrJoin(kNames, ", ")));
+    return WrongUsage("io", Quoted(name), absl::StrCat("one of ", absl::StrJoin(kNames, ", ")));
   }
   return static_cast<IoKind>(found - std::begin(kNames));
 }
@@ -65,21 +71,19 @@ absl::string_view IoKindName(IoKind kind) { return kNames[static_cast<int>(kind)
 absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options) {
   CHECK(options.depth >= 1 && options.depth <= kMostDepth) << "depth: found " << options.depth;
   std::vector<std::string> reasons;  // Why nothing better, once each.
-  for (const IoKind kind : Candidates(options.io)) {
+  if (options.io == IoKind::kAuto && !options.probe_in_child) reasons.push_back("io_uring: not tried, as probe_in_child is off");
+  for (const IoKind kind : Candidates(options)) {
     absl::StatusOr<OpenedDevice> opened = OpenAs(kind, path, options);
     if (opened.ok()) {
       if (!opened->reason.empty()) reasons.push_back(std::move(opened->reason));
       opened->reason = absl::StrCat(opened->device->kind(), reasons.empty() ? "" : ": ", absl::StrJoin(reasons, "; "));
-      const bool cached = kind == IoKind::kBuffered && options.io != kind;  // Memory that nobody asked for, and slow.
-      LOG_IF(WARNING, cached) << path << ": read with " << opened->reason;
-      LOG_IF(INFO, !cached) << path << ": read with " << opened->reason;
       return opened;
     }
     if (!absl::IsFailedPrecondition(opened.status())) return opened.status();
     const std::string reason(opened.status().message());
     if (reasons.empty() || reasons.back() != reason) reasons.push_back(reason);
   }
-  return absl::FailedPreconditionError(absl::StrCat(path, ": --io=", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
+  return absl::FailedPreconditionError(absl::StrCat(path, ": io ", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
 }
 
 }  // namespace tessera

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -71,7 +72,7 @@ absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name) {
   for (const Named& named : kPolicies) {
     if (named.name == name) return named.policy;
   }
-  return absl::InvalidArgumentError(absl::StrCat("--pin: found \"", name, "\", expected auto, spread, prefix or none"));
+  return WrongUsage("pin", Quoted(name), "auto, spread, prefix or none");
 }
 
 PinPlan PlanPins(absl::Span<const int64_t> unit_bytes, int64_t budget, PinPolicy policy, absl::Span<const int> first) {

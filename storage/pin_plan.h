@@ -1,13 +1,13 @@
 // Chooses the units that stay in memory when not all can: those of a cycle that is read again and again, in order.
 //
-//   ASSIGN_OR_RETURN(PinPolicy policy, ParsePinPolicy("auto"));                        // the flag --pin
+//   ASSIGN_OR_RETURN(PinPolicy policy, ParsePinPolicy("auto"));
 //   const PinPlan plan = PlanPins(unit_bytes, /*budget=*/512 << 20, policy);
 //   if (plan.pinned[unit]) ...
 //
-// Whatever is pinned saves as much reading; where it lies decides whether reading and computing go on together. While pinned units
-// compute, reading can run ahead no further than the ring has room, and then the device idles. So spread leaves a pinned unit after
-// every few that are read, and auto does so once the units that reading hides worst are pinned, which its caller knows. prefix pins
-// the first ones, as Lever does (Table 6), and is there to compare with (docs/storage.md). Pure functions.
+// Any pinned byte saves the same amount of reading; where it lies decides whether reading and computing overlap. While pinned units are
+// computed with, reading can run ahead only as far as the ring has room, and then the device idles. So kSpread pins units at even
+// distances. kAuto first pins the units whose reading is hidden worst, which its caller names, and then spreads. kPrefix pins the first
+// units, as Lever does (Table 6), for comparison (docs/storage.md). Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
 enum class PinPolicy { kAuto, kSpread, kPrefix, kNone };
 
-// "auto", "spread", "prefix" or "none"; else InvalidArgument with these names.
+// "auto", "spread", "prefix" or "none"; else WrongUsage (pin) with these names.
 absl::StatusOr<PinPolicy> ParsePinPolicy(absl::string_view name);
 
 struct PinPlan {
-  std::vector<bool> pinned;   // Of each unit.
-  int64_t bytes = 0;          // Of those that are.
+  std::vector<bool> pinned = {};   // [unit].
+  int64_t bytes = 0;               // In pinned units, each rounded up to whole pages.
 };
 
 // The units' bytes, rounded up to whole pages, are at most `budget` together. All are pinned if they fit, whatever the policy but

@@ -4,7 +4,7 @@
 //   for (int unit = 0; unit < source->units(); ++unit) Fill(unit, source->Unit(unit));
 //   ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(0));
 //
-// All units lie in one buffer on large pages, each at a multiple of 4096 bytes: one buffer a unit would round every unit up to whole
+// All units lie in one buffer on large pages, each at a multiple of 4096 bytes: one buffer per unit would round every unit up to whole
 // large pages. Thread-safe once filled; different units may be filled at once.
 #pragma once
 
@@ -30,7 +30,7 @@ class ResidentSource : public WeightSource {
   absl::Span<std::byte> Unit(int unit);
 
  private:
-  struct Extent { int64_t offset; int64_t bytes; };
+  struct Extent { int64_t offset = 0; int64_t bytes = 0; };
 
   ResidentSource() = default;
   void Release(int, absl::Span<const std::byte>) override {}

@@ -18,7 +18,7 @@ namespace tessera {
 struct TsrDamage {
   int unit = -1;        // -1: not of a unit.
   int64_t offset = -1;  // In the file, of the block; -1: see the status.
-  absl::Status status;
+  absl::Status status = {};
 };
 
 // In order of place. progress: called on this thread, with bytes read so far and in all.

@@ -55,9 +55,8 @@ absl::Status TsrReader::ReadSuperblock() {
 absl::Status TsrReader::ReadManifest() {
   absl::StatusOr<TsrIndex> index = ReadManifestAt(kManifestOffset);
   if (absl::IsDataLoss(index.status())) {
-    const absl::Status damage = index.status();
+    manifest_damage_ = index.status();
     index = ReadManifestAt(ManifestCopyOffset(*superblock_));
-    if (index.ok()) LOG(WARNING) << damage.message() << "; its copy is used";
   }
   RETURN_IF_ERROR(index.status());
   index_ = std::make_unique<TsrIndex>(*std::move(index));

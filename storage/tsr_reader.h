@@ -10,8 +10,8 @@
 // The file is hostile until checked: Open verifies every count, offset and size against the file, and takes memory as the
 // manifest's bytes justify it. InvalidArgument: no such file could have been written; DataLoss: it was damaged since (checksums,
 // truncated). Both name file, field, what was found and what expected.
-// Who reads units by other means (direct, asynchronous) reads StoredBytes(unit) bytes at UnitOffset(unit), in whole blocks of
-// kTsrBlockBytes but for the last of a unit, and gives each to CheckBlock. Thread-safe after Open.
+// To read units by other means (direct, asynchronous), read StoredBytes(unit) bytes at UnitOffset(unit), in blocks of kTsrBlockBytes, of
+// which the last may be shorter, and give each to CheckBlock. Thread-safe after Open.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +34,14 @@ struct Superblock;
 
 class TsrReader {
  public:
-  // A manifest that is damaged is replaced by its copy, with a warning in the log.
+  // A manifest that is damaged is replaced by its copy: manifest_damage() says so.
   static absl::StatusOr<std::unique_ptr<TsrReader>> Open(const std::string& path,
                                                          RandomAccessFile::Caching caching = RandomAccessFile::Caching::kCached);
   ~TsrReader();
 
   const std::string& path() const { return path_; }
+  // What is wrong with the manifest whose copy is used (DataLoss). OK: it is whole.
+  const absl::Status& manifest_damage() const { return manifest_damage_; }
   const TsrUuid& uuid() const;
   int minor_version() const;
   const std::string& layout() const;      // As TsrContents has it.
@@ -71,13 +73,16 @@ class TsrReader {
   absl::Status ReadBlock(int64_t block, absl::Span<std::byte> out) const;
   absl::Status ReadUnit(int unit, absl::Span<std::byte> out) const;
 
-  struct Attachment { absl::string_view name; int64_t bytes; int64_t whole_bytes; };
+  struct Attachment { absl::string_view name = {}; int64_t bytes = 0, whole_bytes = 0; };
   std::vector<Attachment> attachments() const;  // Names live as long as the reader.
   // NotFound if there is none of that name; DataLoss (attachment, byte, checksum found and expected) if it is damaged.
   absl::StatusOr<std::vector<std::byte>> ReadAttachment(absl::string_view name) const;
-  // For who has the file's bytes in another way: where an attachment is, and whether `stored` are what was written there.
+  // To read an attachment by other means: where it is, and whether `stored` are the bytes that were written there.
   // REQUIRES: stored.size() == stored_bytes.
-  struct Place { int64_t offset, bytes, stored_bytes; };  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
+  struct Place {
+    int64_t offset = 0, bytes = 0;
+    int64_t stored_bytes = 0;  // With the zeros up to a whole page of kTsrPage, which are under the checksums.
+  };
   absl::StatusOr<Place> PlaceOfAttachment(absl::string_view name) const;
   absl::Status CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const;
 
@@ -99,6 +104,7 @@ class TsrReader {
                                 absl::string_view what) const;
 
   std::string path_;
+  absl::Status manifest_damage_;
   std::unique_ptr<RandomAccessFile> file_;
   std::unique_ptr<Superblock> superblock_;
   std::unique_ptr<TsrIndex> index_;

@@ -24,7 +24,7 @@
 namespace tessera {
 
 struct TsrSummary {
-  TsrUuid uuid;
+  TsrUuid uuid = {};
   int64_t file_bytes = 0;
   int64_t extents = -1;  // Pieces of the disk that the file lies in; -1: the file system does not tell.
 };

@@ -1,6 +1,7 @@
 #include "tessera/storage/verify_policy.h"
 
-#include "absl/strings/str_cat.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 
@@ -8,7 +9,7 @@ absl::StatusOr<VerifyPolicy> ParseVerifyPolicy(absl::string_view name) {
   if (name == "first") return VerifyPolicy::kFirst;
   if (name == "always") return VerifyPolicy::kAlways;
   if (name == "never") return VerifyPolicy::kNever;
-  return absl::InvalidArgumentError(absl::StrCat("--verify: found \"", name, "\", expected first, always or never"));
+  return WrongUsage("verify", Quoted(name), "first, always or never");
 }
 
 }  // namespace tessera

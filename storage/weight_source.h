@@ -1,22 +1,25 @@
-// Hands out a model's weights one unit at a time; where they come from (memory, a file being streamed) is nobody else's business.
+// Hands out a model's weights one unit at a time, wherever they come from: memory, or a file that is being streamed.
 //
 //   ASSIGN_OR_RETURN(WeightLease lease, source.Acquire(unit));
 //   RETURN_IF_ERROR(Use(lease.bytes()));
 //                                            // the lease ends here: the bytes may move or vanish
 //
 // A unit is at most 16 MiB: whole tensors, or a range of rows of one, in the order in which a pass reads them. The next lease of
-// the same unit may lie at another address, so nothing may be kept from one lease to the next. Of a table of which a pass needs few
+// the same unit may lie at another address, so nothing may be kept from one lease to the next. From a table of which a pass needs few
 // rows (embeddings), parts of a unit are leased instead.
 // Threads: one thread acquires; leases may end on any thread. A source must outlive its leases.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -38,7 +41,7 @@ class WeightLease {  // Move-only; ending it never blocks.
   ~WeightLease();
 
   int unit() const { return unit_; }
-  // Unchanged until the lease ends; those of a whole unit are 4096-byte aligned, of a part 64-byte.
+  // Unchanged until the lease ends. The bytes of a whole unit are 4096-byte aligned, those of a part 64-byte.
   absl::Span<const std::byte> bytes() const { return bytes_; }
   bool pinned() const { return pinned_; }                       // For reports; correct code does not ask.
 
@@ -57,7 +60,26 @@ class WeightLease {  // Move-only; ending it never blocks.
 };
 
 // Bytes of a unit from `offset` on.
-struct UnitPart { int unit; int64_t offset; int64_t bytes; };
+struct UnitPart {
+  int unit = 0;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+// What there is to wait for, and to know, while weights that will stay in memory are still being read. Thread-safe.
+class Loading {
+ public:
+  virtual ~Loading() = default;
+  // Waits until all resident weights have been read and verified; returns the first error.
+  virtual absl::Status AwaitChecked() = 0;
+  // The same, and until they are in their final place: to be called before passes are timed.
+  virtual absl::Status AwaitResident() = 0;
+  // Seconds that Acquire and AcquireParts have taken so far because weights were not there yet.
+  virtual double LoadingSeconds() const = 0;
+  // What the system would not give so far, a sentence each: threads (loading is slower), or memory for copies of what is still read from
+  // the file, which must not be changed then.
+  virtual std::vector<std::string> Shortages() const = 0;
+};
 
 class WeightSource {
  public:
@@ -70,12 +92,8 @@ class WeightSource {
   static constexpr int kMostParts = 64;
   static constexpr int64_t kMostPartBytes = int64_t{2} << 20;
   virtual absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) = 0;
-  // Waits until all that will stay in memory was read and found whole, for who wants to hear of damage first. The first error of it.
-  virtual absl::Status AwaitChecked() { return absl::OkStatus(); }
-  // And until it is where it stays, for who times passes.
-  virtual absl::Status AwaitResident() { return absl::OkStatus(); }
-  // Seconds that Acquire and AcquireParts have taken so far because such units were not there yet.
-  virtual double LoadingSeconds() const { return 0; }
+  // Null: all weights that will stay in memory are there. Else valid as long as the source.
+  virtual Loading* loading() { return nullptr; }
 
  protected:
   friend class WeightLease;

@@ -9,15 +9,16 @@
 // [slot][dimension], padded to a multiple of 16, so that one vector holds sixteen dimensions of a position. In the 8-bit format a
 // number is its code times a scale, one for each slot and head of keys and of values; a head's scales lie after its codes, and what is
 // coded is the head rotated (docs/numerics.md). Which slots a row reads, and in which order, is its path: slot ranges that cover its
-// logical positions 0, 1, 2, ... ascending, its own slot last.
-// Of positions that no window reaches any more, the first of all, a path may know only how many they were (kNoSlot).
-// Views own nothing and are safe to copy; who writes a slot while others read it is the cache's affair.
+// logical positions 0, 1, 2, ... ascending, its own slot last. The first positions may be out of reach of every window; a path then says
+// only how many they were (kNoSlot). Views own nothing and are safe to copy; the cache sees to it that nobody writes a slot while others
+// read it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -52,7 +53,7 @@ class KvView {
   static constexpr int kLargestByteHead = 1024;  // Numbers of a head in the 8-bit format: kernels rotate one on their stack.
 
   KvView() = default;
-  // keys, values: of the first layer seen. slots: REQUIRES a multiple of 16.
+  // keys, values: those of the first layer of the view. slots: REQUIRES a multiple of 16.
   KvView(std::byte* keys, std::byte* values, KvFormat format, int heads, int head_size, int slots)
       : keys_(keys), values_(values), format_(format), heads_(heads), head_size_(head_size), slots_(slots) {}
 

@@ -6,8 +6,8 @@
 //   reference::RmsNorm(x, norm_weight, /*epsilon=*/1e-5f, /*groups=*/1, normed);
 //
 // Sums are taken in double precision where that costs nothing; exp and tanh are the C library's, so the last bits may differ from
-// machine to machine: this is a yardstick, outside the promise of equal bits (docs/numerics.md). Views are row-major; y may be x
-// where shapes agree, except in MatMul and Attend. REQUIRES of all: shapes agree as each line says. Thread-safe (pure functions).
+// machine to machine: this is a reference, outside the promise of equal bits (docs/numerics.md). Views are row-major; y may be x where
+// shapes agree, except in MatMul and Attend. REQUIRES of all: shapes agree as each line says. Thread-safe (pure functions).
 #pragma once
 
 #include <cstdint>

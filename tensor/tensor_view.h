@@ -1,4 +1,4 @@
-// A two-dimensional window on numbers that somebody else owns: rows of equal length, a fixed distance apart.
+// A two-dimensional view of numbers that another object owns: rows of equal length, a fixed distance apart.
 //
 //   std::vector<float> values(rows * columns);
 //   TensorView<float> view(values.data(), rows, columns);
@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 

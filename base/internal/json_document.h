@@ -13,7 +13,7 @@ namespace tessera {
 // A document is one flat array of nodes, the outermost first; strings, keys and lists of children lie in pools behind it.
 struct JsonValue::Node {
   Kind kind = Kind::kNull;
-  uint32_t parent = 0;                          // Of the outermost: itself.
+  uint32_t parent = 0;                          // The outermost node is its own parent.
   uint32_t place = 0;                           // Position among the parent's children.
   uint32_t key_begin = 0, key_size = 0;         // In `text`, for a member of an object.
   uint32_t begin = 0, size = 0;                 // A string in `text`, or the children in `children` and `by_key`.

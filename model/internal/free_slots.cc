@@ -69,7 +69,7 @@ SlotRange FreeSlots::TakeRun(const Request& request) {
     found = runs_.find(by_size_.begin()->second);
     constexpr int kBlock = KvView::kSlotsPerBlock;
     skipped = (request.position % kBlock - found->first % kBlock + kBlock) % kBlock;
-    if (skipped >= found->second) skipped = 0;  // Such a slot is not in this run: better a slot that lies badly than none.
+    if (skipped >= found->second) skipped = 0;  // This run has no such slot; a badly placed slot is better than none.
   }
   const SlotRange run = {found->first, found->second};
   const SlotRange taken = {run.begin + skipped, std::min(run.count - skipped, request.count)};

@@ -1,14 +1,14 @@
-// The slots of a KV cache that hold nothing, as runs, and the rule by which they are given out.
+// The free slots of a KV cache, as runs, and the rule by which they are given out.
 //
 //   FreeSlots free(/*slots=*/1024, /*scatter_seed=*/0);
 //   std::vector<SlotRange> taken = free.Take({.position = 0, .count = 20, .after = -1});   // {{0, 20}}
 //   taken = free.Take({.position = 20, .count = 1, .after = 19});                          // {{20, 1}}
 //   free.Give({0, 21});
 //
-// The rule: go on at the slot right after the sequence's last one while it is free; else begin in the largest free run, at its
-// first slot that lies in its block of 16 as the position lies in its own. Attention reads such runs as whole vectors, and the
-// sequence that owns the slots before keeps up to 15 to grow into, so siblings do not cut each other into single slots.
-// Take and Give cost the runs they touch, times log(runs). Thread-compatible.
+// The rule: go on at the slot right after the sequence's last one while it is free. Otherwise begin in the largest free run, at its first
+// slot with slot % 16 == position % 16. Attention reads such runs as whole vectors. The sequence that owns the slots before keeps up to 15
+// slots to grow into, so siblings do not cut each other into single slots. Take and Give cost the number of runs they touch, times
+// log(runs). Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class FreeSlots {
   FreeSlots(int slots, uint64_t scatter_seed);
 
   struct Request {
-    int position;  // Of the first of the `count` positions.
+    int position;  // The first of the `count` positions.
     int count;
     int after;     // The slot of position - 1, or -1.
   };
@@ -38,7 +38,7 @@ class FreeSlots {
   void Give(SlotRange range);
 
   bool scatters() const { return scatter_seed_ != 0; }
-  // Whether the slot is free. Scattering: no, for neighbours mean nothing then.
+  // Whether the slot is free. When scattering, always false, since neighbours do not matter then.
   bool Has(int32_t slot) const;
   int count() const { return count_; }
 

@@ -59,7 +59,7 @@ void SlotTree::Truncate(SequenceId sequence, int length) {
   CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
   if (length == nodes_[node].end()) return;
   const int end = SplitAt(node, length);
-  ++nodes_[end].sequences;  // First, so that it is kept when the other is given up.
+  ++nodes_[end].sequences;  // Done first, so that this node is kept when the other is given up.
   node_of_sequence_[sequence] = end;
   Detach(node);
 }
@@ -127,7 +127,7 @@ std::vector<SlotTree::Move> SlotTree::Compact(SequenceId sequence, int length) {
   return moves;
 }
 
-// Of the position before those that follow `own`, the first slots of the node; -1 if there is none.
+// The slot of the position before those that come after `own`, the node's first slots; -1 if there is none.
 int32_t SlotTree::LastSlotBefore(int node, const Path& own) const {
   if (!own.empty()) return own.back().begin + own.back().count - 1;
   if (nodes_[node].given_up > 0) return -1;
@@ -148,7 +148,7 @@ void SlotTree::MakeRoom(int count) {
     CHECK(!spare.empty()) << "no room for " << count;
     Spare& most = *std::max_element(spare.begin(), spare.end(), [](Spare a, Spare b) { return a.positions < b.positions; });
     CHECK_GT(most.positions, 0) << "no room for " << count;
-    constexpr int kBlock = KvView::kSlotsPerBlock;  // To the end of a block: what is next taken lies as its positions do.
+    constexpr int kBlock = KvView::kSlotsPerBlock;  // Whole blocks, so that the next slots lie in their blocks as positions do.
     const int given = std::min(most.positions, kBlock - nodes_[most.node].held_from() % kBlock);
     GiveUp(most.node, given);
     most.positions -= given;
@@ -161,8 +161,8 @@ std::vector<SlotTree::Spare> SlotTree::FindSpare() const {
   return spare;
 }
 
-// Notes what the node and those behind it can spare, and returns the first position that a next row of any of their sequences reads.
-// held_from: all from here to the node's beginning is held.
+// Records the positions that the node and its descendants can spare, and returns the first position that a next row of any of their
+// sequences reads. held_from: all positions from here to the node's beginning are held.
 int SlotTree::FindSpare(int node, int held_from, std::vector<Spare>& spare) const {
   const Node& here = nodes_[node];
   if (here.given_up > 0) held_from = here.held_from();
@@ -263,7 +263,7 @@ int SlotTree::SplitAt(int node, int length) {
 // The child keeps its number, and with it its sequences and children.
 void SlotTree::MergeIntoChild(int node) {
   const int child = nodes_[node].children.front();
-  if (nodes_[child].given_up > 0) GiveUp(node, nodes_[node].end() - nodes_[node].held_from());  // What is given up is a beginning.
+  if (nodes_[child].given_up > 0) GiveUp(node, nodes_[node].end() - nodes_[node].held_from());  // Always the first.
   Node& head = nodes_[node];
   Node& tail = nodes_[child];
   for (const SlotRange& range : tail.ranges) AppendRange(range, head.ranges);

@@ -1,15 +1,15 @@
-// The sequences of a KV cache as a tree over its slots: who shares which positions, and which slot each position lies in.
+// The sequences of a KV cache as a tree over its slots: which sequences share which positions, and in which slot each position lies.
 //
 //   SlotTree tree(/*slots=*/4096, /*window=*/512, /*scatter_seed=*/0);
 //   const SlotTree::SequenceId text = tree.NewSequence();
 //   tree.MakeRoom(64);                                    // gives up old positions that no window reaches, if it must
 //   tree.Extend(text, 64);
-//   const SlotTree::Path path = tree.PathOf(text, 64);    // of the last of them
+//   const SlotTree::Path path = tree.PathOf(text, 64);    // the path of the last position
 //
 // A slot belongs to one position of one path, is shared by all sequences that go through it, and is free again when the last of
 // them is released or truncated, or when MakeRoom gives it up. Growing sequences stay in neighbouring slots where they can
-// (free_slots.h). Each call costs the nodes and slot ranges it touches, never the positions; there are fewer than two nodes a
-// sequence, since a node that only one child still needs becomes one with it. An unknown SequenceId is a CHECK failure.
+// (free_slots.h). Each call takes time for the nodes and slot ranges it touches, not for positions. There are fewer than two nodes per
+// sequence, since a node with one child and no sequence of its own is merged with the child. An unknown SequenceId is a CHECK failure.
 // Thread-compatible.
 #pragma once
 
@@ -45,18 +45,18 @@ class SlotTree {
   void Extend(SequenceId sequence, int count);
 
   struct Move { int32_t from; int32_t to; };
-  // Gives the positions from `length` on, of this sequence alone, the slots that follow those before, as far as these are free, and
-  // says what has to be copied; none if they follow already or cannot. To be done at once: the slots moved from are free.
+  // Gives the positions from `length` on, which only this sequence has, the slots right after the earlier ones, as far as these are free.
+  // Returns what has to be copied; nothing if they follow already or cannot. Copy at once: the old slots are free now.
   std::vector<Move> Compact(SequenceId sequence, int length);
 
-  // Slots that are free, or hold positions that the window of no sequence's next row reaches.
+  // The number of slots that are free, or hold positions that no sequence's next row reaches.
   int Room() const;
-  // Sees to it that `count` slots are free: while they are not, such positions are given up, the oldest first, and always of those
-  // sequences that hold the most of them. REQUIRES: count <= Room().
+  // Makes `count` slots free: while there are fewer, it gives up such positions, the oldest first, always from the sequences that hold the
+  // most of them. REQUIRES: count <= Room().
   void MakeRoom(int count);
 
-  // The first `length` positions as slot ranges in order, neighbours merged; those given up, and all before them, as one range of
-  // kNoSlot. REQUIRES: the window of row length - 1 lies behind that range.
+  // The first `length` positions as slot ranges in order, neighbours merged. Positions that were given up, and all before them, are one
+  // range of kNoSlot. REQUIRES: the window of row length - 1 begins after that range.
   Path PathOf(SequenceId sequence, int length) const;
 
   int slots() const { return slots_; }
@@ -70,28 +70,28 @@ class SlotTree {
     int parent = -1;
     int first = 0;       // Its first position.
     int count = 0;       // Its positions; 0 only for the root.
-    int given_up = 0;    // Of these the first.
-    int sequences = 0;   // That end with this node.
-    Path ranges;         // The slots of the others, neighbours merged.
+    int given_up = 0;    // How many of them, the first ones, are given up.
+    int sequences = 0;   // Sequences that end with this node.
+    Path ranges;         // The slots of the positions that are held, neighbours merged.
     std::vector<int> children;
     int end() const { return first + count; }
     int held_from() const { return first + given_up; }
   };
   static constexpr int kRoot = 0;
-  struct Spare { int node; int positions; };  // The first `positions` it holds are beyond every window.
+  struct Spare { int node; int positions; };  // No window reaches the first `positions` that it holds.
 
   int NodeOf(SequenceId sequence) const;
   int NodeAt(int node, int length) const;                    // The node of the path to `node` that holds position length - 1.
   SequenceId Attach(int node);                               // A new sequence that ends with the node.
-  void Detach(int node);                                     // One sequence fewer; frees what nobody needs any more.
+  void Detach(int node);                                     // One sequence fewer; frees nodes and slots that no sequence needs any more.
   int AddNode(int parent, int first);
   void RemoveNode(int node);
   int Split(int node, int length);                           // The new node, which ends at `length`; `node` follows it.
-  int SplitAt(int node, int length);                         // The node that ends at `length` after splitting, if need be.
+  int SplitAt(int node, int length);                         // The node that ends at `length`, after splitting if needed.
   void MergeIntoChild(int node);
   int32_t LastSlotBefore(int node, const Path& own) const;
-  int FirstReached(int length) const;                        // By the row at position `length`.
-  int HeldFrom(int node) const;                              // All from here to the node's end is held.
+  int FirstReached(int length) const;                        // The first position that the row at position `length` reads.
+  int HeldFrom(int node) const;                              // All positions from here to the node's end are held.
   std::vector<Spare> FindSpare() const;
   int FindSpare(int node, int held_from, std::vector<Spare>& spare) const;
   void GiveUp(int node, int count);

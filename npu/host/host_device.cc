@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/host/internal/worker.h"
@@ -27,11 +27,18 @@ int LongestPath(const RunArguments& arguments) {
   return static_cast<int>(longest);
 }
 
-}  // namespace
+class HostLoadedGraph : public LoadedGraph {
+ public:
+  explicit HostLoadedGraph(std::shared_ptr<const HostGraph> host) : host_(std::move(host)) {}
+  int64_t bytes() const override { return DescriptionBytes(host_->compiled); }
+  int rows() const override { return host_->compiled.row_capacity; }
+  const HostGraph& host() const { return *host_; }
 
-struct HostDevice::LoadedGraph {
-  HostGraph host;
+ private:
+  const std::shared_ptr<const HostGraph> host_;
 };
+
+}  // namespace
 
 HostDevice::HostDevice(ThreadPool& pool) : HostDevice(pool, Options()) {}
 
@@ -40,27 +47,31 @@ HostDevice::HostDevice(ThreadPool& pool, const Options& options)
 
 HostDevice::~HostDevice() = default;
 
-absl::StatusOr<GraphHandle> HostDevice::Load(const CompiledGraph& graph) {
-  auto loaded = std::make_unique<LoadedGraph>();
-  loaded->host = PrepareForHost(graph);
-  RETURN_IF_ERROR(GrowTo(arena_, graph.arena_bytes));
-  RETURN_IF_ERROR(GrowTo(rounded_, RoundedBytes(loaded->host)));
-  graphs_.push_back(std::move(loaded));
-  return static_cast<GraphHandle>(graphs_.size()) - 1;
+// Loading takes no time that a plan would count: some microseconds.
+LoadCost HostDevice::CostOf(const CompiledGraph& graph) const { return {.bytes = DescriptionBytes(graph)}; }
+
+absl::StatusOr<std::unique_ptr<LoadedGraph>> HostDevice::Load(const CompiledGraph& graph) {
+  absl::erase_if(graphs_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const HostGraph>& known = graphs_[{graph.text, graph.row_capacity}];
+  std::shared_ptr<const HostGraph> host = known.lock();
+  if (host == nullptr) {
+    host = std::make_shared<const HostGraph>(PrepareForHost(graph));
+    RETURN_IF_ERROR(GrowTo(arena_, graph.arena_bytes));
+    RETURN_IF_ERROR(GrowTo(rounded_, RoundedBytes(*host)));
+    known = host;
+  }
+  return std::make_unique<HostLoadedGraph>(std::move(host));
 }
 
-absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) {
-  if (handle < 0 || handle >= static_cast<GraphHandle>(graphs_.size())) {
-    return absl::InvalidArgumentError(absl::StrCat("graph handle: found ", handle, ", expected below ", graphs_.size()));
-  }
-  const HostGraph& graph = graphs_[handle]->host;
+absl::Status HostDevice::Submit(LoadedGraph& loaded, const RunArguments& arguments) {
+  const HostGraph& graph = static_cast<const HostLoadedGraph&>(loaded).host();
   RETURN_IF_ERROR(CheckArguments(graph.compiled, weight_encoding(), kv_format(), arguments));
   if (arguments.rows == 0) return absl::OkStatus();
   const int longest = graph.widest_head > 0 ? LongestPath(arguments) : 0;
   const int64_t scratch_bytes = WorkerScratchBytes(graph, longest);
   const int64_t workers_bytes = scratch_bytes * pool_.threads();
   RETURN_IF_ERROR(GrowTo(private_, workers_bytes + SharedScores(graph, longest) * static_cast<int64_t>(sizeof(float))));
-  const int64_t shares = static_cast<int64_t>(graph.compiled.graph.operators.size()) * pool_.threads();
+  const int64_t shares = static_cast<int64_t>(graph.steps.size()) * pool_.threads();
   RETURN_IF_ERROR(GrowTo(taken_, shares * static_cast<int64_t>(sizeof(TakenParts))));
   TakenParts* const taken = taken_.as<TakenParts>();
   std::uninitialized_value_construct_n(taken, shares);
@@ -70,11 +81,11 @@ absl::Status HostDevice::Run(GraphHandle handle, const RunArguments& arguments) 
   return absl::OkStatus();
 }
 
-int64_t HostDevice::ScratchBytes(int longest_path) const {
+int64_t HostDevice::ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const {
   int64_t arena = 0, rounded = 0, worker = 0, scores = 0;
-  for (const std::unique_ptr<LoadedGraph>& loaded : graphs_) {
-    const HostGraph& graph = loaded->host;
-    arena = std::max(arena, graph.compiled.arena_bytes);
+  for (const CompiledGraph* const compiled : graphs) {
+    const HostGraph graph = PrepareForHost(*compiled);
+    arena = std::max(arena, compiled->arena_bytes);
     rounded = std::max(rounded, RoundedBytes(graph));
     worker = std::max(worker, WorkerScratchBytes(graph, graph.widest_head > 0 ? longest_path : 0));
     scores = std::max(scores, SharedScores(graph, longest_path) * static_cast<int64_t>(sizeof(float)));

@@ -2,21 +2,24 @@
 //
 //   ThreadPool pool(2);
 //   HostDevice device(pool);
-//   ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
-//   RETURN_IF_ERROR(device.Run(handle, arguments));
+//   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));
+//   RETURN_IF_ERROR(device.Run(*graph, arguments));
 //
 // Promise: the bits of a row's outputs depend on the row's own inputs, path and adapter and on the weights, never on the other
 // rows, the number of threads, cache slots or the kernel path (docs/numerics.md). Costs what its active rows cost.
-// How it runs: all workers walk the operators together and meet only after products, stores and attention. A single row is not
-// worth meeting for between those, so every worker computes the row's norms and activations for itself (about 0.3 us each, against
-// 0.4 us for a meeting); its embedding is read by one, and then they meet. REQUIRES: buffers overlap neither each other nor
+// Graphs that are equal are kept once, however many blocks load them. Submit computes, on the caller's thread and the pool's.
+// How it runs: all workers walk the operators together, with barriers only after products, stores and attention. A single row is not
+// worth a barrier between those, so every worker computes the row's norms and activations for itself (about 0.3 us each, against
+// 0.4 us for a barrier); its embedding is read by one, before a barrier. REQUIRES: buffers overlap neither each other nor
 // weights, and no two rows of a Run store to one slot. Errors: as Device says, and InvalidArgument if an adapter's rank is above 1024.
 // Threads: one Run at a time; the pool is used exclusively during a Run.
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <string>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
@@ -24,6 +27,7 @@
 
 namespace tessera {
 
+struct HostGraph;
 struct MatMulKernels;
 
 class HostDevice : public Device {
@@ -38,19 +42,23 @@ class HostDevice : public Device {
   explicit HostDevice(ThreadPool& pool);
   ~HostDevice() override;
 
+  absl::string_view name() const override { return "host"; }
   WeightEncoding weight_encoding() const override { return WeightEncoding::kPacked; }
   KvFormat kv_format() const override { return options_.kv_format; }
-  absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) override;
-  absl::Status Run(GraphHandle handle, const RunArguments& arguments) override;
-  int64_t ScratchBytes(int longest_path) const override;
+  RowPolicy row_policy() const override { return RowPolicy::kAny; }
+  LoadCost CostOf(const CompiledGraph& graph) const override;
+  int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override;
+  absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
+  absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
+  absl::Status Wait() override { return absl::OkStatus(); }
 
  private:
-  struct LoadedGraph;
+  using GraphKey = std::pair<std::string, int>;   // Its text and its row capacity.
 
   ThreadPool& pool_;
   const Options options_;
   const MatMulKernels& matmul_;
-  std::vector<std::unique_ptr<LoadedGraph>> graphs_;
+  absl::flat_hash_map<GraphKey, std::weak_ptr<const HostGraph>> graphs_;   // Those that are loaded, or were.
   AlignedBuffer arena_;      // Scratch buffers, shared by all graphs: only one runs at a time.
   AlignedBuffer rounded_;    // A pass's rows rounded to 8 bits for the product at hand.
   AlignedBuffer taken_;      // What workers have taken of each operator's work.

@@ -90,7 +90,7 @@ class GraphChecker {
   std::vector<int> writer_;
   std::vector<bool> read_;
   std::vector<Shape> adapter_shapes_;
-  int rope_dimensions_[kMaxRopeTables] = {};  // Of each table; 0: not used yet.
+  int rope_dimensions_[kMaxRopeTables] = {};  // Per table; 0: not used yet.
   int64_t key_columns_ = 0;                   // 0: no StoreKeyValue yet.
   int64_t head_size_ = 0;                     // 0: no Attention yet.
   int index_ = 0;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tensor/reference_ops.h"
 
@@ -181,19 +180,27 @@ void GraphRun::operator()(const Embedding& op) const {
   }
 }
 
+class ReferenceGraph : public LoadedGraph {
+ public:
+  explicit ReferenceGraph(const CompiledGraph& compiled) : compiled_(compiled) {}
+  int64_t bytes() const override { return DescriptionBytes(compiled_); }
+  int rows() const override { return compiled_.row_capacity; }
+  const CompiledGraph& compiled() const { return compiled_; }
+
+ private:
+  const CompiledGraph compiled_;
+};
+
 }  // namespace
 
-absl::StatusOr<GraphHandle> ReferenceDevice::Load(const CompiledGraph& graph) {
-  graphs_.push_back(graph);
-  return static_cast<GraphHandle>(graphs_.size()) - 1;
+LoadCost ReferenceDevice::CostOf(const CompiledGraph& graph) const { return {.bytes = DescriptionBytes(graph)}; }
+
+absl::StatusOr<std::unique_ptr<LoadedGraph>> ReferenceDevice::Load(const CompiledGraph& graph) {
+  return std::make_unique<ReferenceGraph>(graph);
 }
 
-absl::Status ReferenceDevice::Run(GraphHandle handle, const RunArguments& arguments) {
-  if (handle < 0 || handle >= static_cast<GraphHandle>(graphs_.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("graph handle: found ", handle, ", but the device has loaded ", graphs_.size()));
-  }
-  const CompiledGraph& compiled = graphs_[handle];
+absl::Status ReferenceDevice::Submit(LoadedGraph& graph, const RunArguments& arguments) {
+  const CompiledGraph& compiled = static_cast<const ReferenceGraph&>(graph).compiled();
   RETURN_IF_ERROR(CheckArguments(compiled, weight_encoding(), kv_format(), arguments));
   if (arguments.rows == 0) return absl::OkStatus();
   const GraphRun run(compiled.graph, arguments, scratch_, pool_);
@@ -202,13 +209,13 @@ absl::Status ReferenceDevice::Run(GraphHandle handle, const RunArguments& argume
 }
 
 // Buffers of one number are shared by all graphs, and a vector keeps the largest size it had.
-int64_t ReferenceDevice::ScratchBytes(int longest_path) const {
+int64_t ReferenceDevice::ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int /*longest_path*/) const {
   std::vector<int64_t> largest;
-  for (const CompiledGraph& compiled : graphs_) {
-    const std::vector<GraphBuffer>& buffers = compiled.graph.buffers;
+  for (const CompiledGraph* const compiled : graphs) {
+    const std::vector<GraphBuffer>& buffers = compiled->graph.buffers;
     largest.resize(std::max(largest.size(), buffers.size()), 0);
     for (size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i].kind == BufferKind::kScratch) largest[i] = std::max<int64_t>(largest[i], compiled.row_capacity * buffers[i].columns);
+      if (buffers[i].kind == BufferKind::kScratch) largest[i] = std::max<int64_t>(largest[i], compiled->row_capacity * buffers[i].columns);
     }
   }
   return std::accumulate(largest.begin(), largest.end(), int64_t{0}) * static_cast<int64_t>(sizeof(float));

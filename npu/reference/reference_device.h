@@ -2,14 +2,15 @@
 //
 //   ThreadPool pool(2);
 //   ReferenceDevice device(&pool);
-//   ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
-//   RETURN_IF_ERROR(device.Run(handle, arguments));
+//   ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));
+//   RETURN_IF_ERROR(device.Run(*graph, arguments));
 //
 // Weights are row-major FP32, keys and values FP32. Every buffer has memory of its own (no plan, no sharing), operators are those
 // of tensor/reference_ops. Its results are near the exact ones but may differ in the last bits with rows and threads. Fast enough
-// for a small model (some ten tokens a second with 135 million weights on two cores). Threads: as Device says.
+// for a small model (some ten tokens per second with 135 million weights on two cores). Submit computes. Threads: as Device says.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "tessera/base/thread_pool.h"
@@ -23,16 +24,19 @@ class ReferenceDevice : public Device {
   // device.
   explicit ReferenceDevice(ThreadPool* pool = nullptr) : pool_(pool) {}
 
+  absl::string_view name() const override { return "reference"; }
   WeightEncoding weight_encoding() const override { return WeightEncoding::kFloat32; }
   KvFormat kv_format() const override { return KvFormat::kFloat; }
-  absl::StatusOr<GraphHandle> Load(const CompiledGraph& graph) override;
-  absl::Status Run(GraphHandle handle, const RunArguments& arguments) override;
-  int64_t ScratchBytes(int longest_path) const override;
+  RowPolicy row_policy() const override { return RowPolicy::kAny; }
+  LoadCost CostOf(const CompiledGraph& graph) const override;
+  int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override;
+  absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
+  absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
+  absl::Status Wait() override { return absl::OkStatus(); }
 
  private:
   ThreadPool* pool_;
-  std::vector<CompiledGraph> graphs_;
-  std::vector<std::vector<float>> scratch_;  // Of each buffer of the graph that ran last.
+  std::vector<std::vector<float>> scratch_;  // Per buffer of the graph that ran last.
 };
 
 }  // namespace tessera

@@ -1,13 +1,13 @@
 // One instruction set's table of kernels: each matmul_<path>.cc instantiates this with its lanes and nothing else.
 #pragma once
 
+#include "tessera/quant/internal/panels/blocks_of_256.h"
+#include "tessera/quant/internal/panels/blocks_of_32.h"
+#include "tessera/quant/internal/panels/floats.h"
 #include "tessera/quant/kernels/float_kernel.h"
 #include "tessera/quant/kernels/panel_kernel.h"
 #include "tessera/quant/kernels/peak_kernel.h"
 #include "tessera/quant/kernels/quantize_kernel.h"
-#include "tessera/quant/panels/blocks_of_256.h"
-#include "tessera/quant/panels/blocks_of_32.h"
-#include "tessera/quant/panels/floats.h"
 
 namespace tessera {
 

@@ -34,7 +34,7 @@ constexpr int64_t kLine = 64;
 // cache fetches. The second-level cache, which can wait for more lines at once, does so three times as far, so that memory goes on
 // while products hold up the first.
 constexpr int64_t kPrefetchAhead = 4096, kPrefetchFurther = 12288;
-constexpr int64_t kRowsThatWait = 15;  // At most, for memory: the products of more of them take longer than it does.
+constexpr int64_t kRowsThatWait = 15;  // So few rows wait for memory; the products of more rows take longer than reading the weights.
 
 // What a pass fetches while it computes: its own stream further on, or the part of the next panel that falls to it; and, where several
 // passes walk a panel, the next one's rows, group by group, which are too many for the first-level cache.
@@ -52,8 +52,8 @@ struct PassRows {
   int64_t groups;
   float* y;
   int64_t y_stride;
-  int64_t outputs;          // Of the panel that exist: 32, or fewer in the last.
-  bool go_on = false;       // From the sums in y, not from zero.
+  int64_t outputs;          // How many outputs the panel has: 32, or fewer in the last panel.
+  bool go_on = false;       // Sums start from those in y, not from zero.
 };
 
 template <typename L, int kRows>

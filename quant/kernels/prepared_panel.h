@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "tessera/quant/panels/tile_codes.h"
+#include "tessera/quant/internal/panels/tile_codes.h"
 
 namespace tessera {
 

@@ -17,7 +17,7 @@ def _without_nesting(text, opening, closing, replacement):
 
 
 def _name_of(head):
-    """The name of the function whose brace follows `head`, or None: what precedes may be a scope or an initializer, too."""
+    """The name of the function whose brace follows `head`, or None: the brace may also begin a scope or an initializer."""
     test = re.search(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)", head)
     if test:
         return f"{test.group(1)}.{test.group(2)}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every header opens with a comment of two lines or more and compiles alone; a public one (LAYER/thing.h) also shows an example of
-use there, which tests/LAYER/thing_test.cc compiles in a test named HeaderExample.
+use there, which tests/LAYER/thing_test.cc compiles in a test named HeaderExample. docs/headers.md names each that is installed.
 
 A header that is the first #include of a layer's source file compiles alone if the build compiles that file; only the others are
 tried here.
@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from sources import arguments, files, problems, report, root, text
 
 EXEMPT = re.compile(r"^tests/|/(internal|kernels)/")
-PUBLIC = re.compile(r"(?!apps/)\w+/\w+\.h")
+PUBLIC = re.compile(r"(?!apps/)(\w+|model/(text|files))/\w+\.h")
+NOT_INSTALLED = re.compile(r"^(tests|apps|scripts)/|/(internal|kernels|profiles)/")
+GUIDE = "docs/headers.md"
 BUILD = root / "build" / "header_check"
 
 
@@ -32,6 +34,15 @@ def check_opening(path):
         problems.append(f"{path}:1: {test} has no test named HeaderExample")
 
 
+def check_guide():
+    """The guide names every installed header, and nothing else."""
+    named = set(re.findall(r"\]\(\.\./([\w/]+\.h)\)", text(GUIDE))) if files(GUIDE) else set()
+    for path in sorted(installed - named):
+        problems.append(f"{path}:1: is installed, but {GUIDE} does not name it")
+    for path in sorted(named - installed):
+        problems.append(f"{GUIDE}:1: names {path}, which is not installed")
+
+
 def first_include(path):
     match = re.search(r'^#include ["<](?:tessera/)?([^">]+)', text(path), re.MULTILINE)
     return match and match.group(1)
@@ -46,8 +57,10 @@ def compile_alone(path):
 
 tests = set(files("tests/*_test.cc"))
 headers = [path for path in files("*/*.h") if not EXEMPT.search(path)]
+installed = {path for path in files("*/*.h") if not NOT_INSTALLED.search(path)}
 for header in headers:
     check_opening(header)
+check_guide()
 
 if not arguments.no_compile:
     built = {first_include(path) for path in files("*/*.cc") if not path.startswith("tests/")}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Proves that every layer uses only the layers below it (README.md): it includes only what it links, directly or not, and links only
-what LINKS says, as CMake itself sees it (wherever a target_link_libraries stands). A test may use what its layer links, and so may
-the fakes it includes. No architecture is named below model/architectures."""
+"""Proves that every room uses only the rooms below it (docs/architecture.md): it includes only what it links, directly or not, and
+links only what LINKS says, as CMake itself sees it (wherever a target_link_libraries stands). A room may lie in another; the longest
+folder decides which room a file belongs to. A test may use what its room links, and so may the fakes it includes. What lies in an
+internal/ folder is its room's own. Below model/files/architectures only tokenizers name architectures."""
 import re
 import subprocess
 import tempfile
@@ -9,25 +10,33 @@ from functools import lru_cache
 from pathlib import Path
 from sources import files, line_of, problems, report, root, text
 
-LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], "storage": ["base"], "model": ["npu", "storage"],
-         "spec": ["model"], "runtime": ["spec"], "apps": ["runtime"]}
-# Every file of model/architectures but two is one; "gemma" covers gemma3. As a word of its own, or within a CamelCase name.
-FAMILIES = {Path(path).stem.rstrip("0123456789") for path in files("model/architectures/*.cc")} - {"common", "registry"}
+LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], "storage": ["base"], "model/text": ["base"],
+         "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
+         "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/bench": ["apps/cli"], "apps/show": ["apps/bench"],
+         "apps": ["apps/show"]}
+# What CMake calls a room: model/text is tessera_text.
+NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
+ROOMS = {name: room for room, name in NAMES.items()}
+# Every file of the architectures but two is one; "gemma" covers gemma3. As a word of its own, or within a CamelCase name.
+FAMILIES = {Path(path).stem.rstrip("0123456789") for path in files("model/files/architectures/*.cc")} - {"common", "registry"}
 ARCHITECTURE = re.compile("|".join(rf"(?<![A-Za-z]){name}|{name.capitalize()}|{name.upper()}" for name in sorted(FAMILIES)))
-NAMES_ALLOWED = re.compile(r"model/(architectures|tokenizers|chat_templates)/|model/(internal/)?(tokenizer|chat_template)|apps/|tests/")
-TARGET = re.compile(rf"tessera_({'|'.join(LINKS)})(_static|_shared|_objects|_common|_tests)?")
+NAMES_ALLOWED = re.compile(
+    r"model/files/(architectures/|internal/architecture)|model/text/(internal/|tokenizer|chat_template)|apps/|tests/")
+TARGET = re.compile(rf"tessera_({'|'.join(sorted(ROOMS, key=len, reverse=True))})(_static|_shared|_objects|_tests)?")
 PROGRAMS = {f"tessera_{Path(path).stem}" for path in files("apps/*.cc")}
 
 
-def closure(layer):
-    return {layer}.union(*(closure(below) for below in LINKS[layer]))
+@lru_cache(None)
+def closure(room):
+    return {room}.union(*(closure(below) for below in LINKS[room]))
 
 
-def layer_of(path):
-    folders = path.split("/")
-    if folders[0] == "tests":
-        folders = folders[2 if folders[1] == "consumer" else 1:]
-    return folders[0]
+def room_of(path):
+    """The room that a file is of, or is a test or a consumer of; None: of none."""
+    if path.startswith("tests/consumer/"):
+        return ROOMS.get(path.split("/")[2])
+    folders = path.removeprefix("tests/").split("/")[:-1]
+    return next((room for size in range(len(folders), 0, -1) if (room := "/".join(folders[:size])) in LINKS), None)
 
 
 @lru_cache(None)
@@ -39,32 +48,35 @@ def includes(path):
 
 
 @lru_cache(None)
-def layers_behind(path):
-    """The layers that a header of tests/ needs, directly or by way of others there."""
+def rooms_behind(path):
+    """The rooms that a header of tests/ needs, directly or by way of others there."""
     if not (root / path).is_file():
         return set()
     needed = [included.split("/", 1)[1] for _, included in includes(path) if included.startswith("tessera/")]
-    return set().union(*(layers_behind(other) if other.startswith("tests/") else {other.split("/")[0]} for other in needed))
+    return set().union(*(rooms_behind(other) if other.startswith("tests/") else {room_of(other)} for other in needed)) - {None}
+
+
+def check_include(where, room, in_tests, included):
+    path = included.removeprefix("tessera/")
+    other = room_of(path)
+    if in_tests and path.startswith("tests/"):
+        if other != room and not path.startswith("tests/fakes/"):
+            problems.append(f"{where}: a test of {room} includes {included}; of tests/ only fakes and its own folder are allowed")
+        for foreign in sorted(rooms_behind(path) - closure(room)):
+            problems.append(f"{where}: a test of {room} includes {included}, which needs {foreign}")
+    elif other not in closure(room):
+        problems.append(f"{where}: {room} includes {included}; it may use {', '.join(sorted(closure(room)))}")
+    elif "internal" in path.split("/") and other != room:
+        problems.append(f"{where}: {room} includes {included}, which is {other}'s own")
 
 
 def check_includes(path):
-    layer, in_tests = layer_of(path), path.startswith("tests/")
-    if layer not in LINKS:
-        return
-    for line, included in includes(path):
-        where, parts = f"{path}:{line}", included.split("/")
-        if parts[0] != "tessera":
-            if (root / included).exists() or (root / path).parent.joinpath(included).exists():
-                problems.append(f'{where}: "{included}" is one of ours, include it as "tessera/..."')
-        elif in_tests and parts[1] == "tests":
-            if parts[2] not in ("fakes", layer):
-                problems.append(f"{where}: a test of {layer} includes {included}; of tests/ only fakes and its own folder are allowed")
-            for foreign in sorted(layers_behind(included.split("/", 1)[1]) - closure(layer)):
-                problems.append(f"{where}: a test of {layer} includes {included}, which needs {foreign}")
-        elif parts[1] not in closure(layer):
-            problems.append(f"{where}: {layer} includes {included}; it may use {', '.join(sorted(closure(layer)))}")
-        elif "internal" in parts and parts[1] != layer:
-            problems.append(f"{where}: {layer} includes {included}, which is {parts[1]}'s own")
+    room = room_of(path)
+    for line, included in includes(path) if room else []:
+        if included.startswith("tessera/"):
+            check_include(f"{path}:{line}", room, path.startswith("tests/"), included)
+        elif (root / included).exists() or (root / path).parent.joinpath(included).exists():
+            problems.append(f'{path}:{line}: "{included}" is one of ours, include it as "tessera/..."')
 
 
 def edges():
@@ -78,28 +90,29 @@ def edges():
         return re.findall(r"// (\S+) -> (\S+)$", Path(folder, "links.dot").read_text(), re.MULTILINE)
 
 
-def layer_of_target(target):
+def room_of_target(target):
     match = TARGET.fullmatch(target)
-    return match.group(1) if match else "apps" if target in PROGRAMS else None
+    return ROOMS[match.group(1)] if match else "apps" if target in PROGRAMS else None
 
 
 def check_link(target, linked):
-    layer, other = layer_of_target(target), layer_of_target(linked)
-    if not layer:
+    room, other = room_of_target(target), room_of_target(linked)
+    if not room:
         return
-    allowed = [layer] if target.endswith("_tests") else [layer] + LINKS[layer]
+    alone = target.endswith("_tests") and room != "apps"  # The programs are no library: their tests link what they link.
+    allowed = [room] if alone else [room] + LINKS[room]
     if other and other not in allowed:
-        problems.append(f"CMakeLists.txt:1: {target} links {linked}; it may link {' and '.join(allowed)}")
+        problems.append(f"CMakeLists.txt:1: {target} links {linked}; it may link {' and '.join(NAMES[name] for name in allowed)}")
     elif not other and "::" not in linked and not linked.startswith("-") and linked != "tessera_test_main":
         problems.append(f"CMakeLists.txt:1: {target} links {linked}, which is neither a layer nor PACKAGE::TARGET")
 
 
 for source in files("*.h", "*.cc"):
     check_includes(source)
-    if not NAMES_ALLOWED.match(source) and source.split("/")[0] in LINKS:
+    if not NAMES_ALLOWED.match(source) and room_of(source):
         for number, line in enumerate(text(source).splitlines(), 1):
             if named := ARCHITECTURE.search(line):
-                problems.append(f"{source}:{number}: names the architecture {named.group()}; only model/architectures may")
+                problems.append(f"{source}:{number}: names the architecture {named.group()}; only model/files/architectures may")
 for edge in edges():
     check_link(*edge)
 report("layers use only what is below them")

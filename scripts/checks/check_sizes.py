@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files have at most 400 lines of at most 140 columns, and functions at most 40 lines.
 
-scripts/checks/size_exceptions.txt names the functions that may be longer, one a line: `path function: reason`; at most 3 % of all."""
+scripts/checks/size_exceptions.txt names the functions that may be longer, one per line: `path function: reason`; at most 3 % of all."""
 import ast
 import re
 from cc_functions import cc_functions

@@ -10,7 +10,8 @@ for result in sorted(arguments.results.glob("*.json")) if arguments.results else
     for suite in json.loads(result.read_text()).get("testsuites", ()):
         for test in suite.get("testsuite", ()):
             if test.get("result") == "COMPLETED":
-                ran.add(os.path.relpath(os.path.realpath(test["file"]), os.path.realpath(root)))
+                file = os.path.join(root, "build", test["file"])  # A relative path is one from the build folder.
+                ran.add(os.path.relpath(os.path.realpath(file), os.path.realpath(root)))
 for path in files("tests/*_test.cc"):
     if path not in ran:
         problems.append(f"{path}:1: no test of this file has run")

@@ -53,13 +53,13 @@ def text(path):
     return (root / path).read_text(errors="replace")
 
 
-_NOT_CODE = re.compile(
+NOT_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\[^\n\']{1,10}|\\\'|[^\'\\\n])\'', re.DOTALL)
 
 
 def code(path):
     """The C++ file with comments, strings and character literals blanked; every line keeps its number."""
-    return _NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text(path))
+    return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text(path))
 
 
 def line_of(content, position):

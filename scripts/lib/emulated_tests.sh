@@ -1,10 +1,10 @@
-# Sourced by the scripts that run unit tests of instructions that this CPU lacks, behind shell.sh: their flags, stages and last line.
+# Sourced after shell.sh by the scripts that test instructions which this CPU lacks: their flags, stages and last line.
 #
-#   left_out=('Suite.Test')                # What is not run, as GoogleTest's filters name it.
+#   left_out=('Suite.Test')                # Tests that are not run, as GoogleTest's filters name them.
 #   build_tests() { ninja -C "$build"; }   # Builds the test programs in $build.
 #   run_emulated_tests arm64 "$@"          # Ends the script.
 
-# Runs what build_tests built, with an emulator if its build names one.
+# Runs the programs that build_tests built, with an emulator if their build names one.
 run_tests() {
   GTEST_OUTPUT=json:$results/ GTEST_FILTER=-$(IFS=:; echo "${left_out[*]}") \
     run_logged "$name unit tests" "$results/unit_tests.log" ctest --test-dir "$build" --output-on-failure \

@@ -3,9 +3,9 @@
     flags = flag_parser(__doc__)                         # argparse's; --help prints the words above
     flags.add_argument("--repetitions", type=positive, default=5)
     if __name__ == "__main__":
-        run_main(main)                                   # Ctrl-C, SIGTERM, SIGHUP: what main made for the time being goes
+        run_main(main)                                   # Ctrl-C, SIGTERM, SIGHUP: temporary things that main made are removed
 
-Whoever makes something that must go uses `with` or `finally`: a signal is an exception there.
+A function that makes something temporary uses `with` or `finally`: a signal is an exception there.
 """
 import argparse
 import contextlib
@@ -20,7 +20,7 @@ def flag_parser(words):
 
 
 def positive(text):
-    """For numbers of which there must be one at least."""
+    """The type of flags whose number must be 1 or more."""
     try:
         number = int(text)
     except ValueError:
@@ -31,7 +31,7 @@ def positive(text):
 
 
 class Signalled(BaseException):
-    """Not an Exception: nobody who handles errors goes on after it."""
+    """Not an Exception, so that code which handles errors does not go on after it."""
 
 
 def _raise(number, _):
@@ -44,7 +44,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _end_children():
-    """One that was just being started when the signal came is nobody's to end yet."""
+    """A child process that was just being started when the signal came has no owner yet that would end it."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     for child in children.read_text().split() if children.exists() else []:
         with contextlib.suppress(OSError):  # It has just ended.
@@ -53,7 +53,7 @@ def _end_children():
 
 
 def run_main(main):
-    """Runs it. After a signal, that signal ends the process: a shell sees why."""
+    """Runs main. After a signal, the same signal ends the process, so that a shell sees the reason."""
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:  # As under nohup.
             signal.signal(number, _raise)

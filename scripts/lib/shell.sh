@@ -12,7 +12,7 @@ export TESSERA_CACHE=$cache
 # Scripts that call each other count from the first one's start.
 export TESSERA_START=${TESSERA_START:-$EPOCHREALTIME}
 
-# A script says of itself what its first comment says.
+# --help prints the script's first comment.
 show_help_if_asked() {
   local argument
   for argument in "$@"; do
@@ -23,7 +23,7 @@ show_help_if_asked() {
 }
 show_help_if_asked "$@"
 
-# Seconds since START (a value of EPOCHREALTIME), with one decimal. No process is started: this runs several times a second.
+# Seconds since START (a value of EPOCHREALTIME), with one decimal. It starts no process, since it runs several times per second.
 seconds_since() {
   local start=${1//[.,]/} now=${EPOCHREALTIME//[.,]/}
   printf '%d.%d' $(((now - start) / 1000000)) $(((now - start) / 100000 % 10))
@@ -36,11 +36,11 @@ die() {
   exit 1
 }
 
-# Shows "WHAT: last line of LOG" while the caller works: on a terminal in place, else a line every five seconds.
-# Ends by itself when the caller is gone. A script may define progress_detail to show something better than the log.
+# Shows "WHAT: last line of LOG" while the caller works: redrawn in place on a terminal, else a line every five seconds. Ends by itself when
+# the caller is gone. A script may define progress_detail to show something better than the log.
 show_progress() {
   local what=$1 log=$2 caller=$3 ticks=0 detail never
-  exec {never}<> <(:)  # Reading it waits for the timeout; unlike `sleep`, no process outlives us.
+  exec {never}<> <(:)  # Reading it waits for the timeout; unlike `sleep`, it leaves no process behind.
   while kill -0 "$caller" 2>/dev/null; do
     read -rt 0.2 -u "$never" || true
     ticks=$((ticks + 1))
@@ -52,7 +52,7 @@ show_progress() {
   done
 }
 
-# The files in which this machine names its sources of Debian 12, one a line.
+# The files in which this machine names its sources of Debian 12, one per line.
 bookworm_sources() {
   grep -lsE '(^|\s)bookworm(-\w+)?(\s|$)' /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources || true
 }
@@ -75,7 +75,7 @@ run_logged() {
   return "$status"
 }
 
-# Runs COMMAND as a stage: says how long it took and keeps that for stage_table.
+# Runs COMMAND as a stage: prints how long it took and keeps the time for stage_table.
 stage_times=()
 stage() {
   local name=$1 start=$EPOCHREALTIME status=0 result=done

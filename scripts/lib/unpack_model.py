@@ -30,7 +30,7 @@ def find_parts(folder, name):
 
 
 def show(done, total, start, last):
-    """A progress line, five times a second on a terminal and every five seconds elsewhere. Returns when it last spoke."""
+    """A progress line, five times per second on a terminal and every five seconds elsewhere. Returns the time of its last output."""
     terminal, now = sys.stderr.isatty(), time.monotonic()
     if now - last < (0.2 if terminal else 5) and not (terminal and done == total):
         return last

@@ -6,8 +6,8 @@
 # --models: smollm2, gemma3, and random-1b or random-4b, which tessera_random_model makes. --figures: some of prompt, generation,
 # first_byte, limit (these four without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md
 # explains them. --plots: draws the curves of rows there.
-# llama.cpp comes out of the source distribution of the Python package llama-cpp-python, is built here for this CPU (about five
-# minutes, once) and kept in the cache. Nothing else should run meanwhile: the figures are wall-clock times.
+# llama.cpp comes from the source distribution of the Python package llama-cpp-python, is built for this CPU (about five minutes, once) and
+# kept in the cache. Nothing else should run meanwhile: the figures are wall-clock times.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 source "$root/scripts/measure/lib/peer.sh"
@@ -31,7 +31,7 @@ while (($# > 0)); do
   esac
 done
 
-# Prints where the peer's Q4_0 file of a model is, which it makes itself. Q4_0 is the 4-bit format it has its fastest kernels for.
+# Prints the path of the peer's Q4_0 file of a model, which the peer makes itself. Q4_0 is the 4-bit format with its fastest kernels.
 quantized_path() {
   local name=$1 from=$2 path=$peer/$name.Q4_0.gguf
   if [[ ! -e $path || $from -nt $path ]]; then
@@ -42,8 +42,8 @@ quantized_path() {
   echo "$path"
 }
 
-# Prints where our own 4-bit file of a model is for the same comparison: the model with a head of Q4_1 (of
-# random models, whose heads are as small, the model).
+# Prints the path of our own 4-bit file for the same comparison: the model with a head of Q4_1. A random model has such a small head
+# already, so it is that model.
 smaller_path() {
   local name=$1 from=$2 path=$cache/$name.Q4_1-head.gguf
   if [[ $name == random-* ]]; then

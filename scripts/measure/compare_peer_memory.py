@@ -29,8 +29,8 @@ BESIDES = 32 * MIB
 class Contestant:
     name: str
     file: str            # The model it reads.
-    command: Callable    # Of a limit in bytes, or None: what to run; None if it takes no part.
-    speed: Callable      # Of what it printed: tokens/s.
+    command: Callable    # From a limit in bytes, or None, to what is run; None if it takes no part.
+    speed: Callable      # From its output to tokens/s.
 
 
 def contestants(flags):
@@ -86,7 +86,7 @@ class Runs:
 
 
 def measure(flags, share):
-    """The report of one limit: a share of the model's file, or None for as much memory as there is."""
+    """The report for one limit: a share of the model's file, or None for as much memory as there is."""
     limit = None if share is None else int(os.path.getsize(flags.gguf) * share) // MIB * MIB
     runs = [Runs(contestant) for contestant in contestants(flags) if contestant.command(limit)]
     for repetition in range(flags.repetitions):

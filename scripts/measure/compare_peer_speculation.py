@@ -40,7 +40,7 @@ SECONDS_TO_START = 60
 
 
 class Text:
-    """What one way of decoding made of one prompt."""
+    """The text that one way of decoding wrote for one prompt."""
 
     def __init__(self, tokens, seconds):
         self.tokens, self.seconds = tokens, seconds
@@ -118,7 +118,7 @@ class Way:
 
 
 def compare(our_texts, peer_texts):
-    """our_texts: as tessera_spec_bench has them; peer_texts: {setting: [Text]} of the same prompts."""
+    """our_texts: as tessera_spec_bench writes them; peer_texts: {setting: [Text]} for the same prompts."""
     our_plain = [Text(text["output_tokens"], text["plain_seconds"]) for text in our_texts]
     drafted = [Text(text["drafted_tokens"], text["drafted_seconds"]) for text in our_texts]
     ways = {setting: Way(list(zip(peer_texts[PLAIN], texts))) for setting, texts in peer_texts.items()}
@@ -136,7 +136,7 @@ def measure(flags):
             stack.callback(server.close)
         for server in servers.values():
             server.wait()
-            server.write([1, 2, 3], 4)  # The weights into memory.
+            server.write([1, 2, 3], 4)  # Brings the weights into memory.
         for category in flags.categories.split(","):
             our_texts, peer_texts = ours(flags, category), {setting: [] for setting in SETTINGS}
             for number, text in enumerate(our_texts):

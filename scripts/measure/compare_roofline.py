@@ -1,4 +1,4 @@
-"""Are tessera_bench's probes what this machine can do? Plain loops of scripts/measure/lib/roofline_loop.cc say so, in alternation.
+"""Checks that tessera_bench's probes reach what this machine can do: plain loops (lib/roofline_loop.cc) run in alternation with them.
 
     python3 scripts/measure/compare_roofline.py [--bench build/bin/tessera_bench] [--threads 2] [--repetitions 7]
 
@@ -25,7 +25,7 @@ def plain_peaks(program, threads):
 
 
 def our_peaks(bench, threads):
-    """Any model will do: the probes have nothing to do with it."""
+    """Any model is good enough: the probes do not depend on it."""
     roofline = json.loads(run([bench, "--roofline", "--json", "--model", str(ROOT / "tests/golden/tiny/llama.gguf"), "--depth", "1",
                                "--prompt_tokens", "1", "--generate_tokens", "1", "--repetitions", "1",
                                "--threads", str(threads)]))["roofline"]

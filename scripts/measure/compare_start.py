@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much sooner the first token comes from a packed file than from the GGUF file it was packed from.
+"""Measures how much sooner the first token comes from a packed file than from its GGUF file.
 
     python3 scripts/measure/compare_start.py MODEL.gguf [--bin build/bin] [--threads 1] [--repetitions 9] [--json]
 
@@ -60,7 +60,7 @@ def main():
             for name, file in files.items():
                 bring_into_cache(file)
                 taken = first_token_seconds(flags.bin, file, flags.threads)
-                if repetition > 0:  # The first brings the program into the cache, too.
+                if repetition > 0:  # The first run also brings the program into the cache.
                     seconds[name].append(taken)
     best, median = (of(seconds["gguf"]) / of(seconds["packed"]) for of in (min, statistics.median))
     if flags.json:

@@ -3,8 +3,8 @@
 #
 #   scripts/tests/arm64_sysroot.sh
 #
-# It lies in the cache ($TESSERA_CACHE, default ~/.cache/tessera) and is made once. Nothing is installed: apt works on a state of
-# its own, with this machine's sources and proxies, and finds out what the libraries depend on. Needs no root.
+# The folder is in the cache ($TESSERA_CACHE, default ~/.cache/tessera) and is made once. Nothing is installed: apt works on a state of its
+# own, with this machine's sources and proxies, and finds the packages on which the libraries depend. Needs no root.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 (($# == 0)) || die "unknown argument $1; usage: scripts/tests/arm64_sysroot.sh"
@@ -33,7 +33,7 @@ run_logged "arm64 package lists" "$log" "${apt[@]}" update || die "apt could not
 run_logged "fetching arm64 libraries" "$log" "${apt[@]}" install --download-only --no-install-recommends "${packages[@]}" ||
   die "apt could not fetch ${packages[*]} for arm64"
 for package in "$work"/archives/*.deb; do dpkg-deb --extract "$package" "$work/sysroot"; done
-# Links to a path from the root mean the root of the sysroot.
+# Absolute links must point into the sysroot.
 find "$work/sysroot" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
   ln -sfnr "$work/sysroot$target" "$link"
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets under the address and undefined-behaviour sanitizers, two at a time, and prints a line for each.
+# Runs the fuzz targets under the address and undefined-behaviour sanitizers, two at a time, and prints one line per target.
 #
 #   scripts/tests/fuzz.sh [--seconds 60] [--build-dir build-asan] [--no-build] [--results FILE] [TARGET...]
 #   scripts/tests/fuzz.sh --total                                           the sum of all runs so far
@@ -56,7 +56,7 @@ fuzz() {
   return "$status"
 }
 
-# What the last run of a target, or all of them, came to. Edges: places in the code where the way parts.
+# The result of a target's last run, or of all its runs. Edges: branches of the code.
 table() {
   local lines=$1 target
   printf '%-10s %14s %9s %9s %7s %9s\n' target executions seconds exec/s edges findings

@@ -9,15 +9,15 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 source "$root/scripts/lib/emulated_tests.sh"
 
-# What an emulated process cannot show: a limit on its memory is one on the emulator's, too, a clock counts the emulator's time, and
-# what a process says of its memory (madvise) is not passed on, nor is it told which pages of a file are in memory (mincore).
+# Tests that an emulated process cannot pass: a limit on its memory also limits the emulator, a clock counts the emulator's time, the
+# emulator does not pass on madvise, and mincore does not tell which pages of a file are in memory.
 left_out=(
   ThreadPool.TakesFewerThreadsWhereTheSystemHasNoMore SettlingBytesTest.WithoutMemoryTheyStayTheFiles
   'AlignedBuffer.PreparedForDevices*' FileTest.WhatThePageCacheHeldStaysThere
   BorrowedPagesTest.APageThatTheCacheLostIsFetched BorrowedPagesTest.BytesThatTheFileNoLongerHasAreNotThere
   'Tokenizer.*Quickly' 'Tokenizer.*InUnderTwoSeconds'
 )
-# The emulator cannot start an Arm program from within one, so death tests fork in place of that.
+# The emulator cannot start an Arm program from within another one, so death tests fork instead.
 export GTEST_DEATH_TEST_STYLE=fast
 
 build_tests() {

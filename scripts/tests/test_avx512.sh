@@ -9,14 +9,14 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 source "$root/scripts/lib/emulated_tests.sh"
 
-# Texts of whole models: minutes of emulation, for what tiny models show to the bit.
+# Texts of whole models take minutes of emulation, and tiny models show the same to the bit.
 left_out=('Models/*')
 
 build_tests() {
   "$root/scripts/install_packages.sh" --avx512 || return 1
   "$root/scripts/build.sh" --build-dir "$build" -DCMAKE_CXX_COMPILER=clang++-19 -DTESSERA_EMULATE_AVX512=ON -DTESSERA_LAYERS=runtime \
     tessera_{base,tensor,quant,npu,storage,model,spec,runtime}_tests || return 1
-  # Or all tests would leave the path out, and pass.
+  # Without this check all tests could skip the path, and pass.
   "$build/bin/tessera_tensor_tests" --gtest_filter=Lanes.Avx512GivesThePortableBits | grep ' OK .*Avx512' >/dev/null ||
     { say "failed: $build does not find its emulated path"; return 1; }
 }

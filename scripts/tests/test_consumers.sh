@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Proves that each layer is a product: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that,
-# by CMake and by pkg-config, static and shared; then asks for what is not there. One line a project.
+# Tests that each layer can be used alone: installs it with what it links and nothing else, and builds tests/consumer/LAYER against that, by
+# CMake and by pkg-config, static and shared, and as a part of this tree, with the strictest warnings of g++ and clang as errors. Then it
+# asks for layers that are not there. Prints one line per project.
 #
 #   scripts/tests/test_consumers.sh [--build-dir build] [--results FILE]
 #
-# Takes what is built; does not build. --results: adds lines `pass|fail <tab> name` to FILE. All happens in a temporary folder, and
-# nothing in it may name this tree or the build folder.
+# Uses what is built already. --results: adds lines `pass|fail <tab> name` to FILE. Everything is done in a temporary folder, and nothing in
+# it may name this tree or the build folder.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/shell.sh"
 
@@ -22,7 +23,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mapfile -t layers < <(cd "$root/tests/consumer" && printf '%s\n' */ | tr -d /)
 
-# Runs COMMAND in an environment that knows the packages in PREFIX, and none of this machine's but the system's.
+# The flags of a strict team. g++ 12 warns about its own std::string (GCC bug 105651).
+strict="-Wall -Wextra -Wconversion -Werror"
+strict_gcc="$strict -Wno-restrict"
+clang=clang++-19
+
+# Runs COMMAND in an environment where only the packages in PREFIX and those of the system can be found.
 with_packages() {
   local prefix=$1
   shift
@@ -44,7 +50,7 @@ is_apart() {
   fi
 }
 
-# What LAYER needs, in the folder LAYER/installed: a package does not know where it lies, so it is moved there.
+# Installs what LAYER needs and moves it to the folder LAYER/installed: a package must not depend on its path.
 install_layer() {
   local folder=$work/$1 component
   for component in $(closure "$1" | sort -u); do cmake --install "$build" --prefix "$folder/prefix" --component "$component"; done
@@ -65,13 +71,14 @@ by_cmake() {
   local layer=$1 kind=$2 prefix=$work/$1/installed folder=$work/$1/by_cmake_$2 shared=OFF
   if [[ $kind == shared ]]; then shared=ON; fi
   cp -r "$root/tests/consumer/$layer" "$folder"
-  with_packages "$prefix" cmake -S "$folder" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=$shared
+  with_packages "$prefix" cmake -S "$folder" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=$shared \
+    -DCMAKE_CXX_FLAGS="$strict_gcc"
   with_packages "$prefix" ninja -C "$folder/build"
   is_apart "$folder"
   run_program "$layer" "$kind" "$folder/build/consumer"
 }
 
-# Static means all of it: a program without any shared library.
+# Fully static: a program without any shared library.
 by_pkg_config() {
   local layer=$1 kind=$2 prefix=$work/$1/installed folder=$work/$1/by_pkg_config_$2 asked=(--cflags --libs) flags
   mkdir "$folder"
@@ -80,23 +87,40 @@ by_pkg_config() {
   if [[ $kind == static ]]; then flags+=" -static"; else flags+=" -Wl,-rpath,$prefix/lib"; fi
   cp "$root/tests/consumer/$layer/main.cc" "$folder"
   # shellcheck disable=SC2086
-  g++ -std=c++20 -MD -MF "$folder/consumer.d" "$folder/main.cc" $flags -o "$folder/consumer"
+  g++ -std=c++20 $strict_gcc -MD -MF "$folder/consumer.d" "$folder/main.cc" $flags -o "$folder/consumer"
   is_apart "$folder"
   run_program "$layer" "$kind" "$folder/consumer"
 }
 
-# All headers that LAYER installs, in one file: none includes what is not installed.
+# Compiles all headers that LAYER installs in one file, by both compilers: none may include a file that is not installed, or cause a
+# warning. Clang also compiles the consumer.
 all_headers() {
-  local layer=$1 prefix=$work/$1/installed flags
+  local layer=$1 prefix=$work/$1/installed flags all=$work/$1/all.cc
   flags=$(with_packages "$prefix" pkg-config --cflags "tessera-$layer")
-  find "$prefix/include/tessera/$layer" -name '*.h' -printf "#include \"tessera/$layer/%P\"\n" | sort >"$work/$layer/all.cc"
+  (cd "$prefix/include" && find tessera -path "*/$layer/*.h" -printf '#include "%p"\n' | sort) >"$all"
   # shellcheck disable=SC2086
-  g++ -std=c++20 -fsyntax-only $flags "$work/$layer/all.cc"
-  echo "$(wc -l <"$work/$layer/all.cc") headers"
+  g++ -std=c++20 -fsyntax-only $strict_gcc $flags "$all"
+  # shellcheck disable=SC2086
+  "$clang" -std=c++20 -fsyntax-only $strict $flags "$all" "$root/tests/consumer/$layer/main.cc"
+  echo "$(wc -l <"$all") headers"
 }
 
-# Of functions that several files define, the linker keeps any one. So those compiled for an instruction set must name it, or a CPU
-# without it may meet them.
+# A header of LAYER, read as C++17, says what it needs instead of a page of errors.
+asks_for_cpp20() {
+  local layer=$1 prefix=$work/$1/installed flags first
+  flags=$(with_packages "$prefix" pkg-config --cflags "tessera-$layer")
+  first=$(sed -n 1p "$work/$layer/all.cc" 2>/dev/null || true)
+  [[ -n $first ]] || first=$(cd "$prefix/include" && find tessera -path "*/$layer/*.h" -printf '#include "%p"\n' | sort | sed -n 1p)
+  # shellcheck disable=SC2086
+  if g++ -std=c++17 -fsyntax-only $flags -x c++ - <<<"$first" 2>"$work/$layer/cpp17.log"; then
+    echo "C++17 was accepted"
+    return 1
+  fi
+  grep -m 1 -oE '#error.*C\+\+20.*' "$work/$layer/cpp17.log" || { sed -n 1,5p "$work/$layer/cpp17.log"; return 1; }
+}
+
+# If several files define a function, the linker keeps any one of the copies. So functions that are compiled for an instruction set must
+# have it in their names, or a CPU without that instruction set may run them.
 kernels_are_apart() {
   nm -AC "$work"/runtime/installed/lib/libtessera_*.a 2>/dev/null |
     sed -nE 's/.*_(avx2|avx512|neon)\.cc\.o:[0-9a-f]+ [WVu] //p' >"$work/shared_functions.txt"
@@ -105,23 +129,36 @@ kernels_are_apart() {
   echo "$(wc -l <"$work/shared_functions.txt") functions name their instruction set"
 }
 
-# A project that has this tree as a part of it compiles against a layer, and gets no tests. Linking would build the layer again.
+# A project that contains this tree compiles every consumer with strict warnings, and gets no tests and no installation. It does not link,
+# since that would build the layers again. ABSEIL: statements before the tree is added, for a project with an Abseil of its own.
 in_a_tree() {
-  local folder=$work/in_a_tree
+  local folder=$work/in_a_tree_$1 abseil=$2 layer objects=()
   mkdir "$folder"
-  cp "$root/tests/consumer/base/main.cc" "$folder"
-  cat >"$folder/CMakeLists.txt" <<EOF
-cmake_minimum_required(VERSION 3.25)
-project(in_a_tree LANGUAGES CXX)
-set(TESSERA_LAYERS base)
-add_subdirectory("$root" tessera EXCLUDE_FROM_ALL)
-add_executable(consumer main.cc)
-target_link_libraries(consumer PRIVATE tessera::base)
-EOF
+  {
+    printf 'cmake_minimum_required(VERSION 3.25)\nproject(in_a_tree LANGUAGES CXX)\n%s\n' "$abseil"
+    printf 'set(TESSERA_LAYERS runtime)\nadd_subdirectory("%s" tessera EXCLUDE_FROM_ALL)\n' "$root"
+    for layer in "${layers[@]}"; do
+      printf 'add_library(%s_consumer OBJECT "%s")\n' "$layer" "$root/tests/consumer/$layer/main.cc"
+      printf 'target_link_libraries(%s_consumer PRIVATE tessera::%s)\n' "$layer" "$layer"
+      # shellcheck disable=SC2086
+      printf 'target_compile_options(%s_consumer PRIVATE %s)\n' "$layer" "$strict_gcc"
+    done
+  } >"$folder/CMakeLists.txt"
   cmake -S "$folder" -B "$folder/build" -G Ninja
-  ninja -C "$folder/build" CMakeFiles/consumer.dir/main.cc.o
-  if ninja -C "$folder/build" -t targets all | grep -E "_tests|tessera_(tensor|quant)"; then return 1; fi
-  echo "compiled"
+  mapfile -t objects < <(ninja -C "$folder/build" -t targets all | sed -nE 's/^(CMakeFiles\/\w+_consumer\.dir\/.*\.o): .*/\1/p')
+  ((${#objects[@]} == ${#layers[@]}))
+  ninja -C "$folder/build" "${objects[@]}"
+  if ninja -C "$folder/build" -t targets all | grep -E '_tests|tessera_apps'; then return 1; fi
+  if grep -rq 'tessera-base' "$folder"/build/tessera/cmake_install.cmake; then echo "would install Tessera"; return 1; fi
+  echo "compiled ${#objects[@]} programs"
+}
+
+# Statements by which a project brings its own Abseil, as targets that it builds and that are in no export set.
+own_abseil() {
+  local target
+  for target in $(grep -ohE 'absl::\w+' "$root/CMakeLists.txt" | sort -u); do
+    printf 'add_library(own_%s INTERFACE)\nadd_library(%s ALIAS own_%s)\n' "${target#absl::}" "$target" "${target#absl::}"
+  done
 }
 
 installed_programs() {
@@ -130,7 +167,7 @@ installed_programs() {
   with_packages "$work/apps" "$work/apps/bin/tessera_generate" --version
 }
 
-# Where LAYER is installed, CMake refuses STATEMENTS and says TEXT.
+# Where LAYER is installed, CMake must refuse STATEMENTS with an error that contains TEXT.
 refused() {
   local prefix=$work/$1/installed statements=$2 text=$3 folder
   folder=$(mktemp -d -p "$work")
@@ -142,7 +179,7 @@ refused() {
   tr -s ' \n' ' ' <"$folder/log" | grep -oF "$text" || { cat "$folder/log"; return 1; }
 }
 
-# Runs FUNCTION as the project NAME, in the background, as many at once as there are cores. The last line of its log tells.
+# Runs FUNCTION as the project NAME, in the background, as many at once as there are cores. The last line of its log has the result.
 project() {
   local name=$1 start=$EPOCHREALTIME outcome=pass log line
   shift
@@ -167,17 +204,25 @@ for layer in "${layers[@]}"; do
     project "$layer, pkg-config, $kind" by_pkg_config "$layer" "$kind"
   done
   project "$layer, all headers" all_headers "$layer"
+  project "$layer, C++17" asks_for_cpp20 "$layer"
 done
 project "kernels, apart" kernels_are_apart
 project "programs, installed" installed_programs
-project "base, in a tree" in_a_tree
+project "all, in a tree" in_a_tree plain ""
+project "all, own Abseil" in_a_tree abseil "$(own_abseil)"
 project "refused, unknown" refused storage "find_package(tessera REQUIRED COMPONENTS nonsense)" \
-  "found component nonsense, expected some of base, tensor, quant, npu, storage, model, spec, runtime"
+  "found component nonsense, expected some of base, tensor, quant, npu, storage, text, files, model, spec, runtime"
 project "refused, not installed" refused storage "find_package(tessera REQUIRED COMPONENTS quant)" "installed are: base, storage"
 project "refused, both kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static shared)" \
   "found the components static and shared, expected one of them"
 project "refused, two kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static)
 find_package(tessera REQUIRED COMPONENTS base shared)" "this project has tessera::base as static"
+mkdir -p "$work/other_abseil/absl/base"
+printf '#define ABSL_OPTION_USE_INLINE_NAMESPACE 1\n#define ABSL_OPTION_INLINE_NAMESPACE_NAME lts_20990101\n' \
+  >"$work/other_abseil/absl/base/options.h"
+project "refused, other Abseil" refused base "add_library(absl::status INTERFACE IMPORTED)
+target_include_directories(absl::status INTERFACE $work/other_abseil)
+find_package(tessera REQUIRED COMPONENTS base)" "found an Abseil with the inline namespace lts_20990101, expected"
 project "refused, later version" refused base "find_package(tessera 9 REQUIRED)" \
   "considered but not accepted"
 wait

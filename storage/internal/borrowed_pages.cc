@@ -12,15 +12,15 @@
 
 #include "tessera/base/checked_math.h"
 
-#ifndef MADV_POPULATE_READ  // Of Linux 5.14; older ones answer EINVAL.
+#ifndef MADV_POPULATE_READ  // Since Linux 5.14; older ones answer EINVAL.
 #define MADV_POPULATE_READ 22
 #endif
 
 namespace tessera {
 namespace {
 
-// The system tells of who waits for the lease by a signal, SIGIO unless another is asked for, which would end the process. One that
-// processes ignore unless they ask for it does no harm, and nobody needs it: the lease ends soon in any case.
+// When a program waits for the lease, the system sends a signal: SIGIO, which would end the process, unless another is asked for. SIGURG,
+// which processes ignore unless they ask for it, does no harm. It is not needed: the lease ends soon in any case.
 bool Lease(int descriptor) {
   struct statfs found;  // What others write to a file system of a user's program, or of a virtual machine's host, no lease keeps away.
   if (fstatfs(descriptor, &found) != 0 || found.f_type == FUSE_SUPER_MAGIC) return false;
@@ -51,8 +51,8 @@ bool BorrowedPages::Hold(absl::Span<const std::byte> bytes) const {
   std::vector<unsigned char> pages(CeilDiv(static_cast<int64_t>(bytes.size()), sysconf(_SC_PAGESIZE)));
   if (mincore(begin, bytes.size(), pages.data()) != 0) return false;
   const size_t there = std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
-  // Who reads pages that are there has several mapped at once. To have them mapped before looks at each, which takes longer, much longer
-  // where threads do so side by side: only for those that are not there.
+  // Reading pages that are there maps several at once. Mapping them beforehand looks at each, which takes longer, much longer where threads
+  // do so side by side: so it is done only where some are missing.
   return there == pages.size() || (2 * there > pages.size() && madvise(begin, bytes.size(), MADV_POPULATE_READ) == 0);
 }
 

@@ -2,7 +2,7 @@
 // and once through it.
 //
 //   ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
-//   if (file.direct() < 0) LOG(INFO) << file.not_direct();        // "O_DIRECT: Invalid argument"
+//   if (file.direct() < 0) return absl::FailedPreconditionError(file.not_direct());   // "O_DIRECT: Invalid argument"
 //
 // Move-only; closes both. Thread-safe, but for CheckUnchanged.
 #pragma once

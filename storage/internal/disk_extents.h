@@ -1,6 +1,6 @@
 // In how many pieces a file lies on its disk.
 //
-//   if (CountDiskExtents("model.tsr") > 40) LOG(WARNING) << ...;
+//   bool slow = CountDiskExtents("model.tsr") > 40;
 //
 // Thread-safe.
 #pragma once

@@ -92,12 +92,7 @@ int IoUringDevice::BufferOf(absl::Span<std::byte> out) const {
 
 IoUringDevice::~IoUringDevice() {
   std::vector<Completion> done;
-  while (in_flight_ > 0) {
-    const absl::Status waited = Wait(done);
-    if (waited.ok()) continue;
-    LOG(ERROR) << waited;
-    break;
-  }
+  while (in_flight_ > 0 && Wait(done).ok()) continue;
   if (made_) io_uring_queue_exit(&ring_);
 }
 

@@ -1,9 +1,9 @@
 // Reads with io_uring: one thread keeps many reads in flight and spends almost no CPU on them.
 //
 //   ASSIGN_OR_RETURN(auto device, IoUringDevice::Create(std::move(file), /*depth=*/8, arena.bytes()));
-//   LOG(INFO) << device->setup();       // "deferred task work, file and buffers registered"
+//   device->setup();                    // for reports: "deferred task work, file registered, buffers registered"
 //
-// The ring is made by whoever opens it and belongs to the thread of the first Submit.
+// The ring is made by the thread that opens it and belongs to the thread of the first Submit.
 #pragma once
 
 #include <liburing.h>
@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-// OK if this process may use io_uring; else FailedPrecondition with the reason. Asks in a forked child: where a seccomp filter
-// kills who asks (Android), the child dies.
+// OK if this process may use io_uring; else FailedPrecondition with the reason. Asks in a forked child: a seccomp filter that kills a
+// process which asks (Android) kills the child alone.
 absl::Status ProbeIoUring();
 
 class IoUringDevice : public FileDevice {

@@ -1,5 +1,5 @@
-// The state of a LayerStreamer, and who may touch what of it: one thread reads (layer_streamer_reads.cc), others acquire and release
-// (layer_streamer.cc).
+// The state of a LayerStreamer, and which thread may touch what of it: one thread reads (layer_streamer_reads.cc), others acquire and
+// release (layer_streamer.cc).
 //
 //   auto impl = std::make_unique<LayerStreamer::Impl>(file, std::move(options));
 //   RETURN_IF_ERROR(impl->Start());                      // from here on the reading thread runs
@@ -25,7 +25,25 @@
 
 namespace tessera {
 
-// What both threads see is under mutex_, but for what never changes after Start: file, options, where pins end and the ring begins.
+// How the threads agree.
+//
+//  1. file_, options_, io_, reason_, the address and size of buffer_, and so the places of pins, ring and parts in it, never change after
+//     Start. They are read without the mutex.
+//  2. checker_, reader_ and device_ belong to the reading thread. It steps the reader without the mutex, since a step waits for the device.
+//  3. All else is under mutex_, with which that thread takes up what it finds to do and hands over what has come.
+//  4. The device writes to three places only: a pin until its read has finished, a ring entry in the state kReading, and the parts between
+//     the call that asks for them (parts_asked_) and the last of their reads. A lease is given on none of these: Open returns when all
+//     pins are there, Take gives entries in the state kReady, ReadParts waits until parts_asked_ is empty. So leased bytes do not change.
+//  5. The ring reuses a place only when its entry is not held (UnitRing::Entry::Held): it is done, has no lease and is not being read.
+//     Parts are read anew only when no part is leased (parts_leased_).
+//  6. The ring holds units of order_ in that order, up to the one before next_. Where a unit is asked for that is not among them, all of
+//     them are marked as done, and next_ goes on from that unit.
+//  7. A pin's place is given back to the system once, when it is not pinned any more and its last lease has ended; it is null from then on.
+//  8. broken_ never becomes OK again: no further unit is read, and no part given out. What the ring has can still be leased.
+//  9. changed_ is notified, under the mutex, after every read that has finished; a thread that waits on it looks at `cancel` every 50 ms
+//     besides. wake_ is notified after every change that may give the reading thread something to do.
+// 10. The end: stop_ is set under the mutex, the reading thread waits for all that is in flight, then for the device to end, and only then
+//     does the buffer go.
 class LayerStreamer::Impl {
  public:
   Impl(const TsrReader& file, Options options)
@@ -41,6 +59,7 @@ class LayerStreamer::Impl {
   absl::Status Unpin(absl::Span<const int> units);
   bool IsPin(const std::byte* place) const { return place >= buffer_.data() && place < buffer_.data() + options_.pins.bytes; }
   Stats stats() const;
+  IoKind io() const { return io_; }
   const std::string& reason() const { return reason_; }
 
  private:
@@ -69,7 +88,7 @@ class LayerStreamer::Impl {
   absl::Status AwaitParts(std::unique_lock<std::mutex>& lock);
   absl::Status ReadParts(std::vector<UnitPart> parts, std::unique_lock<std::mutex>& lock);
 
-  // Of the thread that reads.
+  // Called by the thread that reads. All but Read with the mutex held.
   void Read();
   void StartReads();
   bool StartPin();
@@ -84,24 +103,25 @@ class LayerStreamer::Impl {
   const TsrReader& file_;
   const Options options_;
   AlignedBuffer buffer_;                     // Pins, ring, parts.
+  IoKind io_ = IoKind::kAuto;
   std::string reason_;
   std::unique_ptr<BlockDevice> device_;
   std::thread thread_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;             // For the thread that reads: there may be something to do.
-  std::condition_variable changed_;          // For those who wait for it.
+  std::condition_variable changed_;          // For the threads that wait for it.
   bool stop_ = false;
-  std::vector<Pin> pin_of_;                  // Of each unit.
+  std::vector<Pin> pin_of_;                  // [unit].
   absl::Status broken_;                      // Not OK: nothing can be read any more.
   std::vector<int> order_;                   // Streamed units, as a pass reads them.
-  std::vector<int> position_;                // Of each unit in order_.
+  std::vector<int> position_;                // [unit]: its place in order_.
   size_t next_ = 0;                          // In order_: the next to be read.
   UnitRing ring_;
   bool no_room_ = false;                     // For the next, when last looked.
   std::vector<int> pins_;                    // Units to pin, in order.
   size_t pins_started_ = 0, pins_finished_ = 0;
-  int64_t pinned_bytes_ = 0;                 // Of those that are there.
+  int64_t pinned_bytes_ = 0;                 // In pins that are there.
   int units_reading_ = 0;
   std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
   bool parts_begun_ = false;
@@ -109,7 +129,7 @@ class LayerStreamer::Impl {
   std::optional<PartsReader> parts_;
   Stats stats_;
 
-  BlockChecker checker_;                     // Both of the thread that reads alone: it uses them without the mutex.
+  BlockChecker checker_;                     // The reading thread's (2).
   std::optional<BlockReader> reader_;
 };
 

@@ -8,13 +8,13 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostDrain = 50'000'000;  // Nanoseconds. Whoever ends a streamer, or a request, waits so long.
+constexpr int64_t kMostDrain = 50'000'000;  // Nanoseconds. Ending a streamer, or a request, waits so long.
 constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are those of parts; below, units.
 
 }  // namespace
 
 void LayerStreamer::Impl::Read() {
-  RunBeforeOthers();
+  if (options_.raise_priority) RunBeforeOthers();
   BlockReader::Options options = {
       .block_bytes = kReadBytes,
       .check_bytes = kTsrBlockBytes,

@@ -42,14 +42,14 @@ class PartsReader {
   bool Owns(const std::byte* place) const { return place >= buffer_.data() && place < buffer_.data() + buffer_.size(); }
 
  private:
-  struct Place {               // Of a part: whole pages around it.
+  struct Place {               // A part, and the whole pages around it.
     UnitPart part;
-    int64_t begin, end;        // Of its unit.
-    std::byte* data;           // Of `begin`.
+    int64_t begin, end;        // In its unit.
+    std::byte* data;           // Where `begin` is read to.
   };
   struct Job {
     int unit;
-    int64_t begin, end;        // Of its unit: what is read.
+    int64_t begin, end;        // In its unit: what is read.
     std::vector<size_t> places;
     int staged = -1;           // The staging block, if the job reads a whole block for several places.
     bool whole = false;

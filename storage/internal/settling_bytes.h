@@ -5,8 +5,8 @@
 //     header->Settle();                // the same addresses, but memory of the program
 //   }
 //
-// Until it has settled nobody may change the file: who maps it holds a lease (borrowed_pages.h). Then the file may go, too. Who reads
-// while it settles finds the one or the other. Thread-safe.
+// Until it has settled the file must not be changed: the caller of Map holds a lease on it (borrowed_pages.h). Then the file may go, too. A
+// thread that reads while it settles finds the same bytes in either. Thread-safe.
 #pragma once
 
 #include <cstddef>

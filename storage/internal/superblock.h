@@ -23,7 +23,7 @@ namespace tessera {
 inline constexpr char kTsrMagic[8] = {'\x89', 'T', 'S', 'R', '\r', '\n', '\x1a', '\n'};
 inline constexpr uint32_t kTsrByteOrder = 0x01020304;
 inline constexpr uint16_t kTsrMajor = 1, kTsrMinor = 0;
-inline constexpr uint64_t kTsrKnownFeatures = 0;          // Of Superblock::must_understand. None so far.
+inline constexpr uint64_t kTsrKnownFeatures = 0;          // In Superblock::must_understand. None so far.
 inline constexpr uint64_t kManifestBlock = ~uint64_t{0};  // In the place of a block's index.
 static_assert(std::endian::native == std::endian::little, "numbers lie in the file as in memory");
 
@@ -37,7 +37,7 @@ struct Superblock {
   int64_t manifest_bytes;    // Without padding.
   uint32_t manifest_crc;
   std::byte reserved[4032];  // Zeros; what a later minor version puts there may be ignored.
-  uint32_t crc;              // Of all before it.
+  uint32_t crc;              // Covers all before it.
 };
 static_assert(sizeof(Superblock) == kTsrPage && std::is_trivially_copyable_v<Superblock>);
 

@@ -18,15 +18,18 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// A unit of one entry has three messages in 30 bytes or more. Empty ones would take 64 bytes of memory for 2 of the file.
+// The smallest unit, of one entry with a name of one byte, has three messages in 28 bytes. Empty ones would take 64 bytes of memory for 2
+// of the file.
 constexpr int64_t kLeastBytesPerMessage = 8;
 
-// Messages in lists, those in units included; -1 if this is no protobuf.
+// Messages in lists, those in units included, and unknown fields that may be messages; -1 if this is no protobuf. The layout is none of
+// them: it is one string, however often it is there.
 int64_t CountMessages(CodedInputStream& in, bool in_unit) {
   int64_t count = 0;
   while (const uint32_t tag = in.ReadTag()) {
     const bool message = WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-    count += message;
+    const bool layout = !in_unit && WireFormatLite::GetTagFieldNumber(tag) == TsrManifest::kLayoutFieldNumber;
+    count += message && !layout;
     int size = 0;
     if (in_unit || !message || WireFormatLite::GetTagFieldNumber(tag) != TsrManifest::kUnitsFieldNumber) {
       if (!WireFormatLite::SkipField(&in, tag)) return -1;

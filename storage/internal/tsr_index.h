@@ -35,7 +35,7 @@ struct TsrIndex {
 
   std::string layout;
   std::vector<TsrExtent> units;
-  std::vector<std::vector<TsrEntry>> entries;  // Of each unit.
+  std::vector<std::vector<TsrEntry>> entries;  // [unit].
   std::vector<Attachment> attachments;
   std::vector<uint32_t> block_crcs;
 };

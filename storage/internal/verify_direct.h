@@ -19,7 +19,7 @@ namespace tessera {
 // Bytes read from the offset on, or -errno.
 using ReadBytes = absl::FunctionRef<int64_t(int64_t offset, absl::Span<std::byte> out)>;
 
-// FailedPrecondition with the offset and what is wrong. Of an empty file nothing is read.
+// FailedPrecondition with the offset and what is wrong. Nothing is read from an empty file.
 absl::Status VerifyDirect(int64_t file_size, ReadBytes direct, ReadBytes plain);
 
 }  // namespace tessera

@@ -161,9 +161,9 @@ struct LanesAvx2 {
   }
   TESSERA_INLINE Bytes Or(Bytes a, Bytes b) { return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)}; }
 
-  // vpmaddubsw adds two products in 16 bits, saturating: 2 x 127 x the largest code. That many quads of such pairs fit into 16 bits as
-  // they are added up, whatever the weights; codes of 8 bits are taken as two of 4. Of the three instructions that a product of 8 bits
-  // in 32 takes here, two are then left out for most.
+  // vpmaddubsw adds two products in 16 bits, saturating: at most 2 x 127 x the largest code. kQuadsOfPairs says how many quads of such
+  // pairs fit into 16 bits, whatever the weights; codes of 8 bits are multiplied as two of 4. Widening to 32 bits (vpmaddwd, vpaddd) is
+  // then done once for all these quads.
   struct Products8 {
     static constexpr int kRowsAtOnce = 6, kTilesTogether = 1;
     template <int kBits>
@@ -186,7 +186,7 @@ struct LanesAvx2 {
       const __m256i activation = Broadcast(q);
       pairs = {_mm256_add_epi16(pairs.low, _mm256_maddubs_epi16(w.low, activation)),
                _mm256_add_epi16(pairs.high, _mm256_maddubs_epi16(w.high, activation))};
-      asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Or GCC adds up in a tree, whose leaves no registers can hold.
+      asm("" : "+x"(pairs.low), "+x"(pairs.high));  // Else GCC adds up in a tree, which needs more registers than there are.
       return pairs;
     }
     template <int kPlane>
@@ -197,8 +197,8 @@ struct LanesAvx2 {
     }
   };
 
-  // vpmaddwd adds two products of 16 bits in 32, where nothing saturates: one for inputs 0 and 2 of a quad, one for 1 and 3, since
-  // those are the words that weights widen to by a mask and by a shift.
+  // vpmaddwd adds two products of 16 bits in 32, where nothing saturates. One is for inputs 0 and 2 of a quad, one for 1 and 3, since a
+  // mask and a shift widen weights to these words.
   struct Products16 {
     static constexpr int kRowsAtOnce = 5, kTilesTogether = 1;
     template <int kBits>
@@ -237,7 +237,7 @@ struct LanesAvx2 {
   };
 
  private:
-  // Lane i: all lanes of a[i] joined. Joined across, not along: four vectors become one whose lanes are theirs.
+  // Lane i: all lanes of a[i] joined. They are joined across vectors: four vectors become one that holds lanes of all four.
   template <typename Join>
   TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
     return {JoinedEight(a, join), JoinedEight(a + 8, join)};

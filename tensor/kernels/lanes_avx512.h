@@ -111,7 +111,7 @@ struct LanesAvx512 {
 
   TESSERA_INLINE void StoreBytes(std::byte* p, Bytes a) { _mm512_store_si512(p, a); }
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) { return _mm512_load_si512(p); }
-  // Upwards by additions, for which there are more units than for shifts (twice as many on Zen 4), and one that shifts has products to do.
+  // Moves bits up by additions: more units can add than shift (twice as many on Zen 4), and the unit that shifts is needed for products.
   template <int kShift, int kMask, int kTo>
   TESSERA_INLINE Bytes Field(Bytes a) {
     for (int bit = kShift; bit < kTo; ++bit) a = _mm512_add_epi8(a, a);
@@ -144,7 +144,7 @@ struct LanesAvx512 {
     TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
   };
 
-  // Words of inputs 0 and 2 of a quad, and of 1 and 3: weights widen to those by a mask and by a shift.
+  // Words of inputs 0 and 2 of a quad, and of 1 and 3: a mask and a shift widen weights to these.
   struct Products16 : Products8 {
     struct Weights { __m512i even, odd; };
 
@@ -162,7 +162,7 @@ struct LanesAvx512 {
   };
 
  private:
-  // Lane i: all lanes of a[i] joined. Joined across, not along: four vectors become one whose lanes are theirs, and so do four of those.
+  // Lane i: all lanes of a[i] joined. They are joined across vectors: four vectors become one that holds lanes of all four, twice.
   template <typename Join>
   TESSERA_INLINE Int Joined(const Int (&a)[16], Join join) {
     __m512i four[4];  // Each 128 bits of four[i]: a part of each of a[4 i] to a[4 i + 3].

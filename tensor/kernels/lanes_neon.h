@@ -1,8 +1,7 @@
 // Sixteen lanes in four NEON registers. See lanes_portable.h, whose bits these are. Include only from *_neon.cc files.
 //
-// Needs ARMv8.2-A and its dot products of bytes (FEAT_DotProd). Run under an emulator only: no time on any processor has been
-// measured, and what is chosen for speed rests on counting the instructions that g++ 12 makes of it
-// (scripts/measure/count_instructions.py).
+// Needs ARMv8.2-A and its dot products of bytes (FEAT_DotProd). It has only run under an emulator: no time on any processor has been
+// measured. Choices for speed rest on counting the instructions that g++ 12 generates (scripts/measure/count_instructions.py).
 #pragma once
 
 #include <arm_neon.h>
@@ -66,7 +65,7 @@ struct LanesNeon {
   TESSERA_INLINE Float Fma(Float a, Float b, Float c) {
     return Each<Float>([&](int i) { return vfmaq_f32(c.v[i], a.v[i], b.v[i]); });
   }
-  // Compared and chosen, since fmax and fmin treat NaN and -0 in another way than the definition.
+  // These compare and select, since fmax and fmin treat NaN and -0 in another way than the definition.
   TESSERA_INLINE Float Max(Float a, Float b) { return Each<Float>([&](int i) { return Larger(a.v[i], b.v[i]); }); }
   TESSERA_INLINE Float Min(Float a, Float b) {
     return Each<Float>([&](int i) { return vbslq_f32(vcltq_f32(a.v[i], b.v[i]), a.v[i], b.v[i]); });
@@ -129,8 +128,8 @@ struct LanesNeon {
   TESSERA_INLINE void StoreBytes(std::byte* p, Bytes a) {
     for (int i = 0; i < 4; ++i) vst1q_u8(reinterpret_cast<uint8_t*>(p) + 16 * i, a.v[i]);
   }
-  // The empty statement keeps loads where they are written. Else g++ loads and unpacks the weights of a group before it multiplies any,
-  // and spills them: 1052 instructions in place of 734 for four rows of Q4_0.
+  // The empty statement keeps loads where they are written. Otherwise g++ loads and unpacks the weights of a group before it multiplies
+  // any, and spills them: 1052 instructions in place of 734 for four rows of Q4_0.
   TESSERA_INLINE Bytes LoadBytes(const std::byte* p) {
     asm volatile("" : "+r"(p));
     return Each<Bytes>([&](int i) { return vld1q_u8(reinterpret_cast<const uint8_t*>(p) + 16 * i); });
@@ -147,8 +146,8 @@ struct LanesNeon {
   // its top bit flipped, reads as the weight - 128.
   struct Products8 {
     // One tile of four rows fills 16 registers with integer sums, and the other 16 hold weights and activations; float sums wait in
-    // memory. Counted for Q4_0 and Q4_K: 4.0 and 5.2 instructions an SDOT with one row, 3.2 and 3.9 with two, 2.9 and 3.3 with four,
-    // 2.7 and 3.5 with six.
+    // memory. Counted for Q4_0 and Q4_K: 4.0 and 5.2 instructions per SDOT with one row, 3.2 and 3.9 with two, 2.9 and 3.3 with four, 2.7
+    // and 3.5 with six.
     static constexpr int kRowsAtOnce = 4, kTilesTogether = 1;
     template <int kBits>
     static constexpr int kPlanes = 1;
@@ -176,7 +175,7 @@ struct LanesNeon {
     TESSERA_INLINE Int EndPairs(Int, Pairs sum) { return sum; }
   };
 
-  // A value of 16 bits is 256 times a signed byte, and another. Each has its sums, so two rows fill 16 registers.
+  // A value of 16 bits is 256 times a signed byte plus another signed byte. Each has its sums, so two rows fill 16 registers.
   struct Products16 : Products8 {
     static constexpr int kRowsAtOnce = 2;
     struct Pairs { Int high, low; };

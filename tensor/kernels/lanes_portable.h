@@ -126,12 +126,12 @@ struct LanesPortable {
   static Bytes Lookup(const uint8_t* table, Bytes a) { for (uint8_t& x : a.v) x = table[x]; return a; }
   static Bytes Or(Bytes a, Bytes b) { for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i]; return a; }
 
-  // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane
-  // gains w[4 lane + i] * q[i], i = 0..3, from at most kQuadsOfPairs quads. A weight of kBits bits may be taken in kPlanes parts, one
-  // after the other, and with kTakenOff less than it is, where that multiplies best: a kernel begins its sums that much higher.
+  // Sums of products with activations of 8 bits (below: of 16), exact whatever the weights are. From BeginPairs to EndPairs each lane adds
+  // w[4 lane + i] * q[i], i = 0..3, from at most kQuadsOfPairs quads. A weight of kBits bits may be multiplied in kPlanes parts, one after
+  // the other, and may be reduced by kTakenOff before; a kernel starts its sums higher to make up for that.
   template <typename Value>
   struct Products {
-    static constexpr int kRowsAtOnce = 2;     // Rows that share a load of weights. Here no registers are filled: few copies to compile.
+    static constexpr int kRowsAtOnce = 2;     // Rows that share a load of weights. Few here, so that there is little to compile.
     static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.
     template <int kBits>
     static constexpr int kPlanes = 1;
@@ -142,7 +142,7 @@ struct LanesPortable {
     using Weights = Bytes;
     using Pairs = Int;
 
-    // Sixteen values, four quads, as Dot wants them.
+    // Sixteen values, four quads, in the order in which Dot reads them.
     static void StoreValues(int8_t* p, Int a) {
       Value values[16];
       for (int i = 0; i < 16; ++i) values[i] = static_cast<Value>(a.v[i]);

@@ -1,4 +1,4 @@
-#include "tessera/apps/common/command_line.h"
+#include "tessera/apps/cli/command_line.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_join.h"
-#include "tessera/apps/common/help.h"
+#include "tessera/apps/cli/help.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"

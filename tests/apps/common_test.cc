@@ -4,10 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/apps/common/app_main.h"
-#include "tessera/apps/common/benchmark.h"
-#include "tessera/apps/common/logit_math.h"
+#include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/cli/flag_error.h"
+#include "tessera/apps/cli/logit_math.h"
 #include "tessera/base/random.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -60,10 +61,21 @@ TEST(Spread, MedianIsTheMiddle) {
   EXPECT_EQ(even.median, 2.5);
 }
 
-TEST(ForFlag, NamesTheFlagOnce) {
-  EXPECT_EQ(ForFlag("path", absl::InvalidArgumentError("found x")).message(), "--path: found x");
-  EXPECT_EQ(ForFlag("path", absl::InvalidArgumentError("--path: found x")).message(), "--path: found x");
-  EXPECT_TRUE(ForFlag("path", absl::OkStatus()).ok());
+TEST(ShownMessage, CallsAnOptionByItsFlagOnce) {
+  EXPECT_EQ(ShownMessage(WrongUsage("threads", 999, "0 to 256")), "--threads: found 999, expected 0 to 256");
+  EXPECT_EQ(ShownMessage(ForField("path", absl::InvalidArgumentError("found x"))), "--path: found x");
+  EXPECT_EQ(ShownMessage(ForField("path", absl::InvalidArgumentError("path: found x"))), "--path: found x");
+}
+
+TEST(ShownMessage, OptionsThatNoFlagSetsKeepTheirNames) {
+  EXPECT_EQ(ShownMessage(WrongUsage("penalty_window", -1, "0 and up")), "penalty_window: found -1, expected 0 and up");
+  EXPECT_EQ(ShownMessage(absl::InvalidArgumentError("threads: found 999")), "threads: found 999");
+}
+
+TEST(ShownMessage, AddsTheFlagThatSetsALimit) {
+  const absl::Status full = absl::ResourceExhaustedError("prompt: found 31 tokens, expected at most 8, the context");
+  EXPECT_EQ(ShownMessage(LimitedBy("context", full)), "prompt: found 31 tokens, expected at most 8, the context (--context)");
+  EXPECT_EQ(ShownMessage(LimitedBy("sessions", full)), full.message());
 }
 
 }  // namespace

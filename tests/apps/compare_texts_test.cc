@@ -1,5 +1,5 @@
-// tessera_verify: that it finds the smallest difference there can be, and none where there is none.
-#include "tessera/apps/common/compare_texts.h"
+// tessera_verify finds the smallest possible difference, and none where there is none.
+#include "tessera/apps/bench/compare_texts.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kVocabulary = 40, kTokens = 5;
 
-// Writes `texts` texts; of token `at` of text 1, `change` may change the logits.
+// Writes `texts` texts; `change` may change the logits of token `at` in text 1.
 TextWriter Writer(int texts, int at = -1, std::function<void(std::vector<float>&, TokenId&)> change = nullptr) {
   return [=](TextSender& sender) -> absl::Status {
     for (int text = 0; text < texts; ++text) {

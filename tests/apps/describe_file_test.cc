@@ -1,4 +1,4 @@
-#include "tessera/apps/common/describe_file.h"
+#include "tessera/apps/show/describe_file.h"
 
 #include <gtest/gtest.h>
 

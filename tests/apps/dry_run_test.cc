@@ -1,4 +1,4 @@
-// --dry_run: what is foretold is what comes.
+// --dry_run: what it predicts is what a run takes.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -28,9 +28,8 @@ TEST(DryRun, PartsAreThoseOfALoadedEngine) {
                                                           "--threads=2", "--path=" + path});
       const absl::StatusOr<std::unique_ptr<Engine>> engine =
           Engine::Load({.model_path = TinyModel(model),
-                        .threads = 2,
-                        .context = 128,
-                        .path = path == "fast" ? ComputePath::kFast : ComputePath::kReference});
+                        .compute = {.threads = 2, .path = path == "fast" ? ComputePath::kFast : ComputePath::kReference},
+                        .cache = {.context = 128}});
       ASSERT_TRUE(engine.ok()) << engine.status();
       const EngineMemory memory = (*engine)->memory();
       const JsonValue bytes = *plan.Object("memory_bytes");

@@ -1,4 +1,4 @@
-// The table of docs/flags.md against what the programs say of themselves.
+// The table of docs/flags.md against the --help of the programs.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -21,7 +21,7 @@ struct Row {
   std::vector<std::string> programs;
 };
 
-// What `tessera_X --help --json` says of one flag, as the cells of a table.
+// What `tessera_X --help --json` says about one flag, as the cells of a table.
 void AddFlag(const JsonValue& flag, const std::string& program, std::map<std::string, Row>& rows) {
   const std::string placeholder = *flag.String("placeholder"), otherwise = *flag.String("default");
   const std::string value = placeholder.empty() ? "" : absl::StrCat("=", placeholder);

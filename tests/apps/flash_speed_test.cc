@@ -1,4 +1,4 @@
-#include "tessera/apps/common/flash_speed.h"
+#include "tessera/apps/bench/flash_speed.h"
 
 #include <glog/logging.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(FlashSpeed, IsProbedOrNotKnownForWantOfRoomOrGivenUp) {
   const CacheFolderFor use(cache.path());
   std::atomic<bool> cancel = false;
   const std::unique_ptr<Engine> engine =
-      *Engine::Open({.model_path = packed.path(), .threads = 1, .memory_budget = kRoom, .cancel = &cancel});
+      *Engine::Open({.model_path = packed.path(), .compute = {.threads = 1}, .streaming = {.memory_budget = kRoom}, .cancel = &cancel});
 
   FLAGS_minloglevel = google::GLOG_WARNING;
   testing::internal::CaptureStderr();

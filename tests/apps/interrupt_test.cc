@@ -1,4 +1,4 @@
-#include "tessera/apps/common/interrupt.h"
+#include "tessera/apps/cli/interrupt.h"
 
 #include <csignal>
 #include <functional>
@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Signals are the process's: each test has one of its own. Its exit code, or 128 + the signal that ended it.
+// Signals go to a process, so each test has a process of its own. Its exit code, or 128 + the signal that ended it.
 int CodeOf(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -36,7 +36,7 @@ int SendLast(int signal) {
   return -1;
 }
 
-// Standard input that never says anything.
+// Standard input on which nothing ever comes.
 int SilentInput() {
   int ends[2];
   return pipe(ends) == 0 ? ends[0] : -1;

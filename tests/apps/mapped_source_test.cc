@@ -1,4 +1,4 @@
-#include "tessera/apps/common/mapped_source.h"
+#include "tessera/apps/bench/mapped_source.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class MappedSourceTest : public testing::Test {
   const TemporaryFolder folder_;
   const std::string path_;
   std::unique_ptr<TsrReader> file_;
-  WeightPlan plan_;
+  StreamPlan plan_;
 };
 
 TEST_F(MappedSourceTest, UnitsAndPartsAreThoseOfTheFile) {

@@ -59,7 +59,7 @@ class MemoryGroup {
   const std::string folder_, peak_;
 };
 
-// Of a file's pages, those in the page cache.
+// The pages of a file that are in the page cache.
 int64_t CachedBytes(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const size_t bytes = std::filesystem::file_size(path), page = sysconf(_SC_PAGESIZE);
@@ -78,7 +78,7 @@ void DropFromCache(const std::string& path) {
   close(file);
 }
 
-// Of /proc/PID/status, in bytes; 0 once the process has ended.
+// A field of /proc/PID/status, in bytes; 0 once the process has ended.
 int64_t StatusBytes(pid_t process, absl::string_view field) {
   std::ifstream status(absl::StrCat("/proc/", process, "/status"));
   for (std::string line; std::getline(status, line);) {
@@ -112,7 +112,7 @@ class MemoryBudget : public testing::Test {
     work.flags.insert(work.flags.end(), more.begin(), more.end());
     return work;
   }
-  // What the refusal of too small a budget names.
+  // The least budget that the refusal of a smaller one names.
   static int64_t LeastBudget(const Work& work) {
     const Ended refused = RunProgram(work.program, work.Within(1));
     EXPECT_EQ(refused.code, 2);
@@ -120,7 +120,7 @@ class MemoryBudget : public testing::Test {
     const size_t begin = refused.errors.find(before);
     CHECK_NE(begin, std::string::npos) << refused.errors;
     EXPECT_NE(refused.errors.find(absl::StrCat("--memory_budget: ", work.model, ": found 1 B, ")), std::string::npos) << refused.errors;
-    EXPECT_NE(refused.errors.find("keys and values for 512 tokens (--context)"), std::string::npos) << refused.errors;
+    EXPECT_NE(refused.errors.find("keys and values for a context of 512 tokens"), std::string::npos) << refused.errors;
     const size_t number = begin + before.size();
     return ParseByteSize(refused.errors.substr(number, refused.errors.find(',', number) - number)).value();
   }
@@ -230,7 +230,7 @@ TEST_F(MemoryBudget, IsKeptWhereMeasurementsCannotBe) {
   const int64_t least = LeastBudget(work);
   ExpectWithin(work, least);
   const std::string errors = RunProgram(work.program, work.Within(least)).errors;
-  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(errors, "the measurement is not kept")).size(), 2) << "measured once: " << errors;
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(errors, "not kept")).size(), 2) << "measured once: " << errors;
 }
 
 TEST_F(MemoryBudget, AModelThatIsNotPackedIsSaidToNeedPacking) {

@@ -1,5 +1,5 @@
 // tessera_bench --memory: peaks and the page cache, measured from outside too.
-#include "tessera/apps/common/memory_use.h"
+#include "tessera/apps/bench/memory_use.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(Memory, LoadingLeavesNoCopyOfTheFileInThePageCache) {
 
 TEST(Memory, HeaderExample) {
   const auto example = []() -> absl::Status {
-    const EngineOptions options = {.model_path = TinyModel("llama"), .threads = 1};
+    const EngineOptions options = {.model_path = TinyModel("llama"), .compute = {.threads = 1}};
     ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, {.prompt_tokens = 8, .generate_tokens = 8}));
     EXPECT_TRUE(absl::StrContains(MemoryUseText(use), "peak, running"));
     EXPECT_GT(use.peak_running, use.file);

@@ -1,4 +1,4 @@
-// What nobody means to type: every flag of every program with values that cannot be, and files that are none.
+// Mistakes in typing: every flag of every program with impossible values, and with files of the wrong kind.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
   }
 }
 
-// Of a short run: tessera_bench draws only what --rows times.
+// Flags of a short run: tessera_bench draws only what --rows times.
 bool NamesAFileToWrite(const std::string& program, const std::string& flag) {
   return flag == "trace" || flag == "out" || flag == "cost_profile" || (flag == "plot" && program == "tessera_spec_bench");
 }

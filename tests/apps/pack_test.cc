@@ -161,7 +161,7 @@ TEST_F(Pack, WrongUsageIsNamed) {
   }
 }
 
-// At any moment: the old file or the whole new one; what a killed writer leaves goes with the next.
+// At any moment there is the old file or the whole new one; the next writer removes what a killed writer leaves.
 TEST_F(Pack, KilledAtAnyMomentItLeavesAWholeFile) {
   PackTiny("llama");
   SeededRandom random(1);

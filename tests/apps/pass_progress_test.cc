@@ -1,5 +1,5 @@
-// The line that tells slow from hung: what it says of reading, and where programs show it.
-#include "tessera/apps/common/pass_progress.h"
+// The line that tells slow from hung: what it says about reading, and where programs show it.
+#include "tessera/apps/cli/pass_progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ const std::string& Model() {
 }
 
 TEST(PassProgress, HeaderExample) {
-  const std::unique_ptr<Engine> loaded = *Engine::Load({.model_path = Model(), .threads = 1, .memory_budget = 1 << 30});
+  const std::unique_ptr<Engine> loaded =
+      *Engine::Load({.model_path = Model(), .compute = {.threads = 1}, .streaming = {.memory_budget = 1 << 30}});
   Engine& engine = *loaded;
   const std::vector<TokenId> tokens = {1, 2, 3};
   const std::unique_ptr<Session> session = *engine.NewSession();

@@ -80,7 +80,7 @@ TEST_F(QuantizeProgram, WrongFlagsAreNamed) {
   const std::string model = TinyModel("llama");
   const std::pair<std::string, std::vector<std::string>> cases[] = {
       {"--out: found none", {"--head_format=Q4_1", model}},
-      {"--format, --head_format: found neither", {model, out_}},
+      {"--format: found neither this flag nor --head_format", {model, out_}},
       {"--format: block format \"Q9\"", {"--format=Q9", model, out_}},
       {"--head_format: block format \"q4\"", {"--head_format=q4", model, out_}},
       {"--out: ", {"--head_format=Q4_1", model, "/nowhere/model"}},

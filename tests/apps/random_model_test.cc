@@ -1,5 +1,5 @@
-// tessera_random_model, and what it is made of: shapes, vocabulary, weights.
-#include "tessera/apps/common/random_model.h"
+// tessera_random_model and its parts: shapes, vocabulary, weights.
+#include "tessera/apps/bench/random_model.h"
 
 #include <cmath>
 
@@ -7,10 +7,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/random_vocabulary.h"
+#include "tessera/apps/bench/random_vocabulary.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/model/tokenizer.h"
+#include "tessera/model/files/read_tokenizer.h"
+#include "tessera/model/text/tokenizer.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -57,7 +58,7 @@ TEST_F(RandomModels, EveryFormatIsSoundAndWritesText) {
 // Each is a sum of `width` products, of a normed activation and a weight of deviation 1 / sqrt(width).
 TEST_F(RandomModels, LogitsAreAboutNormal) {
   Make("model", {"--format=F32"});
-  const auto engine = *Engine::Load({.model_path = Path("model"), .threads = 1});
+  const auto engine = *Engine::Load({.model_path = Path("model"), .compute = {.threads = 1}});
   const auto session = *engine->NewSession();
   ASSERT_EQ(session->Append({3, 50, 500, 7}), absl::OkStatus());
   double sum = 0, squares = 0;
@@ -109,7 +110,7 @@ TEST(RandomVocabulary, EveryTextIsOneTokenAndStandsForItself) {
     vocabulary.PutInto(writer);
     ASSERT_EQ(writer.Write(path, [](int, GgufWriter::Append) { return absl::OkStatus(); }), absl::OkStatus());
     const auto file = *GgufFile::Open(path);
-    const auto tokenizer = *Tokenizer::FromGguf(*file);
+    const auto tokenizer = *ReadTokenizer(*file);
     for (TokenId id = 258; id < size; ++id) {
       EXPECT_EQ(tokenizer->Encode(tokenizer->Piece(id), {}), std::vector<TokenId>{id}) << tokenizer->Piece(id);
     }

@@ -1,5 +1,5 @@
 // Units that are read with nobody computing, timed and in the background.
-#include "tessera/apps/common/reading_speed.h"
+#include "tessera/apps/bench/reading_speed.h"
 
 #include <chrono>
 

@@ -1,5 +1,5 @@
 // tessera_bench --roofline, --rows and --attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
-#include "tessera/apps/common/roofline.h"
+#include "tessera/apps/bench/roofline.h"
 
 #include <cmath>
 #include <filesystem>
@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/attention_time.h"
-#include "tessera/apps/common/machine_probe.h"
-#include "tessera/apps/common/pass_work.h"
-#include "tessera/apps/common/random_model.h"
-#include "tessera/apps/common/rows_curve.h"
-#include "tessera/apps/common/svg_plot.h"
+#include "tessera/apps/bench/attention_time.h"
+#include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/bench/pass_work.h"
+#include "tessera/apps/bench/random_model.h"
+#include "tessera/apps/bench/rows_curve.h"
+#include "tessera/apps/bench/svg_plot.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
@@ -22,7 +22,7 @@
 namespace tessera {
 namespace {
 
-std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .threads = 1}); }
+std::unique_ptr<Engine> Load(const std::string& path) { return *Engine::Load({.model_path = path, .compute = {.threads = 1}}); }
 
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;
@@ -49,7 +49,7 @@ TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHeadAndThoseWantedInTh
   const double keys_and_values = 2.0 * shape.width * shape.kv_heads * shape.head_size;
   for (const auto& [rows, wanted] : {std::pair(1, 1), std::pair(3, 3), std::pair(3, 1)}) {
     const PassWork work = PassWorkOf(*engine, {.rows = rows, .wanted = wanted, .depth = 10});
-    const double left_out = (rows - wanted) * (layers / shape.layers - keys_and_values);  // Of the last layer.
+    const double left_out = (rows - wanted) * (layers / shape.layers - keys_and_values);  // In the last layer.
     EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ4_0)], 2 * (rows * layers - left_out));
     EXPECT_EQ(work.products[static_cast<int>(BlockFormat::kQ8_0)], 2 * head);
     EXPECT_EQ(AllProducts(work), 2 * (rows * layers - left_out + head));
@@ -119,7 +119,7 @@ TEST(RowsCurves, TheListIsChecked) {
   for (const char* wrong : {"", "2,3", "1,1", "1,3,2", "0", "1,x", "1,,2", "1,513"}) {
     const absl::Status status = ParseRows(wrong).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << wrong;
-    EXPECT_EQ(status.message().rfind("--rows: found", 0), 0u) << status;
+    EXPECT_EQ(status.message().rfind("rows: found", 0), 0u) << status;
   }
 }
 
@@ -178,7 +178,7 @@ TEST(AttentionTimes, TheListIsChecked) {
   EXPECT_EQ(*ParseDepths("128,4096"), (std::vector<int>{128, 4096}));
   EXPECT_EQ(*ParseDepths("default"), (std::vector<int>{128, 1024, 4096, 8192}));
   for (const char* wrong : {"", "0", "2,1", "x", "1048577"}) {
-    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("--attention: found", 0), 0u) << wrong;
+    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("attention: found", 0), 0u) << wrong;
   }
 }
 

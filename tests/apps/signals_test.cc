@@ -1,7 +1,7 @@
 // Ctrl-C, SIGTERM, a terminal that closes and a reader that goes away, in every phase of every program.
 //
-// The bound is a promise to a person who waits, so it is measured on the clock. A machine that is busy with other things may miss
-// it now and then; one that misses it five times running at the same point is too slow.
+// The bound is a promise to a person who waits, so it is measured on the clock. A busy machine may miss it now and then; a program that
+// misses it five times in a row at the same point is too slow.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -43,7 +43,7 @@ class Signals : public ::testing::Test {
   const TemporaryFolder folder_;
 };
 
-// Each lasts for many seconds if nobody ends it.
+// Each lasts for many seconds unless something ends it.
 std::vector<Phase> Signals::Phases() const {
   const std::string tiny = "--model=" + TinyModel("llama"), text = LongText("text", 50'000), book = LongText("book", 5'000'000);
   return {
@@ -103,7 +103,7 @@ TEST_F(Signals, EndARealModelWhileItLoadsAndWhileAPassRuns) {
   }
 }
 
-// The flash is slow, so that nearly always somebody waits for it: for a pin, the rows of an embedding or a layer.
+// The flash is slow, so that a thread waits for it nearly always: for a pin, the rows of an embedding or a layer.
 TEST_F(Signals, EndAStreamedModelWhileItLoadsAndWhileAPassWaitsForTheFlash) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
@@ -121,7 +121,7 @@ TEST_F(Signals, EndAStreamedModelWhileItLoadsAndWhileAPassWaitsForTheFlash) {
   }
 }
 
-// Some tenths of a second, from a file that nobody has read and of a disk of which nothing is known.
+// Some tenths of a second, from a file that no process has read, on a disk whose speed is unknown.
 TEST_F(Signals, EndAStreamedModelWhileItsFlashIsProbed) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
@@ -179,7 +179,7 @@ TEST_F(Signals, ADialogueEndsBySigtermAndWithItsReader) {
   }
 }
 
-// A program whose output nobody takes cannot end in order, and ends nevertheless.
+// A program whose output nobody reads cannot end in order, but ends all the same.
 TEST_F(Signals, EndAnAnswerThatNobodyReads) {
   const Phase phase = {"blocked in a write", "tessera_generate",
                        {"--model=" + TinyModel("llama"), "--prompt=the", "--temperature=0", "--n_predict=0", "--context=1000000"}};

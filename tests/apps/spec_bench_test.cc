@@ -1,4 +1,4 @@
-// tessera_spec_bench: what it asks, what it says, and that an oracle and a drafter that is never right give the same texts.
+// tessera_spec_bench: its prompts, its output, and that an oracle and a drafter that is never right give the same texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,11 +6,11 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/apps/common/spec_bench_drafters.h"
-#include "tessera/apps/common/spec_bench_prompts.h"
-#include "tessera/apps/common/spec_bench_report.h"
-#include "tessera/apps/common/spec_bench_run.h"
-#include "tessera/apps/common/svg_ranges.h"
+#include "tessera/apps/bench/spec_bench_drafters.h"
+#include "tessera/apps/bench/spec_bench_prompts.h"
+#include "tessera/apps/bench/spec_bench_report.h"
+#include "tessera/apps/bench/spec_bench_run.h"
+#include "tessera/apps/bench/svg_ranges.h"
 #include "tessera/spec/prompt_lookup.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -68,7 +68,7 @@ TEST(SpecBenchPrompts, ABadRecordIsNamedWithItsLine) {
   std::ofstream(folder.Path("humaneval.jsonl"), std::ios::app) << "{\"task\": 1}\n";
   const absl::Status status = ReadPromptSets(folder.Path("."), 48).status();
   EXPECT_NE(status.message().find("humaneval.jsonl, line 3"), std::string::npos) << status;
-  EXPECT_NE(ChooseCategories({{"code", {}}}, "poems").status().message().find("--categories: found poems, expected some of code"),
+  EXPECT_NE(ChooseCategories({{"code", {}}}, "poems").status().message().find("categories: found poems, expected some of code"),
             std::string::npos);
 }
 
@@ -170,7 +170,7 @@ TEST(SpecBench, ShowsTablesAndDrawsThem) {
   const TemporaryFolder folder;
   const Ended ended = RunBench({"--categories=code", "--remember", "--plot=" + folder.Path("gains.svg")});
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  for (const char* part : {"median gain", "tokens a pass", "SAM's rule", "recycling"})
+  for (const char* part : {"median gain", "tokens per pass", "SAM's rule", "recycling"})
     EXPECT_NE(ended.output.find(part), std::string::npos) << part;
   std::ifstream file(folder.Path("gains.svg"));
   const std::string svg{std::istreambuf_iterator<char>(file), {}};
@@ -183,7 +183,7 @@ TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);
   const JsonValue category = (*report.Array("categories"))[0];
-  EXPECT_EQ(*category.Int("texts"), 0);  // No two threads meet in a nanosecond.
+  EXPECT_EQ(*category.Int("texts"), 0);  // No barrier takes less than a nanosecond.
   EXPECT_GT(*category.Int("left_out"), 0);
   EXPECT_EQ(report.Array("texts")->size(), *category.Int("left_out"));
   const Ended wrong = RunBench({"--most_meeting_nanos=-1"});

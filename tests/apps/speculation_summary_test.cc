@@ -1,4 +1,4 @@
-// What programs say of their drafts, where costs are frozen: drafts are then the same in every run.
+// What programs report about their drafts. Costs are frozen, so drafts are the same in every run.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -55,7 +55,7 @@ TEST(SpeculationSummary, ADrafterThatTakesTooLongIsPausedAndTheSummarySaysWhy) {
   costs.AddDraft("lookup", 1e-2);
   ASSERT_TRUE(costs.Save(file).ok());
   const Ended ended = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--threads=1", "--prompt=a a a a", "--n_predict=80",
-                                                      "--temperature=0", "--speculate=lookup", "--cost_profile=" + file});
+                                                      "--temperature=0", "--speculate=lookup", "--stats", "--cost_profile=" + file});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_NE(ended.errors.find("lookup: paused"), std::string::npos) << ended.errors;
   EXPECT_NE(ended.errors.find("of a pass more than it gave"), std::string::npos) << ended.errors;

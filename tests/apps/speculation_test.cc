@@ -16,8 +16,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tessera/apps/common/answer.h"
-#include "tessera/apps/common/flags.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/runtime/test_hooks.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/cost_profile.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/breakable_device.h"
@@ -76,7 +78,7 @@ TEST(Speculate, RequestsAndDialoguesAreAnsweredTheSame) {
   }
 }
 
-// Of a machine where rows cost nothing, so that every draft pays.
+// Costs of a machine where rows cost nothing, so that every draft pays.
 std::string FreeRows(const TemporaryFolder& folder) {
   CostProfile costs;
   for (const int rows : {1, 2, 16}) {
@@ -89,7 +91,7 @@ std::string FreeRows(const TemporaryFolder& folder) {
 
 TEST(Speculate, TheSummaryTellsWhatDraftsGave) {
   const TemporaryFolder folder;
-  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json",
+  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json", "--stats",
                                           "--cost_profile=" + FreeRows(folder)};
   const Ended with = Generate("llama", "suffix", flags), without = Generate("llama", "none", flags);
   const JsonValue figures = *Json(with.output).Object("timings")->Object("speculation");
@@ -103,9 +105,11 @@ TEST(Speculate, TheSummaryTellsWhatDraftsGave) {
   const JsonValue drafter = (*figures.Array("drafters"))[0];
   EXPECT_EQ(*drafter.String("name"), "suffix");
   EXPECT_EQ(*drafter.Int("accepted"), tokens - passes) << "a pass gives one more than was accepted";
-  EXPECT_NE(with.errors.find(" tokens a pass of "), std::string::npos) << with.errors;
+  EXPECT_NE(with.errors.find(" tok per pass | "), std::string::npos) << with.errors;
+  EXPECT_NE(with.errors.find("drafts: "), std::string::npos) << with.errors;
+  EXPECT_NE(with.errors.find(" tokens per pass of "), std::string::npos) << with.errors;
   EXPECT_FALSE(Json(without.output).Object("timings")->Has("speculation"));
-  EXPECT_EQ(without.errors.find(" tokens a pass of "), std::string::npos) << without.errors;
+  EXPECT_EQ(without.errors.find(" per pass"), std::string::npos) << without.errors;
 }
 
 TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
@@ -246,19 +250,19 @@ TEST(Speculate, AHistoryHoldsPromptsOnlyIfAsked) {
   }
   const Ended alone = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history_prompts"});
   EXPECT_EQ(alone.code, 2);
-  EXPECT_NE(alone.errors.find("--history_prompts: found without --history, expected both"), std::string::npos) << alone.errors;
+  EXPECT_NE(alone.errors.find("--history_prompts: found without history, expected both"), std::string::npos) << alone.errors;
 }
 
 TEST(Speculate, WithoutDraftersAHistoryKeepsAnswersAllTheSame) {
   const TemporaryFolder folder;
   const CacheFolderFor cache(folder.path());
-  std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json"};
+  std::vector<std::string> flags = {"--prompt=the in re", "--n_predict=40", "--temperature=1.5", "--top_k=0", "--json", "--stats"};
   const std::string text = *Json(Generate("llama", "none", flags).output).String("text");
   EXPECT_EQ(HistoryFile(folder), "");
   flags.push_back("--history=test");
   const Ended kept = Generate("llama", "none", flags);
   EXPECT_EQ(*Json(kept.output).String("text"), text);
-  EXPECT_NE(kept.errors.find(" | nothing drafted | "), std::string::npos) << kept.errors;
+  EXPECT_NE(kept.errors.find("drafts: none\n"), std::string::npos) << kept.errors;
   flags.push_back("--cost_profile=" + FreeRows(folder));
   const JsonValue drafted = Json(Generate("llama", "suffix", flags).output);
   EXPECT_EQ(*drafted.String("text"), text);
@@ -275,11 +279,11 @@ class SpeculateKeeps : public ::testing::Test {
     FLAGS_history = "test";
     FLAGS_temperature = 0;
   }
-  // Of an answer that `spoil` ends when it has some tokens nothing is kept; of the next, which comes to its end, all.
+  // If `spoil` ends an answer after some tokens, nothing of it is kept; the next one, which is finished, is kept whole.
   void ExpectOnlyTheNextIsKept(Engine& engine, const std::function<void()>& spoil, const std::function<void()>& repair) {
     constexpr int kTokens = 100;
     const std::vector<TokenId> prompt = {70, 71, 72, 70, 71};
-    Answerer answerer = *Answerer::FromFlags(engine, /*flash_bytes_per_second=*/0);
+    Answerer answerer = *AnswererOfFlags(engine, /*flash_bytes_per_second=*/0);
     int tokens = 0;
     const auto spoil_it = [&](TokenId, absl::Span<const float>) {
       if (++tokens == 5) spoil();
@@ -309,17 +313,18 @@ class SpeculateKeeps : public ::testing::Test {
 
 TEST_F(SpeculateKeeps, NoAnswerThatWasCancelled) {
   std::atomic<bool> cancel = false;
-  const auto engine = *Engine::Load({.model_path = TinyModel("llama"), .threads = 1, .cancel = &cancel});
+  const auto engine = *Engine::Load({.model_path = TinyModel("llama"), .compute = {.threads = 1}, .cancel = &cancel});
   ExpectOnlyTheNextIsKept(*engine, [&] { cancel = true; }, [&] { cancel = false; });
 }
 
 TEST_F(SpeculateKeeps, NoAnswerThatFailed) {
   const PackedModel packed(TinyModel("gemma3"));  // Larger than the ring, so that each pass reads it anew.
   Breaker breaker;
-  EngineOptions options = {.model_path = packed.path(), .threads = 1, .memory_budget = 1 << 30, .pin = PinPolicy::kNone};
-  options.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+  EngineOptions options = {
+      .model_path = packed.path(), .compute = {.threads = 1}, .streaming = {.memory_budget = 1 << 30, .pin = PinPolicy::kNone}};
+  options.hooks = Hooks({.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
     return std::make_unique<BreakableDevice>(std::move(device), breaker);
-  };
+  }});
   const auto engine = *Engine::Load(options);
   ExpectOnlyTheNextIsKept(*engine, [&] { breaker.BreakReadFromNow(0); }, [&] { breaker.Repair(); });
 }

@@ -1,13 +1,13 @@
-// tessera_bench --streaming: what it prints adds up, on a small packed model; and what the figures are held against.
-#include "tessera/apps/common/streaming_speed.h"
+// tessera_bench --streaming on a small packed model: its figures add up, and they are compared with the right targets.
+#include "tessera/apps/bench/streaming_speed.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/common/random_model.h"
-#include "tessera/apps/common/streaming_speed_text.h"
+#include "tessera/apps/bench/random_model.h"
+#include "tessera/apps/bench/streaming_speed_text.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// Eight layers of 2 MB each: of all shares of it something is streamed. Packed once for all tests here.
+// Eight layers of 2 MB each, so that a part is streamed whatever share is in memory. Packed once for all tests here.
 const std::string& PackedModel() {
   static const TemporaryFolder folder;
   static const std::string path = [] {

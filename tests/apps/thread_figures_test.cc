@@ -1,10 +1,10 @@
 // tessera_bench --thread_figures.
-#include "tessera/apps/common/thread_figures.h"
+#include "tessera/apps/bench/thread_figures.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "tessera/apps/common/overhead.h"
+#include "tessera/apps/bench/overhead.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
@@ -18,7 +18,7 @@ TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
   const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--thread_figures", "--json",
                                                    "--repetitions=1", "--prompt_tokens=16", "--generate_tokens=6"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  EXPECT_TRUE(absl::StrContains(ended.errors, "--threads: found 3, takes 2")) << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.errors, "threads: found 3, takes 2")) << ended.errors;
   const JsonValue report = *JsonValue::Parse(ended.output);
   EXPECT_EQ(*report.Int("threads"), 2);
   const JsonValue figures = *report.Array("figures");

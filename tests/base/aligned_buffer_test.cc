@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "glog/logging.h"
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/backed_bytes.h"
@@ -27,8 +27,9 @@ absl::Status Example(int64_t bytes) {
   float* values = buffer.as<float>();
   values[0] = 1.5f;
   RETURN_IF_ERROR(buffer.PrepareForDevices());
-  if (buffer.LargePageBytes() < buffer.size()) LOG(WARNING) << "small pages: reading is slower";
-  buffer.GiveBack(/*offset=*/0, buffer.size());
+  bool slower = buffer.LargePageBytes() < buffer.size();
+  EXPECT_EQ(values[0], 1.5f) << slower;
+  RETURN_IF_ERROR(buffer.GiveBack(/*offset=*/0, buffer.size()));
   return absl::OkStatus();
 }
 
@@ -97,13 +98,22 @@ TEST(AlignedBuffer, GivesWholePagesOfAPartBackAndKeepsTheRest) {
   AlignedBuffer buffer = *AlignedBuffer::Allocate(6 * kMiB);
   std::fill(buffer.bytes().begin(), buffer.bytes().end(), std::byte{7});
   const int64_t page = sysconf(_SC_PAGESIZE), begin = kMiB - 1, end = 4 * kMiB + 1;  // Parts of a page on both sides.
-  buffer.GiveBack(begin, end - begin);
+  EXPECT_EQ(buffer.GiveBack(begin, end - begin), absl::OkStatus());
   EXPECT_EQ(BackedBytes(buffer.bytes()), 3 * kMiB);
-  buffer.GiveBack(5 * kMiB + 1, page);  // No whole page.
+  EXPECT_EQ(buffer.GiveBack(5 * kMiB + 1, page), absl::OkStatus());  // No whole page.
   EXPECT_EQ(BackedBytes(buffer.bytes()), 3 * kMiB);
   for (int64_t i = 0; i < buffer.size(); ++i) {
     ASSERT_EQ(buffer.data()[i], i < kMiB || i >= 4 * kMiB ? std::byte{7} : std::byte{0}) << i;
   }
+}
+
+TEST(AlignedBuffer, SaysThatLockedMemoryStays) {
+  AlignedBuffer buffer = *AlignedBuffer::Allocate(kMiB);
+  buffer.data()[0] = std::byte{7};
+  if (mlock(buffer.data(), 4096) != 0) GTEST_SKIP() << "this system locks no memory for us";
+  const absl::Status status = buffer.GiveBack(0, 4096);
+  EXPECT_TRUE(absl::IsUnavailable(status) && absl::StrContains(status.message(), "cannot give 4096 bytes back")) << status;
+  EXPECT_EQ(buffer.data()[0], std::byte{7});
 }
 
 TEST(AlignedBuffer, PreparingKeepsWhatItHolds) {

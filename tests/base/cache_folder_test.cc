@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Of variables for as long as it lives.
+// Sets environment variables for as long as it lives.
 class Environment {
  public:
   Environment(const char* cache, const char* home) {

@@ -58,7 +58,7 @@ TEST_F(FileTest, HeaderExample) {
   EXPECT_EQ(*ReadFileToString(Path("model"), 10), "12345");
 }
 
-// A file of many pages that the page cache holds nothing of; null where the system keeps files in memory alone.
+// A file of many pages, none of which is in the page cache; null where the system keeps files only in memory.
 std::unique_ptr<RandomAccessFile> ColdFile(const std::string& path) {
   CHECK_EQ(WriteFileAtomically(path, std::string(1'000'003, 'x')), absl::OkStatus());
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -171,7 +171,7 @@ TEST(Json, AValueOutlivesTheOneItCameFrom) {
   EXPECT_EQ(*copy.String("b"), "kept");
 }
 
-// Changes at random places of a valid text: whatever comes out parses or is an error, and nothing else.
+// A valid text with changes at random places either parses or is an error, and nothing else happens.
 TEST(Json, DamagedTextIsAnErrorOrAValue) {
   const std::string good = R"({"a":[1,-2.5e3,"x\u00e4",true,null],"b":{"c":{},"d":"ä"}})";
   SeededRandom random(1);

@@ -1,4 +1,4 @@
-// Every bad GGUF file that is known, with a name and what must be said of it: for tests, and as what fuzzing starts from.
+// All known bad GGUF files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
 //
 //   for (const BadFile& file : BadGgufFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //   WriteBadFiles(BadGgufFiles(), "corpus/gguf");                  // one NAME.gguf each

@@ -1,4 +1,4 @@
-// Every bad history file that is known, with a name and what must be said of it: for tests, and as what fuzzing starts from.
+// All known bad history files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
 //
 //   for (const BadHistory& file : BadHistories()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //

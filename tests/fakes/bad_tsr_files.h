@@ -1,4 +1,4 @@
-// Every bad .tsr file that is known, with a name and what must be said of it: for tests, and as what fuzzing starts from.
+// All known bad .tsr files, each with a name and the message that must refuse it: for tests, and as seeds of fuzzing.
 //
 //   for (const BadTsr& file : BadTsrFiles()) EXPECT_EQ(StatusOf(file.bytes).message(), "PATH: " + file.message);
 //
@@ -65,7 +65,7 @@ inline void AddTruncatedTsr(std::vector<BadTsr>& files) {
   add("longer-by-a-page", whole.size() + 4096);
 }
 
-// The size is right, or rounded up to what a file system counts in, and what was there is not: zeros.
+// The size is right, or rounded up to the file system's unit, but the contents are lost: zeros.
 inline void AddZeroedTsr(std::vector<BadTsr>& files) {
   const std::string whole = SmallTsr().Build();
   for (const size_t at : {4096, 8192, 65536, 131072, 135168, 139264, 139265, 143359}) {

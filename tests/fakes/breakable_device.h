@@ -1,4 +1,4 @@
-// A block device of which a chosen read breaks, and what it reads stays broken until it is repaired.
+// A block device on which a chosen read fails; reads of the same place then fail until it is repaired.
 //
 //   Breaker breaker;
 //   options.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
@@ -21,7 +21,8 @@
 
 namespace tessera {
 
-// Which read breaks, said and unsaid while the device is used on its own thread. A place that broke stays so until it is repaired.
+// Chooses the read that fails; it may be set and cleared while another thread uses the device. A place that failed stays broken until it is
+// repaired.
 class Breaker {
  public:
   void BreakReadFromNow(int64_t reads) { const std::lock_guard<std::mutex> lock(mutex_); countdown_ = reads; }

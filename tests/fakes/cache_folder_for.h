@@ -1,9 +1,9 @@
-// Another cache folder, for as long as it lives.
+// Sets another cache folder for as long as it lives.
 //
 //   const TemporaryFolder folder;
 //   const CacheFolderFor cache(folder.path());          // CacheFolder(), and that of the programs that are run
 //
-// What was set before is set again however a test ends: tests after it find their models there. REQUIRES: no other thread.
+// The old value is restored however a test ends, so that later tests find their models. REQUIRES: no other thread.
 #pragma once
 
 #include <cstdlib>

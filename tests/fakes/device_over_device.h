@@ -1,4 +1,4 @@
-// What fake block devices over another one have in common: all but their own reading is the other's.
+// The base of fake block devices over another device: everything except reading is passed on to that device.
 //
 //   class LateDevice : public DeviceOverDevice { ... };
 #pragma once

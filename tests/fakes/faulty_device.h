@@ -4,9 +4,9 @@
 //   FaultyDevice device(disk, {.seed = 7, .short_read = 0.3, .interruption = 0.3, .reordering = 0.5});
 //   SCOPED_TRACE(device.schedule().seed);
 //
-// Whether a read meets a fault is a function of the seed, its offset and how often that offset was read before: not of timing or
-// of the order in which reads complete. Faults are in the reading: what lies below stays as it is, and ReadPlain gives it (but
-// for what is sticky or cut short). Bytes that a failed or short read did not bring hold kUnread. Thread-compatible.
+// Whether a read has a fault is a function of the seed, its offset and how often that offset was read before; it does not depend on timing
+// or on the order in which reads complete. Faults are in the reading: the device below stays as it is, and ReadPlain reads it (except for
+// sticky faults and a cut file). Bytes that a failed or short read did not bring hold kUnread. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class FaultyDevice : public BlockDevice {
   FaultyDevice(BlockDevice& below, const FaultSchedule& schedule) : below_(below), schedule_(schedule) {}
 
   const FaultSchedule& schedule() const { return schedule_; }
-  int64_t faults() const { return faults_; }  // So many reads met one.
+  int64_t faults() const { return faults_; }  // The number of reads with a fault.
 
   const std::string& path() const override { return below_.path(); }
   absl::string_view kind() const override { return below_.kind(); }
@@ -162,7 +162,7 @@ class FaultyDevice : public BlockDevice {
     if (count(Meets(asked, kStale, schedule_.stale))) schedule_.older->ReadPlain(offset, bytes);
   }
 
-  // Hands out what need not wait any longer.
+  // Hands out reads that need not wait any longer.
   void Release(std::vector<Completion>& done) {
     std::vector<Held> still;
     for (Held& held : held_) {

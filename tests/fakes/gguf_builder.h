@@ -23,7 +23,7 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "tessera/model/gguf_writer.h"
+#include "tessera/model/files/gguf_writer.h"
 
 namespace tessera {
 

@@ -1,56 +1,44 @@
-// GGUF files that hold metadata and no tensors: start from a good one and spoil one thing.
+// A tokenizer's metadata (tokenizer_metadata.h) as a GGUF file that holds no tensors, or as a part of one.
 //
-//   GgufMetadata metadata;
-//   metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
-//   metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings({"a", "b", "ab"}));
-//   auto file = metadata.Open();      // StatusOr<std::unique_ptr<GgufFile>>; the file on disk is gone already
-//
-// Set replaces a key, Remove drops it. Thread-compatible.
+//   auto file = OpenAsGguf(SmallBytePair());      // StatusOr<std::unique_ptr<GgufFile>>; the file on disk is gone already
+//   AddTo(builder, SmallBytePair());
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <vector>
+#include <variant>
 
-#include "tessera/model/gguf.h"
+#include "tessera/model/files/gguf.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tokenizer_metadata.h"
 
 namespace tessera {
 
-class GgufMetadata {
- public:
-  using Value = std::function<void(GgufBuilder& builder, const std::string& key)>;
+inline void AddTo(GgufBuilder& builder, const std::string& key, const TokenizerMetadata::Value& value) {
+  struct Adder {
+    void operator()(const std::string& text) { builder.String(key, text); }
+    void operator()(uint32_t number) { builder.Number(key, number); }
+    void operator()(bool option) { builder.Number(key, option); }
+    void operator()(const TokenizerMetadata::Texts& texts) { builder.Array(key, GgufType::kString, texts.count, texts.bytes); }
+    void operator()(const std::vector<int32_t>& numbers) { builder.Numbers(key, numbers); }
+    void operator()(const std::vector<float>& numbers) { builder.Numbers(key, numbers); }
+    GgufBuilder& builder;
+    const std::string& key;
+  };
+  std::visit(Adder{builder, key}, value);
+}
 
-  static Value String(const std::string& text) { return [=](auto& builder, auto& key) { builder.String(key, text); }; }
-  static Value Uint(uint32_t value) { return [=](auto& builder, auto& key) { builder.Number(key, value); }; }
-  static Value Bool(bool value) { return [=](auto& builder, auto& key) { builder.Number(key, value); }; }
-  static Value Strings(const std::vector<std::string>& texts) {
-    return [=](auto& builder, auto& key) { builder.Strings(key, texts); };
-  }
-  static Value Ints(const std::vector<int32_t>& values) { return [=](auto& builder, auto& key) { builder.Numbers(key, values); }; }
-  static Value Floats(const std::vector<float>& values) { return [=](auto& builder, auto& key) { builder.Numbers(key, values); }; }
+inline void AddTo(GgufBuilder& builder, const TokenizerMetadata& metadata) {
+  for (const auto& [key, value] : metadata.values()) AddTo(builder, key, value);
+}
 
-  void Set(const std::string& key, Value value) { values_[key] = std::move(value); }
-  void Remove(const std::string& key) { values_.erase(key); }
-
-  void AddTo(GgufBuilder& builder) const {
-    for (const auto& [key, value] : values_) value(builder, key);
-  }
-
-  absl::StatusOr<std::unique_ptr<GgufFile>> Open() const {
-    GgufBuilder builder;
-    AddTo(builder);
-    const TemporaryFolder folder;
-    builder.WriteTo(folder.Path("metadata.gguf"));
-    return GgufFile::Open(folder.Path("metadata.gguf"));
-  }
-
- private:
-  std::map<std::string, Value> values_;
-};
+inline absl::StatusOr<std::unique_ptr<GgufFile>> OpenAsGguf(const TokenizerMetadata& metadata) {
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const TemporaryFolder folder;
+  builder.WriteTo(folder.Path("metadata.gguf"));
+  return GgufFile::Open(folder.Path("metadata.gguf"));
+}
 
 }  // namespace tessera

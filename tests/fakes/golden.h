@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "tessera/base/json.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/base/token.h"
+#include "tessera/tests/fakes/must.h"
 
 namespace tessera {
 
@@ -80,8 +81,8 @@ inline std::vector<GoldenText> ReadGoldenTexts(const std::string& name) {
   return result;
 }
 
-// In double, whatever the logits were computed in. In four parts: a test asks for it ten thousands of times, and one chain of additions
-// is several times slower.
+// Computed in double, whatever the type of the logits, and in four parts: a test calls it tens of thousands of times, and one chain of
+// additions is several times slower.
 inline double LogSumExpOf(absl::Span<const float> logits) {
   float largest[4];
   std::fill_n(largest, 4, -std::numeric_limits<float>::infinity());

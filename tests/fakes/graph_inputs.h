@@ -2,7 +2,7 @@
 //
 //   GraphInputs inputs(compiled, /*seed=*/7, /*kv_heads=*/2, /*head_size=*/16);
 //   inputs.SetRows({3, 1, 4});                            // three tokens at positions 0, 1, 2
-//   RETURN_IF_ERROR(device.Run(handle, inputs.arguments()));
+//   RETURN_IF_ERROR(device.Run(*graph, inputs.arguments()));
 //   inputs.output(0);                                     // [rows, columns] of the first external buffer
 #pragma once
 
@@ -18,7 +18,7 @@ namespace tessera {
 class GraphInputs {
  public:
   static constexpr int kSlots = 64;
-  static constexpr int kDimensions = 16;  // Of rope tables.
+  static constexpr int kDimensions = 16;  // Dimensions of rope tables.
 
   GraphInputs(const CompiledGraph& compiled, uint64_t seed, int kv_heads = 1, int head_size = 16)
       : compiled_(compiled), random_(seed) {

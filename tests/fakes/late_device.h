@@ -1,4 +1,4 @@
-// A block device that reads on a thread of its own, when it likes, as hardware does: what is freed or used again too early is written to.
+// A block device that reads on a thread of its own, at any time, as hardware does: memory that is freed or reused too early is written to.
 //
 //   LateDevice device(std::make_unique<MemoryDevice>(RandomBytes(1 << 20, /*seed=*/1), /*depth=*/8), /*seed=*/7);
 //   BlockReader(device).Start(extent);                        // and destroyed at once

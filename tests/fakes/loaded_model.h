@@ -1,8 +1,8 @@
 // A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and forward pass.
 //
-//   LoadedModel model(TinyModelBuilder({}));                            // or LoadedModel model("model.gguf")
+//   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
-//   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token a pass
+//   std::vector<float> logits = machine.Plain({3, 1, 4});              // of the last token, one token per pass
 //
 // Machines share a model's weights and nothing else. What cannot fail in a right program is CHECKed. Thread-compatible.
 #pragma once
@@ -13,70 +13,21 @@
 #include <utility>
 #include <vector>
 
-#include "glog/logging.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/model/forward.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
-#include "tessera/tests/fakes/tiny_model.h"
+#include "tessera/tests/fakes/loaded_weights.h"
+#include "tessera/tests/fakes/static_device.h"
 
 namespace tessera {
-
-template <typename T>
-T Must(absl::StatusOr<T> result) {
-  CHECK(result.ok()) << result.status();
-  return *std::move(result);
-}
-inline void Must(const absl::Status& status) { CHECK(status.ok()) << status; }
-
-class LoadedModel {
- public:
-  explicit LoadedModel(GgufBuilder builder, WeightEncoding encoding = WeightEncoding::kPacked, int64_t largest_unit = kLargestUnitBytes)
-      : bytes_(builder.Build()) {
-    const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
-    Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), encoding, largest_unit);
-  }
-  explicit LoadedModel(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
-    Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
-  }
-
-  const GgufFile& file() const { return *file_; }
-  const ModelConfig& config() const { return config_; }
-  const WeightLayout& layout() const { return layout_; }
-  WeightSource& source() const { return *source_; }
-
-  // The bytes of every unit, for sources of the test's own.
-  std::vector<std::vector<std::byte>> Units() const {
-    std::vector<std::vector<std::byte>> units(layout_.units());
-    for (int i = 0; i < layout_.units(); ++i) {
-      units[i].resize(layout_.UnitBytes(i));
-      Must(FillUnit(*file_, layout_, i, absl::MakeSpan(units[i])));
-    }
-    return units;
-  }
-
- private:
-  void Load(absl::StatusOr<std::unique_ptr<GgufFile>> file, WeightEncoding encoding, int64_t largest_unit) {
-    file_ = Must(std::move(file));
-    config_ = Must(ReadModelConfig(*file_));
-    layout_ = Must(WeightLayout::Plan(*file_, config_, encoding, largest_unit));
-    ThreadPool pool(1);
-    source_ = Must(LoadResident(*file_, layout_, pool));
-  }
-
-  std::string bytes_;
-  std::unique_ptr<GgufFile> file_;
-  ModelConfig config_;
-  WeightLayout layout_;
-  std::unique_ptr<WeightSource> source_;
-};
 
 class Machine {
  public:
   struct Options {
     int threads = 1;
     KernelPath path = BestKernelPath();
-    KvFormat kv_format = KvFormat::kHalf;    // Of the fast path.
+    KvFormat kv_format = KvFormat::kHalf;    // Format on the fast path.
     const MatMulKernels* matmul = nullptr;   // Null: the path's own.
     uint64_t scatter_seed = 0;               // 0: slots of a sequence are neighbours.
     int slots = 512;
@@ -85,11 +36,16 @@ class Machine {
     int windowed_sequences = 0;              // As KvCache::Options::sequences; 0: all layers keep all positions.
     WeightSource* source = nullptr;          // Null: the model's.
     Timeline* timeline = nullptr;
+    int static_graphs = 0;                   // Other than 0: a StaticDevice that holds so many. It has one thread.
+    std::vector<int> graph_rows = {};        // As CompiledModel::Options.
   };
   // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
-  Machine(const LoadedModel& model, const Options& options) : config_(model.config()), pool_(options.threads) {
+  Machine(const LoadedWeights& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
+    } else if (options.static_graphs != 0) {
+      device_ = std::make_unique<StaticDevice>(
+          StaticDevice::Options{{options.path, options.kv_format, options.matmul}, options.static_graphs});
     } else {
       device_ = std::make_unique<HostDevice>(pool_, HostDevice::Options{options.path, options.kv_format, options.matmul});
     }
@@ -101,12 +57,13 @@ class Machine {
     WeightSource& source = options.source != nullptr ? *options.source : model.source();
     forward_ = Must(Forward::Create(config_, model.layout(), source, *device_,
                                     {.row_capacity = options.row_capacity, .rows_together = options.rows_together,
-                                     .timeline = options.timeline}));
+                                     .graph_rows = options.graph_rows, .timeline = options.timeline}));
   }
 
   const ModelConfig& config() const { return config_; }
   KvCache& cache() { return *cache_; }
   Forward& forward() { return *forward_; }
+  Device& device() { return *device_; }
 
   // Extends the sequence by `tokens` in one pass and returns the logits of each.
   std::vector<std::vector<float>> Extend(KvCache::SequenceId sequence, absl::Span<const TokenId> tokens,
@@ -159,7 +116,7 @@ class Machine {
     return all;
   }
 
-  // The logits of the last of `tokens`, one token a pass, in a sequence of its own.
+  // The logits of the last of `tokens`, computed one token per pass in a sequence of its own.
   std::vector<float> Plain(absl::Span<const TokenId> tokens, const LoraAdapter* adapter = nullptr) {
     const KvCache::SequenceId sequence = cache_->NewSequence();
     std::vector<float> logits;

@@ -1,4 +1,4 @@
-// A model packed into a .tsr file, in a folder that goes with it: packing takes less than a second, and no old file is ever met.
+// A model packed into a .tsr file, in a folder that is removed with it: packing takes less than a second, and no old file is used.
 //
 //   const PackedModel packed(TinyModelBuilder({}));                    // or packed("model.gguf")
 //   Engine::Load({.model_path = packed.path()});
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "glog/logging.h"
-#include "tessera/model/pack.h"
+#include "tessera/model/files/pack.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -25,7 +25,7 @@ class PackedModel {
   }
 
   const std::string& path() const { return path_; }
-  const std::string& gguf() const { return gguf_; }  // Of what it was packed.
+  const std::string& gguf() const { return gguf_; }  // The file from which it was packed.
 
  private:
   void Pack() {

@@ -8,9 +8,10 @@
 
 #include <string>
 
-#include "tessera/model/pack.h"
-#include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/model/files/pack.h"
+#include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 

@@ -34,7 +34,7 @@ inline std::vector<TestRow> Chain(int count, int first = 0) {
   return rows;
 }
 
-using RowOutputs = std::vector<std::vector<float>>;  // Of each row: the columns of all outputs, one after the other.
+using RowOutputs = std::vector<std::vector<float>>;  // By row: the columns of all outputs, one after the other.
 
 inline bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -118,8 +118,8 @@ class PairedRun {
   }
 
   RowOutputs On(Device& device, const std::vector<TestRow>& rows) {
-    const GraphHandle handle = device.Load(compiled_).value();
-    const absl::Status status = device.Run(handle, Prepare(device, rows));
+    const std::unique_ptr<LoadedGraph> graph = device.Load(compiled_).value();
+    const absl::Status status = device.Run(*graph, Prepare(device, rows));
     EXPECT_TRUE(status.ok()) << status;
     return Outputs();
   }

@@ -44,7 +44,7 @@ class Logbook {
     return added ? "" : Difference(text, logits, known->second);
   }
 
-  // Computes every text anew, one token a pass. They come in the order of their tokens, so that each beginning is computed once.
+  // Computes every text anew, one token per pass. Texts come in the order of their tokens, so that each beginning is computed once.
   std::string CompareWithPlain(Machine& oracle) const {
     const KvCache::SequenceId sequence = oracle.cache().NewSequence();
     Text current;
@@ -246,7 +246,7 @@ class RandomProgram {
     return "";
   }
 
-  // Of each sequence's drafts accepts at most one, which becomes the sequence, and rejects the others.
+  // Accepts at most one draft of each sequence, which becomes the sequence, and rejects the others.
   void Settle() {
     Shuffle(drafts_);
     std::vector<bool> decided(sequences_.size(), false);

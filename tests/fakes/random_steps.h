@@ -1,10 +1,10 @@
-// Drives a drafter through texts that no model would write: whatever comes, it keeps to its budget, and to its memory.
+// Drives a drafter through texts that no model would write, and checks that it keeps to its budget and its memory in any case.
 //
 //   RandomSteps steps({.vocabulary = 12, .seed = 3});
 //   std::vector<TokenTree> proposals = steps.Run(drafter);     // the same for drafters that are the same
 //
-// Every step, the tree that is verified is the proposal with nodes left out and others added, the path through it is any, and what the
-// model said is there for all nodes, some or none.
+// In every step the verified tree is the proposal with some nodes left out and others added, with any path through it, and with the model's
+// logits for all nodes, for some or for none.
 #pragma once
 
 #include <gtest/gtest.h>

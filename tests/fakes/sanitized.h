@@ -1,4 +1,4 @@
-// What a test does less of under a sanitizer, where programs run several times slower and in terabytes of address space.
+// Makes a test do less under a sanitizer, where programs run several times slower and in terabytes of address space.
 //
 //   for (int seed = 0; seed < Fewer(/*cases=*/400, /*sanitized=*/40); ++seed) ...      // says so on stderr where it is 40
 //   EXPECT_LT(CpuSeconds() - begin, TimeLimit(2.0));                                    // ten times as much there
@@ -30,7 +30,7 @@ inline int Fewer(int cases, int sanitized) {
   return sanitized;
 }
 
-// Seconds of this process on a CPU so far: what else the machine does is no fault of what is measured.
+// CPU seconds of this process so far: other programs on the machine do not change it.
 inline double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 inline double TimeLimit(double seconds) { return kSanitized ? 10 * seconds : seconds; }

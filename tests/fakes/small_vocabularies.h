@@ -1,4 +1,4 @@
-// Tokenizers for tests: two small vocabularies whose every id is known, and those of the real models.
+// Tokenizers for tests: two small vocabularies whose every id is known.
 //
 //   std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
 //   EXPECT_EQ(tokenizer->Encode("hello"), std::vector<TokenId>{kHello});
@@ -9,40 +9,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tessera/model/tokenizer.h"
-#include "tessera/model/tokenizers/byte_alphabet.h"
-#include "tessera/tests/fakes/gguf_metadata.h"
-#include "tessera/tests/fakes/real_models.h"
+#include "tessera/model/text/byte_alphabet.h"
+#include "tessera/model/text/tokenizer.h"
+#include "tessera/tests/fakes/tokenizer_metadata.h"
 
 namespace tessera {
 
-// The tokenizer of a real model, opened once; null (and a failed test) where the model is not there.
-inline const Tokenizer* RealTokenizer(const std::string& name) {
-  static std::map<std::string, std::unique_ptr<Tokenizer>> opened;
-  if (opened.count(name) == 0) {
-    const std::string path = RealModelPath(name);
-    if (path.empty()) {
-      ADD_FAILURE() << RealModelMissing(name);
-      return nullptr;
-    }
-    auto file = GgufFile::Open(path);
-    auto tokenizer = file.ok() ? Tokenizer::FromGguf(**file) : file.status();
-    if (!tokenizer.ok()) {
-      ADD_FAILURE() << tokenizer.status().ToString();
-      return nullptr;
-    }
-    opened[name] = *std::move(tokenizer);
-  }
-  return opened[name].get();
-}
-
 // Bytes as tokens 0..255, a few merges and special tokens: a byte-level vocabulary that can say everything.
-inline GgufMetadata SmallBytePair() {
+inline TokenizerMetadata SmallBytePair() {
   std::vector<std::string> tokens;
   std::vector<int32_t> types(256, 1);
   for (int byte = 0; byte < 256; ++byte) tokens.push_back(ByteCharacter(static_cast<uint8_t>(byte)));
@@ -51,20 +29,20 @@ inline GgufMetadata SmallBytePair() {
     const std::string start(text, 2);
     types.push_back(start == "<|" ? 3 : start == "<u" ? 4 : 1);
   }
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("gpt2"));
-  metadata.Set("tokenizer.ggml.pre", GgufMetadata::String("gpt-2"));
-  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(tokens));
-  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
-  metadata.Set("tokenizer.ggml.merges", GgufMetadata::Strings({"h e", "l l", "he ll", "hell o", "Ġ hello", "u s"}));
-  metadata.Set("tokenizer.ggml.bos_token_id", GgufMetadata::Uint(261));
-  metadata.Set("tokenizer.ggml.eos_token_id", GgufMetadata::Uint(262));
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String("gpt2"));
+  metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String("gpt-2"));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(tokens));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
+  metadata.Set("tokenizer.ggml.merges", TokenizerMetadata::Strings({"h e", "l l", "he ll", "hell o", "Ġ hello", "u s"}));
+  metadata.Set("tokenizer.ggml.bos_token_id", TokenizerMetadata::Uint(261));
+  metadata.Set("tokenizer.ggml.eos_token_id", TokenizerMetadata::Uint(262));
   return metadata;
 }
 enum : TokenId { kHe = 256, kLl, kHell, kHello, kSpaceHello, kImStart, kImEnd, kUser, kUs };
 
 // <unk>, <s>, </s>, the 256 bytes, then pieces with scores.
-inline GgufMetadata SmallSentencePiece() {
+inline TokenizerMetadata SmallSentencePiece() {
   std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
   std::vector<int32_t> types = {2, 3, 3};
   for (int byte = 0; byte < 256; ++byte) {
@@ -79,21 +57,18 @@ inline GgufMetadata SmallSentencePiece() {
     types.push_back(std::string(text) == "[x]" ? 4 : 1);
     scores.push_back(std::string(text) == "bc" ? -1.0f : -2.0f);
   }
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.ggml.model", GgufMetadata::String("llama"));
-  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(tokens));
-  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
-  metadata.Set("tokenizer.ggml.scores", GgufMetadata::Floats(scores));
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String("llama"));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(tokens));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
+  metadata.Set("tokenizer.ggml.scores", TokenizerMetadata::Floats(scores));
   return metadata;
 }
 enum : TokenId { kUnk = 0, kBos = 1, kByte0 = 3, kSpace = 259, kA, kB, kC, kAb, kBc, kSpaceA, kMark, kLess, kS, kMore, kLessS };
 
 // Null, and a failed test, if the metadata is refused.
-inline std::unique_ptr<Tokenizer> OpenTokenizer(const GgufMetadata& metadata) {
-  auto file = metadata.Open();
-  EXPECT_TRUE(file.ok()) << file.status().ToString();
-  if (!file.ok()) return nullptr;
-  auto tokenizer = Tokenizer::FromGguf(**file);
+inline std::unique_ptr<Tokenizer> OpenTokenizer(const TokenizerMetadata& metadata) {
+  auto tokenizer = Tokenizer::Create(metadata.Facts());
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().ToString();
   return tokenizer.ok() ? *std::move(tokenizer) : nullptr;
 }

@@ -1,6 +1,6 @@
 // An engine around a tiny random model.
 //
-//   std::unique_ptr<Engine> engine = TinyEngine({.writes_letters = true}, {.threads = 2});
+//   std::unique_ptr<Engine> engine = TinyEngine({.writes_letters = true}, {.compute = {.threads = 2}});
 //
 // The model's file is gone again when this returns. CHECKs that the engine loads.
 #pragma once

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tessera/tests/fakes/gguf_builder.h"
+#include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/random_blocks.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 
@@ -27,7 +28,7 @@ struct TinyModel {
   int head_size = 16;
   int layers = 2;
   int context = 128;
-  int window = 0;                     // Of gemma3's local layers.
+  int window = 0;                     // Window of gemma3's local layers.
   bool tied = false;                  // The head is the embedding table.
   bool writes_letters = false;        // The head is FP32, and only lower-case letters have logits other than 0.
   std::vector<BlockFormat> formats = {BlockFormat::kQ8_0};
@@ -71,7 +72,7 @@ class TinyModelWriter {
     put("attention.value_length", model_.head_size);
     if (model_.window > 0) put("attention.sliding_window", model_.window);
     builder_.Number(prefix + "attention.layer_norm_rms_epsilon", 1e-5f);
-    SmallBytePair().AddTo(builder_);
+    AddTo(builder_, SmallBytePair());
   }
 
   void WriteLayer(const std::string& block) {

@@ -2,7 +2,7 @@
 // lease has ended is a fault at once, instead of a number that happens to be still right.
 //
 //   VanishingSource source({unit_0, unit_1});            // the bytes of each unit
-//   RunThePass(source);                                  // whatever kept a pointer from one lease to the next dies with SIGSEGV
+//   RunThePass(source);                                  // code that kept a pointer from one lease to the next dies with SIGSEGV
 //   EXPECT_EQ(source.leases(), 2);
 //
 // Writing into a lease and reading past its last page are faults, too. A lease that was never ended is a CHECK failure when the

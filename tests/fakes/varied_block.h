@@ -1,4 +1,4 @@
-// A decoder block with everything a model of today may ask for, each part of it optional, and shapes nobody would choose.
+// A decoder block with every part that today's models have, each optional, in unusual shapes.
 //
 //   Graph graph = VariedBlock({.width = 33, .heads = 6, .kv_heads = 2, .head_size = 20, .rope_dimensions = 10, .post_norms =
 //   true});
@@ -21,11 +21,11 @@ struct VariedShape {
   RopePairs pairs = RopePairs::kHalves;
   int window = 0;
   bool bias = false;
-  bool head_norms = false;  // Of queries and keys.
+  bool head_norms = false;  // Norms of queries and keys.
   bool post_norms = false;
   Activation activation = Activation::kSilu;
   bool adapters = false;                                   // A placeholder at each of the seven products.
-  bool fine_values = false;                                // Of the value matrix (Product::fine).
+  bool fine_values = false;                                // Fine rows for the value matrix (Product::fine).
   std::vector<BlockFormat> formats = {BlockFormat::kF32};  // Taken in turn.
 };
 

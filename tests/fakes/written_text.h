@@ -5,8 +5,8 @@
 //   EXPECT_EQ(writer.Write(sampling, {.max_tokens = 24}, std::make_unique<ScriptedDrafter>(plain.tokens)), plain);
 //   EXPECT_GT(writer.drafted(), 0);                                                   // or nothing was compared
 //
-// Of every text it is expected that a pass computes the rows of its tree and nothing else: what was accepted is kept as it is.
-// CHECKs that nothing fails. Thread-compatible.
+// It checks that each pass of a text computes only the rows of its tree: accepted rows are kept and not computed again. CHECKs that nothing
+// fails. Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,6 +20,7 @@
 
 #include "tessera/base/crc32c.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
 #include "tessera/runtime/prompt.h"
 #include "tessera/spec/speculator.h"
 #include "tessera/tests/fakes/loaded_model.h"
@@ -67,9 +68,9 @@ class PromptWriter {
     options.on_text = [&](absl::string_view text) { written.shown.append(text.data(), text.size()); };
     options.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
     const int64_t drafted_before = DraftedBy(speculator);
-    const Forward::Work before = engine_.forward().work();
-    const Generation generation = Must(Generate(engine_, *session_, Must(Sampler::Create(sampling)), options));
-    const Forward::Work after = engine_.forward().work();
+    const EngineStats before = engine_.stats();
+    const Generation generation = Must(Generate(*session_, Must(Sampler::Create(sampling)), options));
+    const EngineStats after = engine_.stats();
     EXPECT_EQ(after.passes - before.passes, generation.passes);
     EXPECT_EQ(after.rows - before.rows, generation.rows);
     written.tokens = generation.tokens;
@@ -83,7 +84,7 @@ class PromptWriter {
     return written;
   }
 
-  int64_t passes() const { return passes_; }    // Of the last text.
+  int64_t passes() const { return passes_; }    // Passes of the last text.
   int64_t rows() const { return rows_; }
   int64_t drafted() const { return drafted_; }  // Passes that had a draft to verify.
 

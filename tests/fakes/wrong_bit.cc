@@ -1,5 +1,5 @@
-// Stands between the host device and the kernels of a program that is linked with --wrap for MatMulKernelsFor: of a product over several
-// rows, the last bit of the second row's first output is wrong, as where sums over many rows are rounded otherwise than over one.
+// Stands between the host device and the kernels of a program that is linked with --wrap for MatMulKernelsFor: in a product over several
+// rows, the last bit of the second row's first output is wrong, as if sums over many rows were rounded in another way than sums over one.
 #include <array>
 #include <cstdint>
 #include <cstring>

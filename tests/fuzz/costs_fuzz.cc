@@ -1,8 +1,8 @@
-// Cost profiles: a file is refused in words that name it, or what it says of rows and leaves is finite, never less with more of
-// them, and the same once it is saved and read again. So is what is learnt from passes of whatever shape and time. Rows are
-// chosen by either.
+// Cost profiles: a file is refused in words that name it, or its times for rows and leaves are finite, never less with more of them, and
+// the same after saving and reading again. The same holds for a profile that is learnt from passes of any shape and time. Rows are chosen
+// by both.
 //
-// An input's first byte says whether a file follows or what was measured.
+// An input's first byte says whether a file follows, or measured times.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -122,7 +122,7 @@ void CheckRows(const TokenTree& tree, const CostProfile& costs, const RowLimits&
 // A stream that says 0 1 2 3 again and again, and takes as long as the costs have it.
 void CheckSpeculator(CostProfile costs) {
   costs.Freeze();
-  Speculator speculator(*MakeDrafters("auto", {.context = 64, .vocabulary = 4}), {.max_rows = 16, .costs = &costs});
+  Speculator speculator(*DrafterRegistry::BuiltIn().Make("auto", {.context = 64, .vocabulary = 4}), {.max_rows = 16, .costs = &costs});
   speculator.Begin({{0, 1, 2, 3, 0, 1, 2, 3, 0}});
   for (int steps = 0; steps < 12; ++steps) {
     const TokenTree tree = speculator.Propose({.rows = 32, .depth = 6});

@@ -1,4 +1,4 @@
-// What holds of every tree that is drafted and of every step over one, whoever drafted it. Broken promises are CHECK failures.
+// Promises of every drafted tree and of every step over one, whichever drafter it is from. Broken promises are CHECK failures.
 //
 //   TokenTree tree = before;
 //   CHECK(drafter.Propose(budget, tree).ok());
@@ -40,7 +40,7 @@ inline void CheckTree(const TokenTree& tree, int vocabulary) {
   }
 }
 
-// Of a tree that a drafter was given as `before`.
+// Checks a tree that a drafter made from `before`.
 inline void CheckProposal(const TokenTree& tree, const TokenTree& before, const DraftBudget& budget, int vocabulary) {
   CheckTree(tree, vocabulary);
   CHECK_GE(tree.size(), before.size());

@@ -1,8 +1,8 @@
-// Texts that a fuzz input has drafters write, which come out as plain decoding writes them.
+// Texts written with drafters that a fuzz input spells; they must be those of plain decoding.
 //
 //   DraftedTexts texts(bytes);             // a model, drafters of the registry and a history, as the bytes spell them
 //   texts.WriteAll();                      // each step is checked
-//   texts.trees() == again.trees();        // of the same bytes
+//   texts.trees() == again.trees();        // for the same bytes
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,7 @@ class SpelledDrafter : public Drafter {
   Text text_;
 };
 
-// Of so little room that old texts leave it. The folder is not there, and nothing is saved.
+// A store with so little room that old texts leave it. Its folder does not exist, and nothing is saved.
 inline std::shared_ptr<HistoryStore> OpenSmallHistory(const SpelledModel& model) {
   auto store = HistoryStore::Open("no/such/folder", "fuzz", {.hash = 1, .size = model.vocabulary()},
                                   {.max_bytes = int64_t{64} << 10, .keep_prompts = true});
@@ -127,8 +127,9 @@ class DraftedTexts {
       most_bytes_ = most * SuffixAutomaton::kMostBytesPerToken;
     } else {
       const char* const list = kDrafterLists[which < kLists ? which : 0];
-      drafters = *MakeDrafters(list, size_, {store_});
-      most_bytes_ = *DraftingBytes(list, size_);
+      const DrafterRegistry registry = DrafterRegistry::BuiltIn(store_);
+      drafters = *registry.Make(list, size_);
+      most_bytes_ = *registry.MostBytes(list, size_);
       if (which == kWithSpelled) drafters.push_back(std::make_unique<SpelledDrafter>(bytes_, model_));
     }
     for (const std::unique_ptr<Drafter>& drafter : drafters) members_.push_back(drafter.get());

@@ -3,7 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "glog/logging.h"
-#include "tessera/model/gguf.h"
+#include "tessera/model/files/gguf.h"
 #include "tessera/tests/fakes/bad_gguf_files.h"
 #include "tessera/tests/fuzz/spoiled_files.h"
 #include "tessera/tests/fuzz/use_tensors.h"

@@ -1,6 +1,6 @@
 // Changes GGUF files so that most of them stay readable up to the change: entries and tensors are dropped, doubled, moved and
-// rewritten one at a time, and the counts and lengths around them are made to fit again. Every fourth input is changed as plain bytes
-// instead, as all are that cannot be taken apart. Of an input with several files, one after the other, one is changed.
+// rewritten one at a time, and the counts and lengths around them are made to fit again. Every fourth input, and every input that cannot be
+// parsed, is changed as plain bytes instead. If an input has several files, one after the other, one of them is changed.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 constexpr char kMagic[] = "GGUF";
 constexpr uint32_t kString = 8, kArray = 9;
 constexpr size_t kRoom = 64;              // Bytes that one change may add.
-constexpr size_t kAlignment = 32;         // Of tensor data, unless the file says something else; then offsets may fail to fit.
+constexpr size_t kAlignment = 32;         // Alignment of tensor data, unless the file has another one; offsets may then be wrong.
 constexpr int kWidths[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};  // Bytes of a number, by type.
 
 // A metadata entry or a line of the tensor table: its name, and all that follows.

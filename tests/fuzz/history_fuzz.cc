@@ -1,8 +1,8 @@
 // The reader of history files: what it accepts is written back to the byte, and drafts; whatever else is refused by name. A store
 // that finds such a file keeps what is added to it, or leaves another's file as it was; cleared, it leaves nothing.
 //
-// The checksum would stop nearly every change at the door. So the first byte of an input says whether it is taken as it is, or with
-// the checksum made right; and whether the store is added to.
+// The checksum would reveal nearly every change at once. So the first byte of an input says whether the rest is used as it is, or with the
+// checksum made right; and whether an answer is added to the store.
 #include <algorithm>
 #include <fstream>
 #include <iterator>

@@ -1,4 +1,4 @@
-// What libFuzzer calls. Its own main reads the flags.
+// The functions that libFuzzer calls. Its own main reads the flags.
 #include "glog/logging.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 

@@ -3,8 +3,9 @@
 #include "absl/strings/match.h"
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/chat_template.h"
+#include "tessera/model/files/read_tokenizer.h"
 #include "tessera/model/forward.h"
+#include "tessera/model/text/chat_template.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/tiny_model.h"
@@ -54,13 +55,13 @@ absl::Status LoadAndRun(const GgufFile& file, const ModelConfig& config, Device&
 }
 
 void UseTokenizer(const GgufFile& file) {
-  const auto tokenizer = Tokenizer::FromGguf(file);
+  const auto tokenizer = ReadTokenizer(file);
   if (Checked(tokenizer.status()).ok()) {
     for (TokenId token : (*tokenizer)->Encode("A few words, <s>1234</s>.", {.parse_special = true, .add_bos = true})) {
       CHECK(token >= 0 && token < (*tokenizer)->vocabulary_size()) << token;
     }
   }
-  const auto chat = ChatTemplate::FromGguf(file);
+  const auto chat = ReadChatTemplate(file);
   if (Checked(chat.status()).ok()) chat->Render({{"user", "Hi"}}, /*add_generation_prompt=*/true);
 }
 

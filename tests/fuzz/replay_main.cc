@@ -1,7 +1,7 @@
 // Runs a fuzz target's seeds and the files named, without a fuzzer.
 //
 //   tessera_replay_gguf tests/fuzz/corpus/gguf            every seed, then every file of the folder
-//   tessera_replay_gguf --only crash-1a2b                 the file alone, and what is said of it
+//   tessera_replay_gguf --only crash-1a2b                 the file alone, and the message about it
 //   tessera_replay_gguf --write_seeds FOLDER              the seeds as files, for a fuzzer to start from
 //
 // Each input ends within ten seconds, or the program is ended. Exit codes: 0 ok, 1 if a folder is missing, or if nothing is
@@ -23,7 +23,7 @@ namespace tessera {
 namespace {
 
 absl::Status Run(const FuzzSeed& input) {
-  // Of exactly this size: the address sanitizer sees a read past it.
+  // A copy of exactly this size, so that the address sanitizer sees a read past its end.
   const auto exact = std::make_unique<std::byte[]>(input.bytes.size());
   std::memcpy(exact.get(), input.bytes.data(), input.bytes.size());
   alarm(10);

@@ -1,4 +1,4 @@
-// A language model that a fuzz input spells, small enough to be stepped by hand.
+// A language model that a fuzz input spells out, small enough to be stepped by hand.
 //
 //   const SpelledModel model(bytes);                                           // takes what it needs from a FuzzBytes
 //   std::vector<TokenId> text = model.Prompt(bytes, /*most=*/20);
@@ -37,7 +37,7 @@ class SpelledModel {
     return logits;
   }
 
-  // Of equal logits that of the lowest token.
+  // If logits are equal, the lowest token wins.
   Choice Choose(absl::Span<const float> logits) const {
     const auto token = static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
     return {token, ends_ && token == vocabulary_ - 1};

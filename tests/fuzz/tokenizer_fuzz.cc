@@ -8,8 +8,10 @@
 
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text_stream.h"
-#include "tessera/model/tokenizers/utf8.h"
+#include "tessera/model/files/read_tokenizer.h"
+#include "tessera/model/text/internal/utf8.h"
+#include "tessera/model/text/text_stream.h"
+#include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fuzz/fuzz_bytes.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
@@ -27,22 +29,22 @@ struct Subject {
   bool gives_back = true;   // No text is that of two tokens, of which a mark might hide a byte's.
 };
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> Open(const GgufMetadata& metadata) {
+absl::StatusOr<std::unique_ptr<Tokenizer>> Open(const TokenizerMetadata& metadata) {
   GgufBuilder builder;
-  metadata.AddTo(builder);
+  AddTo(builder, metadata);
   const std::string bytes = builder.Build();
   const auto file = GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "vocabulary");
   CHECK(file.ok()) << file.status();
-  return Tokenizer::FromGguf(**file);
+  return ReadTokenizer(**file);
 }
 
 const Subject& Known(int kind) {
   static const std::array<Subject, kSpelledBytePair>* known = [] {
     auto* subjects = new std::array<Subject, kSpelledBytePair>;
     for (int i = 0; i < kSpelledBytePair; ++i) {
-      GgufMetadata metadata = i < kSentencePiece ? SmallBytePair() : SmallSentencePiece();
-      if (i < kSentencePiece) metadata.Set("tokenizer.ggml.pre", GgufMetadata::String(kPreTokenizers[i]));
-      if (i == kSentencePiece) metadata.Set("tokenizer.ggml.add_space_prefix", GgufMetadata::Bool(false));
+      TokenizerMetadata metadata = i < kSentencePiece ? SmallBytePair() : SmallSentencePiece();
+      if (i < kSentencePiece) metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String(kPreTokenizers[i]));
+      if (i == kSentencePiece) metadata.Set("tokenizer.ggml.add_space_prefix", TokenizerMetadata::Bool(false));
       (*subjects)[i] = {*Open(metadata), i >= kSentencePiece};
     }
     return subjects;
@@ -74,15 +76,15 @@ absl::StatusOr<Subject> Spelled(bool sentence_piece, FuzzBytes& bytes) {
       tokens.push_back(bytes.Text(8));
     }
   }
-  GgufMetadata metadata;
-  metadata.Set("tokenizer.ggml.model", GgufMetadata::String(sentence_piece ? "llama" : "gpt2"));
-  metadata.Set("tokenizer.ggml.pre", GgufMetadata::String(kPreTokenizers[bytes.Below(4)]));
-  metadata.Set("tokenizer.ggml.tokens", GgufMetadata::Strings(tokens));
-  metadata.Set("tokenizer.ggml.token_type", GgufMetadata::Ints(types));
-  metadata.Set("tokenizer.ggml.scores", GgufMetadata::Floats(scores));
-  metadata.Set("tokenizer.ggml.merges", GgufMetadata::Strings(merges));
-  metadata.Set("tokenizer.ggml.add_space_prefix", GgufMetadata::Bool(false));
-  metadata.Set("tokenizer.ggml.bos_token_id", GgufMetadata::Uint(static_cast<uint32_t>(bytes.Below(256))));
+  TokenizerMetadata metadata;
+  metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String(sentence_piece ? "llama" : "gpt2"));
+  metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String(kPreTokenizers[bytes.Below(4)]));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(tokens));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
+  metadata.Set("tokenizer.ggml.scores", TokenizerMetadata::Floats(scores));
+  metadata.Set("tokenizer.ggml.merges", TokenizerMetadata::Strings(merges));
+  metadata.Set("tokenizer.ggml.add_space_prefix", TokenizerMetadata::Bool(false));
+  metadata.Set("tokenizer.ggml.bos_token_id", TokenizerMetadata::Uint(static_cast<uint32_t>(bytes.Below(256))));
   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Open(metadata));
   const bool distinct = std::set<std::string>(tokens.begin(), tokens.end()).size() == tokens.size();
   return Subject{std::move(tokenizer), sentence_piece, distinct};

@@ -117,7 +117,7 @@ std::string ReplayText(FuzzBytes bytes) {
 
 double SpellSeconds(FuzzBytes& bytes, double unit) { return unit * (1 + bytes.Below(64)); }
 
-// Of passes of few rows and of many, of logits, of leaves and of every drafter.
+// Costs of passes with few rows and many, of logits, of leaves and of every drafter.
 CostProfile SpellCosts(FuzzBytes& bytes) {
   CostProfile costs;
   const auto often = [](auto add) { for (int i = 0; i < 3; ++i) add(); };   // Once may be chance.
@@ -129,18 +129,18 @@ CostProfile SpellCosts(FuzzBytes& bytes) {
   const double leaves = SpellSeconds(bytes, 1e-3);
   often([&] { costs.AddPass({.rows = 4, .leaves = 3}, leaves); });
   costs.AddTop(1, SpellSeconds(bytes, 1e-5));
-  for (const std::string& name : DrafterNames()) costs.AddDraft(name, SpellSeconds(bytes, 1e-5));
+  for (const std::string& name : DrafterRegistry::BuiltIn().Names()) costs.AddDraft(name, SpellSeconds(bytes, 1e-5));
   costs.Freeze();
   return costs;
 }
 
-// Texts that a speculator has a say in: what a stream of the engine does, by times that are spelled.
+// Texts with a speculator, as in a stream of the engine, with times that the input spells.
 class SpeculatedTexts {
  public:
   explicit SpeculatedTexts(FuzzBytes& bytes)
       : bytes_(bytes), model_(bytes), context_(SpellContext(bytes)), list_(kDrafterLists[bytes.Below(8)]),
         costs_(SpellCosts(bytes)), max_rows_(kRows[bytes.Below(8)]), weigh_(bytes.Below(3) < 2),
-        speculator_(*MakeDrafters(list_, size()), {.max_rows = max_rows_, .weigh_costs = weigh_, .costs = &costs_}) {}
+        speculator_(*DrafterRegistry::BuiltIn().Make(list_, size()), {.max_rows = max_rows_, .weigh_costs = weigh_, .costs = &costs_}) {}
 
   void WriteAll() {
     for (int left = 1 + bytes_.Below(3); left > 0; --left) {
@@ -193,7 +193,7 @@ class SpeculatedTexts {
     text_ = Joined(std::move(text_), verdict.emitted);
     tokens_ += static_cast<int64_t>(verdict.emitted.size());
     rows_ += tree.size();
-    CHECK_LE(speculator_.bytes(), *DraftingBytes(list_, size()) + kObjects);
+    CHECK_LE(speculator_.bytes(), *DrafterRegistry::BuiltIn().MostBytes(list_, size()) + kObjects);
     return !ended;
   }
 
@@ -210,7 +210,8 @@ class SpeculatedTexts {
     }
   }
 
-  // Of the drafters and of what weighs them: not of their number alone, and left out of the registry's bound.
+  // Memory of the drafters and of the mixer that weighs them. It does not depend on their number alone, and the registry's bound leaves it
+  // out.
   static constexpr int64_t kObjects = sizeof(Speculator) + (int64_t{16} << 10);
 
   FuzzBytes& bytes_;
@@ -235,9 +236,10 @@ std::string SpeculateTexts(FuzzBytes bytes) {
 // A list that is taken is of drafters there are, each once, in its order.
 absl::Status UseList(const std::string& list) {
   const DraftingSize size = {.context = 8, .vocabulary = 4};
-  const auto names = ParseDrafterList(list);
-  const auto drafters = MakeDrafters(list, size);
-  CHECK(names.status() == drafters.status() && names.status() == DraftingBytes(list, size).status()) << names.status();
+  const DrafterRegistry registry = DrafterRegistry::BuiltIn();
+  const auto names = registry.Parse(list);
+  const auto drafters = registry.Make(list, size);
+  CHECK(names.status() == drafters.status() && names.status() == registry.MostBytes(list, size).status()) << names.status();
   if (!names.ok()) {
     CHECK(absl::IsInvalidArgument(names.status())) << names.status();
     CHECK(absl::StartsWith(names.status().message(), "drafter: found ")) << names.status();
@@ -296,7 +298,7 @@ std::vector<FuzzSeed> Seeds() {
   std::string reused("\3\0\5\0\2\0\1\3\0\0\0\2\2\0\11\0\0\0\0\0\0\0\0\0\0\0", 26);
   for (const char depth : {2, 3, 1}) reused += std::string("\0", 1) + depth + std::string("\0\0\0", 3);
   seeds.push_back(SeedOf("reused", kDrafted, models[0] + reused));
-  for (const std::string& name : DrafterNames()) seeds.push_back(SeedOf("list_" + name, kListed, name + ",suffix"));
+  for (const std::string& name : DrafterRegistry::BuiltIn().Names()) seeds.push_back(SeedOf("list_" + name, kListed, name + ",suffix"));
   for (const char* list : {"auto", "none", "", ",", "lookup,", "auto,lookup", "sufix", "a\xff\"\n"}) {
     seeds.push_back(SeedOf("list_" + std::to_string(seeds.size()), kListed, list));
   }

@@ -1,7 +1,7 @@
 // The reader of .tsr files: what it accepts lies within the file and reads without harm; whatever else is refused by name.
 //
-// The checksums would stop nearly every change at the door. So the first byte of an input says what follows: a whole file, the
-// beginning of a superblock or a manifest; the last two are put into a good file, whose checksums are then made right.
+// The checksums would reveal nearly every change at once. So the first byte of an input says what follows: a whole file, the beginning of a
+// superblock or a manifest; the last two are put into a good file, whose checksums are then made right.
 #include <algorithm>
 #include <cstring>
 #include <fstream>

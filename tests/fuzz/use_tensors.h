@@ -1,6 +1,6 @@
-// What must hold of the tensors of a GGUF file that was accepted, and of its headers.
+// Checks the tensors of a GGUF file that was accepted, and its headers.
 //
-//   UseTensors(*file, {file->size()});                 // of a split model: the size of each part
+//   UseTensors(*file, {file->size()});                 // for a split model the size of each part
 //   UseHeaders(*file);
 //
 // CHECKs that each tensor is as large as its shape says and shares no byte with another, and reads all its bytes; and that the headers
@@ -15,7 +15,7 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "tessera/model/gguf.h"
+#include "tessera/model/files/gguf.h"
 
 namespace tessera {
 

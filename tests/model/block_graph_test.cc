@@ -8,15 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/tensor_names.h"
 #include "tessera/model/lora.h"
-#include "tessera/model/tensor_names.h"
 #include "tessera/npu/compiler.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
 namespace {
 
-LoadedModel Golden(const std::string& name) { return LoadedModel(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf")); }
+LoadedWeights Golden(const std::string& name) {
+  return LoadedWeights(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf"));
+}
 
 std::string Operators(const Graph& graph) {
   std::string names;
@@ -25,7 +27,7 @@ std::string Operators(const Graph& graph) {
 }
 
 TEST(BlockGraph, HeaderExample) {
-  const LoadedModel model = Golden("llama");
+  const LoadedWeights model = Golden("llama");
   const ModelConfig& config = model.config();
   const WeightLayout& layout = model.layout();
   std::vector<int> leased;
@@ -42,7 +44,7 @@ TEST(BlockGraph, HeaderExample) {
 
 TEST(BlockGraph, OperatorsOfEachArchitecture) {
   const auto layer = [](const char* name) {
-    const LoadedModel model = Golden(name);
+    const LoadedWeights model = Golden(name);
     return Operators(BuildLayerGraph(model.config(), model.layout(), 0).graph);
   };
   EXPECT_EQ(layer("llama"), "RmsNorm Linear Rope Rope StoreKeyValue Attention Linear Add RmsNorm Linear GatedActivation Linear Add");
@@ -56,7 +58,7 @@ TEST(BlockGraph, OperatorsOfEachArchitecture) {
 
 TEST(BlockGraph, KeysAndValuesAloneTakeWhatLeadsToThem) {
   const auto layer = [](const char* name) {
-    const LoadedModel model = Golden(name);
+    const LoadedWeights model = Golden(name);
     const BlockGraph block = BuildKeyValueGraph(model.config(), model.layout(), 0);
     EXPECT_EQ(block.parts.size(), block.graph.weights.size());
     for (const GraphWeight& weight : block.graph.weights) EXPECT_EQ(weight.spec.name.find("attn_q"), std::string::npos) << weight.spec.name;
@@ -70,7 +72,7 @@ TEST(BlockGraph, KeysAndValuesAloneTakeWhatLeadsToThem) {
 
 // One graph for layers that are alike: the text tells global layers from those with a window, and nothing else.
 TEST(BlockGraph, LayersThatAreAlikeGiveEqualGraphs) {
-  const LoadedModel model = Golden("gemma3");
+  const LoadedWeights model = Golden("gemma3");
   std::vector<std::string> texts;
   for (int layer = 0; layer < 7; ++layer) texts.push_back(GraphText(BuildLayerGraph(model.config(), model.layout(), layer).graph));
   for (int layer = 0; layer < 7; ++layer) EXPECT_EQ(texts[layer] == texts[0], layer != 5) << layer;
@@ -78,7 +80,7 @@ TEST(BlockGraph, LayersThatAreAlikeGiveEqualGraphs) {
 
 // A graph that differs in any number must not share a text with another, or a device would run the wrong one.
 TEST(BlockGraph, TheTextTellsEveryDifference) {
-  const LoadedModel model = Golden("gemma3");
+  const LoadedWeights model = Golden("gemma3");
   const auto text = [&](auto&& change) {
     ModelConfig config = model.config();
     change(config);
@@ -102,7 +104,7 @@ TEST(BlockGraph, TheTextTellsEveryDifference) {
 }
 
 TEST(BlockGraph, EachLayerOffersSevenPlaceholdersInTheOrderOfLoraTarget) {
-  const LoadedModel model = Golden("qwen3");
+  const LoadedWeights model = Golden("qwen3");
   const Graph graph = BuildLayerGraph(model.config(), model.layout(), 1).graph;
   EXPECT_EQ(graph.adapters, kLoraTargets);
   std::vector<std::string> names(kLoraTargets);
@@ -116,7 +118,7 @@ TEST(BlockGraph, EachLayerOffersSevenPlaceholdersInTheOrderOfLoraTarget) {
 
 TEST(BlockGraph, TablesAndHeadsInPartsCoverTheVocabulary) {
   for (const bool tied : {false, true}) {
-    const LoadedModel model(TinyModelBuilder({.tied = tied}), WeightEncoding::kPacked, /*largest_unit=*/5000);
+    const LoadedWeights model(TinyModelBuilder({.tied = tied}), WeightEncoding::kPacked, /*largest_unit=*/5000);
     const std::string table = EmbeddingNeed(model.config()).name;
     const auto head = BuildHeadGraphs(model.config(), model.layout());
     ASSERT_GT(head.size(), 1u);
@@ -131,7 +133,7 @@ TEST(BlockGraph, TablesAndHeadsInPartsCoverTheVocabulary) {
 }
 
 TEST(BlockGraph, TheNormBeforeTheHeadIsAloneInItsGraph) {
-  const LoadedModel model = Golden("llama");
+  const LoadedWeights model = Golden("llama");
   const BlockGraph norm = BuildOutputNormGraph(model.config(), model.layout());
   EXPECT_EQ(Operators(norm.graph), "RmsNorm");
   ASSERT_EQ(norm.parts.size(), 1u);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr int kRows = 300;
 
 // Row after row of the table for `tokens`, as the reference device's FP32 weights have them.
-std::vector<float> Expected(const LoadedModel& floats, const std::vector<TokenId>& tokens) {
+std::vector<float> Expected(const LoadedWeights& floats, const std::vector<TokenId>& tokens) {
   const int64_t width = floats.config().width;
   const TensorPart part = floats.layout().Parts("token_embd.weight")[0];
   const std::vector<std::byte> unit = floats.Units()[part.unit];
@@ -29,7 +30,7 @@ std::vector<float> Expected(const LoadedModel& floats, const std::vector<TokenId
 }
 
 TEST(EmbeddingTable, HeaderExample) {
-  const LoadedModel model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
+  const LoadedWeights model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
   ThreadPool pool(2);
   HostDevice device(pool);
   const ModelConfig& config = model.config();
@@ -38,9 +39,12 @@ TEST(EmbeddingTable, HeaderExample) {
   const std::vector<TokenId> tokens = {5, 260, 5};
   std::vector<float> values(tokens.size() * config.width);
   const BoundBuffer hidden = {values.data(), config.width};
+  const CompiledModel compiled = Must(CompiledModel::Create(config, layout, {}));
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout, device, /*row_capacity=*/512));
-    RETURN_IF_ERROR(table.LookUp(tokens, source, device, hidden));
+    const CompiledModel& model = compiled;
+    ASSIGN_OR_RETURN(EmbeddingTable table, EmbeddingTable::Create(config, layout));
+    GraphStore store(device, model.variants());
+    RETURN_IF_ERROR(table.LookUp(tokens, source, store, hidden));
     return absl::OkStatus();
   };
   Must(run());
@@ -49,20 +53,22 @@ TEST(EmbeddingTable, HeaderExample) {
 
 // Tables in one unit and in many, tokens in any order and more panels than a source gives at once; what is read of it is the panels.
 TEST(EmbeddingTable, ReadsTheRowsOfAllTokensAndNoOtherPanels) {
-  const LoadedModel floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
+  const LoadedWeights floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
   for (const int64_t largest_unit : {int64_t{5000}, kLargestUnitBytes}) {
-    const LoadedModel model(TinyModelBuilder({}), WeightEncoding::kPacked, largest_unit);
+    const LoadedWeights model(TinyModelBuilder({}), WeightEncoding::kPacked, largest_unit);
     VanishingSource source(model.Units());
     ThreadPool pool(2);
     HostDevice device(pool);
-    EmbeddingTable table = Must(EmbeddingTable::Create(model.config(), model.layout(), device, kRows));
+    const CompiledModel compiled = Must(CompiledModel::Create(model.config(), model.layout(), {.row_capacity = kRows}));
+    GraphStore store(device, compiled.variants());
+    EmbeddingTable table = Must(EmbeddingTable::Create(model.config(), model.layout()));
     SeededRandom random(7);
     for (const int count : {1, 2, 40, kRows}) {
       std::vector<TokenId> tokens;
       for (int i = 0; i < count; ++i) tokens.push_back(static_cast<TokenId>(random.Below(kTinyVocabulary)));
       std::vector<float> values(tokens.size() * model.config().width);
       const int64_t before = source.leases();
-      Must(table.LookUp(tokens, source, device, {values.data(), model.config().width}));
+      Must(table.LookUp(tokens, source, store, {values.data(), model.config().width}));
       EXPECT_EQ(values, Expected(floats, tokens)) << count;
       std::set<int> panels;
       for (const TokenId token : tokens) panels.insert(token / 32);
@@ -70,6 +76,26 @@ TEST(EmbeddingTable, ReadsTheRowsOfAllTokensAndNoOtherPanels) {
       EXPECT_EQ(source.live(), 0);
     }
   }
+}
+
+TEST(EmbeddingTable, RowsWithoutATokenAreLeftAsTheyAre) {
+  const LoadedWeights model(TinyModelBuilder({})), floats(TinyModelBuilder({}), WeightEncoding::kFloat32);
+  ThreadPool pool(2);
+  HostDevice device(pool);
+  const CompiledModel compiled = Must(CompiledModel::Create(model.config(), model.layout(), {}));
+  GraphStore store(device, compiled.variants());
+  EmbeddingTable table = Must(EmbeddingTable::Create(model.config(), model.layout()));
+  const int64_t width = model.config().width;
+  std::vector<float> values(3 * width, 0.5f);
+  Must(table.LookUp({EmbeddingTable::kNoToken, 7, EmbeddingTable::kNoToken}, model.source(), store, {values.data(), width}));
+  std::vector<float> expected(3 * width, 0.5f);
+  const std::vector<float> row = Expected(floats, {7});
+  std::copy(row.begin(), row.end(), expected.begin() + width);
+  EXPECT_EQ(values, expected);
+  VanishingSource source(model.Units());
+  Must(table.LookUp({EmbeddingTable::kNoToken}, source, store, {values.data(), width}));
+  EXPECT_EQ(values, expected);
+  EXPECT_EQ(source.leases(), 0);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ namespace {
 constexpr double kMargin = 1.4;
 constexpr int kRows = 24;
 
-// Of a group of 32 such numbers, rounded to 8 bits: the root mean square of the errors, as a part of that of the numbers.
+// For a group of 32 such numbers rounded to 8 bits: the root mean square of the errors, divided by that of the numbers.
 double RoundingOfInputs(const std::function<double(SeededRandom&)>& draw) {
   SeededRandom random(1);
   double largest_squares = 0, squares = 0;
@@ -68,7 +68,7 @@ double Noise(absl::string_view tensor, BlockFormat format) {
 // The weights of a model of FP32, with a change to its matrices.
 using Change = std::function<void(const std::string& tensor, TensorView<float> weights)>;
 
-std::unique_ptr<ResidentSource> Changed(const LoadedModel& model, const Change& change) {
+std::unique_ptr<ResidentSource> Changed(const LoadedWeights& model, const Change& change) {
   const WeightLayout& layout = model.layout();
   std::vector<int64_t> sizes;
   for (int unit = 0; unit < layout.units(); ++unit) sizes.push_back(layout.UnitBytes(unit));
@@ -116,8 +116,8 @@ Change TurnOneHeadBack(const ModelConfig& config) {
   };
 }
 
-// Of all rows, one after the other.
-std::vector<float> Logits(const LoadedModel& model, WeightSource* source = nullptr) {
+// The logits of all rows, one after the other.
+std::vector<float> Logits(const LoadedWeights& model, WeightSource* source = nullptr) {
   Machine machine(model, {.slots = 64, .source = source});
   SeededRandom random(3);
   std::vector<TokenId> tokens(kRows);
@@ -149,9 +149,9 @@ TEST_P(EveryFormat, FastPathErrsByItsRoundingsAndAWrongModelByMore) {
   for (const BlockFormatInfo& format : AllBlockFormats()) {
     SCOPED_TRACE(format.name);
     const GgufBuilder builder = TinyModelBuilder(ModelOf(GetParam(), format.format));
-    const LoadedModel reference(builder, WeightEncoding::kFloat32);
+    const LoadedWeights reference(builder, WeightEncoding::kFloat32);
     const auto changed = [&reference](const Change& change) { return Logits(reference, Changed(reference, change).get()); };
-    const std::vector<float> exact = Logits(reference), fast = Logits(LoadedModel(builder));
+    const std::vector<float> exact = Logits(reference), fast = Logits(LoadedWeights(builder));
     const double rounding = Difference(changed(AddNoise(format.format)), exact);
     EXPECT_LE(Difference(fast, exact), kMargin * rounding);
     EXPECT_GE(Difference(fast, exact), rounding / kMargin);

@@ -17,7 +17,7 @@ class Bands : public testing::TestWithParam<const char*> {};
 // Fourteen tokens at a time round the ring of a sliding window, some of them wanted or all.
 TEST_P(Bands, RowsTogetherChangeNoBit) {
   const std::string architecture = GetParam();
-  const LoadedModel model(TinyModelBuilder({.architecture = architecture, .layers = 6, .window = architecture == "gemma3" ? 8 : 0}));
+  const LoadedWeights model(TinyModelBuilder({.architecture = architecture, .layers = 6, .window = architecture == "gemma3" ? 8 : 0}));
   std::vector<TokenId> tokens(14);
   for (int i = 0; i < 14; ++i) tokens[i] = 3 + i * 17 % 250;
   for (const std::vector<int>& wanted : std::vector<std::vector<int>>{{13}, {0, 4, 5, 12}, Machine::All(14)}) {
@@ -39,7 +39,7 @@ TEST_P(Bands, RowsTogetherChangeNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Bands, testing::Values("llama", "gemma3", "qwen2", "qwen3"), [](const auto& info) { return info.param; });
 
-// Of the three positions of a new sequence.
+// The paths of the three positions of a new sequence.
 std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
   const KvCache::SequenceId sequence = cache.NewSequence();
   Must(cache.Extend(sequence, 3));
@@ -48,7 +48,7 @@ std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
 
 // A row's key and value are there when its band is, not before.
 TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
-  const LoadedModel model(TinyModelBuilder({}));
+  const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
   const std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
   const std::vector<ForwardRow> in_order = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
@@ -65,7 +65,7 @@ TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
 
 // Errors count the rows of the pass, not of a band.
 TEST(Forward, AnErrorInALaterBandNamesItsRow) {
-  const LoadedModel model(TinyModelBuilder({}));
+  const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
   std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
   paths.push_back({{{0, 3}, {32, 1}}});
@@ -79,7 +79,7 @@ TEST(Forward, AnErrorInALaterBandNamesItsRow) {
 
 // A position that is stored nowhere is no slot.
 TEST(Forward, PositionsThatAWindowLeftBehindAreNotRowsOfThePass) {
-  const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 4}));
+  const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 4}));
   const auto logits = [&](int rows_together) {
     Machine machine(model, {.slots = 256, .row_capacity = 8, .rows_together = rows_together, .windowed_sequences = 1});
     const KvCache::SequenceId sequence = machine.cache().NewSequence();

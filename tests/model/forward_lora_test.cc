@@ -68,7 +68,7 @@ double Distance(const std::vector<float>& a, const std::vector<float>& b) {
 TEST(ForwardLora, BothPathsAgreeOnRandomAdapters) {
   for (const char* architecture : {"llama", "qwen3", "gemma3"}) {
     const TinyModel tiny = {.architecture = architecture, .head_size = 24, .window = 6, .formats = {F::kF32}, .seed = 12};
-    const LoadedModel packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+    const LoadedWeights packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
     for (const auto& [rank, targets] : {std::pair{1, kAllTargets}, {4, kAllTargets}, {8, 0b0000101u}, {3, 0b1000000u}}) {
       SCOPED_TRACE(absl::StrCat(architecture, " rank ", rank, " targets ", targets));
       const LoraAdapter adapter = RandomAdapter(packed.config(), rank, targets, /*seed=*/rank);
@@ -83,7 +83,7 @@ TEST(ForwardLora, BothPathsAgreeOnRandomAdapters) {
 // Each placeholder is the matrix it is named after: B A added to the weights gives the same logits.
 TEST(ForwardLora, AnAdapterIsASumOnTheWeights) {
   const TinyModel tiny = {.formats = {F::kF32}, .seed = 13};
-  const LoadedModel plain(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+  const LoadedWeights plain(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
   for (int t = 0; t < kLoraTargets; ++t) {
     const LoraTarget target = static_cast<LoraTarget>(t);
     const LoraAdapter adapter = RandomAdapter(plain.config(), 2, 1u << t, 20 + t, /*scale=*/0.5f);
@@ -110,10 +110,10 @@ TEST(ForwardLora, AnAdapterIsASumOnTheWeights) {
 // A matrix larger than a unit is cut into ranges of rows; the adapter's B is cut with it.
 TEST(ForwardLora, MatricesCutIntoUnitsKeepTheirAdapters) {
   const TinyModel tiny = {.formats = {F::kQ8_0}, .seed = 17};
-  const LoadedModel whole(TinyModelBuilder(tiny)), cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, /*largest_unit=*/4096);
+  const LoadedWeights whole(TinyModelBuilder(tiny)), cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, /*largest_unit=*/4096);
   ASSERT_GT(cut.layout().Parts("blk.0.ffn_up.weight").size(), 1u);
-  const LoadedModel wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
-  const LoadedModel wide_cut(TinyModelBuilder(tiny), WeightEncoding::kFloat32, /*largest_unit=*/16384);
+  const LoadedWeights wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+  const LoadedWeights wide_cut(TinyModelBuilder(tiny), WeightEncoding::kFloat32, /*largest_unit=*/16384);
   ASSERT_GT(wide_cut.layout().Parts("blk.0.ffn_up.weight").size(), 1u);
   const LoraAdapter adapter = RandomAdapter(whole.config(), 4, kAllTargets, 5);
   EXPECT_EQ(Machine(cut, {.threads = 2}).Plain(kTokens, &adapter), Machine(whole, {}).Plain(kTokens, &adapter));
@@ -122,7 +122,7 @@ TEST(ForwardLora, MatricesCutIntoUnitsKeepTheirAdapters) {
 
 // Three texts in one pass, row by row in turn: each row has the bits that its own adapter gives it alone.
 TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
-  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
+  const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
   const LoraAdapter first = RandomAdapter(model.config(), 4, kAllTargets, 1), second = RandomAdapter(model.config(), 9, 0b1010110u, 2);
   const LoraAdapter* const adapters[] = {nullptr, &first, &second};
   for (const KernelPath path : SupportedKernelPaths()) {
@@ -152,7 +152,7 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
 
 // The rows of a pass that a layer takes together may have no adapter, though others of the pass have one.
 TEST(ForwardLora, RowsWithoutAnAdapterMayStandAlone) {
-  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
+  const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
   const LoraAdapter adapter = RandomAdapter(model.config(), 4, kAllTargets, 1);
   const int count = static_cast<int>(kTokens.size());
   for (const int rows_together : {64, 5}) {
@@ -174,7 +174,7 @@ TEST(ForwardLora, RowsWithoutAnAdapterMayStandAlone) {
 }
 
 TEST(ForwardLora, AnAdapterThatBindsNothingChangesNoBit) {
-  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ4_0}, .seed = 15}));
+  const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ4_0}, .seed = 15}));
   const LoraAdapter unbound = Must(LoraAdapter::Create(2, kLoraTargets));
   Machine machine(model, {.threads = 2});
   EXPECT_EQ(machine.Plain(kTokens, &unbound), machine.Plain(kTokens));
@@ -182,7 +182,7 @@ TEST(ForwardLora, AnAdapterThatBindsNothingChangesNoBit) {
 
 // What an adapter does not change keeps its bits: one of the last layer alone leaves the keys and values of all layers as they were.
 TEST(ForwardLora, RowsAfterAnAdaptersRowsReadTheirKeysAndValues) {
-  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 16}));
+  const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 16}));
   Machine machine(model, {});
   LoraAdapter last_layer = Must(LoraAdapter::Create(2, kLoraTargets));
   const LoraAdapter all = RandomAdapter(model.config(), 4, kAllTargets, 3);

@@ -22,7 +22,7 @@ using Rows = std::vector<std::vector<float>>;
 const std::vector<TokenId> kTokens = {72, 101, 108, 108, 111, 44, 32, 119, 261, 114, 7, 250, 0, 33};
 
 TEST(Forward, HeaderExample) {
-  const LoadedModel model(TinyModelBuilder({}));
+  const LoadedWeights model(TinyModelBuilder({}));
   const ModelConfig& config = model.config();
   const WeightLayout& layout = model.layout();
   WeightSource& source = model.source();
@@ -64,7 +64,7 @@ class ForwardRows : public testing::Test {
     return std::string(status.message());
   }
 
-  const LoadedModel model_;
+  const LoadedWeights model_;
   Machine machine_;
   KvCache::Paths paths_;
   ForwardRow row_;
@@ -90,7 +90,7 @@ TEST_F(ForwardRows, ARowHasOnePathInEachGroupAndItIsNotEmpty) {
 }
 
 TEST(Forward, PathsOfARowAreEquallyLong) {
-  const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 16}));
+  const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 16}));
   Machine machine(model, {.slots = 64, .row_capacity = 8, .windowed_sequences = 1});
   const KvCache::Paths paths = {{{0, 3}}, {{0, 2}}};
   const absl::Status status = machine.forward().Run({{.token = 5, .paths = paths}}, machine.cache());
@@ -138,7 +138,7 @@ TEST_F(ForwardRows, LogitsOfWhatWasNotComputedAreErrors) {
 
 // More rows than the head takes at once, some of them twice.
 TEST(Forward, LogitsComeInTheOrderAskedFor) {
-  const LoadedModel model(TinyModelBuilder({}));
+  const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.threads = 2, .row_capacity = 100});
   std::vector<TokenId> tokens(100);
   for (int i = 0; i < 100; ++i) tokens[i] = i * 7 % 256;
@@ -157,10 +157,10 @@ TEST(Forward, LogitsComeInTheOrderAskedFor) {
 TEST(Forward, CutsOfTensorsChangeNoBit) {
   for (const char* architecture : {"llama", "gemma3", "qwen2"}) {
     const TinyModel tiny = {.architecture = architecture, .window = 6, .tied = true, .formats = {F::kQ4_0, F::kQ8_0}};
-    const LoadedModel whole(TinyModelBuilder(tiny));
+    const LoadedWeights whole(TinyModelBuilder(tiny));
     const std::vector<float> expected = Machine(whole, {}).Plain(kTokens);
     for (const int64_t largest_unit : {1, 3000, 9000}) {
-      const LoadedModel cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, largest_unit);
+      const LoadedWeights cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, largest_unit);
       EXPECT_GT(cut.layout().units(), whole.layout().units());
       Machine machine(cut, {.threads = 2});
       EXPECT_EQ(machine.Plain(kTokens), expected) << architecture << " " << largest_unit;
@@ -185,7 +185,7 @@ std::vector<TokenId> Write(Machine& machine, int count) {
 TEST(Forward, GenerationPassesUnderLeasesThatVanish) {
   for (const int64_t largest_unit : {int64_t{3000}, kLargestUnitBytes}) {
     for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
-      const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .window = 6, .tied = true}), encoding, largest_unit);
+      const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .window = 6, .tied = true}), encoding, largest_unit);
       VanishingSource source(model.Units());
       Machine resident(model, {.threads = 2}), vanishing(model, {.threads = 2, .source = &source});
       EXPECT_EQ(Write(vanishing, 20), Write(resident, 20));
@@ -220,7 +220,7 @@ class FailingSource : public WeightSource {
 
 // Before each block in turn: the error is passed on, the leases end, and the next pass is right.
 TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
-  const LoadedModel model(TinyModelBuilder({.layers = 3}));
+  const LoadedWeights model(TinyModelBuilder({.layers = 3}));
   VanishingSource vanishing(model.Units());
   FailingSource source(vanishing);
   Machine machine(model, {.source = &source});
@@ -248,7 +248,7 @@ TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
 TEST(Forward, TheFastPathIsNearTheReference) {
   for (const F format : {F::kF32, F::kF16, F::kBF16, F::kQ4_0, F::kQ4_1, F::kQ5_0, F::kQ8_0}) {
     const TinyModel tiny = {.formats = {format}, .seed = 2};
-    const LoadedModel packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+    const LoadedWeights packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
     const std::vector<float> fast = Machine(packed, {}).Plain(kTokens), reference = Machine(wide, {}).Plain(kTokens);
     // Eight-bit rows are off by up to 1 / 254 of their largest number, about three times the typical one: some 0.3 % each for the
     // six products of a layer one after the other, on logits near 1. Floats are multiplied as they are.
@@ -293,7 +293,7 @@ class WantedRows : public testing::TestWithParam<WantedModel> {};
 TEST_P(WantedRows, WhatElseIsWantedChangesNoBit) {
   const auto& [architecture, layers] = GetParam();
   const int window = std::string(architecture) == "gemma3" ? 8 : 0;
-  const LoadedModel model(TinyModelBuilder({.architecture = architecture, .layers = layers, .window = window}));
+  const LoadedWeights model(TinyModelBuilder({.architecture = architecture, .layers = layers, .window = window}));
   for (const uint64_t scatter : {0, 7}) {
     const auto passes = [&](absl::Span<const int> wanted) {
       Machine machine(model, {.threads = 2, .scatter_seed = scatter, .row_capacity = 16, .windowed_sequences = scatter == 0 ? 1 : 0});
@@ -323,9 +323,9 @@ INSTANTIATE_TEST_SUITE_P(Models, WantedRows,
                                          WantedModel{"gemma3", 5}, WantedModel{"qwen2", 2}, WantedModel{"qwen3", 2}),
                          [](const auto& info) { return absl::StrCat(info.param.architecture, "_", info.param.layers); });
 
-// Of each of the last layer's units, whichever of its two graphs needs it: no lease stays, and there is nothing to take logits of.
+// An error of any unit of the last layer, whichever of its two graphs needs it: no lease stays, and no row has logits.
 TEST(Forward, AnErrorInTheLastLayerLeavesNothingBehind) {
-  const LoadedModel model(TinyModelBuilder({.layers = 2}), WeightEncoding::kPacked, /*largest_unit=*/4096);
+  const LoadedWeights model(TinyModelBuilder({.layers = 2}), WeightEncoding::kPacked, /*largest_unit=*/4096);
   VanishingSource vanishing(model.Units());
   FailingSource source(vanishing);
   Machine machine(model, {.row_capacity = 4, .source = &source});

@@ -14,17 +14,18 @@
 #include "absl/strings/str_format.h"
 #include "tessera/base/random.h"
 #include "tessera/tests/fakes/golden.h"
+#include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
 namespace {
 
-using Visit = std::function<void(const std::string& name, const LoadedModel& model, const std::vector<TokenId>& tokens)>;
+using Visit = std::function<void(const std::string& name, const LoadedWeights& model, const std::vector<TokenId>& tokens)>;
 
 // The tiny models of the golden data, whose weights are FP16, and one of each block format, made here.
 void ForEachModel(const Visit& visit) {
   for (const char* name : {"llama", "llama_tied", "llama3_rope", "llama_linear", "llama_yarn", "qwen2", "qwen3", "gemma3"}) {
     const std::string path = std::string("tiny/") + name;
-    visit(name, LoadedModel(GoldenPath(path + ".gguf")), ReadGoldenLogits(path + ".logits.jsonl")[0].tokens);
+    visit(name, LoadedWeights(GoldenPath(path + ".gguf")), ReadGoldenLogits(path + ".logits.jsonl")[0].tokens);
   }
   SeededRandom random(17);
   std::vector<TokenId> tokens(24);
@@ -32,12 +33,12 @@ void ForEachModel(const Visit& visit) {
   for (const BlockFormatInfo& format : AllBlockFormats()) {
     TinyModel model = {.formats = {format.format}};
     if (format.values_per_block == 256) model.width = model.feed_forward = 256, model.head_size = 64;
-    visit(absl::StrCat("made in ", format.name), LoadedModel(TinyModelBuilder(model)), tokens);
+    visit(absl::StrCat("made in ", format.name), LoadedWeights(TinyModelBuilder(model)), tokens);
   }
 }
 
 // FNV-1a over the logits of all tokens: the first half of them in one pass, as of a prompt, the others one at a time.
-std::string HashOfLogits(const LoadedModel& model, absl::Span<const TokenId> tokens, KernelPath path) {
+std::string HashOfLogits(const LoadedWeights& model, absl::Span<const TokenId> tokens, KernelPath path) {
   Machine machine(model, {.path = path, .slots = 128});
   const KvCache::SequenceId sequence = machine.cache().NewSequence();
   uint64_t hash = 0xcbf29ce484222325;
@@ -62,7 +63,7 @@ TEST(GoldenBits, EveryPathOfEveryCpuGivesTheSameLogits) {
     expected[Must(line.String("model"))] = Must(line.String("fnv1a"));
   }
   size_t models = 0;
-  ForEachModel([&](const std::string& name, const LoadedModel& model, const std::vector<TokenId>& tokens) {
+  ForEachModel([&](const std::string& name, const LoadedWeights& model, const std::vector<TokenId>& tokens) {
     ++models;
     for (const KernelPath path : SupportedKernelPaths()) {
       const std::string found = HashOfLogits(model, tokens, path);

@@ -28,7 +28,7 @@ SequenceId Forked(KvCache& cache, SequenceId sequence, int length) {
   return *fork;
 }
 
-// Of the first group.
+// The path in the first group.
 KvCache::Path PathOf(KvCache& cache, SequenceId sequence, int length) { return cache.PathsOf(sequence, length)[0]; }
 
 Slots SlotsOf(const KvCache::Path& path) {

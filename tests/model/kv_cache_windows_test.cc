@@ -1,4 +1,4 @@
-// KvCache where layers attend to a window: what it takes, what is given up and when, and that nothing is that a row still reads.
+// KvCache where layers attend to a window: its memory, which positions are given up and when, and that none is that a row still reads.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 using SequenceId = KvCache::SequenceId;
-constexpr int kWindow = 24, kPass = 8, kSlots = 48;  // Of the window's group: 24 + 8 + 16, a multiple of 16.
+constexpr int kWindow = 24, kPass = 8, kSlots = 48;  // Slots of the window's group: 24 + 8 + 16, a multiple of 16.
 
 std::unique_ptr<KvCache> WindowedCache(int sequences = 1, uint64_t scatter_seed = 0) {
   auto cache = KvCache::Create({.layers = 3, .heads = 1, .head_size = 4, .slots = 1024, .windows = {kWindow, 0, kWindow},
@@ -226,7 +226,7 @@ class RandomPasses {
   }
   void CheckRow(const Text& text, int length) { CheckRow(text, *cache_, length); }
 
-  // Of positions that a next row reads: those that share a slot share their beginning.
+  // If positions that a next row reads share a slot, they must share their beginning.
   void CheckSlotsDiffer() {
     std::map<int32_t, std::vector<int32_t>> beginnings;
     for (const Text& text : texts_) {

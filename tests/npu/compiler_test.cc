@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -16,10 +17,10 @@ namespace {
 TEST(Compiler, HeaderExample) {
   Graph graph = DecoderBlock({});
   ReferenceDevice device;
-  const auto load = [&]() -> absl::StatusOr<GraphHandle> {
+  const auto load = [&]() -> absl::StatusOr<std::unique_ptr<LoadedGraph>> {
     ASSIGN_OR_RETURN(CompiledGraph compiled, Compile(std::move(graph), {.row_capacity = 512}));
-    ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
-    return handle;
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> loaded, device.Load(compiled));
+    return loaded;
   };
   EXPECT_TRUE(load().ok());
 }

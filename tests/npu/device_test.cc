@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,29 +31,14 @@ TEST(Device, HeaderExample) {
   const absl::Span<const std::byte> norm_bytes = norm_weight.bytes(), up_bytes = up_weight.bytes();
   const absl::Span<const std::byte> weights[] = {norm_bytes, up_bytes};
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(GraphHandle handle, device->Load(compiled));
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device->Load(compiled));
     RunArguments arguments = {.rows = 1, .buffers = {{hidden, 576}, {out, 1536}}, .weights = weights};
-    RETURN_IF_ERROR(device->Run(handle, arguments));
+    RETURN_IF_ERROR(device->Run(*graph, arguments));
     return absl::OkStatus();
   };
   ASSERT_TRUE(run().ok()) << run();
   EXPECT_NEAR(out[0], 576, 0.01);
   EXPECT_EQ(out[1], 0);
-}
-
-TEST(Device, WeightBytesFollowTheEncoding) {
-  const GraphWeight vector = {{"norm", BlockFormat::kF32, 100, 1}, true};
-  const GraphWeight matrix = {{"up", BlockFormat::kQ8_0, 10, 64}, false};
-  EXPECT_EQ(*WeightBytes(vector, WeightEncoding::kPacked), 400);
-  EXPECT_EQ(*WeightBytes(vector, WeightEncoding::kFloat32), 400);
-  EXPECT_EQ(*WeightBytes(matrix, WeightEncoding::kFloat32), 2560);
-  EXPECT_EQ(*WeightBytes(matrix, WeightEncoding::kPacked), *PackedMatrix::BytesFor(matrix.spec));
-}
-
-TEST(Device, WeightBytesThatOverflowAreErrors) {
-  const GraphWeight matrix = {{"up", BlockFormat::kF32, int64_t{1} << 40, int64_t{1} << 22}, false};
-  EXPECT_EQ(WeightBytes(matrix, WeightEncoding::kFloat32).status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(WeightBytes({matrix.spec, true}, WeightEncoding::kPacked).status().code(), absl::StatusCode::kOutOfRange);
 }
 
 // --- Arguments of a decoder block (from tokens, so nothing is left out), and one fault at a time.

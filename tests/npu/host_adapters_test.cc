@@ -129,7 +129,7 @@ TEST(HostAdapters, RowsWithoutOneKeepTheirBits) {
   HostDevice device(pool);
   RunArguments& arguments = paired.Prepare(device, Chain(9));
   arguments.adapters = {};  // As if the graph had no placeholder.
-  ASSERT_EQ(device.Run(device.Load(paired.compiled()).value(), arguments), absl::OkStatus());
+  ASSERT_EQ(device.Run(*device.Load(paired.compiled()).value(), arguments), absl::OkStatus());
   const RowOutputs plain = paired.Outputs(), found = paired.On(device, rows.rows);
   for (int r = 0; r < 9; ++r) EXPECT_EQ(SameBits(found[r], plain[r]), !Bound(r)) << "row " << r;
 }

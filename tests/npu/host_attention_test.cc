@@ -46,8 +46,8 @@ PairedRun NewRun(const Heads& heads, KvFormat format, int slots = 64) {
   return run;
 }
 
-// A score errs by head_size roundings of at most scale * sum |q k| (an average of 1/4 a product; 1 is safe), a weight by that and
-// exp's 3e-7, the mean of values up to 1 by twice the weights' error and a rounding per position. Both sides err.
+// A score errs by head_size roundings of at most scale * sum |q k| (an average of 1/4 per product; 1 is safe), a weight by that and exp's
+// 3e-7, the mean of values up to 1 by twice the weights' error and a rounding per position. Both sides err.
 double Tolerance(const Heads& heads, int positions) {
   const double scores = heads.head_size * 0x1p-24 * 2 * std::sqrt(heads.head_size);
   return 2 * (2 * (scores + 3e-7) + positions * 0x1p-24);
@@ -192,7 +192,8 @@ TEST_P(HostAttention, EndsOfAnyNumberOfRunsHaveTheBitsOfOneRun) {
   }
 }
 
-// From sixteen rows a worker on each stores its own; fewer are stored by heads, of which there may be fewer than workers.
+// From sixteen rows per worker on, each worker stores its own rows; fewer rows are stored by heads, of which there may be fewer than
+// workers.
 TEST_P(HostAttention, WhoeverStoresKeysAndValuesStoresTheSame) {
   const Heads heads = {6, 2, 20, 0};
   for (int rows : {2, 15, 16, 17, 31, 32, 33, 47, 48, 49, 60}) {

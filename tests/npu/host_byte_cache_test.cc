@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -83,8 +84,8 @@ TEST(HostByteCache, RefusesHeadsThatKernelsHaveNoRoomFor) {
   PairedRun paired(graph, {.kv_heads = 1, .head_size = 1040, .slots = 16});
   ThreadPool pool(1);
   HostDevice device(pool, {.kv_format = KvFormat::kInt8});
-  const GraphHandle handle = device.Load(paired.compiled()).value();
-  EXPECT_EQ(device.Run(handle, paired.Prepare(device, Chain(1))),
+  const std::unique_ptr<LoadedGraph> loaded = device.Load(paired.compiled()).value();
+  EXPECT_EQ(device.Run(*loaded, paired.Prepare(device, Chain(1))),
             absl::InvalidArgumentError("arguments: kv: head_size: found 1040, expected at most 1024 with 8 bits"));
 }
 

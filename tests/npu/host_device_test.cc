@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,6 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/quant/matmul_kernels.h"
-#include "tessera/quant/panels/panel_format.h"
 #include "tessera/tests/fakes/decoder_block.h"
 #include "tessera/tests/fakes/paired_run.h"
 #include "tessera/tests/fakes/varied_block.h"
@@ -24,8 +24,8 @@ TEST(HostDevice, HeaderExample) {
     ThreadPool pool(2);
     HostDevice device(pool);
     const RunArguments& arguments = paired.Prepare(device, Chain(3));
-    ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
-    RETURN_IF_ERROR(device.Run(handle, arguments));
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));
+    RETURN_IF_ERROR(device.Run(*graph, arguments));
     return absl::OkStatus();
   };
   ASSERT_EQ(run(), absl::OkStatus());
@@ -79,7 +79,7 @@ TEST(HostDevice, RowBitsDoNotDependOnRowsThreadsOrPath) {
   }
 }
 
-// So many that each worker has rows of its own and walks all panels (Worker::GridOf), in blocks of some of its rows.
+// So many that each worker has rows of its own and walks all panels (PanelSchedule), in blocks of some of its rows.
 TEST(HostDevice, ManyRowsHaveTheBitsOfEachAlone) {
   PairedRun paired(MixedBlock(), {.seed = 3, .kv_heads = 2, .head_size = 32, .slots = 336, .row_capacity = 336});
   const RowOutputs expected = OneByOne(paired, Chain(331));
@@ -139,11 +139,11 @@ TEST(HostDevice, ASingleRowsEmbeddingIsThereForAllThreads) {
   const RowOutputs expected = OneByOne(paired, Chain(1));
   ThreadPool pool(3);
   HostDevice device(pool);
-  const GraphHandle handle = device.Load(paired.compiled()).value();
+  const std::unique_ptr<LoadedGraph> graph = device.Load(paired.compiled()).value();
   for (int i = 0; i < 100; ++i) {
     const TestRow other = {33, {{0, 1}}};  // Leaves another token's numbers behind.
     for (const TestRow& row : {other, Chain(1)[0]})
-      ASSERT_EQ(device.Run(handle, paired.Prepare(device, {row})), absl::OkStatus());
+      ASSERT_EQ(device.Run(*graph, paired.Prepare(device, {row})), absl::OkStatus());
     ASSERT_TRUE(SameBits(paired.Outputs()[0], expected[0])) << "run " << i;
   }
 }
@@ -174,11 +174,11 @@ TEST(HostDevice, GraphsLoadedTogetherDoNotDisturbOneAnother) {
   PairedRun large(MixedBlock(), kMixedCache), small(DecoderBlock({.layers = 2}), {.kv_heads = 2});
   ThreadPool pool(2);
   HostDevice device(pool);
-  const GraphHandle first = device.Load(small.compiled()).value(), second = device.Load(large.compiled()).value();
-  ASSERT_EQ(device.Run(first, small.Prepare(device, Chain(2))), absl::OkStatus());
+  const std::unique_ptr<LoadedGraph> first = device.Load(small.compiled()).value(), second = device.Load(large.compiled()).value();
+  ASSERT_EQ(device.Run(*first, small.Prepare(device, Chain(2))), absl::OkStatus());
   const RowOutputs before = small.Outputs();
-  ASSERT_EQ(device.Run(second, large.Prepare(device, Chain(5))), absl::OkStatus());
-  ASSERT_EQ(device.Run(first, small.Prepare(device, Chain(2))), absl::OkStatus());
+  ASSERT_EQ(device.Run(*second, large.Prepare(device, Chain(5))), absl::OkStatus());
+  ASSERT_EQ(device.Run(*first, small.Prepare(device, Chain(2))), absl::OkStatus());
   EXPECT_TRUE(SameBits(small.Outputs()[0], before[0]) && SameBits(small.Outputs()[1], before[1]));
 }
 
@@ -210,7 +210,7 @@ TEST(HostDevice, NoRowsAreNoWork) {
   PairedRun paired(MixedBlock(), kMixedCache);
   ThreadPool pool(2);
   HostDevice device(pool);
-  EXPECT_EQ(device.Run(device.Load(paired.compiled()).value(), paired.Prepare(device, {})), absl::OkStatus());
+  EXPECT_EQ(device.Run(*device.Load(paired.compiled()).value(), paired.Prepare(device, {})), absl::OkStatus());
 }
 
 class RefusedArguments : public testing::Test {
@@ -218,20 +218,20 @@ class RefusedArguments : public testing::Test {
   RunArguments& Fresh() { return paired_.Prepare(device_, Chain(2)); }
   // Expects InvalidArgument with this text, and that nothing was written.
   void ExpectRefused(const RunArguments& arguments, const std::string& message) {
-    EXPECT_EQ(device_.Run(handle_, arguments), absl::InvalidArgumentError(message));
+    EXPECT_EQ(device_.Run(*graph_, arguments), absl::InvalidArgumentError(message));
     for (const std::vector<float>& row : paired_.Outputs()) EXPECT_EQ(row, std::vector<float>(row.size(), PairedRun::kMark));
   }
 
   PairedRun paired_{VariedBlock({.adapters = true, .formats = {BlockFormat::kQ4_0}}), {.kv_heads = 2}};
   ThreadPool pool_{1};
   HostDevice device_{pool_};
-  GraphHandle handle_ = device_.Load(paired_.compiled()).value();
+  std::unique_ptr<LoadedGraph> graph_ = device_.Load(paired_.compiled()).value();
 };
 
 TEST_F(RefusedArguments, NameWhatWasFoundAndExpected) {
   RunArguments* arguments = &Fresh();
   arguments->rows = 65;
-  EXPECT_EQ(device_.Run(handle_, *arguments), absl::InvalidArgumentError("arguments: rows: found 65, expected 0 to 64"));
+  EXPECT_EQ(device_.Run(*graph_, *arguments), absl::InvalidArgumentError("arguments: rows: found 65, expected 0 to 64"));
   arguments = &Fresh();
   arguments->weights = arguments->weights.first(3);
   ExpectRefused(*arguments, "arguments: weights: found 3, expected 9");
@@ -243,17 +243,12 @@ TEST_F(RefusedArguments, NameWhatWasFoundAndExpected) {
   ExpectRefused(*arguments, "arguments: rope_tables: found 0, expected 1");
   arguments = &Fresh();
   arguments->buffers[1].row_stride = 63;
-  EXPECT_EQ(device_.Run(handle_, *arguments),
+  EXPECT_EQ(device_.Run(*graph_, *arguments),
             absl::InvalidArgumentError("arguments: buffer 1 \"out\": row_stride: found 63, expected >= 64"));
   arguments = &paired_.Prepare(device_, {{0, {{0, 65}}}});
   ExpectRefused(*arguments, "arguments: slot of row 0: found 64, expected 0 to 63");
   arguments = &paired_.Prepare(device_, {{0, {{60, 5}, {3, 1}}}});
   ExpectRefused(*arguments, "arguments: path of row 0: found 5 slots from 60, expected at least one, within 0 to 63");
-}
-
-TEST_F(RefusedArguments, HandlesOfNoGraph) {
-  EXPECT_EQ(device_.Run(-1, Fresh()), absl::InvalidArgumentError("graph handle: found -1, expected below 1"));
-  EXPECT_EQ(device_.Run(1, Fresh()), absl::InvalidArgumentError("graph handle: found 1, expected below 1"));
 }
 
 TEST_F(RefusedArguments, WeightsInTheOtherEncoding) {
@@ -285,11 +280,11 @@ TEST(HostDevice, RefusesACacheOfFloatsForStoresAlone) {
   PairedRun paired(graph, {});
   ThreadPool pool(1);
   HostDevice device(pool);
-  const GraphHandle handle = device.Load(paired.compiled()).value();
+  const std::unique_ptr<LoadedGraph> loaded = device.Load(paired.compiled()).value();
   RunArguments& arguments = paired.Prepare(device, Chain(1));
-  EXPECT_EQ(device.Run(handle, arguments), absl::OkStatus());
+  EXPECT_EQ(device.Run(*loaded, arguments), absl::OkStatus());
   arguments.kv = paired.kv(KvFormat::kFloat);
-  EXPECT_EQ(device.Run(handle, arguments), absl::InvalidArgumentError("arguments: kv: format: found FP32, expected FP16"));
+  EXPECT_EQ(device.Run(*loaded, arguments), absl::InvalidArgumentError("arguments: kv: format: found FP32, expected FP16"));
 }
 
 }  // namespace

@@ -65,10 +65,10 @@ std::vector<Touches> TouchesOf(const Graph& graph) {
   return touches;
 }
 
-// All threads have met between the last use of one buffer and the first of the other.
+// There is a barrier between the last use of one buffer and the first use of the other.
 bool Separated(const Graph& graph, const Touches& earlier, const Touches& later) {
   for (int i = earlier.last; i < later.first; ++i) {
-    if (IsMeetingOperator(graph.operators[i])) return true;
+    if (IsBarrierOperator(graph.operators[i])) return true;
   }
   return false;
 }
@@ -103,7 +103,7 @@ TEST(MemoryPlan, HeaderExample) {
   EXPECT_LT(buffer, arena + plan->arena_bytes);
 }
 
-TEST(MemoryPlan, BuffersThatShareBytesAreSeparatedByAMeeting) {
+TEST(MemoryPlan, BuffersThatShareBytesAreSeparatedByABarrier) {
   SeededRandom random(30);
   for (int round = 0; round < 300; ++round) {
     const Graph graph = RandomGraph(random);
@@ -141,15 +141,15 @@ TEST(MemoryPlan, DecoderLayersShareMostOfTheirMemory) {
   EXPECT_LT(10 * plan_eight.arena_bytes, ScratchBytes(eight));
 }
 
-TEST(MemoryPlan, ABufferLivesUntilTheMeetingAfterItsLastUse) {
+TEST(MemoryPlan, ABufferLivesUntilTheBarrierAfterItsLastUse) {
   Graph graph;
   const BufferId x = graph.AddInput("x", 16), a = graph.AddScratch("a", 16), b = graph.AddScratch("b", 16);
   const BufferId c = graph.AddScratch("c", 16), unread = graph.AddScratch("unread", 16), out = graph.AddOutput("out", 16);
   graph.Add(Add{.a = x, .b = x, .y = a});                          // 0
   graph.Add(Add{.a = a, .b = x, .y = b});                          // 1: the last use of a
   graph.Add(Add{.a = b, .b = x, .y = unread});                     // 2
-  graph.Add(Linear{.x = b, .products = {{.weight = 0, .y = c}}});  // 3: the threads meet
-  graph.Add(Add{.a = c, .b = c, .y = out});                        // 4: the last use of c, and no meeting after it
+  graph.Add(Linear{.x = b, .products = {{.weight = 0, .y = c}}});  // 3: a barrier
+  graph.Add(Add{.a = c, .b = c, .y = out});                        // 4: the last use of c, with no barrier after it
   const std::vector<BufferLife> lives = *LivesOf(graph, kRows);
   const auto expect_life = [&](BufferId id, int first, int last) {
     EXPECT_EQ(lives[id].first, first) << graph.buffers[id].name;

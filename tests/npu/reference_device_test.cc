@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ constexpr float kUntouched = -77.0f;  // What GraphInputs fills outputs with.
 // Loads the graph on a device of its own, runs it once and returns the first output, which is external buffer `external`.
 std::vector<float> RunOnce(const CompiledGraph& compiled, GraphInputs& inputs, int external, ThreadPool* pool = nullptr) {
   ReferenceDevice device(pool);
-  const GraphHandle handle = *device.Load(compiled);
-  const absl::Status status = device.Run(handle, inputs.arguments());
+  const std::unique_ptr<LoadedGraph> graph = *device.Load(compiled);
+  const absl::Status status = device.Run(*graph, inputs.arguments());
   EXPECT_TRUE(status.ok()) << status;
   return inputs.output(external);
 }
@@ -43,8 +44,8 @@ TEST(ReferenceDevice, HeaderExample) {
   ThreadPool pool(2);
   ReferenceDevice device(&pool);
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(GraphHandle handle, device.Load(compiled));
-    RETURN_IF_ERROR(device.Run(handle, arguments));
+    ASSIGN_OR_RETURN(std::unique_ptr<LoadedGraph> graph, device.Load(compiled));
+    RETURN_IF_ERROR(device.Run(*graph, arguments));
     return absl::OkStatus();
   };
   EXPECT_TRUE(run().ok());
@@ -269,11 +270,11 @@ TEST(ReferenceDevice, GraphsLoadedTogetherDoNotDisturbOneAnother) {
   block_inputs.SetRows({1, 2});
   product_inputs.SetRows({3, 4, 5});
   ReferenceDevice device;
-  const GraphHandle first = *device.Load(block), second = *device.Load(product);
-  ASSERT_TRUE(device.Run(first, block_inputs.arguments()).ok());
-  ASSERT_TRUE(device.Run(second, product_inputs.arguments()).ok());
+  const std::unique_ptr<LoadedGraph> first = *device.Load(block), second = *device.Load(product);
+  ASSERT_TRUE(device.Run(*first, block_inputs.arguments()).ok());
+  ASSERT_TRUE(device.Run(*second, product_inputs.arguments()).ok());
   const std::vector<float> before = block_inputs.output(0), products = product_inputs.output(1);
-  ASSERT_TRUE(device.Run(first, block_inputs.arguments()).ok());
+  ASSERT_TRUE(device.Run(*first, block_inputs.arguments()).ok());
   EXPECT_EQ(block_inputs.output(0), before);
   EXPECT_EQ(RunOnce(product, product_inputs, 1), products);
 }
@@ -283,16 +284,14 @@ TEST(ReferenceDevice, NothingRunsOnWrongArguments) {
   GraphInputs inputs(compiled, 53, /*kv_heads=*/2);
   inputs.SetRows({1, 2});
   ReferenceDevice device;
-  const GraphHandle handle = *device.Load(compiled);
-  EXPECT_EQ(device.Run(handle + 1, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(device.Run(-1, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
+  const std::unique_ptr<LoadedGraph> graph = *device.Load(compiled);
   const KvView kv = inputs.arguments().kv;
   inputs.arguments().kv =
       KvView(kv.Keys<std::byte>(0, 0), kv.Values<std::byte>(0, 0), KvFormat::kHalf, 2, 16, GraphInputs::kSlots);
-  EXPECT_EQ(device.Run(handle, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device.Run(*graph, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
   inputs.arguments().kv = kv;
   inputs.SetSlot(1, -1);
-  EXPECT_EQ(device.Run(handle, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device.Run(*graph, inputs.arguments()).code(), absl::StatusCode::kInvalidArgument);
   for (const float value : inputs.output(0)) ASSERT_EQ(value, kUntouched);
 }
 
@@ -301,8 +300,8 @@ TEST(ReferenceDevice, NoRowsAreNoWork) {
   GraphInputs inputs(compiled, 54, /*kv_heads=*/2);
   inputs.SetRows({});
   ReferenceDevice device;
-  const GraphHandle handle = *device.Load(compiled);
-  EXPECT_TRUE(device.Run(handle, inputs.arguments()).ok());
+  const std::unique_ptr<LoadedGraph> graph = *device.Load(compiled);
+  EXPECT_TRUE(device.Run(*graph, inputs.arguments()).ok());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::vector<Group> Rounded(KernelPath path, const std::vector<float>& x) {
 
 // What a path multiplies weights by, whose form in memory is its own: products with 32 outputs, each of which takes one input.
 std::vector<int32_t> ValuesOf(KernelPath path, const FineActivationGroup& group) {
-  constexpr int kBytes = 2 + 32;  // Of a block: FP16's 1.0, and the codes.
+  constexpr int kBytes = 2 + 32;  // Bytes of a block: FP16's 1.0, and the codes.
   std::vector<std::byte> blocks(32 * kBytes);
   for (int out = 0; out < 32; ++out) {
     blocks[out * kBytes + 1] = std::byte{0x3c};
@@ -80,7 +80,7 @@ Group Define(const float* x, int64_t count) {
   return group;
 }
 
-// Of fine groups, all but the values.
+// All members of fine groups except the values.
 template <typename Group>
 void ExpectSame(const std::vector<Group>& found, const std::vector<Group>& expected) {
   ASSERT_EQ(found.size(), expected.size());
@@ -178,7 +178,7 @@ TEST(QuantizeRow, TiesGoToTheEvenNumber) {
 TEST(QuantizeRow, ValuesStayWithinTheLargestWhateverTheMagnitude) {
   SeededRandom random(4);
   for (int i = 0; i < 300; ++i) {
-    const uint32_t bits = static_cast<uint32_t>(random.Below(0x7f800000 - 0x0d800000)) + 0x0d800000;  // Of 2^-100 to the largest.
+    const uint32_t bits = static_cast<uint32_t>(random.Below(0x7f800000 - 0x0d800000)) + 0x0d800000;  // From 2^-100 to the largest.
     std::vector<float> x(32);
     std::memcpy(&x[5], &bits, sizeof bits);
     x[6] = -x[5];

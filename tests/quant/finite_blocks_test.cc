@@ -29,13 +29,13 @@ bool DequantizesToNumbers(const BlockFormatInfo& info, const std::vector<std::by
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
-// Whatever bytes a block has: it is found if, and only if, it has a value that is no number.
+// A block of any bytes is found if, and only if, it has a value that is NaN or infinite.
 TEST(FiniteBlocks, FindsExactlyTheBlocksWithAValueThatIsNoNumber) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     SCOPED_TRACE(info.name);
     SeededRandom random(5);
     int found = 0;
-    const uint8_t exponents[] = {0x7c, 0xfc, 0x7f, 0xff, 0x80, 0x00};  // Of infinities and NaN in all widths, and of none.
+    const uint8_t exponents[] = {0x7c, 0xfc, 0x7f, 0xff, 0x80, 0x00};  // Exponents of infinities and NaN in all widths, and of none.
     for (int round = 0; round < 3000; ++round) {
       std::vector<std::byte> block = WildBlocks(info.format, info.values_per_block, round + 1);
       const int at = round % info.bytes_per_block;

@@ -8,8 +8,8 @@
 #include "gtest/gtest.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/random.h"
+#include "tessera/quant/internal/panels/panel_format.h"
 #include "tessera/quant/packed_matrix.h"
-#include "tessera/quant/panels/panel_format.h"
 #include "tessera/tests/fakes/random_blocks.h"
 
 namespace tessera {
@@ -61,7 +61,7 @@ struct Product {
   }
 };
 
-// Of runs of 1 to `rows` rows: how many have a row with other bits than alone.
+// How many of the runs of 1 to `rows` rows have a row whose bits differ from those it has alone.
 int RunsWithOtherBits(const Product& product, const MatMulKernels& kernels, int64_t rows) {
   const int64_t stride = product.spec.out_features + 1;
   std::vector<float> alone;

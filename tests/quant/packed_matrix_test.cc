@@ -32,7 +32,7 @@ TEST(PackedMatrix, HeaderExample) {
     RETURN_IF_ERROR(PackedMatrix::Pack(spec, gguf_bytes, buffer.bytes()));
     ASSIGN_OR_RETURN(PackedMatrix matrix, PackedMatrix::Open(spec, buffer.bytes()));
     EXPECT_EQ(matrix.panels(), 48);
-    EXPECT_EQ(bytes, 1536 * 576 / 32 * 20);  // As in the file: 5 bits a weight.
+    EXPECT_EQ(bytes, 1536 * 576 / 32 * 20);  // As in the file: 5 bits per weight.
     return absl::OkStatus();
   };
   EXPECT_EQ(pack_and_open(), absl::OkStatus());

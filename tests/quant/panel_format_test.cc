@@ -1,4 +1,4 @@
-#include "tessera/quant/panels/panel_format.h"
+#include "tessera/quant/internal/panels/panel_format.h"
 
 #include <cstring>
 #include <map>

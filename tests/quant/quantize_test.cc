@@ -1,4 +1,4 @@
-// How well the formats that search for a block (the K formats and IQ4_NL) find one: quant/formats/k_search.h, iq4_nl.cc.
+// How well the formats that search for a block (the K formats and IQ4_NL) find one: quant/internal/formats/k_search.h, iq4_nl.cc.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -158,7 +158,7 @@ TEST(Quantize, SearchErrsNoMoreThanAnotherEngine) {
   }
 }
 
-// Fewer bits a value must not mean a smaller error: else one of the two formats is not used well.
+// Fewer bits per value must not give a smaller error: otherwise one of the two formats is not used well.
 TEST(Quantize, ErrorsFallWithTheBitsOfTheFormat) {
   const Values x = GaussianValues(64 * kBlock);
   double last = std::numeric_limits<double>::infinity();

@@ -19,7 +19,7 @@ class BadFiles : public testing::Test {
     WriteBadFiles(files, folder_.path());
     for (const BadFile& file : files) {
       const std::string path = folder_.Path(file.name + ".gguf");
-      EXPECT_EQ(std::string(Engine::Load({.model_path = path, .threads = 1}).status().message()),
+      EXPECT_EQ(std::string(Engine::Load({.model_path = path, .compute = {.threads = 1}}).status().message()),
                 absl::StrCat(path, ": ", file.message));
     }
   }
@@ -40,7 +40,7 @@ TEST_F(BadFiles, EachHasANameOfItsOwn) {
 TEST_F(BadFiles, TheFilesThatAreSpoiledLoad) {
   WriteBadFiles({{"llama", TinyModelBuilder({}).Build(), ""}, {"sentence-piece", SentencePieceModel().Build(), ""}}, folder_.path());
   for (const std::string name : {"llama", "sentence-piece"}) {
-    const absl::Status status = Engine::Load({.model_path = folder_.Path(name + ".gguf"), .threads = 1}).status();
+    const absl::Status status = Engine::Load({.model_path = folder_.Path(name + ".gguf"), .compute = {.threads = 1}}).status();
     EXPECT_TRUE(status.ok()) << status;
   }
 }

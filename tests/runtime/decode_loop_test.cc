@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// A model whose greedy text is lower-case letters, one a token.
+// A model whose greedy text is lower-case letters, one per token.
 std::unique_ptr<Engine> Letters(const EngineOptions& options) { return TinyEngine({.writes_letters = true, .seed = 9}, options); }
 
 Sampler Greedy() { return Must(Sampler::Create({.temperature = 0})); }
@@ -25,14 +25,14 @@ std::unique_ptr<Session> Prompted(Engine& engine, int tokens = 12) {
 }
 
 TEST(Generate, HeaderExample) {
-  const auto engine = Letters({.threads = 2});
+  const auto engine = Letters({.compute = {.threads = 2}});
   const auto session = Prompted(*engine);
   const Sampler sampler = Greedy();
   std::string printed;
   const auto Print = [&](absl::string_view text) { printed.append(text.data(), text.size()); };
   const auto run = [&]() -> absl::StatusOr<std::string> {
     GenerateOptions options = {.max_tokens = 20, .stop = {"\n\n"}, .on_text = [&](absl::string_view text) { Print(text); }};
-    ASSIGN_OR_RETURN(Generation result, Generate(*engine, *session, sampler, options));
+    ASSIGN_OR_RETURN(Generation result, Generate(*session, sampler, options));
     EXPECT_EQ(result.tokens.size(), 20u);
     EXPECT_EQ(result.reason, FinishReason::kLength);
     return result.text;
@@ -43,28 +43,28 @@ TEST(Generate, HeaderExample) {
 
 // The last token chosen is not computed on: what follows can be appended as one pass.
 TEST(Generate, TheSessionHoldsAllTokensButTheLast) {
-  const auto engine = Letters({.threads = 1});
+  const auto engine = Letters({.compute = {.threads = 1}});
   const auto session = Prompted(*engine);
-  const Generation result = Must(Generate(*engine, *session, Greedy(), {.max_tokens = 7}));
+  const Generation result = Must(Generate(*session, Greedy(), {.max_tokens = 7}));
   ASSERT_EQ(result.tokens.size(), 7u);
   EXPECT_EQ(session->length(), 12 + 6);
   EXPECT_EQ(session->tokens().subspan(12), absl::MakeConstSpan(result.tokens).first(6));
 
   Must(session->Append({&result.tokens.back(), 1}));
-  const Generation rest = Must(Generate(*engine, *session, Greedy(), {.max_tokens = 7}));
-  const Generation whole = Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 14}));
+  const Generation rest = Must(Generate(*session, Greedy(), {.max_tokens = 7}));
+  const Generation whole = Must(Generate(*Prompted(*engine), Greedy(), {.max_tokens = 14}));
   EXPECT_EQ(result.text + rest.text, whole.text);
   EXPECT_GT(std::set<char>(whole.text.begin(), whole.text.end()).size(), 2u);  // Or nothing here would show much.
 }
 
 TEST(Generate, StopStringsAcrossTokensAreNeverShown) {
-  const auto engine = Letters({.threads = 1});
-  const std::string text = Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 40})).text;
+  const auto engine = Letters({.compute = {.threads = 1}});
+  const std::string text = Must(Generate(*Prompted(*engine), Greedy(), {.max_tokens = 40})).text;
   const std::string stop = text.substr(9, 4);  // Four tokens.
   const size_t at = text.find(stop);
   std::string shown;
   const auto session = Prompted(*engine);
-  const Generation result = Must(Generate(*engine, *session, Greedy(), {.max_tokens = 40, .stop = {"XYZ", stop},
+  const Generation result = Must(Generate(*session, Greedy(), {.max_tokens = 40, .stop = {"XYZ", stop},
       .on_text = [&](absl::string_view part) { shown.append(part.data(), part.size()); }}));
   EXPECT_EQ(result.reason, FinishReason::kStopString);
   EXPECT_EQ(result.text, text.substr(0, at));
@@ -75,27 +75,27 @@ TEST(Generate, StopStringsAcrossTokensAreNeverShown) {
 
 // What may be the beginning of a stop string is held back, and shown if it was none.
 TEST(Generate, TextHeldBackForAStopStringComesInTheEnd) {
-  const auto engine = Letters({.threads = 1});
-  const std::string text = Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 10})).text;
-  const Generation result = Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 10, .stop = {text.substr(7) + "!"}}));
+  const auto engine = Letters({.compute = {.threads = 1}});
+  const std::string text = Must(Generate(*Prompted(*engine), Greedy(), {.max_tokens = 10})).text;
+  const Generation result = Must(Generate(*Prompted(*engine), Greedy(), {.max_tokens = 10, .stop = {text.substr(7) + "!"}}));
   EXPECT_EQ(result.text, text);
   EXPECT_EQ(result.reason, FinishReason::kLength);
 }
 
 TEST(Generate, CancelEndsItBeforeTheNextToken) {
   std::atomic<bool> cancel = false;
-  const auto engine = Letters({.threads = 1, .cancel = &cancel});
+  const auto engine = Letters({.compute = {.threads = 1}, .cancel = &cancel});
   int parts = 0;
   const auto count = [&](absl::string_view) { cancel = ++parts == 3; };
-  const Generation result = Must(Generate(*engine, *Prompted(*engine), Greedy(), {.max_tokens = 40, .on_text = count}));
+  const Generation result = Must(Generate(*Prompted(*engine), Greedy(), {.max_tokens = 40, .on_text = count}));
   EXPECT_EQ(result.reason, FinishReason::kCancelled);
   EXPECT_EQ(result.tokens.size(), 3u);
 }
 
 TEST(Generate, AFullContextEndsIt) {
-  const auto engine = Letters({.threads = 1, .context = 21});
+  const auto engine = Letters({.compute = {.threads = 1}, .cache = {.context = 21}});
   const auto session = Prompted(*engine, 19);
-  const Generation result = Must(Generate(*engine, *session, Greedy(), {}));
+  const Generation result = Must(Generate(*session, Greedy(), {}));
   EXPECT_EQ(result.reason, FinishReason::kContextFull);
   EXPECT_EQ(session->length(), 21);
   EXPECT_EQ(result.tokens.size(), 3u);  // Two that fit, and the one chosen after them.
@@ -103,9 +103,9 @@ TEST(Generate, AFullContextEndsIt) {
 
 TEST(Generate, TheSeedAndTheStreamDecideTheText) {
   const auto write = [](int threads, int row_capacity, uint64_t seed, uint64_t stream) {
-    const auto engine = Letters({.threads = threads, .row_capacity = row_capacity});
+    const auto engine = Letters({.compute = {.threads = threads, .row_capacity = row_capacity}});
     const Sampler sampler = Must(Sampler::Create({.temperature = 1.5f, .top_k = 20, .seed = seed}));
-    return Must(Generate(*engine, *Prompted(*engine), sampler, {.max_tokens = 30, .stream = stream, .ignore_end = true})).tokens;
+    return Must(Generate(*Prompted(*engine), sampler, {.max_tokens = 30, .stream = stream, .ignore_end = true})).tokens;
   };
   const std::vector<TokenId> tokens = write(1, 512, 3, 0);
   EXPECT_EQ(write(2, 5, 3, 0), tokens);
@@ -114,24 +114,24 @@ TEST(Generate, TheSeedAndTheStreamDecideTheText) {
 }
 
 TEST(Generate, AnEndTokenEndsItAndIsNotShown) {
-  const auto engine = TinyEngine({.seed = 10}, {.threads = 1, .context = 2048});
+  const auto engine = TinyEngine({.seed = 10}, {.compute = {.threads = 1}, .cache = {.context = 2048}});
   const Sampler wild = Must(Sampler::Create({.temperature = 8, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1}));
   const auto session = Prompted(*engine);
-  const Generation result = Must(Generate(*engine, *session, wild, {}));
+  const Generation result = Must(Generate(*session, wild, {}));
   ASSERT_EQ(result.reason, FinishReason::kEndToken);  // One of 265 tokens each time: 2,000 draws do not miss it.
   EXPECT_EQ(result.tokens.back(), kImEnd);
   for (size_t i = 0; i + 1 < result.tokens.size(); ++i) EXPECT_FALSE(engine->tokenizer().IsEnd(result.tokens[i])) << i;
   EXPECT_EQ(result.text.find("im_end"), std::string::npos);
 
   const int further = static_cast<int>(result.tokens.size()) + 5;
-  const Generation longer = Must(Generate(*engine, *Prompted(*engine), wild, {.max_tokens = further, .ignore_end = true}));
+  const Generation longer = Must(Generate(*Prompted(*engine), wild, {.max_tokens = further, .ignore_end = true}));
   EXPECT_EQ(longer.reason, FinishReason::kLength);
   EXPECT_EQ(longer.tokens[result.tokens.size() - 1], kImEnd);
 }
 
 TEST(Generate, AnEmptySessionIsAnError) {
-  const auto engine = Letters({.threads = 1});
-  const absl::Status status = Generate(*engine, *Must(engine->NewSession()), Greedy(), {.max_tokens = 1}).status();
+  const auto engine = Letters({.compute = {.threads = 1}});
+  const absl::Status status = Generate(*Must(engine->NewSession()), Greedy(), {.max_tokens = 1}).status();
   EXPECT_EQ(status, absl::FailedPreconditionError("Generate: the session is empty, expected a prompt"));
 }
 

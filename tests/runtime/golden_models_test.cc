@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/tests/fakes/golden.h"
@@ -30,8 +31,10 @@ class GoldenModel : public testing::TestWithParam<const char*> {
       ADD_FAILURE() << RealModelMissing(GetParam());
       return nullptr;
     }
-    return Must(Engine::Load({.model_path = model, .threads = 2, .context = context, .path = path, .kv_format = kv_format,
-                              .row_capacity = 1024, .sessions = 32}));  // Texts are written side by side.
+    return Must(Engine::Load({.model_path = model,
+                              .compute = {.threads = 2, .path = path, .row_capacity = 1024},
+                              .cache = {.context = context, .kv_format = kv_format},
+                              .workload = {.sessions = 32}}));  // Texts are written side by side.
   }
   std::string File(const char* name) const { return std::string(GetParam()) + "/" + name + ".jsonl"; }
 };
@@ -47,7 +50,7 @@ TokenId Largest(absl::Span<const float> logits) {
   return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-double Median(std::vector<double> values) {  // Of an even number, the mean of the middle two.
+double Median(std::vector<double> values) {  // If their number is even, the mean of the middle two.
   std::sort(values.begin(), values.end());
   return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
 }
@@ -90,7 +93,7 @@ class GreedyBatch {
 
   // Reads the prompt and chooses the first token.
   void Add(absl::Span<const TokenId> prompt) {
-    Text text = {engine_.cache().NewSequence(), {}};
+    Text text = {CoreOf(engine_).cache().NewSequence(), {}};
     Pass({&text, 1}, {prompt});
     texts_.push_back(std::move(text));
   }
@@ -113,20 +116,20 @@ class GreedyBatch {
     std::vector<KvCache::Paths> paths;
     int count = 0;
     for (const absl::Span<const TokenId> of_text : tokens) count += static_cast<int>(of_text.size());
-    Must(engine_.cache().MakeRoom(count));
+    Must(CoreOf(engine_).cache().MakeRoom(count));
     for (size_t i = 0; i < texts.size(); ++i) {
-      const int before = engine_.cache().Length(texts[i].sequence), added = static_cast<int>(tokens[i].size());
-      Must(engine_.cache().Extend(texts[i].sequence, added));
-      for (int t = 0; t < added; ++t) paths.push_back(engine_.cache().PathsOf(texts[i].sequence, before + t + 1));
+      const int before = CoreOf(engine_).cache().Length(texts[i].sequence), added = static_cast<int>(tokens[i].size());
+      Must(CoreOf(engine_).cache().Extend(texts[i].sequence, added));
+      for (int t = 0; t < added; ++t) paths.push_back(CoreOf(engine_).cache().PathsOf(texts[i].sequence, before + t + 1));
       rows.insert(rows.end(), tokens[i].begin(), tokens[i].end());
       last.push_back(static_cast<int>(rows.size()) - 1);
     }
     std::vector<ForwardRow> forward_rows;
     for (size_t r = 0; r < rows.size(); ++r) forward_rows.push_back({rows[r], paths[r], nullptr});
-    Must(engine_.forward().Run(forward_rows, engine_.cache()));
+    Must(CoreOf(engine_).forward().Run(forward_rows, CoreOf(engine_).cache()));
     const int64_t vocabulary = engine_.config().vocabulary;
     std::vector<float> logits(texts.size() * vocabulary);
-    Must(engine_.forward().Logits(last, TensorView<float>(logits.data(), static_cast<int64_t>(texts.size()), vocabulary)));
+    Must(CoreOf(engine_).forward().Logits(last, TensorView<float>(logits.data(), static_cast<int64_t>(texts.size()), vocabulary)));
     for (size_t i = 0; i < texts.size(); ++i) {
       texts[i].output.push_back(Largest({&logits[i * vocabulary], static_cast<size_t>(vocabulary)}));
     }
@@ -138,7 +141,7 @@ class GreedyBatch {
 
 struct Agreement { int equal = 0; double largest_gap = 0; std::string where; };
 
-// Of the first `tokens` tokens: how many texts are equal, and the largest gap of the truth at a first difference.
+// Compares the first `tokens` tokens: how many texts are equal, and the largest gap of the truth at a first difference.
 Agreement Compare(const std::vector<GoldenText>& golden, const std::vector<std::vector<TokenId>>& outputs, size_t tokens) {
   Agreement agreement;
   for (size_t text = 0; text < golden.size(); ++text) {
@@ -221,7 +224,7 @@ TEST_P(GoldenModel, ATextWrittenAloneIsTheSame) {
   for (size_t i = 0; i < golden.size(); ++i) {
     const auto session = Must(engine->NewSession());
     Must(session->Append(golden[i].prompt));
-    EXPECT_EQ(Must(Generate(*engine, *session, greedy, {.max_tokens = tokens, .ignore_end = true})).tokens, batch.output(i))
+    EXPECT_EQ(Must(Generate(*session, greedy, {.max_tokens = tokens, .ignore_end = true})).tokens, batch.output(i))
         << golden[i].id;
   }
 }
@@ -272,7 +275,7 @@ class Perplexity : public GoldenModel {
     }
     return scores;
   }
-  // Of the cache's default format, which two tests ask for: computed once.
+  // With the cache's default format, which two tests need; computed once.
   const std::vector<double>& OfHalves() {
     static std::map<std::string, std::vector<double>> known;
     std::vector<double>& scores = known[GetParam()];

@@ -15,7 +15,7 @@ const char* const kModels[] = {"llama", "llama_tied", "llama3_rope", "llama_line
 
 // Over all positions and tokens of the model's golden line.
 std::vector<double> Errors(const std::string& name, ComputePath path) {
-  const auto engine = Must(Engine::Load({.model_path = GoldenPath("tiny/" + name + ".gguf"), .threads = 2, .path = path}));
+  const auto engine = Must(Engine::Load({.model_path = GoldenPath("tiny/" + name + ".gguf"), .compute = {.threads = 2, .path = path}}));
   std::vector<double> errors;
   for (const GoldenLogits& golden : ReadGoldenLogits("tiny/" + name + ".logits.jsonl")) {
     const auto session = Must(engine->NewSession());

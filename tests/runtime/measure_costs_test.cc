@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 TEST(MeasureCosts, HeaderExample) {
-  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   CostProfile costs;
   Must(MeasureCosts(*session, {.seconds = 0.15}, costs));
@@ -21,7 +21,7 @@ TEST(MeasureCosts, HeaderExample) {
 }
 
 TEST(MeasureCosts, LeavesTheSessionAsItWas) {
-  const auto engine = TinyEngine({.seed = 2}, {.threads = 1});
+  const auto engine = TinyEngine({.seed = 2}, {.compute = {.threads = 1}});
   const std::vector<TokenId> text = RandomTokens(20, 3);
   const auto plain = Must(engine->NewSession());
   Must(plain->Append(text));
@@ -34,7 +34,7 @@ TEST(MeasureCosts, LeavesTheSessionAsItWas) {
 }
 
 TEST(MeasureCosts, LeavesALiveSessionAsItWas) {
-  const auto engine = TinyEngine({.seed = 2}, {.threads = 1, .context = 40});
+  const auto engine = TinyEngine({.seed = 2}, {.compute = {.threads = 1}, .cache = {.context = 40}});
   const std::vector<TokenId> text = RandomTokens(20, 3), more = RandomTokens(20, 4);
   for (const int room : {20, 3, 1, 0}) {   // Fewer rows than would be measured; none.
     const auto plain = Must(engine->NewSession());
@@ -52,7 +52,7 @@ TEST(MeasureCosts, LeavesALiveSessionAsItWas) {
 
 TEST(MeasureCosts, ACancelEndsItAndLeavesTheSession) {
   std::atomic<bool> cancel = false;
-  const auto engine = TinyEngine({.seed = 2}, {.threads = 1, .cancel = &cancel});
+  const auto engine = TinyEngine({.seed = 2}, {.compute = {.threads = 1}, .cancel = &cancel});
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(20, 3)));
   cancel = true;
@@ -64,7 +64,7 @@ TEST(MeasureCosts, ACancelEndsItAndLeavesTheSession) {
 }
 
 TEST(MeasureCosts, WithoutTimeNothingIsMeasured) {
-  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   CostProfile costs;
   Must(MeasureCosts(*session, {.seconds = 0}, costs));
@@ -72,7 +72,7 @@ TEST(MeasureCosts, WithoutTimeNothingIsMeasured) {
 }
 
 TEST(MeasureCosts, MeasuresNothingForFrozenCosts) {
-  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   CostProfile costs;
   costs.Freeze();
@@ -85,13 +85,15 @@ TEST(MeasureCosts, OnlyOfAModelThatReadsItsWeightsAreRowsTakenToBeFree) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows, and no budget fits";
   const PackedModel packed(TinyModelBuilder({.writes_letters = true}));
   for (const PinPolicy pin : {PinPolicy::kAuto, PinPolicy::kNone}) {
-    const auto engine =
-        Must(Engine::Load({.model_path = packed.path(), .threads = 1, .context = 64, .memory_budget = int64_t{1} << 30, .pin = pin}));
+    const auto engine = Must(Engine::Load({.model_path = packed.path(),
+                                           .compute = {.threads = 1},
+                                           .cache = {.context = 64},
+                                           .streaming = {.memory_budget = int64_t{1} << 30, .pin = pin}}));
     const auto session = Must(engine->NewSession());
     CostProfile costs;
     Must(MeasureCosts(*session, {.seconds = 0.05}, costs));
-    EXPECT_EQ(engine->streams(), pin == PinPolicy::kNone);
-    EXPECT_EQ(costs.KnowsPlain(), !engine->streams());
+    EXPECT_EQ(engine->model().streams(), pin == PinPolicy::kNone);
+    EXPECT_EQ(costs.KnowsPlain(), !engine->model().streams());
   }
 }
 

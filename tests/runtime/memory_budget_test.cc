@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/history_store.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -38,15 +39,18 @@ const PackedModel& Packed() {
 }
 
 EngineOptions Options(int sessions) {
-  return {.model_path = Packed().path(), .threads = 2, .context = kContext, .row_capacity = 64, .sessions = sessions};
+  return {.model_path = Packed().path(),
+          .compute = {.threads = 2, .row_capacity = 64},
+          .cache = {.context = kContext},
+          .workload = {.sessions = sessions}};
 }
 
 // With the least that works.
 std::unique_ptr<Engine> Budgeted(EngineOptions options) {
   for (int tries = 0; tries < 20; ++tries) {  // What a process has of its own grows from engine to engine.
-    options.memory_budget = Must(Must(Engine::Open(options))->PlanBudget(int64_t{1} << 40)).least;
+    options.streaming.memory_budget = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least;
     auto engine = Must(Engine::Open(options));
-    if (!engine->PlanBudget(options.memory_budget).ok()) continue;
+    if (!engine->planner().PlanBudget(options.streaming.memory_budget).ok()) continue;
     Must(engine->LoadWeights());
     return engine;
   }
@@ -90,7 +94,7 @@ TEST(MemoryBudget, ACacheThatIsFullRefusesTheRequestAndTheEngineGoesOn) {
   EXPECT_EQ(LogitsOf(*first), expected);
   EXPECT_EQ(first->Append({1}).code(), absl::StatusCode::kResourceExhausted) << "the context is full";
   EXPECT_GE(peak.bytes(), before + cache / 2) << "nothing was measured";
-  EXPECT_LE(peak.bytes(), engine->options().memory_budget);
+  EXPECT_LE(peak.bytes(), engine->options().streaming.memory_budget);
 }
 
 TEST(MemoryBudget, AStoreThatIsFullForgetsItsOldestTextsWithinItsShare) {
@@ -99,7 +103,7 @@ TEST(MemoryBudget, AStoreThatIsFullForgetsItsOldestTextsWithinItsShare) {
   constexpr int kTexts = 1000, kTokens = 500;  // Some ten times what fits: 100 MiB.
   const TemporaryFolder folder;
   EngineOptions options = Options(1);
-  options.drafting_bytes = [](int, int) { return kStore; };
+  options.workload.drafting_bytes = [](int, int) { return kStore; };
   const auto engine = Budgeted(options);
   const OwnPeak peak;
   const int64_t before = OwnMemoryBytes();
@@ -124,7 +128,7 @@ TEST(MemoryBudget, AStoreThatIsFullForgetsItsOldestTextsWithinItsShare) {
   session->Truncate(0);
   Must(session->Append({1, 2, 3}));
   EXPECT_GE(peak.bytes(), before + engine->memory().cache / 2) << "nothing was measured";
-  EXPECT_LE(peak.bytes(), engine->options().memory_budget);
+  EXPECT_LE(peak.bytes(), engine->options().streaming.memory_budget);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 std::vector<float> LogitsOf(const std::string& path, int threads) {
-  const auto engine = Must(Engine::Load({.model_path = path, .threads = threads}));
+  const auto engine = Must(Engine::Load({.model_path = path, .compute = {.threads = threads}}));
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(20, 1)));
   return {session->logits().begin(), session->logits().end()};
@@ -36,8 +36,8 @@ TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
   file.seekp(offset + 300);
   file.put('\x55').put('\xAA');
   file.close();
-  for (const bool at_once : {false, true}) {
-    const auto engine = Must(Engine::Open({.model_path = model.packed(), .threads = 2, .loads_weights = at_once}));
+  for (const auto weights : {ModelFile::Weights::kLater, ModelFile::Weights::kAtOnce}) {
+    const auto engine = Must(Engine::Open({.model_path = model.packed(), .compute = {.threads = 2}}, weights));
     Must(engine->LoadWeights());
     const auto session = Must(engine->NewSession());
     const std::vector<TokenId> tokens = RandomTokens(20, 1);
@@ -52,13 +52,13 @@ TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
 // What is being read ends before the engine does: sanitizers would see threads that write into memory that is gone.
 TEST(PackedModel, AnEngineMayGoWithoutTheWeightsItReads) {
   const PackedTiny model({});
-  for (int i = 0; i < 20; ++i) Must(Engine::Open({.model_path = model.packed(), .threads = 2, .loads_weights = true}));
+  for (int i = 0; i < 20; ++i) Must(Engine::Open({.model_path = model.packed(), .compute = {.threads = 2}}, ModelFile::Weights::kAtOnce));
 }
 
 TEST(PackedModel, TheReferencePathAsksForGguf) {
   const PackedTiny model({});
   const absl::Status status =
-      Engine::Open({.model_path = model.packed(), .threads = 1, .path = ComputePath::kReference}).status();
+      Engine::Open({.model_path = model.packed(), .compute = {.threads = 1, .path = ComputePath::kReference}}).status();
   EXPECT_TRUE(absl::StrContains(status.message(), "found packed weights, expected a GGUF file")) << status;
 }
 

@@ -46,14 +46,14 @@ const Sampler& Greedy() {
 }
 
 TEST(Prompt, HeaderExample) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .context = 2048});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}, .cache = {.context = 2048}});
   const auto session = Must(engine->NewSession());
   const std::vector<TokenId> prompt = RandomTokens(400, 3);
   Speculator speculator(std::make_unique<CalibratedTree>(), {});
   Generation result;
   const auto run = [&]() -> absl::Status {
     RETURN_IF_ERROR(AppendPrompt(*session, &speculator, prompt));
-    ASSIGN_OR_RETURN(result, Generate(*engine, *session, Greedy(), {.max_tokens = 30, .ignore_end = true, .speculator = &speculator}));
+    ASSIGN_OR_RETURN(result, Generate(*session, Greedy(), {.max_tokens = 30, .ignore_end = true, .speculator = &speculator}));
     return absl::OkStatus();
   };
   Must(run());
@@ -61,12 +61,13 @@ TEST(Prompt, HeaderExample) {
   EXPECT_GT(speculator.prompt().learnt, 0);
   const auto plain = Must(engine->NewSession());
   Must(plain->Append(prompt));
-  EXPECT_EQ(result.tokens, Must(Generate(*engine, *plain, Greedy(), {.max_tokens = 30, .ignore_end = true})).tokens);
+  EXPECT_EQ(result.tokens, Must(Generate(*plain, Greedy(), {.max_tokens = 30, .ignore_end = true})).tokens);
 }
 
 class AppendingAPrompt : public ::testing::Test {
  protected:
-  const std::unique_ptr<Engine> engine_ = TinyEngine({.seed = 9}, {.threads = 2, .context = 2048, .row_capacity = 48});
+  const std::unique_ptr<Engine> engine_ =
+      TinyEngine({.seed = 9}, {.compute = {.threads = 2, .row_capacity = 48}, .cache = {.context = 2048}});
   Learner::Learnt learnt_;
   Speculator speculator_{std::make_unique<Learner>(&learnt_), {}};
 };
@@ -137,22 +138,24 @@ TEST(AStreamedPrompt, LearnsWithoutReadingMoreOfItsFile) {
   const std::string gguf = RealModelPath("smollm2");
   if (gguf.empty()) FAIL() << RealModelMissing("smollm2");
   const PackedModel packed(gguf);
-  EngineOptions options = {
-      .model_path = packed.path(), .threads = 2, .context = 512, .row_capacity = 40, .logit_rows = 1 + Session::kLogitRows};
-  options.memory_budget = Must(Must(Engine::Open(options))->PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
-  options.pin = PinPolicy::kNone;
+  EngineOptions options = {.model_path = packed.path(),
+                           .compute = {.threads = 2, .row_capacity = 40},
+                           .cache = {.context = 512},
+                           .workload = {.logit_rows = 1 + Session::kLogitRows}};
+  options.streaming.memory_budget = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
+  options.streaming.pin = PinPolicy::kNone;
   const auto engine = Must(Engine::Load(options));
   const auto bytes_of = [&](Speculator* speculator) {
-    const int64_t before = engine->streamer()->stats().bytes_read;
+    const int64_t before = engine->model().streamer()->stats().bytes_read;
     const auto session = Must(engine->NewSession());
     for (int prompt = 0; prompt < 4; ++prompt) Must(AppendPrompt(*session, speculator, RandomTokens(60, prompt)));
-    return engine->streamer()->stats().bytes_read - before;
+    return engine->model().streamer()->stats().bytes_read - before;
   };
   Learner::Learnt learnt;
   Speculator speculator(std::make_unique<Learner>(&learnt), {});
   const int64_t plain = bytes_of(nullptr), learning = bytes_of(&speculator);
-  EXPECT_LE(learning, plain + engine->streamer()->stats().ring_bytes);  // What is read ahead differs.
-  EXPECT_GT(plain, 7 * engine->streamer()->stats().streamed_bytes);
+  EXPECT_LE(learning, plain + engine->model().streamer()->stats().ring_bytes);  // What is read ahead differs.
+  EXPECT_GT(plain, 7 * engine->model().streamer()->stats().streamed_bytes);
   speculator.Begin(RandomTokens(241, 9));
   EXPECT_EQ(speculator.prompt().tokens, 240);
   EXPECT_EQ(speculator.prompt().learnt, 4 * RowsToLearn(engine->config(), 60));

@@ -22,7 +22,7 @@ using F = BlockFormat;
 // A model and its share of the steps.
 struct Case {
   std::string name;
-  std::unique_ptr<LoadedModel> model;
+  std::unique_ptr<LoadedWeights> model;
   int steps;
   KvFormat kv_format = KvFormat::kHalf;
 };
@@ -36,14 +36,14 @@ std::vector<Case> Cases() {
   const TinyModel large_blocks = {.architecture = "qwen3", .width = 256, .feed_forward = 256, .heads = 4, .head_size = 64, .layers = 1,
                                   .formats = {F::kQ4_K, F::kQ6_K, F::kQ8_0}, .seed = 5};
   std::vector<Case> cases;
-  cases.push_back({"llama, F16", std::make_unique<LoadedModel>(golden + "llama.gguf"), 900});
-  cases.push_back({"gemma3, F16", std::make_unique<LoadedModel>(golden + "gemma3.gguf"), 300});
-  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 5400});
+  cases.push_back({"llama, F16", std::make_unique<LoadedWeights>(golden + "llama.gguf"), 900});
+  cases.push_back({"gemma3, F16", std::make_unique<LoadedWeights>(golden + "gemma3.gguf"), 300});
+  cases.push_back({"llama, Q4_0 Q4_1 Q8_0 Q5_0", std::make_unique<LoadedWeights>(TinyModelBuilder(mixed)), 5400});
   cases.push_back(
-      {"llama, Q4_0 Q4_1 Q8_0 Q5_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(mixed)), 1200, KvFormat::kInt8});
-  cases.push_back({"gemma3, Q8_0 Q4_0, 8-bit cache", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 300, KvFormat::kInt8});
-  cases.push_back({"gemma3, Q8_0 Q4_0", std::make_unique<LoadedModel>(TinyModelBuilder(windowed)), 1200});
-  cases.push_back({"qwen3, Q4_K Q6_K Q8_0", std::make_unique<LoadedModel>(TinyModelBuilder(large_blocks)), 700});
+      {"llama, Q4_0 Q4_1 Q8_0 Q5_0, 8-bit cache", std::make_unique<LoadedWeights>(TinyModelBuilder(mixed)), 1200, KvFormat::kInt8});
+  cases.push_back({"gemma3, Q8_0 Q4_0, 8-bit cache", std::make_unique<LoadedWeights>(TinyModelBuilder(windowed)), 300, KvFormat::kInt8});
+  cases.push_back({"gemma3, Q8_0 Q4_0", std::make_unique<LoadedWeights>(TinyModelBuilder(windowed)), 1200});
+  cases.push_back({"qwen3, Q4_K Q6_K Q8_0", std::make_unique<LoadedWeights>(TinyModelBuilder(large_blocks)), 700});
   return cases;
 }
 
@@ -92,7 +92,7 @@ TEST(RandomProgram, EveryRowHasTheBitsOfPlainDecoding) {
 // Five sequences of up to 64 tokens and their drafts share 96 slots, a window and a pass; the oracle keeps all positions.
 TEST(RandomProgram, WindowsThatAreGivenUpChangeNoBit) {
   for (const int window : {2, 6}) {
-    const LoadedModel model(TinyModelBuilder({.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = window,
+    const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = window,
                                               .formats = {F::kQ8_0, F::kQ4_0}, .seed = 4}));
     Logbook book;
     for (const auto& [scatter_seed, rows_together] : {std::pair<uint64_t, int>{0, 64}, {8, 64}, {9, 3}}) {
@@ -105,6 +105,26 @@ TEST(RandomProgram, WindowsThatAreGivenUpChangeNoBit) {
     }
     Machine oracle(model, {});
     ASSERT_EQ(oracle.cache().groups(), 1);
+    EXPECT_EQ(book.CompareWithPlain(oracle), "");
+  }
+}
+
+// A device that computes all rows of a graph and holds two graphs, one that runs and the next: each graph is loaded anew in every pass.
+TEST(RandomProgram, ADeviceOfStaticGraphsHasTheBitsOfPlainDecoding) {
+  for (const Case& test : Cases()) {
+    SCOPED_TRACE(absl::StrCat("TESSERA_TEST_SEED=", TestSeed(), ", ", test.name));
+    Logbook book;
+    for (const auto& [rows_together, graph_rows] : {std::pair<int, std::vector<int>>{64, {}}, {16, {1, 5}}}) {
+      Machine machine(*test.model, {.kv_format = test.kv_format, .rows_together = rows_together, .static_graphs = 2,
+                                    .graph_rows = graph_rows});
+      RandomProgram program({.seed = TestSeed(), .steps = Fewer(test.steps / 50, 5), .longest = 24, .shuffle = rows_together == 64});
+      EXPECT_EQ(program.Run(machine, book), "");
+      const StaticDevice& device = static_cast<const StaticDevice&>(machine.device());
+      EXPECT_EQ(device.most_loaded(), 2);
+      EXPECT_GT(device.padded_rows(), program.rows());
+      EXPECT_GT(device.loads_ahead(), device.loads() / 2);   // Those of the embedding come when they are needed.
+    }
+    Machine oracle(*test.model, {.kv_format = test.kv_format});
     EXPECT_EQ(book.CompareWithPlain(oracle), "");
   }
 }
@@ -145,11 +165,11 @@ void OtherOrderForSeveralRows(const PanelJob& job) {
 }
 
 TEST(RandomProgram, AKernelThatAddsInAnotherOrderIsCaught) {
-  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 6}));
+  const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 6}));
   MatMulKernels planted = MatMulKernelsFor(BestKernelPath());
   planted.panels[static_cast<int>(F::kQ8_0)] = OtherOrderForSeveralRows<F::kQ8_0>;
 
-  // One row a pass shows nothing, and the results are good ones.
+  // With one row per pass nothing is shown, and the results are right.
   Machine right(model, {}), wrong(model, {.matmul = &planted});
   const std::vector<TokenId> tokens = {7, 70, 170, 3, 9};
   EXPECT_EQ(right.Plain(tokens), wrong.Plain(tokens));
@@ -165,7 +185,7 @@ TEST(RandomProgram, AKernelThatAddsInAnotherOrderIsCaught) {
 
 // A fault that no mix of rows can show: only plain decoding on right kernels does.
 TEST(RandomProgram, AKernelThatIsWrongForAllRowsAlikeIsCaughtByTheOracle) {
-  const LoadedModel model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 6}));
+  const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 6}));
   static const MatMulKernels& right = MatMulKernelsFor(BestKernelPath());
   MatMulKernels planted = right;
   planted.panels[static_cast<int>(F::kQ8_0)] = [](const PanelJob& job) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "tessera/runtime/core.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -14,11 +15,11 @@ using Logits = std::vector<float>;
 constexpr int kWindow = 24, kRows = 8, kRing = 48;  // 24 + 8 + 16 slots.
 
 std::unique_ptr<Engine> WindowedEngine(EngineOptions options = {}) {
-  options.threads = 1;
-  options.context = 512;
-  options.row_capacity = kRows;
+  options.compute.threads = 1;
+  options.cache.context = 512;
+  options.compute.row_capacity = kRows;
   auto engine = TinyEngine({.architecture = "gemma3", .layers = 6, .context = 512, .window = kWindow}, options);
-  EXPECT_EQ(engine->cache().groups(), options.sessions > 10 ? 1 : 2);
+  EXPECT_EQ(CoreOf(*engine).cache().groups(), options.workload.sessions > 10 ? 1 : 2);
   return engine;
 }
 
@@ -26,7 +27,7 @@ Logits Copy(absl::Span<const float> logits) { return {logits.begin(), logits.end
 
 // After each of the tokens, from an engine whose windows are not bounded.
 std::vector<Logits> LogitsAfterEach(const std::vector<TokenId>& tokens) {
-  const auto engine = WindowedEngine({.sessions = 1000});
+  const auto engine = WindowedEngine({.workload = {.sessions = 1000}});
   const auto session = Must(engine->NewSession());
   std::vector<Logits> logits;
   Must(session->AppendEach(tokens, [&](int, absl::Span<const float> row) {
@@ -41,7 +42,7 @@ absl::Span<const TokenId> From(const std::vector<TokenId>& tokens, size_t begin,
 }
 
 // The first session's sequence is number 0: whether its windows are held.
-bool IsHeld(Engine& engine) { return engine.cache().CanExtend(0); }
+bool IsHeld(Engine& engine) { return CoreOf(engine).cache().CanExtend(0); }
 
 // At every offset around two wraps of the ring, a draft of every length is taken back.
 TEST(SessionWindows, RejectedDraftsChangeNoBit) {
@@ -96,6 +97,22 @@ TEST(SessionWindows, AppendingNothingComputesWhatIsLost) {
   EXPECT_TRUE(session->logits().empty());
 }
 
+TEST(SessionWindows, AForkComputesOnceMoreWhatItsOriginHasLost) {
+  const std::vector<TokenId> tokens = RandomTokens(120, 8);
+  const std::vector<Logits> expected = LogitsAfterEach(tokens);
+  const auto engine = WindowedEngine({.workload = {.sessions = 2}});
+  const auto session = Must(engine->NewSession());
+  Must(session->Append(From(tokens, 0, 100)));
+  for (const int length : {0, 30, 97, 100}) {
+    const auto fork = Must(session->Fork(length));
+    Must(fork->Append(From(tokens, length)));
+    EXPECT_EQ(Copy(fork->logits()), expected[119]) << length;
+    EXPECT_EQ(Copy(session->logits()), expected[99]);
+  }
+  Must(session->Append(From(tokens, 100)));
+  EXPECT_EQ(Copy(session->logits()), expected[119]);
+}
+
 // Cancelled while it computes again, or after a pass of new tokens: the sequence is as it was, and the next call is right.
 TEST(SessionWindows, AnAppendThatFailsLosesNoToken) {
   const std::vector<TokenId> tokens = RandomTokens(200, 5);
@@ -125,7 +142,7 @@ TEST(SessionWindows, MoreLongSessionsThanItIsMadeForAreAnError) {
   const std::vector<TokenId> tokens = RandomTokens(200, 7);
   const std::vector<Logits> expected = LogitsAfterEach(tokens);
   for (const int sessions : {1, 2}) {
-    const auto engine = WindowedEngine({.sessions = sessions});
+    const auto engine = WindowedEngine({.workload = {.sessions = sessions}});
     const auto first = Must(engine->NewSession()), second = Must(engine->NewSession());
     Must(first->Append(From(tokens, 0, 100)));
     const absl::Status status = second->Append(From(tokens, 0, 100));
@@ -147,8 +164,9 @@ TEST(SessionWindows, TheCacheOfGemma3IsPlannedByItsWindows) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
   const auto bytes = [&](int sessions) {
-    const auto engine = Must(Engine::Open({.model_path = model, .threads = 1, .context = 8192, .sessions = sessions}));
-    return Must(engine->PlanMemory()).cache;
+    const auto engine = Must(
+        Engine::Open({.model_path = model, .compute = {.threads = 1}, .cache = {.context = 8192}, .workload = {.sessions = sessions}}));
+    return Must(engine->planner().Plan()).cache;
   };
   EXPECT_EQ(bytes(1), (3 * 8192 + 15 * 1040) * int64_t{1024}) << "3 layers keep 8192 positions of 1 KiB, 15 keep 1040";
   EXPECT_EQ(bytes(2), (3 * 8192 + 15 * 2080) * int64_t{1024});

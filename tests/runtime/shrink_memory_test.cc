@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-const PackedModel& Packed() {  // Of about 26 MiB, a layer of 3.
+const PackedModel& Packed() {  // About 26 MiB, of which a layer takes 3.
   static const PackedModel packed(
       TinyModelBuilder({.width = 512, .feed_forward = 1536, .heads = 8, .kv_heads = 4, .head_size = 64, .layers = 8}));
   return packed;
@@ -24,15 +24,15 @@ const PackedModel& Packed() {  // Of about 26 MiB, a layer of 3.
 
 // Some 8 MiB are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
 std::unique_ptr<Engine> PartlyPinned() {
-  EngineOptions options = {.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8};
+  EngineOptions options = {.model_path = Packed().path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
   for (int tries = 0; tries < 20; ++tries) {
     auto engine = Must(Engine::Open(options));
-    const absl::StatusOr<BudgetPlan> plan = engine->PlanBudget(options.memory_budget);
+    const absl::StatusOr<BudgetPlan> plan = engine->planner().PlanBudget(options.streaming.memory_budget);
     if (plan.ok() && plan->weights.ring_bytes > 0 && plan->weights.pins.bytes > 6 * kMiB) {
       Must(engine->LoadWeights());
       return engine;
     }
-    options.memory_budget = Must(engine->PlanBudget(int64_t{1} << 40)).least + 10 * kMiB;
+    options.streaming.memory_budget = Must(engine->planner().PlanBudget(int64_t{1} << 40)).least + 10 * kMiB;
   }
   LOG(FATAL) << "no budget pins a part";
 }
@@ -52,7 +52,8 @@ Logits Write(Engine& engine, absl::Span<const TokenId> tokens, const std::functi
 }
 
 Logits Expected(absl::Span<const TokenId> tokens) {
-  return Write(*Must(Engine::Load({.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8})), tokens);
+  return Write(*Must(Engine::Load({.model_path = Packed().path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}})),
+               tokens);
 }
 
 // The least it says it does with.
@@ -69,13 +70,13 @@ TEST(StreamedTinyModel, GivesMemoryBackBetweenTokensAndWritesTheSame) {
   const std::vector<TokenId> tokens = RandomTokens(12, 1);
   const Logits expected = Expected(tokens);
   const auto engine = PartlyPinned();
-  const int64_t least = LeastOf(*engine), budget = least + engine->streamer()->stats().pinned_bytes;
+  const int64_t least = LeastOf(*engine), budget = least + engine->model().streamer()->stats().pinned_bytes;
   const Logits written = Write(*engine, tokens, [&](size_t token) {
     if (token != 4 && token != 8) return;
-    const LayerStreamer::Stats before = engine->streamer()->stats();
+    const LayerStreamer::Stats before = engine->model().streamer()->stats();
     const int64_t own = OwnMemoryBytes();
     const BudgetPlan plan = Must(engine->ShrinkMemory(token == 4 ? (budget + least) / 2 : least));
-    const LayerStreamer::Stats after = engine->streamer()->stats();
+    const LayerStreamer::Stats after = engine->model().streamer()->stats();
     EXPECT_EQ(after.pinned_bytes, plan.weights.pins.bytes);
     EXPECT_EQ(after.streamed_bytes, plan.weights.streamed_bytes);
     EXPECT_EQ(engine->memory().weights, plan.memory.weights);
@@ -87,7 +88,7 @@ TEST(StreamedTinyModel, GivesMemoryBackBetweenTokensAndWritesTheSame) {
     }
   });
   EXPECT_EQ(written, expected);
-  EXPECT_LT(engine->streamer()->stats().pinned_bytes, kMiB) << "the least is in whole MiB";
+  EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, kMiB) << "the least is in whole MiB";
   EXPECT_EQ(Write(*engine, tokens), expected) << "a new text";
 }
 
@@ -101,7 +102,7 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
     const Logits written = Write(*engine, tokens, [&](size_t token) {
       if (token != 2) return;
       shrinks = std::thread([&] {
-        for (int64_t more = engine->streamer()->stats().pinned_bytes; more >= 0; more -= kMiB) {
+        for (int64_t more = engine->model().streamer()->stats().pinned_bytes; more >= 0; more -= kMiB) {
           Must(engine->ShrinkMemory(least + more).status());
           std::this_thread::sleep_for(std::chrono::milliseconds(1 + repetition));
         }
@@ -109,18 +110,18 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
     });
     shrinks.join();
     EXPECT_EQ(written, expected);
-    EXPECT_LT(engine->streamer()->stats().pinned_bytes, 2 * kMiB);
+    EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, 2 * kMiB);
   }
 }
 
 TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {
   const std::vector<TokenId> tokens = RandomTokens(3, 3);
   const auto engine = PartlyPinned();
-  const int64_t least = LeastOf(*engine), pinned = engine->streamer()->stats().pinned_bytes;
+  const int64_t least = LeastOf(*engine), pinned = engine->model().streamer()->stats().pinned_bytes;
   EXPECT_EQ(engine->ShrinkMemory(least - kMiB).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(engine->ShrinkMemory(-1).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Must(engine->ShrinkMemory(int64_t{1} << 40)).budget, engine->options().memory_budget) << "it does not grow";
-  EXPECT_EQ(engine->streamer()->stats().pinned_bytes, pinned);
+  EXPECT_EQ(Must(engine->ShrinkMemory(int64_t{1} << 40)).budget, engine->options().streaming.memory_budget) << "it does not grow";
+  EXPECT_EQ(engine->model().streamer()->stats().pinned_bytes, pinned);
   EXPECT_EQ(Must(engine->ShrinkMemory(least)).budget, least) << "what it says works";
   EXPECT_EQ(Write(*engine, tokens), Expected(tokens));
 }
@@ -128,21 +129,21 @@ TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {
 // Nothing is streamed, so there is no ring: a table of which parts are read is all that can go.
 TEST(StreamedTinyModel, AllPinnedItGivesItsTableBackAndNoMore) {
   const std::vector<TokenId> tokens = RandomTokens(3, 4);
-  EngineOptions options = {.model_path = Packed().path(), .threads = 2, .context = 64, .row_capacity = 8};
-  options.memory_budget = int64_t{4} << 30;
+  EngineOptions options = {.model_path = Packed().path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
+  options.streaming.memory_budget = int64_t{4} << 30;
   const auto engine = Must(Engine::Load(options));
-  ASSERT_EQ(engine->streamer()->stats().ring_bytes, 0);
-  const int64_t pinned = engine->streamer()->stats().pinned_bytes;
-  const BudgetPlan all = Must(engine->ShrinkMemory(options.memory_budget));
+  ASSERT_EQ(engine->model().streamer()->stats().ring_bytes, 0);
+  const int64_t pinned = engine->model().streamer()->stats().pinned_bytes;
+  const BudgetPlan all = Must(engine->ShrinkMemory(options.streaming.memory_budget));
   const BudgetPlan plan = Must(engine->ShrinkMemory(all.Total() - 1));
-  EXPECT_LT(engine->streamer()->stats().pinned_bytes, pinned);
-  EXPECT_EQ(engine->streamer()->stats().streamed_bytes, 0);
+  EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, pinned);
+  EXPECT_EQ(engine->model().streamer()->stats().streamed_bytes, 0);
   EXPECT_EQ(engine->ShrinkMemory(plan.Total() - 1).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Write(*engine, tokens), Expected(tokens));
 }
 
 TEST(StreamedTinyModel, WithoutABudgetThereIsNothingToShrink) {
-  const auto engine = Must(Engine::Load({.model_path = Packed().path(), .threads = 1, .context = 64}));
+  const auto engine = Must(Engine::Load({.model_path = Packed().path(), .compute = {.threads = 1}, .cache = {.context = 64}}));
   EXPECT_EQ(engine->ShrinkMemory(kMiB).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 

@@ -27,7 +27,7 @@ std::vector<TokenId> RepeatedLetters(int count) {
 
 std::unique_ptr<Speculator> Drafting(const std::string& list, const Engine& engine, const Speculator::Options& options) {
   const DraftingSize size = {.context = engine.context(), .vocabulary = kTinyVocabulary};
-  return std::make_unique<Speculator>(Must(MakeDrafters(list, size)), options);
+  return std::make_unique<Speculator>(Must(DrafterRegistry::BuiltIn().Make(list, size)), options);
 }
 
 TinyModel LettersOf(const std::string& architecture) {
@@ -41,14 +41,15 @@ void ExpectEachProposed(const Speculator& speculator) {
 
 class SpeculationDrafters : public testing::TestWithParam<const char*> {
  protected:
-  const std::unique_ptr<Engine> engine_ = TinyEngine(LettersOf(GetParam()), {.threads = 1, .context = 512, .row_capacity = 64});
+  const std::unique_ptr<Engine> engine_ =
+      TinyEngine(LettersOf(GetParam()), {.compute = {.threads = 1, .row_capacity = 64}, .cache = {.context = 512}});
   PromptWriter writer_{*engine_, RepeatedLetters(360)};
 };
 
 TEST_P(SpeculationDrafters, EachAloneChangesNoBit) {
   for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
     const WrittenText plain = writer_.Write(sampling, {}, nullptr);
-    for (const std::string& name : DrafterNames()) {
+    for (const std::string& name : DrafterRegistry::BuiltIn().Names()) {
       SCOPED_TRACE(name);
       // What is drafted once more was drafted before by another.
       const auto speculator = Drafting(name == "reuse" ? "lookup,reuse" : name, *engine_, {.max_rows = 24, .weigh_costs = false});
@@ -73,7 +74,7 @@ TEST_P(SpeculationDrafters, AllTogetherChangeNoBit) {
     }
   }
   for (const Speculator* const speculator : {everything.get(), by_frozen.get()}) {
-    EXPECT_EQ(NodesProposed(*speculator).size(), DrafterNames().size());
+    EXPECT_EQ(NodesProposed(*speculator).size(), DrafterRegistry::BuiltIn().Names().size());
     EXPECT_GT(speculator->report().drafted_steps, 0);
     ExpectEachProposed(*speculator);
   }
@@ -97,12 +98,12 @@ INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationDrafters, testing::Values("ll
 // From the last hundred positions of a long context to its end.
 TEST(SpeculationLongContext, ToTheEndOfAContextOf8192) {
   const int context = Fewer(8192, 512);
-  const auto engine = TinyEngine(LettersOf("llama"), {.threads = 2, .context = context, .row_capacity = 64});
+  const auto engine = TinyEngine(LettersOf("llama"), {.compute = {.threads = 2, .row_capacity = 64}, .cache = {.context = context}});
   PromptWriter writer(*engine, RepeatedLetters(context - 100));
   const WrittenText plain = writer.Write(kGreedy, {}, nullptr);
   EXPECT_EQ(plain.reason, FinishReason::kContextFull);
   EXPECT_EQ(plain.held.size(), static_cast<size_t>(context));
-  std::vector<std::string> lists = DrafterNames();
+  std::vector<std::string> lists = DrafterRegistry::BuiltIn().Names();
   lists.push_back("auto");
   for (const std::string& list : lists) {
     SCOPED_TRACE(list);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -38,7 +39,7 @@ void ExpectPlain(PromptWriter& writer, const SamplingOptions& sampling, const Ge
 class SpeculationEndings : public testing::TestWithParam<const char*> {};
 
 TEST_P(SpeculationEndings, NothingFollowsAnEndToken) {
-  const auto engine = TinyEngine(ModelOf(GetParam(), false), {.threads = 1, .context = 160, .row_capacity = 32});
+  const auto engine = TinyEngine(ModelOf(GetParam(), false), {.compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 160}});
   PromptWriter writer(*engine, RandomTokens(20, 12));
   int ended = 0;
   for (uint64_t seed = 0; seed < static_cast<uint64_t>(Fewer(30, 6)); ++seed) {
@@ -57,7 +58,7 @@ TEST_P(SpeculationEndings, NothingFollowsAnEndToken) {
 
 // With every step of sampling that looks at the text so far or at the other tokens.
 TEST_P(SpeculationEndings, NothingFollowsAStopStringInASampledText) {
-  const auto engine = TinyEngine(ModelOf(GetParam(), true), {.threads = 1, .context = 160, .row_capacity = 32});
+  const auto engine = TinyEngine(ModelOf(GetParam(), true), {.compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 160}});
   PromptWriter writer(*engine, RandomTokens(20, 12));
   const SamplingOptions samplings[] = {
       {.temperature = 0.8f, .top_k = 40, .min_p = 0.05f, .repetition_penalty = 1.1f, .seed = 7},
@@ -90,12 +91,12 @@ struct Computed {
 Computed Compute(Engine& engine, Speculator* speculator) {
   const auto session = Must(engine.NewSession());
   Must(session->Append(RandomTokens(20, 12)));
-  const Forward::Work before = engine.forward().work();
+  const EngineStats before = engine.stats();
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const std::vector<TokenId> text =
-      Must(Generate(engine, *session, greedy, {.max_tokens = 61, .ignore_end = true, .speculator = speculator})).tokens;
+      Must(Generate(*session, greedy, {.max_tokens = 61, .ignore_end = true, .speculator = speculator})).tokens;
   Must(session->Append({text.back()}));
-  const Forward::Work after = engine.forward().work();
+  const EngineStats after = engine.stats();
   return {{.passes = after.passes - before.passes, .rows = after.rows - before.rows}, text};
 }
 
@@ -104,8 +105,9 @@ TEST(SpeculationKeeps, WhatWasAcceptedAsItWasComputed) {
   for (const std::string architecture : {"llama", "gemma3"}) {
     for (const bool compact : {true, false}) {
       SCOPED_TRACE(absl::StrCat(architecture, compact ? "" : ", drafts stay where they are"));
-      EngineOptions options = {.threads = 1, .context = 160, .row_capacity = 32, .compact_drafts = compact};
-      options.scatter_seed = compact ? 0 : 5;
+      EngineOptions options = {.compute = {.threads = 1, .row_capacity = 32},
+                               .cache = {.context = 160},
+                               .hooks = Hooks({.scatter_seed = compact ? 0u : 5u, .compact_drafts = compact})};
       const auto engine = TinyEngine(ModelOf(architecture, true), options);
       const Computed plain = Compute(*engine, nullptr);
       EXPECT_EQ(plain.work.passes, 61);
@@ -113,7 +115,7 @@ TEST(SpeculationKeeps, WhatWasAcceptedAsItWasComputed) {
       Speculator oracle(std::make_unique<ScriptedDrafter>(plain.text), {.max_rows = 12, .weigh_costs = false});
       const Computed right = Compute(*engine, &oracle);
       EXPECT_EQ(right.text, plain.text);
-      EXPECT_EQ(right.work.passes, 5 + 1);   // Of 12 rows each, and the last token's.
+      EXPECT_EQ(right.work.passes, 5 + 1);   // Passes of 12 rows, and one for the last token.
       EXPECT_EQ(right.work.rows, 61);
       Speculator random(std::make_unique<RandomDrafter>(kTinyVocabulary, 4, plain.text), {.max_rows = 12, .weigh_costs = false});
       const Computed mixed = Compute(*engine, &random);

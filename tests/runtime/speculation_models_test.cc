@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/spec/drafter_registry.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/golden.h"
@@ -31,8 +32,8 @@ class SpeculationModels : public testing::TestWithParam<const char*> {
   }
   std::unique_ptr<Engine> Load(EngineOptions options = {}) const {
     if (options.model_path.empty()) options.model_path = model_;
-    if (options.threads == 0) options.threads = 2;
-    if (options.context == 0) options.context = 256;
+    if (options.compute.threads == 0) options.compute.threads = 2;
+    if (options.cache.context == 0) options.cache.context = 256;
     return Must(Engine::Load(options));
   }
   std::vector<TokenId> Prompt(int i) const {
@@ -51,7 +52,7 @@ class SpeculationModels : public testing::TestWithParam<const char*> {
 
   static std::unique_ptr<Speculator> Drafting(const std::string& list, const Engine& engine, const Speculator::Options& options) {
     const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
-    return std::make_unique<Speculator>(Must(MakeDrafters(list, size)), options);
+    return std::make_unique<Speculator>(Must(DrafterRegistry::BuiltIn().Make(list, size)), options);
   }
 
   // With these an end token comes soon after Prompt(13): SmolLM2 was taught to end an answer, the Gemma 3 at hand does so by chance.
@@ -90,8 +91,8 @@ std::vector<TokenId> Spoiled(std::vector<TokenId> text, int vocabulary) {
   return text;
 }
 
-// Of up to 32 rows, the most of an engine's drafts unless it is told otherwise. Most have few, which take less time, and are right
-// now and then, or by chance alone.
+// Drafts of up to 32 rows, the default limit of an engine. Most have few rows, which take less time, and are right now and then, or by
+// chance alone.
 TEST_P(SpeculationModels, AThousandRandomDrafts) {
   const auto engine = Load();
   const int vocabulary = engine->config().vocabulary;
@@ -140,7 +141,7 @@ TEST_P(SpeculationModels, AnOracleTakesAPassForAllItsRows) {
 }
 
 TEST_P(SpeculationModels, StopStringsAndTheContextEndItInTheMiddleOfADraft) {
-  const auto engine = Load({.context = static_cast<int>(Prompt(1).size()) + 22});
+  const auto engine = Load({.cache = {.context = static_cast<int>(Prompt(1).size()) + 22}});
   PromptWriter writer(*engine, Prompt(1));
   for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
     const WrittenText whole = writer.Write(sampling, {.ignore_end = true}, nullptr);
@@ -184,7 +185,7 @@ TEST_P(SpeculationModels, NothingFollowsAnEndToken) {
 
 // Each drafter of --speculate learns from the prompt, from what was text and from what was rejected, alone and with all the others.
 TEST_P(SpeculationModels, WhatSpeculateHasChangesNoBit) {
-  const auto engine = Load({.context = 320});
+  const auto engine = Load({.cache = {.context = 320}});
   PromptWriter writer(*engine, Prompt(1));
   const GenerateOptions options = {.max_tokens = Fewer(40, 12)}, few = {.max_tokens = Fewer(14, 6)};
   const WrittenText plain = writer.Write(kSampled, options, nullptr);
@@ -195,17 +196,17 @@ TEST_P(SpeculationModels, WhatSpeculateHasChangesNoBit) {
   EXPECT_LT(writer.passes(), static_cast<int64_t>(plain.tokens.size()) - 1);
   EXPECT_EQ(writer.WriteWith(kSampled, options, by_frozen.get()), plain);
   EXPECT_GT(writer.drafted(), 0);
-  EXPECT_EQ(NodesProposed(*everything).size(), DrafterNames().size());
+  EXPECT_EQ(NodesProposed(*everything).size(), DrafterRegistry::BuiltIn().Names().size());
   for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
     const WrittenText expected = writer.Write(sampling, few, nullptr);
     EXPECT_EQ(writer.WriteWith(sampling, few, by_measured.get()), expected);
-    for (const std::string& name : DrafterNames()) {
+    for (const std::string& name : DrafterRegistry::BuiltIn().Names()) {
       const auto alone = Drafting(name, *engine, {.max_rows = 8, .weigh_costs = false});
       EXPECT_EQ(writer.WriteWith(sampling, few, alone.get()), expected) << name;
     }
   }
   EXPECT_EQ(writer.WriteWith(kGreedy, few, everything.get()), writer.Write(kGreedy, few, nullptr));
-  if (kSanitized) return;   // Of few tokens not everyone has something to say.
+  if (kSanitized) return;   // With few tokens, not every drafter has something to propose.
   for (const auto& [name, nodes] : NodesProposed(*everything)) EXPECT_GT(nodes, 0) << name << " drafted nothing";
 }
 
@@ -215,7 +216,7 @@ TEST_P(SpeculationModels, HoweverItIsRun) {
   const GenerateOptions options = {.max_tokens = Fewer(14, 5)};
   std::vector<WrittenText> halves, bytes;
   for (const KvFormat format : {KvFormat::kHalf, KvFormat::kInt8}) {
-    const auto engine = Load({.kv_format = format});
+    const auto engine = Load({.cache = {.kv_format = format}});
     PromptWriter writer(*engine, prompt);
     for (const SamplingOptions& sampling : {kGreedy, kSampled}) {
       (format == KvFormat::kHalf ? halves : bytes).push_back(writer.Write(sampling, options, nullptr));
@@ -231,15 +232,19 @@ TEST_P(SpeculationModels, HoweverItIsRun) {
       EXPECT_EQ(writer.Write(sampling, options, std::make_unique<RandomDrafter>(engine->config().vocabulary, i, plain[i].tokens)),
                 plain[i]);
     }
-    EXPECT_EQ(engine->streamer() != nullptr, run.memory_budget > 0);
+    EXPECT_EQ(engine->model().streamer() != nullptr, run.streaming.memory_budget > 0);
   };
-  expect_same({.threads = 1, .row_capacity = 7}, halves, "one thread, passes of seven rows");
-  expect_same({.row_capacity = 64, .scatter_seed = 5}, halves, "slots at random");
-  expect_same({.kv_format = KvFormat::kInt8}, bytes, "a cache of 8 bits");
+  expect_same({.compute = {.threads = 1, .row_capacity = 7}}, halves, "one thread, passes of seven rows");
+  expect_same({.compute = {.row_capacity = 64}, .hooks = Hooks({.scatter_seed = 5})}, halves, "slots at random");
+  expect_same({.cache = {.kv_format = KvFormat::kInt8}}, bytes, "a cache of 8 bits");
   if (kSanitized) return;  // A sanitizer's own memory grows from engine to engine, and no budget fits the next.
   const PackedModel packed(model_);
-  EngineOptions streamed = {.model_path = packed.path(), .threads = 2, .context = 256, .logit_rows = 18, .pin = PinPolicy::kNone};
-  streamed.memory_budget = Must(Must(Engine::Open(streamed))->PlanBudget(int64_t{1} << 40)).least + 8 * kMiB;
+  EngineOptions streamed = {.model_path = packed.path(),
+                            .compute = {.threads = 2},
+                            .cache = {.context = 256},
+                            .streaming = {.pin = PinPolicy::kNone},
+                            .workload = {.logit_rows = 18}};
+  streamed.streaming.memory_budget = Must(Must(Engine::Open(streamed))->planner().PlanBudget(int64_t{1} << 40)).least + 8 * kMiB;
   expect_same(streamed, halves, "streamed");
 }
 
@@ -249,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(Models, SpeculationModels, testing::Values("smollm2", "
 TEST(SpeculationWindows, ALongPromptInGemma3) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");
-  const auto engine = Must(Engine::Load({.model_path = model, .threads = 2, .context = 700, .row_capacity = 32}));
+  const auto engine = Must(Engine::Load({.model_path = model, .compute = {.threads = 2, .row_capacity = 32}, .cache = {.context = 700}}));
   std::vector<TokenId> prompt =
       engine->tokenizer().Encode(Must(GoldenLines("wikitext2_articles.jsonl")[0].String("text")), {.add_bos = true});
   prompt.resize(Fewer(540, 30));

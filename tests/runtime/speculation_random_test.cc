@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -66,16 +67,15 @@ TEST(SpeculationRandom, ThousandsOfDraftsOfEveryArchitecture) {
   for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
     for (const bool letters : {true, false}) {
       for (const KvFormat format : {KvFormat::kHalf, KvFormat::kInt8}) {
-        const EngineOptions options = {.threads = 1, .context = 128, .kv_format = format, .row_capacity = 32};
+        const EngineOptions options = {.compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 128, .kv_format = format}};
         const auto plain = TinyEngine(ModelOf(architecture, letters), options);
         PromptWriter plain_writer(*plain, RandomTokens(40, 12));
         for (const auto& [scatter, compact] : kPlacements) {
           SCOPED_TRACE(absl::StrCat(architecture, letters ? ", letters" : "", ", cache ", KvFormatName(format), ", scatter ",
                                     scatter, compact ? "" : ", drafts stay where they are"));
           EngineOptions other = options;
-          other.scatter_seed = scatter;
-          other.compact_drafts = compact;
-          other.threads = scatter > 0 && letters && format == KvFormat::kHalf ? 2 : 1;
+          other.hooks = Hooks({.scatter_seed = scatter, .compact_drafts = compact});
+          other.compute.threads = scatter > 0 && letters && format == KvFormat::kHalf ? 2 : 1;
           const auto engine = TinyEngine(ModelOf(architecture, letters), other);
           CompareWithPlain(*engine, plain_writer, Fewer(5, 1), compared);
         }
@@ -87,7 +87,8 @@ TEST(SpeculationRandom, ThousandsOfDraftsOfEveryArchitecture) {
 }
 
 TEST(SpeculationRandom, SessionsSideBySideDoNotMeet) {
-  const auto engine = TinyEngine(ModelOf("gemma3", true), {.threads = 1, .context = 400, .row_capacity = 32, .sessions = 3});
+  const auto engine = TinyEngine(ModelOf("gemma3", true),
+                                 {.compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 400}, .workload = {.sessions = 3}});
   std::vector<std::unique_ptr<PromptWriter>> writers;
   std::vector<WrittenText> plain;
   for (int i = 0; i < 3; ++i) writers.push_back(std::make_unique<PromptWriter>(*engine, RandomTokens(30 + i, i)));
@@ -105,16 +106,16 @@ TEST(SpeculationRandom, AReadErrorInAPassOverADraftLosesNoToken) {
   const PackedModel packed(TinyModelBuilder({.layers = 8, .writes_letters = true}));
   const std::vector<TokenId> prompt = RandomTokens(12, 4);
   const Sampler greedy = Must(Sampler::Create(kGreedy));
-  const auto resident = Must(Engine::Load({.model_path = packed.gguf(), .threads = 1, .context = 96}));
+  const auto resident = Must(Engine::Load({.model_path = packed.gguf(), .compute = {.threads = 1}, .cache = {.context = 96}}));
   const std::vector<TokenId> expected = PromptWriter(*resident, prompt).Write(kGreedy, {.max_tokens = 40}, nullptr).tokens;
 
   Breaker breaker;
-  EngineOptions streamed = {.model_path = packed.path(), .threads = 1, .context = 96, .row_capacity = 32};
-  streamed.memory_budget = int64_t{4} << 30;
-  streamed.pin = PinPolicy::kNone;
-  streamed.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+  EngineOptions streamed = {.model_path = packed.path(), .compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 96}};
+  streamed.streaming.memory_budget = int64_t{4} << 30;
+  streamed.streaming.pin = PinPolicy::kNone;
+  streamed.hooks = Hooks({.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
     return std::make_unique<BreakableDevice>(std::move(device), breaker);
-  };
+  }});
   const auto engine = Must(Engine::Load(streamed));
   int failed = 0;
   for (int read = 0; read < Fewer(60, 10); ++read) {
@@ -123,7 +124,7 @@ TEST(SpeculationRandom, AReadErrorInAPassOverADraftLosesNoToken) {
     Must(session->Append(prompt));
     Speculator speculator(std::make_unique<RandomDrafter>(kTinyVocabulary, read, expected), {.max_rows = 8, .weigh_costs = false});
     breaker.BreakReadFromNow(5 * read);
-    const absl::StatusOr<Generation> broken = Generate(*engine, *session, greedy, {.max_tokens = 40, .speculator = &speculator});
+    const absl::StatusOr<Generation> broken = Generate(*session, greedy, {.max_tokens = 40, .speculator = &speculator});
     breaker.Repair();
     failed += broken.ok() ? 0 : 1;
     const std::vector<TokenId> held(session->tokens().begin() + prompt.size(), session->tokens().end());
@@ -133,7 +134,7 @@ TEST(SpeculationRandom, AReadErrorInAPassOverADraftLosesNoToken) {
     Must(session->Append({held.empty() ? prompt.back() : held.back()}));
     const int left = static_cast<int>(expected.size() - held.size());
     if (left == 0) continue;
-    const Generation rest = Must(Generate(*engine, *session, greedy, {.max_tokens = left, .speculator = &speculator}));
+    const Generation rest = Must(Generate(*session, greedy, {.max_tokens = left, .speculator = &speculator}));
     EXPECT_EQ(rest.tokens, std::vector<TokenId>(expected.begin() + held.size(), expected.end()));
   }
   EXPECT_GE(failed, Fewer(30, 5));
@@ -142,8 +143,8 @@ TEST(SpeculationRandom, AReadErrorInAPassOverADraftLosesNoToken) {
 // What ends a pass from outside, at any block of it.
 TEST(SpeculationRandom, ACancelledPassOverADraftLosesNoToken) {
   std::atomic<bool> cancel = false;
-  const auto engine =
-      TinyEngine({.layers = 4, .writes_letters = true}, {.threads = 1, .context = 96, .row_capacity = 32, .cancel = &cancel});
+  const auto engine = TinyEngine({.layers = 4, .writes_letters = true},
+                                 {.compute = {.threads = 1, .row_capacity = 32}, .cache = {.context = 96}, .cancel = &cancel});
   const std::vector<TokenId> prompt = RandomTokens(12, 4);
   const WrittenText plain = PromptWriter(*engine, prompt).Write(kGreedy, {.max_tokens = 40}, nullptr);
   const Sampler greedy = Must(Sampler::Create(kGreedy));
@@ -156,7 +157,7 @@ TEST(SpeculationRandom, ACancelledPassOverADraftLosesNoToken) {
     options.on_token = [&](TokenId, absl::Span<const float>) {
       if (++seen == shown) cancel = true;
     };
-    const Generation ended = Must(Generate(*engine, *session, greedy, options));
+    const Generation ended = Must(Generate(*session, greedy, options));
     cancel = false;
     EXPECT_TRUE(std::equal(ended.tokens.begin(), ended.tokens.end(), plain.tokens.begin())) << shown;
     EXPECT_GE(static_cast<int>(ended.tokens.size()), shown);

@@ -14,14 +14,14 @@ namespace {
 
 const SamplingOptions kGreedy = {.temperature = 0};
 
-// Of 64 slots one session holds 26 and another 30, so eight tokens more go in, and no tree of twelve rows.
+// One session holds 26 of 64 slots and another 30, so there is room for eight more tokens, but not for a tree of twelve rows.
 TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
   for (const std::string architecture : {"llama", "gemma3"}) {
     SCOPED_TRACE(architecture);
     const bool gemma = architecture == "gemma3";  // Its seven layers hold 16 positions, or all.
     const TinyModel model = {
         .architecture = architecture, .layers = gemma ? 7 : 2, .window = gemma ? 16 : 0, .writes_letters = true, .seed = 9};
-    const auto engine = TinyEngine(model, {.threads = 1, .context = 64});
+    const auto engine = TinyEngine(model, {.compute = {.threads = 1}, .cache = {.context = 64}});
     const auto other = Must(engine->NewSession());
     Must(other->Append(RandomTokens(26, 3)));
     PromptWriter writer(*engine, RandomTokens(30, 12));
@@ -38,7 +38,7 @@ TEST(SpeculationRoom, ADraftIsNoLargerThanWhatOtherSessionsLeave) {
 }
 
 TEST(SpeculationRoom, ATreeHasRoomForWhatIsLeft) {
-  const auto engine = TinyEngine({.seed = 9}, {.threads = 1, .context = 64});
+  const auto engine = TinyEngine({.seed = 9}, {.compute = {.threads = 1}, .cache = {.context = 64}});
   const auto first = Must(engine->NewSession()), second = Must(engine->NewSession());
   EXPECT_GT(first->TreeRoom(), 12);
   Must(first->Append(RandomTokens(40, 3)));

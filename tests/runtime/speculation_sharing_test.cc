@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "tessera/runtime/vocabulary_of.h"
 #include "tessera/spec/history_store.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -19,7 +20,7 @@ constexpr int kPrompts = 3;
 const SamplingOptions kSampled = {.temperature = 0.8f, .seed = 5};  // No text that goes round in a loop: itself says little of it.
 const GenerateOptions kOptions = {.max_tokens = 40, .ignore_end = true};
 
-std::unique_ptr<Engine> NewEngine() { return TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1}); }
+std::unique_ptr<Engine> NewEngine() { return TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}}); }
 
 std::unique_ptr<Drafter> NewDrafter(const std::shared_ptr<HistoryStore>& store) {
   return std::make_unique<SuffixDrafter>(SuffixDrafter::Options{.history = store});

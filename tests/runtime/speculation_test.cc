@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -36,7 +38,7 @@ class Speculation : public ::testing::Test {
     options.speculator = speculator;
     Outcome outcome;
     options.on_text = [&](absl::string_view text) { outcome.shown.append(text.data(), text.size()); };
-    outcome.generation = Must(Generate(engine, *session, sampler, options));
+    outcome.generation = Must(Generate(*session, sampler, options));
     outcome.held.assign(session->tokens().begin(), session->tokens().end());
     outcome.logits.assign(session->logits().begin(), session->logits().end());
     return outcome;
@@ -55,7 +57,7 @@ class Speculation : public ::testing::Test {
 
 // A pass of n rows gives n tokens at most, so of the last four tokens no more than four rows are worth while, and so on.
 TEST_F(Speculation, NothingIsDraftedBeyondTheLastTokenThatIsWanted) {
-  const auto engine = TinyEngine({.seed = 9}, {.threads = 2});
+  const auto engine = TinyEngine({.seed = 9}, {.compute = {.threads = 2}});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   GenerateOptions options = {.max_tokens = 30, .ignore_end = true};
   const std::vector<TokenId> text = Run(*engine, greedy, options, nullptr).generation.tokens;
@@ -72,7 +74,7 @@ TEST_F(Speculation, NothingIsDraftedBeyondTheLastTokenThatIsWanted) {
 }
 
 TEST_F(Speculation, NoDraftChangesTheText) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 2}});
   for (const float temperature : {0.0f, 0.9f}) {
     const Sampler sampler = Must(Sampler::Create({.temperature = temperature, .min_p = 0.01f, .repetition_penalty = 1.1f, .seed = 5}));
     const GenerateOptions options = {.max_tokens = 60, .ignore_end = true};
@@ -88,8 +90,8 @@ TEST_F(Speculation, NoDraftChangesTheText) {
 TEST_F(Speculation, WhereAcceptedDraftsLieChangesNoBit) {
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const GenerateOptions options = {.max_tokens = 60, .ignore_end = true};
-  const auto moved = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
-  const auto left = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .compact_drafts = false});
+  const auto moved = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}});
+  const auto left = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}, .hooks = Hooks({.compact_drafts = false})});
   const Outcome plain = Run(*moved, greedy, options, nullptr);
   for (uint64_t seed = 0; seed < 10; ++seed) {
     for (Engine* const engine : {moved.get(), left.get()}) {
@@ -100,7 +102,7 @@ TEST_F(Speculation, WhereAcceptedDraftsLieChangesNoBit) {
 }
 
 TEST_F(Speculation, AnOracleSavesPassesAndAWrongOneNone) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const GenerateOptions options = {.max_tokens = 61, .ignore_end = true};
   const Outcome plain = Run(*engine, greedy, options, nullptr);
@@ -114,7 +116,7 @@ TEST_F(Speculation, AnOracleSavesPassesAndAWrongOneNone) {
 }
 
 TEST_F(Speculation, EndsWhereThePlainTextEnds) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const Outcome whole = Run(*engine, greedy, {.max_tokens = 40}, nullptr);
   for (int length = 1; length < 20; ++length) {
@@ -128,7 +130,7 @@ TEST_F(Speculation, EndsWhereThePlainTextEnds) {
 }
 
 TEST_F(Speculation, FillsTheContextToItsLastPosition) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .context = 64});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}, .cache = {.context = 64}});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const Outcome plain = Run(*engine, greedy, {.ignore_end = true}, nullptr);
   EXPECT_EQ(plain.generation.reason, FinishReason::kContextFull);
@@ -140,7 +142,7 @@ TEST_F(Speculation, FillsTheContextToItsLastPosition) {
 
 // Costs as they are measured, and frozen ones: what is drafted follows them, the text does not.
 TEST_F(Speculation, NoCostChangesTheText) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 2}});
   const Sampler sampler = Must(Sampler::Create({.temperature = 0.8f, .seed = 6}));
   const GenerateOptions options = {.max_tokens = 80, .ignore_end = true};
   const Outcome plain = Run(*engine, sampler, options, nullptr);
@@ -167,7 +169,8 @@ TEST_F(Speculation, NoCostChangesTheText) {
 // Right after the first token has been shown, in the session that goes on.
 TEST_F(Speculation, MeasuringCostsChangesNoText) {
   for (const uint64_t scatter : {0, 7}) {
-    const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 2, .scatter_seed = scatter});
+    const auto engine =
+        TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 2}, .hooks = Hooks({.scatter_seed = scatter})});
     const Sampler sampler = Must(Sampler::Create({.temperature = 0.8f, .seed = 6}));
     GenerateOptions options = {.max_tokens = 60, .ignore_end = true};
     const Outcome plain = Run(*engine, sampler, options, nullptr);
@@ -186,13 +189,13 @@ TEST_F(Speculation, MeasuringCostsChangesNoText) {
 
 TEST_F(Speculation, ACancelWhileCostsAreMeasuredEndsTheText) {
   std::atomic<bool> cancel = false;
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1, .cancel = &cancel});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}, .cancel = &cancel});
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(30, 12)));
   Speculator speculator(std::make_unique<ScriptedDrafter>(std::vector<TokenId>(60, 1)), {});
   GenerateOptions options = {.max_tokens = 60, .ignore_end = true, .speculator = &speculator, .measure_seconds = 10};
   options.on_text = [&](absl::string_view) { cancel = true; };
-  const Generation generation = Must(Generate(*engine, *session, Must(Sampler::Create({.temperature = 0})), options));
+  const Generation generation = Must(Generate(*session, Must(Sampler::Create({.temperature = 0})), options));
   EXPECT_EQ(generation.reason, FinishReason::kCancelled);
   EXPECT_EQ(generation.tokens.size(), 1u);
   EXPECT_EQ(session->length(), 30);
@@ -202,10 +205,11 @@ TEST_F(Speculation, ACancelWhileCostsAreMeasuredEndsTheText) {
 TEST_F(Speculation, FewRowsOfLogitsMakeSmallDrafts) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows, and no budget fits";
   const PackedModel packed(TinyModelBuilder({.writes_letters = true, .seed = 9}));
-  EngineOptions options = {.model_path = packed.path(), .threads = 1, .context = 256, .logit_rows = 3};
-  options.memory_budget = Must(Must(Engine::Open(options))->PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
+  EngineOptions options = {
+      .model_path = packed.path(), .compute = {.threads = 1}, .cache = {.context = 256}, .workload = {.logit_rows = 3}};
+  options.streaming.memory_budget = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least + (int64_t{8} << 20);
   const auto engine = Must(Engine::Load(options));
-  EXPECT_EQ(engine->logits_at_once(), 2);
+  EXPECT_EQ(CoreOf(*engine).logits_at_once(), 2);
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const Outcome plain = Run(*engine, greedy, {.max_tokens = 61, .ignore_end = true}, nullptr);
   const Outcome right =
@@ -227,7 +231,7 @@ TEST_F(Speculation, FewRowsOfLogitsMakeSmallDrafts) {
 }
 
 TEST_F(Speculation, OneThatAnswersLateChangesNoTextAndIsPaused) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const GenerateOptions options = {.max_tokens = 100, .ignore_end = true};
   const Outcome plain = Run(*engine, greedy, options, nullptr);
@@ -237,7 +241,7 @@ TEST_F(Speculation, OneThatAnswersLateChangesNoTextAndIsPaused) {
 }
 
 TEST_F(Speculation, TheReportAddsUp) {
-  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.threads = 1});
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 1}});
   const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
   const GenerateOptions options = {.max_tokens = 61, .ignore_end = true};
   const Outcome plain = Run(*engine, greedy, options, nullptr);

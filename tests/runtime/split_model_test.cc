@@ -21,10 +21,10 @@ std::vector<float> LogitsOf(Engine& engine) {
 TEST(SplitModel, LogitsHaveTheBitsOfTheWholeFile) {
   for (const char* architecture : {"llama", "gemma3"}) {
     const TinyModel tiny{.architecture = architecture, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0}};
-    const std::vector<float> expected = LogitsOf(*TinyEngine(tiny, {.threads = 1}));
+    const std::vector<float> expected = LogitsOf(*TinyEngine(tiny, {.compute = {.threads = 1}}));
     const SplitModel model(TinyModelBuilder(tiny).Split(3));
     for (const int part : {0, 1, 2}) {
-      EXPECT_EQ(LogitsOf(*Must(Engine::Load({.model_path = model.Path(part), .threads = 2}))), expected)
+      EXPECT_EQ(LogitsOf(*Must(Engine::Load({.model_path = model.Path(part), .compute = {.threads = 2}}))), expected)
           << architecture << " " << part;
     }
   }
@@ -35,7 +35,7 @@ TEST(SplitModel, ATensorThatDoesNotFitIsNamedWithItsPart) {
   parts[2].Corrupt<uint64_t>("tensor output.weight ne1", 256);
   const SplitModel model(parts);
   parts[2].Build();
-  EXPECT_EQ(std::string(Engine::Load({.model_path = model.Path(0), .threads = 1}).status().message()),
+  EXPECT_EQ(std::string(Engine::Load({.model_path = model.Path(0), .compute = {.threads = 1}}).status().message()),
             absl::StrCat(model.Path(2), ": tensor output.weight: shape at byte ", parts[2].OffsetOf("tensor output.weight n_dims"),
                          ": found [64, 256], expected [64, 265]"));
 }

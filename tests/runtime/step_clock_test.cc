@@ -8,8 +8,9 @@ namespace tessera {
 namespace {
 
 TEST(StepClock, HeaderExample) {
-  const std::unique_ptr<Engine> engine = TinyEngine({}, {.threads = 1});
-  const StepClock clock(*engine);
+  const std::unique_ptr<Engine> engine = TinyEngine({}, {.compute = {.threads = 1}});
+  const LayerStreamer* streamer = engine->model().streamer();
+  const StepClock clock(streamer);
   const double begin = clock.Seconds();
   const double seconds = clock.Seconds() - begin;
   EXPECT_GE(seconds, 0);   // With weights in memory it is any clock.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/runtime/weight_plan.h"
 #include "tessera/tests/fakes/breakable_device.h"
 #include "tessera/tests/fakes/faulty_device.h"
@@ -22,18 +23,18 @@ namespace {
 class StreamingFaults : public testing::Test {
  protected:
   EngineOptions Streamed() const {
-    EngineOptions options = {.model_path = Packed().path(), .threads = 1, .context = 64, .row_capacity = 8};
-    options.memory_budget = int64_t{4} << 30;
-    options.pin = PinPolicy::kNone;
-    options.wrap_device = [this](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
+    EngineOptions options = {.model_path = Packed().path(), .compute = {.threads = 1, .row_capacity = 8}, .cache = {.context = 64}};
+    options.streaming.memory_budget = int64_t{4} << 30;
+    options.streaming.pin = PinPolicy::kNone;
+    options.hooks = Hooks({.wrap_device = [this](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
       return std::make_unique<BreakableDevice>(std::move(device), breaker_);
-    };
+    }});
     return options;
   }
 
   // The logits after each of `more`, appended one by one to a prompt, with all weights in memory.
   static std::vector<std::vector<float>> Expected(const std::vector<TokenId>& prompt, const std::vector<TokenId>& more) {
-    const auto engine = Must(Engine::Load({.model_path = Packed().gguf(), .threads = 1, .context = 64}));
+    const auto engine = Must(Engine::Load({.model_path = Packed().gguf(), .compute = {.threads = 1}, .cache = {.context = 64}}));
     const auto session = Must(engine->NewSession());
     Must(session->Append(prompt));
     std::vector<std::vector<float>> expected;
@@ -44,7 +45,7 @@ class StreamingFaults : public testing::Test {
     return expected;
   }
 
-  // Of so many layers that the ring holds but a part of them.
+  // A model with so many layers that the ring holds only a part of them.
   static const PackedModel& Packed() {  // Once for all, but not before main.
     static const PackedModel packed(TinyModelBuilder({.layers = 8, .writes_letters = true}));
     return packed;
@@ -91,9 +92,9 @@ TEST_F(StreamingFaults, AGenerationThatFailsLeavesASessionThatGoesOn) {
   const GenerateOptions options = {.max_tokens = 12, .ignore_end = true};
   const auto write = [&](Engine& engine, Session& session) {
     Must(session.Append(prompt));
-    return Generate(engine, session, sampler, options);
+    return Generate(session, sampler, options);
   };
-  const auto resident = Must(Engine::Load({.model_path = Packed().gguf(), .threads = 1, .context = 64}));
+  const auto resident = Must(Engine::Load({.model_path = Packed().gguf(), .compute = {.threads = 1}, .cache = {.context = 64}}));
   const std::vector<TokenId> expected = Must(write(*resident, *Must(resident->NewSession()))).tokens;
   const auto engine = Must(Engine::Load(Streamed()));
   const auto session = Must(engine->NewSession());
@@ -109,10 +110,10 @@ TEST_F(StreamingFaults, AGenerationThatFailsLeavesASessionThatGoesOn) {
 
 TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenIsWrong) {
   const PackedModel packed(TinyModelBuilder({.layers = 8}));
-  const auto resident = Must(Engine::Load({.model_path = packed.gguf(), .threads = 1, .context = 64}));
+  const auto resident = Must(Engine::Load({.model_path = packed.gguf(), .compute = {.threads = 1}, .cache = {.context = 64}}));
   EngineOptions options = Streamed();
   options.model_path = packed.path();
-  options.verify = VerifyPolicy::kNever;
+  options.streaming.verify = VerifyPolicy::kNever;
   const auto engine = Must(Engine::Load(options));
   const auto session = Must(engine->NewSession()), expected = Must(resident->NewSession());
   Must(session->Append({3}));
@@ -133,9 +134,9 @@ TEST_F(StreamingFaults, AFileWrittenToWhileItIsStreamedEndsTheRequestAndNoTokenI
 }
 
 // A plan, a device and its faults that follow from a seed.
-LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
-  const int64_t bytes = LeastWeightBytes(needs) + static_cast<int64_t>(seed % 3) * needs.total_bytes / 4;
-  WeightPlan plan = Must(PlanWeights(needs, bytes, static_cast<PinPolicy>(seed % 4)));
+LayerStreamer::Options Faulty(const StreamNeeds& needs, uint64_t seed) {
+  const int64_t bytes = LeastStreamBytes(needs) + static_cast<int64_t>(seed % 3) * needs.total_bytes / 4;
+  StreamPlan plan = Must(PlanStreaming(needs, bytes, static_cast<PinPolicy>(seed % 4)));
   LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only), .ring_bytes = plan.ring_bytes,
                                     .verify = VerifyPolicy::kAlways, .io = seed % 2 == 0 ? IoKind::kAuto : IoKind::kBuffered,
                                     .depth = 1 + static_cast<int>(seed % 8)};
@@ -152,7 +153,7 @@ LayerStreamer::Options Faulty(const WeightNeeds& needs, uint64_t seed) {
 }
 
 // The logits after each token.
-std::vector<std::vector<float>> InMemory(const LoadedModel& model, const std::vector<TokenId>& tokens) {
+std::vector<std::vector<float>> InMemory(const LoadedWeights& model, const std::vector<TokenId>& tokens) {
   std::vector<std::vector<float>> logits;
   Machine machine(model, {});
   const KvCache::SequenceId sequence = machine.cache().NewSequence();
@@ -165,8 +166,8 @@ TEST_F(StreamingFaults, ThousandsOfPassesGiveRightBitsOrATypedError) {
   constexpr int kSequence = 24;
   int64_t passes = Fewer(2000, 300);
   if (const char* asked = std::getenv("TESSERA_SOAK_PASSES")) CHECK(absl::SimpleAtoi(asked, &passes));
-  const LoadedModel model(Packed().gguf());
-  const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
+  const LoadedWeights model(Packed().gguf());
+  const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(Packed().path()));
   const std::vector<TokenId> tokens = RandomTokens(kSequence, 5);
   const std::vector<std::vector<float>> expected = InMemory(model, tokens);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/crc32c.h"
+#include "tessera/runtime/core.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/weight_plan.h"
@@ -35,7 +36,7 @@ Written Write(Engine& engine, const std::vector<TokenId>& prompt, int tokens) {
   Written written;
   const auto session = Must(engine.NewSession());
   const auto generate = [&](const SamplingOptions& sampling) {
-    return Must(Generate(engine, *session, Must(Sampler::Create(sampling)), {.max_tokens = tokens, .ignore_end = true})).tokens;
+    return Must(Generate(*session, Must(Sampler::Create(sampling)), {.max_tokens = tokens, .ignore_end = true})).tokens;
   };
   Must(session->AppendEach(prompt, [&](int, absl::Span<const float> logits) {
     written.prompt.push_back(Digest(logits));
@@ -50,10 +51,10 @@ Written Write(Engine& engine, const std::vector<TokenId>& prompt, int tokens) {
 
 // What is read ahead is what comes next, when one token comes after another.
 void ExpectReadsInOrder(Engine& engine) {
-  const int64_t before = engine.streamer()->stats().out_of_order;
+  const int64_t before = engine.model().streamer()->stats().out_of_order;
   const auto session = Must(engine.NewSession());
   for (const TokenId token : {5, 6, 7}) Must(session->Append({token}));
-  EXPECT_EQ(engine.streamer()->stats().out_of_order, before);
+  EXPECT_EQ(engine.model().streamer()->stats().out_of_order, before);
 }
 
 struct Case {
@@ -80,7 +81,7 @@ TEST_P(StreamedRealModel, WritesWhatTheResidentOneWrites) {
   const std::string gguf = RealModelPath(GetParam());
   if (gguf.empty()) FAIL() << RealModelMissing(GetParam());
   const PackedModel packed(gguf);
-  const EngineOptions common = {.threads = 2, .context = 128, .logit_rows = 1 + Session::kLogitRows};
+  const EngineOptions common = {.compute = {.threads = 2}, .cache = {.context = 128}, .workload = {.logit_rows = 1 + Session::kLogitRows}};
   const auto options = [&](const std::string& path) { EngineOptions all = common; all.model_path = path; return all; };
   std::vector<TokenId> prompt;
   Written expected;
@@ -94,23 +95,23 @@ TEST_P(StreamedRealModel, WritesWhatTheResidentOneWrites) {
   }
   {
     const auto engine = Must(Engine::Open(options(packed.path())));
-    least = Must(engine->PlanBudget(int64_t{1} << 40)).least + 8 * kMiB;  // This process has more and more of its own.
+    least = Must(engine->planner().PlanBudget(int64_t{1} << 40)).least + 8 * kMiB;  // This process has more and more of its own.
     Must(engine->LoadWeights());
     EXPECT_EQ(Write(*engine, prompt, 5), expected) << "packed, resident";
   }
   for (const Case& c : kCases) {
     SCOPED_TRACE(absl::StrCat("case ", &c - kCases));
     EngineOptions budgeted = options(packed.path());
-    budgeted.memory_budget = least + c.more * weights / 2;
-    budgeted.pin = c.pin;
-    budgeted.io = c.io;
-    budgeted.verify = c.verify;
-    budgeted.row_capacity = c.rows;
-    budgeted.threads = c.threads;
+    budgeted.streaming.memory_budget = least + c.more * weights / 2;
+    budgeted.streaming.pin = c.pin;
+    budgeted.streaming.io = c.io;
+    budgeted.streaming.verify = c.verify;
+    budgeted.compute.row_capacity = c.rows;
+    budgeted.compute.threads = c.threads;
     const auto engine = Must(Engine::Load(budgeted));
     EXPECT_EQ(Write(*engine, prompt, 5), expected);
     ExpectReadsInOrder(*engine);
-    const LayerStreamer::Stats stats = engine->streamer()->stats();
+    const LayerStreamer::Stats stats = engine->model().streamer()->stats();
     EXPECT_EQ(stats.streamed_bytes == 0, c.pin != PinPolicy::kNone && c.more == 4);
     EXPECT_GE(stats.bytes_read, stats.pinned_bytes + 10 * stats.streamed_bytes) << "a pass for each token at least";
   }
@@ -122,38 +123,37 @@ TEST_P(StreamedRealModel, ReadsItsHeadOnceForAllRowsThatMemoryHolds) {
   const std::string gguf = RealModelPath(GetParam());
   if (gguf.empty()) FAIL() << RealModelMissing(GetParam());
   const PackedModel packed(gguf);
-  EngineOptions options = {.model_path = packed.path(), .threads = 2, .context = 128, .row_capacity = 128,
-                           .logit_rows = 1 + Session::kLogitRows, .pin = PinPolicy::kNone};
+  EngineOptions options = {.model_path = packed.path(),
+                           .compute = {.threads = 2, .row_capacity = 128},
+                           .cache = {.context = 128},
+                           .streaming = {.pin = PinPolicy::kNone},
+                           .workload = {.logit_rows = 1 + Session::kLogitRows}};
   const std::vector<TokenId> tokens = RandomTokens(128, 3);
   std::vector<uint32_t> expected;
   int64_t last = 0;
   for (const int at_once : {32, 64, 128}) {
-    options.logits_of_each = at_once > 32;
+    options.workload.logits_of_each = at_once > 32;
     int64_t row_bytes = 0;
     {
       const auto engine = Must(Engine::Open(options));
       row_bytes = engine->config().vocabulary * int64_t{sizeof(float)};
-      options.memory_budget = Must(engine->PlanBudget(int64_t{1} << 40)).least + 8 * kMiB + (at_once - 32) * row_bytes;
+      options.streaming.memory_budget = Must(engine->planner().PlanBudget(int64_t{1} << 40)).least + 8 * kMiB + (at_once - 32) * row_bytes;
     }
     const auto engine = Must(Engine::Load(options));
-    ASSERT_EQ(engine->logits_at_once(), at_once);
+    ASSERT_EQ(CoreOf(*engine).logits_at_once(), at_once);
     std::vector<uint32_t> digests;
     const auto session = Must(engine->NewSession());
-    const int64_t before = engine->streamer()->stats().bytes_read;
+    const int64_t before = engine->model().streamer()->stats().bytes_read;
     Must(session->AppendEach(tokens, [&](int, absl::Span<const float> logits) {
       digests.push_back(Digest(logits));
       return absl::OkStatus();
     }));
-    const LayerStreamer::Stats stats = engine->streamer()->stats();
+    const LayerStreamer::Stats stats = engine->model().streamer()->stats();
     const int64_t bytes = stats.bytes_read - before;
     if (at_once == 32) expected = digests;
     EXPECT_EQ(digests, expected);
-    if (at_once == 128) {
-      EXPECT_LE(bytes, stats.streamed_bytes + stats.ring_bytes) << "once";
-    }
-    if (at_once > 32) {
-      EXPECT_LT(bytes, last - row_bytes) << at_once;
-    }
+    EXPECT_TRUE(at_once < 128 || bytes <= stats.streamed_bytes + stats.ring_bytes) << bytes << " bytes, expected those of one pass";
+    EXPECT_TRUE(at_once == 32 || bytes < last - row_bytes) << at_once << " rows: " << bytes << " bytes, with half as many rows " << last;
     last = bytes;
   }
 }
@@ -164,8 +164,8 @@ INSTANTIATE_TEST_SUITE_P(Models, StreamedRealModel, testing::Values("smollm2", "
 // Every way to stream a model of some blocks of a MiB and more each, driven as an engine drives it.
 TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
   const PackedModel packed(TinyModelBuilder({.width = 256, .feed_forward = 1024, .heads = 8, .kv_heads = 4, .head_size = 32, .layers = 4}));
-  const LoadedModel model(packed.gguf());
-  const WeightNeeds needs = WeightNeedsOf(model.config(), model.layout());
+  const LoadedWeights model(packed.gguf());
+  const StreamNeeds needs = WeightNeedsOf(model.config(), model.layout());
   const std::unique_ptr<TsrReader> file = Must(TsrReader::Open(packed.path()));
   const std::vector<TokenId> prompt = RandomTokens(6, 1);
   const auto run = [&](WeightSource* source) {
@@ -182,7 +182,7 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
       for (const int64_t more : {int64_t{0}, needs.total_bytes / 2, needs.total_bytes}) {
         for (const int64_t more_ring : {int64_t{0}, int64_t{4096}, needs.total_bytes}) {
           for (const int depth : {1, 8}) {
-            WeightPlan plan = Must(PlanWeights(needs, LeastWeightBytes(needs) + more, pin));
+            StreamPlan plan = Must(PlanStreaming(needs, LeastStreamBytes(needs) + more, pin));
             LayerStreamer::Options options = {.pins = std::move(plan.pins), .parts_only = std::move(plan.parts_only)};
             options.ring_bytes = plan.ring_bytes + more_ring;
             options.verify = static_cast<VerifyPolicy>(ran % 3);
@@ -207,14 +207,14 @@ TEST(StreamedTinyModel, EveryArchitectureGivesTheSameBits) {
     SCOPED_TRACE(architecture);
     const bool gemma = architecture == std::string("gemma3");
     const PackedModel packed(TinyModelBuilder({.architecture = architecture, .layers = 8, .window = gemma ? 8 : 0, .tied = gemma}));
-    const EngineOptions resident = {.model_path = packed.gguf(), .threads = 2, .row_capacity = 16};
+    const EngineOptions resident = {.model_path = packed.gguf(), .compute = {.threads = 2, .row_capacity = 16}};
     EngineOptions streamed = resident;
     streamed.model_path = packed.path();
-    streamed.memory_budget = int64_t{4} << 30;
-    streamed.pin = PinPolicy::kNone;
+    streamed.streaming.memory_budget = int64_t{4} << 30;
+    streamed.streaming.pin = PinPolicy::kNone;
     const auto expected = Must(Engine::Load(resident)), engine = Must(Engine::Load(streamed));
     EXPECT_EQ(Write(*engine, RandomTokens(40, 3), 20), Write(*expected, RandomTokens(40, 3), 20));
-    const LayerStreamer::Stats stats = engine->streamer()->stats();
+    const LayerStreamer::Stats stats = engine->model().streamer()->stats();
     EXPECT_GT(stats.bytes_read, 40 * stats.streamed_bytes) << "a pass for each token";
   }
 }

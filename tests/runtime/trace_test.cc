@@ -21,10 +21,10 @@ constexpr int kLayers = 2, kPrompt = 20, kWritten = 5;
 
 // A prompt in two passes, then four more passes for five tokens.
 Generation RunTraced(Timeline* timeline) {
-  const auto engine = TinyEngine({.layers = kLayers, .seed = 11}, {.threads = 2, .row_capacity = 16, .timeline = timeline});
+  const auto engine = TinyEngine({.layers = kLayers, .seed = 11}, {.compute = {.threads = 2, .row_capacity = 16}, .timeline = timeline});
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(kPrompt, 13)));
-  return Must(Generate(*engine, *session, Must(Sampler::Create({.temperature = 0})), {.max_tokens = kWritten, .ignore_end = true}));
+  return Must(Generate(*session, Must(Sampler::Create({.temperature = 0})), {.max_tokens = kWritten, .ignore_end = true}));
 }
 
 std::vector<TimelineEvent> OfZone(const std::vector<TimelineEvent>& events, Zone zone) {

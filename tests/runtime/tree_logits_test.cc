@@ -24,7 +24,7 @@ TokenTree Comb() {
 }
 
 TEST(TreeLogits, HeaderExample) {
-  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(5, 1)));
   TokenTree tree(7);
@@ -40,7 +40,7 @@ TEST(TreeLogits, HeaderExample) {
 
 // Whatever is computed together: the bits are those of all at once, and no row is computed that nobody asked for.
 TEST(TreeLogits, EveryPlanGivesTheSameBits) {
-  const auto engine = TinyEngine({.seed = 4}, {.threads = 2});
+  const auto engine = TinyEngine({.seed = 4}, {.compute = {.threads = 2}});
   const auto session = Must(engine->NewSession());
   Must(session->Append(RandomTokens(9, 2)));
   const TokenTree tree = Comb();
@@ -79,7 +79,7 @@ TEST(TreeLogits, EveryPlanGivesTheSameBits) {
 
 TEST(TreeLogits, HoldsNoMoreRowsThanAPromptDoes) {
   static_assert(LogitsPlan::kMostFirst + 1 <= Session::kLogitRows);
-  const auto engine = TinyEngine({}, {.threads = 1});
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
   const auto session = Must(engine->NewSession());
   TokenTree tree(1);
   for (int i = 0; i < 60; ++i) tree.Add(TokenTree::kRoot, 2 + i, 0.01f);

@@ -123,6 +123,9 @@ TEST(CompositeDrafter, OneThatFailsTakesNothingFromTheOthers) {
   TokenTree tree(1);
   ASSERT_TRUE(composite.Propose({.max_nodes = 31}, tree).ok());
   EXPECT_EQ(tree.size(), 2);
+  EXPECT_EQ(composite.account(0).failures, 1);
+  EXPECT_EQ(composite.account(0).failure, absl::InternalError("no idea"));
+  EXPECT_EQ(composite.account(1).failures, 0);
 }
 
 TEST(CompositeDrafter, OneThatIsOffIsNotAskedButFollowsTheText) {

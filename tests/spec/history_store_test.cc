@@ -14,12 +14,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "glog/logging.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/spec/suffix_drafter.h"
 #include "tessera/tests/fakes/bad_histories.h"
-#include "tessera/tests/fakes/small_vocabularies.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
@@ -38,22 +36,6 @@ bool EndsWith(const Tokens& all, const Tokens& end) {
   return all.size() >= end.size() && std::equal(end.rbegin(), end.rend(), all.rbegin());
 }
 
-// What is logged at the level of warnings while it lives. Of tests, which are else quiet below an error.
-class Warnings {
- public:
-  Warnings() : level_(FLAGS_minloglevel) {
-    FLAGS_minloglevel = google::GLOG_WARNING;
-    ::testing::internal::CaptureStderr();
-  }
-  std::string Take() {
-    FLAGS_minloglevel = level_;
-    return ::testing::internal::GetCapturedStderr();
-  }
-
- private:
-  const int level_;
-};
-
 void WriteFile(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 std::string ReadFile(const std::string& path) {
@@ -68,12 +50,12 @@ class HistoryStoreTest : public ::testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     return std::move(*store);
   }
-  // Opens with the file of the store replaced, and returns what is said of it.
-  std::string WarningOfOpen(const std::string& bytes, const HistoryStore::Options& options = {}) {
+  // Opens with the file of the store replaced, and returns what is said of it. Nothing goes to the log.
+  absl::Status IgnoredByOpen(const std::string& bytes, const HistoryStore::Options& options = {}) {
     WriteFile(folder_.Path("mail-0000000000001234.history"), bytes);
-    Warnings warnings;
-    EXPECT_EQ(Open(options)->tokens(), 0);
-    return warnings.Take();
+    const auto store = Open(options);
+    EXPECT_EQ(store->tokens(), 0);
+    return store->ignored();
   }
 
   const TemporaryFolder folder_;
@@ -81,10 +63,10 @@ class HistoryStoreTest : public ::testing::Test {
 
 TEST_F(HistoryStoreTest, HeaderExample) {
   const std::string& folder = folder_.path();
-  const auto tokenizer = OpenTokenizer(SmallBytePair());
+  const VocabularyId vocabulary = kHistoryVocabulary;
   const Tokens prompt = {1, 2}, answer = {3, 4, 5};
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", VocabularyOf(*tokenizer), {}));
+    ASSIGN_OR_RETURN(std::shared_ptr<HistoryStore> store, HistoryStore::Open(folder, "mail", vocabulary, {}));
     SuffixDrafter drafter({.history = store});
     store->Add(prompt, answer);
     RETURN_IF_ERROR(store->Save());
@@ -175,20 +157,22 @@ TEST_F(HistoryStoreTest, BadNamesAndTooLittleMemoryAreRefused) {
 }
 
 // What others wrote stays; what was ours and is damaged is replaced.
-TEST_F(HistoryStoreTest, ABadFileIsIgnoredWithAWarningThatNamesIt) {
+TEST_F(HistoryStoreTest, ABadFileIsIgnoredAndTheStoreSaysWhy) {
   for (const BadHistory& bad : BadHistories()) {
     SCOPED_TRACE(bad.name);
-    const std::string path = Open()->path(), warning = WarningOfOpen(bad.bytes);
-    EXPECT_TRUE(absl::StrContains(warning, absl::StrCat("this history is ignored: ", path, ": ", bad.message))) << warning;
+    const std::string path = Open()->path();
+    const absl::Status expected(bad.code, absl::StrCat(path, ": ", bad.message));
+    EXPECT_EQ(IgnoredByOpen(bad.bytes), expected);
     const auto store = Open();
     store->Add({}, {{1, 2}});
-    Warnings warnings_of_save;
     const absl::Status saved = store->Save();
-    const std::string said = warnings_of_save.Take();
     if (bad.code == absl::StatusCode::kDataLoss) {
       EXPECT_TRUE(saved.ok()) << saved;
-      EXPECT_TRUE(absl::StrContains(said, absl::StrCat("this history is replaced: ", path, ": ", bad.message))) << said;
+      EXPECT_EQ(store->replaced(), expected);
+      EXPECT_EQ(Open()->ignored(), absl::OkStatus());
       EXPECT_EQ(TokensOf(*Open()), (Tokens{1, 2, kSeparator}));
+      EXPECT_EQ(store->Save(), absl::OkStatus());
+      EXPECT_EQ(store->replaced(), absl::OkStatus());
     } else {
       EXPECT_TRUE(absl::IsFailedPrecondition(saved)) << saved;
       EXPECT_EQ(saved.message(), absl::StrCat("history not saved: ", path, ": ", bad.message));
@@ -207,8 +191,8 @@ TEST_F(HistoryStoreTest, AFileOfAnotherKindOrSizeIsIgnoredAndStays) {
   EXPECT_FALSE(Open()->Save().ok());
   EXPECT_TRUE(std::filesystem::is_directory(path));
   std::filesystem::remove(path);
-  const std::string warning = WarningOfOpen(std::string(100000, 'x'), {.max_bytes = 65536});
-  EXPECT_TRUE(absl::StrContains(warning, "100000") && absl::StrContains(warning, "65536")) << warning;
+  const absl::Status ignored = IgnoredByOpen(std::string(100000, 'x'), {.max_bytes = 65536});
+  EXPECT_TRUE(absl::StrContains(ignored.message(), "100000") && absl::StrContains(ignored.message(), "65536")) << ignored;
   const auto store = Open({.max_bytes = 65536});
   store->Add({}, Tokens{1});
   const absl::Status saved = store->Save();

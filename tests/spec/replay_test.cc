@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/status_macros.h"
@@ -38,6 +40,38 @@ TEST(Replay, AnOracleFillsEveryPassAndAWrongOneGivesOneTokenEach) {
   EXPECT_EQ(none->passes, 40);
   EXPECT_EQ(none->tau(), 1);
   EXPECT_GT(none->rows, 40);
+}
+
+// Adds what it is told to add, whatever it may.
+class Unruly : public CountingDrafter {
+ public:
+  explicit Unruly(std::function<void(TokenTree&)> add) : add_(std::move(add)) {}
+  absl::Status Propose(const DraftBudget&, TokenTree& tree) override {
+    add_(tree);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::function<void(TokenTree&)> add_;
+};
+
+TEST(Replay, HoldsADrafterToItsContract) {
+  const auto many = [](TokenTree& tree) { for (TokenId token = 0; token < 54; ++token) tree.Add(TokenTree::kRoot, token, 0.5f); };
+  const auto deep = [](TokenTree& tree) { tree.Add(tree.Add(tree.Add(TokenTree::kRoot, 1, 0.5f), 1, 0.5f), 1, 0.5f); };
+  const auto negative = [](TokenTree& tree) { tree.Add(TokenTree::kRoot, -7, 0.5f); };
+  const auto unknown = [](TokenTree& tree) { tree.Add(TokenTree::kRoot, 10, 0.5f); };
+  const auto other_root = [](TokenTree& tree) { tree = TokenTree(9); };
+  const std::pair<std::function<void(TokenTree&)>, const char*> cases[] = {
+      {many, "drafter fake: pass 0: found 54 nodes, expected at most 4"},
+      {deep, "drafter fake: pass 0: found a node at depth 3, expected at most 2"},
+      {negative, "drafter fake: pass 0: found the token -7, expected 0 to 9"},
+      {unknown, "drafter fake: pass 0: found the token 10, expected 0 to 9"},
+      {other_root, "drafter fake: pass 0: found the root 9, expected 1"}};
+  for (const auto& [add, message] : cases) {
+    Unruly drafter(add);
+    EXPECT_EQ(Replay(drafter, {}, {{1, 2, 3}}, {.max_nodes = 4, .max_depth = 2}, /*vocabulary=*/10).status(),
+              absl::InvalidArgumentError(message));
+  }
 }
 
 TEST(Replay, SumsAndShortOutputs) {

@@ -43,7 +43,7 @@ double Rate(const TokenTree& tree, const CostProfile& costs, double draft_second
   return tokens / (draft_seconds + costs.PassSeconds({tree.size(), tree.Leaves()}) + tokens * costs.HeadSeconds(1));
 }
 
-// Of all trees with the root.
+// The best of all trees with the root.
 double BestRate(const TokenTree& tree, const CostProfile& costs, int most_rows, double draft_seconds) {
   double best = 0;
   for (int chosen = 0; chosen < 1 << (tree.size() - 1); ++chosen) {
@@ -119,7 +119,7 @@ TEST(RowPolicy, AStepIsWeighedTogetherWithTheRowsBehindIt) {
   EXPECT_TRUE(ChooseRows(tree, costs, {.most_rows = 2}).nodes.empty());
 }
 
-// As of a streamed model, whose head has to be read, however many rows it is for.
+// As with a streamed model, whose head has to be read for any number of rows.
 TEST(RowPolicy, AHeadThatCostsTheSameForManyRowsIsCountedOnce) {
   TokenTree tree(0);
   int node = TokenTree::kRoot;

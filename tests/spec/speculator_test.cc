@@ -43,6 +43,8 @@ TEST(Speculator, ADrafterThatFailsCostsNoText) {
   Speculator speculator(std::make_unique<Failing>(), {});
   speculator.Begin({{1}});
   EXPECT_EQ(speculator.Propose({.rows = 8, .depth = 8}).size(), 1);
+  EXPECT_EQ(speculator.report().Failures(), "failing: failed 1 time, first: INTERNAL: no idea");
+  EXPECT_EQ(Speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {}).report().Failures(), "");
 }
 
 // As --speculate=none where programs are measured against themselves.
@@ -84,16 +86,17 @@ CostProfile Frozen(double draft_seconds = 1e-5) {
 struct Replayed {
   std::vector<TokenTree> trees;
   SpeculationReport report;
-  double modeled_seconds = 0;        // Of all steps, by the costs.
+  double modeled_seconds = 0;        // Time of all steps, by the costs.
   double last_modeled_seconds = 0;   // But for the first sixteen,
   double last_plain_seconds = 0;     // and of as many tokens without draft.
 };
 
 // What the speculator does where the model writes `text`.
-Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std::vector<TokenId>& text, double real_seconds = 0.005) {
+Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std::vector<TokenId>& text, double real_seconds = 0.005,
+                const Clock* clock = &RealClock()) {
   Replayed result;
   const std::string name(drafter->name());
-  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs});
+  Speculator speculator(std::move(drafter), {.max_rows = 16, .costs = &costs, .clock = clock});
   speculator.Begin({text.data(), 1});
   for (size_t place = 1; place < text.size();) {
     const int64_t calls = speculator.report().sources[0].account.calls;
@@ -186,6 +189,35 @@ TEST(Speculator, WithFrozenCostsTheClockDecidesNothing) {
   }
 }
 
+// Takes its time by a clock of the test's, now more and now less.
+class TimedDrafter : public ScriptedDrafter {
+ public:
+  TimedDrafter(std::vector<TokenId> text, VirtualClock& clock) : ScriptedDrafter(std::move(text)), clock_(clock) {}
+  absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override {
+    clock_.Advance(1'000'000 * (1 + calls_++ % 7));
+    return ScriptedDrafter::Propose(budget, tree);
+  }
+
+ private:
+  VirtualClock& clock_;
+  int calls_ = 0;
+};
+
+TEST(Speculator, ByAClockThatIsGivenInDecisionsCanBeRepeatedWhileCostsAreLearnt) {
+  const std::vector<TokenId> text = Counting(300);
+  std::vector<Replayed> runs;
+  for (int run = 0; run < 2; ++run) {
+    VirtualClock clock;
+    CostProfile costs;
+    runs.push_back(Replay(std::make_unique<TimedDrafter>(text, clock), costs, text, 0.005, &clock));
+    EXPECT_DOUBLE_EQ(runs.back().report.draft_seconds, static_cast<double>(clock.NowNanos()) * 1e-9) << "no time but the clock's";
+  }
+  ASSERT_EQ(runs[0].trees.size(), runs[1].trees.size());
+  for (size_t step = 0; step < runs[0].trees.size(); ++step) ASSERT_EQ(runs[0].trees[step].size(), runs[1].trees[step].size()) << step;
+  EXPECT_EQ(runs[0].report.predicted_seconds, runs[1].report.predicted_seconds);
+  EXPECT_GT(runs[0].report.drafted_steps, 0);
+}
+
 TEST(Speculator, OneThatAnswersLateIsPaused) {
   const std::vector<TokenId> text = Counting(200);
   CostProfile costs;
@@ -235,7 +267,7 @@ TEST(Speculator, APromptThatComesInPartsTakesNoMoreMemoryThanWasSaid) {
   EXPECT_LT(speculator.bytes() - empty, Speculator::MostPromptBytes(tokens) / 2) << "it is the drafters' now";
 }
 
-// Says the same token each time, and how probable it is is not its own business.
+// Drafts the same token each time, with a probability that the test sets.
 class Sayer : public Drafter {
  public:
   Sayer(int& asked, float& probability) : asked_(asked), probability_(probability) {}

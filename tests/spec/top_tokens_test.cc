@@ -22,7 +22,7 @@ TEST(TopTokens, HeaderExample) {
   EXPECT_EQ(top[3].token, 2);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit);
-  EXPECT_NEAR(top[0].probability, std::exp(3) / sum, 1e-6);  // Of so few, all are summed one by one.
+  EXPECT_NEAR(top[0].probability, std::exp(3) / sum, 1e-6);  // With so few, all are summed one by one.
 }
 
 TEST(TopTokens, LeavesOutWhatIsNoNumber) {
@@ -69,7 +69,7 @@ TEST(TopTokens, AreTheFirstOfAFullSortWhateverTheSize) {
   }
 }
 
-// Of a large vocabulary too, sharp or flat: within a fifth of what they are.
+// With a large vocabulary, too, sharp or flat: within a fifth of the true values.
 TEST(TopTokens, ProbabilitiesAreGoodEstimates) {
   SeededRandom random(6);
   for (const double spread : {0.5, 1.0, 2.0, 3.0, 5.0}) {

@@ -48,12 +48,13 @@ class EveryDevice : public testing::TestWithParam<IoKind> {
   void SetUp() override {
     path_ = WriteRandomFile(folder_.Path("weights"), kBlocks * kBlock + kTail, kSeed);
     buffer_ = *AlignedBuffer::Allocate(64 * kBlock);
-    const absl::Status usable = OpenBlockDevice(path_, {.io = GetParam()}).status();
+    const absl::Status usable = OpenBlockDevice(path_, {.io = GetParam(), .probe_in_child = true}).status();
     if (absl::IsFailedPrecondition(usable)) GTEST_SKIP() << usable;
   }
 
   std::unique_ptr<BlockDevice> Open(int depth = 4) {
-    absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = GetParam(), .depth = depth, .buffers = buffer_.bytes()});
+    absl::StatusOr<OpenedDevice> opened =
+        OpenBlockDevice(path_, {.io = GetParam(), .probe_in_child = true, .depth = depth, .buffers = buffer_.bytes()});
     EXPECT_TRUE(opened.ok()) << opened.status();
     return std::move(opened->device);
   }

@@ -1,4 +1,4 @@
-// Reading that is given up at any moment: nothing writes to memory that is free again, and who goes on gets right bytes.
+// Reading that is given up at any moment: nothing writes to memory that is free again, and a reader that goes on gets right bytes.
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -63,7 +63,8 @@ TEST(CancelledReads, NorDoesOneOfARealDevice) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE(absl::StrCat(IoKindName(io), " ", seed));
       SeededRandom random(seed);
-      const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path, {.io = io, .depth = static_cast<int>(1 + random.Below(8))});
+      const int depth = static_cast<int>(1 + random.Below(8));
+      const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path, {.io = io, .probe_in_child = true, .depth = depth});
       if (absl::IsFailedPrecondition(opened.status())) break;  // This system has no such device.
       ASSERT_TRUE(opened.ok()) << opened.status();
       for (int times = 0; times < 3; ++times) ASSERT_NO_FATAL_FAILURE(ReadAndGiveUp(*opened->device, random));
@@ -85,6 +86,7 @@ class CancelledPasses : public testing::Test {
     options.ring_bytes = 1'500'000 + random.Below(2'000'000);
     options.verify = random.Below(2) == 0 ? VerifyPolicy::kAlways : VerifyPolicy::kNever;
     options.depth = static_cast<int>(1 + random.Below(8));
+    options.probe_in_child = true;
     options.cancel = &cancel_;
     return options;
   }

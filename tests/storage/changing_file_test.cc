@@ -1,4 +1,4 @@
-// A file that somebody changes while it is read, whichever way: an extent comes as it should be or fails, and nothing crashes.
+// A file that another program changes while it is read, in any way: an extent comes as it should be or fails, and nothing crashes.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ class ChangingFile : public testing::TestWithParam<IoKind> {
  protected:
   void SetUp() override {
     WriteRandomFile(path_, kExtents * kExtent, kSeed);
-    absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = GetParam()});
+    absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = GetParam(), .probe_in_child = true});
     if (absl::IsFailedPrecondition(opened.status())) GTEST_SKIP() << opened.status();
     ASSERT_TRUE(opened.ok()) << opened.status();
     device_ = std::move(opened->device);
@@ -108,7 +108,8 @@ void StreamWhile(const std::string& path, IoKind io, const Go& go) {
   const TsrSample sample = MakeTsrSample(kUnitBytes);
   CHECK_EQ(WriteTsrSample(path, sample), absl::OkStatus());
   const std::unique_ptr<TsrReader> file = *TsrReader::Open(path);
-  const auto source = LayerStreamer::Open(*file, {.pins = PlanPins(kUnitBytes, 0, PinPolicy::kNone), .ring_bytes = 2 << 20, .io = io});
+  const auto source = LayerStreamer::Open(
+      *file, {.pins = PlanPins(kUnitBytes, 0, PinPolicy::kNone), .ring_bytes = 2 << 20, .io = io, .probe_in_child = true});
   ASSERT_TRUE(source.ok()) << source.status();
   for (int pass = 0; pass < 10; ++pass) {
     for (int unit = 0; unit < file->units(); ++unit) {

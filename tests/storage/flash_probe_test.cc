@@ -1,8 +1,5 @@
 #include "tessera/storage/flash_probe.h"
 
-#include <sched.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -18,6 +15,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/device_over_device.h"
+#include "tessera/tests/fakes/priority_device.h"
 #include "tessera/tests/fakes/random_file.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -168,11 +166,19 @@ TEST_F(FlashProbe, AFileTooSmallForAShapeIsMeasuredWithoutIt) {
   EXPECT_TRUE(absl::EndsWith(none.message(), "tiny: size: found 4096 bytes, expected at least 524288")) << none;
 }
 
-TEST_F(FlashProbe, LeavesTheCallersPriorityAsItWas) {  // It reads at a higher one.
-  const int policy = sched_getscheduler(0), nice = getpriority(PRIO_PROCESS, 0);
-  ASSERT_TRUE(MeasureFlash(path_, kQuick).ok());
-  EXPECT_EQ(sched_getscheduler(0), policy);
-  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
+TEST_F(FlashProbe, ReadsAtAHigherPriorityOnlyIfAskedAndLeavesTheCallersAsItWas) {
+  const ThreadPriority own = PriorityOfThisThread();
+  for (const bool raise : {false, true}) {
+    std::set<ThreadPriority> seen;
+    FlashProbeOptions options = kQuick;
+    options.raise_priority = raise;
+    options.wrap_device = [&](std::unique_ptr<BlockDevice> below) { return std::make_unique<PriorityDevice>(std::move(below), seen); };
+    ASSERT_TRUE(MeasureFlash(path_, options).ok());
+    if (!raise) {
+      EXPECT_EQ(seen, std::set<ThreadPriority>{own});
+    }
+    EXPECT_EQ(PriorityOfThisThread(), own);
+  }
 }
 
 TEST_F(FlashProbe, TheSecondTimeItIsReadFromTheCache) {
@@ -220,13 +226,18 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
     ASSERT_TRUE(flash.ok()) << flash.status();
     EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
     EXPECT_TRUE(LoadFlashProfile(file).ok()) << "the cache is good again";
+    const bool other = absl::StrContains(flash->cache.message(), "was measured on another");
+    EXPECT_TRUE(flash->cache.ok() || absl::StartsWith(flash->cache.message(), "measured again: ") || other) << flash->cache;
   }
 }
 
 TEST_F(FlashProbe, WhereNothingCanBeKeptItMeasuresEachTime) {
   std::ofstream(cache_.Path("a file"));
   const CacheFolderFor a_file(cache_.Path("a file"));
-  EXPECT_TRUE(CachedFlash(path_, kQuick).ok());
+  const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);
+  ASSERT_TRUE(flash.ok()) << flash.status();
+  EXPECT_TRUE(absl::StartsWith(flash->cache.message(), "not kept: ") || absl::StartsWith(flash->cache.message(), "measured again: "))
+      << flash->cache;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/storage/stream_plan.h"
 #include "tessera/tests/fakes/faulty_device.h"
 #include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/temporary_folder.h"
@@ -42,6 +43,7 @@ class LayerStreamerTest : public testing::Test {
     LayerStreamer::Options options;
     options.pins = PlanPins(kUnitBytes, pin_bytes, policy);
     options.ring_bytes = 4 * kMiB;
+    options.probe_in_child = true;
     return options;
   }
   std::unique_ptr<LayerStreamer> Open(LayerStreamer::Options options) const {
@@ -73,17 +75,18 @@ class LayerStreamerTest : public testing::Test {
 TEST_F(LayerStreamerTest, HeaderExample) {
   int64_t used = 0;
   const auto Use = [&](absl::Span<const std::byte> bytes) { used += static_cast<int64_t>(bytes.size()); };
-  const auto run = [&](const std::vector<int64_t>& unit_bytes, int64_t budget) -> absl::Status {
+  const auto run = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(std::unique_ptr<TsrReader> file, TsrReader::Open(path_));
+    ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(*file, /*budget=*/512 << 20));
     ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source,
-                     LayerStreamer::Open(*file, {.pins = PlanPins(unit_bytes, budget, PinPolicy::kSpread), .ring_bytes = 64 << 20}));
+                     LayerStreamer::Open(*file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
     for (int unit = 0; unit < source->units(); ++unit) {
       ASSIGN_OR_RETURN(WeightLease lease, source->Acquire(unit));
       Use(lease.bytes());
     }
     return absl::OkStatus();
   };
-  ASSERT_EQ(run(kUnitBytes, 2 * kMiB), absl::OkStatus());
+  ASSERT_EQ(run(), absl::OkStatus());
   int64_t all = 0;
   for (const int64_t bytes : kUnitBytes) all += bytes;
   EXPECT_EQ(used, all);
@@ -109,6 +112,7 @@ TEST_F(LayerStreamerTest, GivesTheSameBytesByEveryBackEndAndDepth) {
     for (const int depth : {1, 3, 32}) {
       LayerStreamer::Options options = OptionsFor(kMiB);
       options.io = io;
+      options.probe_in_child = depth != 3;
       options.depth = depth;
       const absl::StatusOr<std::unique_ptr<LayerStreamer>> source = LayerStreamer::Open(*file_, options);
       if (io == IoKind::kPread && absl::IsFailedPrecondition(source.status())) {  // An emulator may know of no O_DIRECT.
@@ -241,7 +245,7 @@ TEST_F(LayerStreamerTest, AnErrorFailsTheLeaseOfItsUnitAlone) {
   for (int read = 0; read < 16; ++read) {
     SCOPED_TRACE(read);
     LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-    // Of the file: some byte of each MiB that units lie in.
+    // Places in the file: some byte of each MiB in which units lie.
     const int64_t at = file_->UnitOffset(0) + read * (file_->file_bytes() - file_->UnitOffset(0)) / 16;
     int unit_there = 0;
     while (unit_there + 1 < file_->units() && file_->UnitOffset(unit_there + 1) <= at) ++unit_there;
@@ -367,7 +371,6 @@ TEST_F(LayerStreamerTest, ACancelledWaitForPartsEndsAndTheNextIsServed) {
 
 TEST_F(LayerStreamerTest, ARingTooSmallForWhatIsLeasedIsSaid) {
   LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-  options.ring_bytes = 4 * kMiB;
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const WeightLease large = Must(source->Acquire(1)), small = Must(source->Acquire(2));
   EXPECT_EQ(source->Acquire(3).status().code(), absl::StatusCode::kResourceExhausted);
@@ -376,7 +379,6 @@ TEST_F(LayerStreamerTest, ARingTooSmallForWhatIsLeasedIsSaid) {
 TEST_F(LayerStreamerTest, ACancelledWaitEnds) {
   std::atomic<bool> cancel = false;
   LayerStreamer::Options options = OptionsFor(0, PinPolicy::kNone);
-  options.ring_bytes = 4 * kMiB;
   options.cancel = &cancel;
   const std::unique_ptr<LayerStreamer> source = Open(options);
   const WeightLease large = Must(source->Acquire(1)), small = Must(source->Acquire(2));
@@ -385,14 +387,13 @@ TEST_F(LayerStreamerTest, ACancelledWaitEnds) {
 }
 
 TEST_F(LayerStreamerTest, OptionsThatDoNotFitTheFileAreRefused) {
-  LayerStreamer::Options options = OptionsFor(0);
-  options.ring_bytes = kMiB;
-  EXPECT_NE(LayerStreamer::Open(*file_, options).status().message().find("ring: found 1048576 bytes, expected at least 3149824"),
-            std::string::npos)
-      << LayerStreamer::Open(*file_, options).status();
-  options = OptionsFor(0);
-  options.pins.pinned.pop_back();
-  EXPECT_NE(LayerStreamer::Open(*file_, options).status().message().find("pin plan: found 7 units, expected 8"), std::string::npos);
+  LayerStreamer::Options small = OptionsFor(0), short_plan = OptionsFor(0);
+  small.ring_bytes = kMiB;
+  short_plan.pins.pinned.pop_back();
+  const std::string ring(LayerStreamer::Open(*file_, small).status().message());
+  EXPECT_NE(ring.find("ring: found 1048576 bytes, expected at least 3149824"), std::string::npos) << ring;
+  const std::string plan(LayerStreamer::Open(*file_, short_plan).status().message());
+  EXPECT_NE(plan.find("pin plan: found 7 units, expected 8"), std::string::npos) << plan;
 }
 
 }  // namespace

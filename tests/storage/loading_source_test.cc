@@ -1,13 +1,16 @@
 #include "tessera/storage/loading_source.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -18,6 +21,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/borrowed_pages.h"
 #include "tessera/tests/fakes/random_file.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tsr_sample.h"
 
@@ -103,7 +107,7 @@ class BorrowedFileTest : public LoadingSourceTest {
 };
 INSTANTIATE_TEST_SUITE_P(Files, BorrowedFileTest, testing::Values(Weights::kBorrowed));
 
-// Leases of the cache, which threads leave behind under those who hold them.
+// Leases of the page cache, from which threads move units away while others hold them.
 TEST_P(BorrowedFileTest, LeasesStayGoodWhileAllMoves) {
   for (const int threads : {1, 4}) {
     const auto source = StartForLong(threads);
@@ -127,7 +131,7 @@ TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsUntilAllIsInMemory) {
   for (int unit = 0; unit < source->units(); ++unit) EXPECT_TRUE(Holds(source->Acquire(unit)->bytes(), unit)) << unit;
 }
 
-// Who has learnt that all is as it should be makes the first token: that is not held up by copying.
+// After AwaitChecked the first token is computed: copying must not delay it.
 TEST_P(BorrowedFileTest, TheFirstLeaseAfterAwaitCheckedIsOfTheCache) {
   const auto source = StartForLong(2);
   EXPECT_EQ(source->AwaitChecked(), absl::OkStatus());
@@ -183,7 +187,8 @@ TEST_P(BorrowedFileTest, AnAttachmentIsTheFilesUntilAllMoves) {
   EXPECT_TRUE(IsConfig(attachment));
 }
 
-// The file is shortened as soon as nobody borrows it. Who gives the last lease back while a large attachment is copied does not return it.
+// The file is shortened as soon as nobody borrows it. Giving back the last lease while a large attachment is copied does not end the
+// borrowing.
 TEST(LargeAttachment, IsWholeWheneverAllMoves) {
   TsrSample sample = MakeTsrSample({kTsrBlockBytes});
   sample.contents.attachments.push_back({"large", SampleBytes(int64_t{16} << 20, 2)});
@@ -207,7 +212,7 @@ TEST(LargeAttachment, IsWholeWheneverAllMoves) {
   }
 }
 
-// They come for who waits, and for what has to be fetched; and go with the source, called or not.
+// Late threads start for a lease that waits, and for data that has to be fetched; they end with the source, started or not.
 TEST_P(LoadingSourceTest, LateThreadsChangeNothing) {
   for (int threads = 1; threads <= 4; ++threads) {
     for (int late = 0; late <= threads; ++late) {
@@ -250,7 +255,7 @@ TEST_P(LoadingSourceTest, HeaderExample) {
   EXPECT_EQ(*bytes, 5000u);
 }
 
-// However few threads read, none included: who needs a unit reads it.
+// With any number of reading threads, even none, a thread that needs a unit reads it.
 TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
   SeededRandom random(3);
   for (int threads = 0; threads < 20; ++threads) {
@@ -268,19 +273,19 @@ TEST_P(LoadingSourceTest, EveryUnitHasItsBytesInWhateverOrderTheyAreNeeded) {
   }
 }
 
-TEST_P(LoadingSourceTest, PartsWaitForTheirOwnStretchAlone) {
-  constexpr int64_t kStretch = 4 * kTsrBlockBytes, kSize = 2 * kStretch + kTsrBlockBytes + 100;
-  Flip(kLargeUnit, kStretch + kTsrBlockBytes + 7);
+TEST_P(LoadingSourceTest, PartsWaitForTheirOwnChunkAlone) {
+  constexpr int64_t kChunk = 4 * kTsrBlockBytes, kSize = 2 * kChunk + kTsrBlockBytes + 100;
+  Flip(kLargeUnit, kChunk + kTsrBlockBytes + 7);
   const auto source = Start(0);
   const auto holds_part = [&](int64_t offset, int64_t bytes) -> absl::StatusOr<bool> {
     ASSIGN_OR_RETURN(const std::vector<WeightLease> parts, source->AcquireParts({{kLargeUnit, offset, bytes}, {0, 64, 128}}));
     return Holds(parts[0].bytes(), kLargeUnit, offset) && Holds(parts[1].bytes(), 0, 64);
   };
-  for (const int64_t offset : {int64_t{0}, kTsrBlockBytes - 64, kStretch - 640, 2 * kStretch, kSize - 164}) {
+  for (const int64_t offset : {int64_t{0}, kTsrBlockBytes - 64, kChunk - 640, 2 * kChunk, kSize - 164}) {
     const absl::StatusOr<bool> held = holds_part(offset, std::min<int64_t>(640, kSize - offset));
     EXPECT_TRUE(held.ok() && *held) << offset << " " << held.status();
   }
-  for (const int64_t offset : {kStretch, kStretch - 64, 2 * kStretch - 64}) {
+  for (const int64_t offset : {kChunk, kChunk - 64, 2 * kChunk - 64}) {
     EXPECT_TRUE(absl::IsDataLoss(holds_part(offset, 128).status())) << offset;
   }
 }
@@ -355,6 +360,21 @@ TEST_P(LoadingSourceTest, WhatItDoesNotHaveIsABugOfOurs) {
   const auto source = Start(0);
   EXPECT_DEATH(source->Acquire(6).IgnoreError(), "unit 6 of 6");
   EXPECT_DEATH(source->AcquireParts({{0, 64, 5000}}).IgnoreError(), "unit 0 of 6: 5000 bytes at 64");
+}
+
+// In a process of its own, with address space for the stacks of a few threads only.
+TEST_P(LoadingSourceTest, ThreadsThatTheSystemDoesNotGiveAreAFactToAskFor) {
+  EXPECT_TRUE(Start(2)->Shortages().empty());
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory does not fit in the limit that this test sets";
+  const auto run_short_of_memory = [&] {
+    const rlimit limit = {.rlim_cur = 512 << 20, .rlim_max = 512 << 20};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
+    const auto source = Start(256);  // 8 MiB of stack each.
+    const bool whole = source->AwaitResident().ok();
+    for (const std::string& shortage : source->Shortages()) std::cerr << shortage;
+    std::_Exit(whole && source->Shortages().size() == 1 ? 0 : 1);
+  };
+  EXPECT_EXIT(run_short_of_memory(), testing::ExitedWithCode(0), "model.tsr: read by only [0-9]+ of 256 threads");
 }
 
 TEST_P(LoadingSourceTest, MayGoBeforeAllIsRead) {

@@ -78,7 +78,7 @@ TEST(PinPlan, KeepsToItsBudgetAndUsesIt) {
 
 TEST(PinPolicy, HasNames) {
   EXPECT_EQ(ParsePinPolicy("prefix").value(), PinPolicy::kPrefix);
-  EXPECT_EQ(ParsePinPolicy("first").status().message(), "--pin: found \"first\", expected auto, spread, prefix or none");
+  EXPECT_EQ(ParsePinPolicy("first").status().message(), "pin: found \"first\", expected auto, spread, prefix or none");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <future>
@@ -45,10 +46,10 @@ class SandboxedDevice : public testing::Test {
   }
 
   // Opens the file, prints how, reads all of it and ends the process: 0 if that worked.
-  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto, int64_t buffer_bytes = kFile) {
+  [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto, int64_t buffer_bytes = kFile, bool probe = true) {
     AlignedBuffer buffer = *AlignedBuffer::Allocate(buffer_bytes);
     CHECK_EQ(buffer.PrepareForDevices(), absl::OkStatus());
-    const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .buffers = buffer.bytes()});
+    const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .probe_in_child = probe, .buffers = buffer.bytes()});
     if (!opened.ok()) {
       std::cerr << opened.status() << "\n";
       _exit(2);
@@ -85,7 +86,7 @@ TEST_F(SandboxedDeviceDeathTest, WhereIoUringIsNotPermittedThreadsRead) {
   EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); ReadAndExit(), kRead,
               "pread: io_uring: Operation not permitted");
   EXPECT_EXIT(Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_ERRNO(EPERM)); ReadAndExit(IoKind::kIoUring), kRefused,
-              "FAILED_PRECONDITION: .*weights: --io=io_uring: io_uring: Operation not permitted");
+              "FAILED_PRECONDITION: .*weights: io io_uring: io_uring: Operation not permitted");
 }
 
 TEST_F(SandboxedDeviceDeathTest, WhereIoUringDoesNotExistThreadsRead) {
@@ -107,6 +108,15 @@ TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsThreadsRead) {
   }
 }
 
+TEST_F(SandboxedDeviceDeathTest, WhereIoUringKillsItIsNotAskedForUnlessByName) {
+  const auto read = [&](IoKind io) {
+    Restrict(SCMP_SYS(io_uring_setup), SCMP_ACT_KILL_PROCESS);
+    ReadAndExit(io, kFile, /*probe=*/false);
+  };
+  EXPECT_EXIT(read(IoKind::kAuto), kRead, "pread: io_uring: not tried, as probe_in_child is off");
+  EXPECT_EXIT(read(IoKind::kIoUring), testing::KilledBySignal(SIGSYS), "");
+}
+
 TEST_F(SandboxedDeviceDeathTest, WhereARingMayBeMadeAndNotUsedThreadsRead) {
   for (const int system_call : {SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register)}) {
     EXPECT_EXIT(Restrict(system_call, SCMP_ACT_ERRNO(EACCES)); ReadAndExit(), kRead, "pread: io_uring: Permission denied");
@@ -126,7 +136,7 @@ void RefuseDirect() { Restrict(SCMP_SYS(openat), SCMP_ACT_ERRNO(EINVAL), {SCMP_A
 TEST_F(SandboxedDeviceDeathTest, WhereDirectReadsAreRefusedThePageCacheIsUsed) {
   EXPECT_EXIT(RefuseDirect(); ReadAndExit(), kRead, "buffered: O_DIRECT: Invalid argument");
   for (const IoKind io : {IoKind::kIoUring, IoKind::kPread}) {
-    EXPECT_EXIT(RefuseDirect(); ReadAndExit(io), kRefused, "weights: --io=.*: O_DIRECT: Invalid argument");
+    EXPECT_EXIT(RefuseDirect(); ReadAndExit(io), kRefused, "weights: io .*: O_DIRECT: Invalid argument");
   }
 }
 

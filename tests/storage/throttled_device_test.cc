@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr double kMiBAMillisecond = static_cast<double>(kMiB) * 1e3;  // Bytes a second.
+constexpr double kMiBAMillisecond = static_cast<double>(kMiB) * 1e3;  // Bytes per second.
 constexpr uint64_t kSeed = 41;
 
 TEST(ThrottledDevice, HeaderExample) {

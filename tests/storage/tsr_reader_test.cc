@@ -81,7 +81,7 @@ TEST_F(TsrReaderTest, FindsWhatWasWritten) {
   EXPECT_TRUE(absl::IsNotFound(reader->ReadAttachment("none").status()));
 }
 
-// For who maps the file.
+// For programs that map the file.
 TEST_F(TsrReaderTest, AnAttachmentsBytesAreCheckedWhereTheyLie) {
   const std::unique_ptr<TsrReader> reader = Open();
   const auto file = ReadFileToString(path_, 1 << 30);
@@ -152,7 +152,7 @@ TEST_F(TsrReaderTest, BlocksAreCountedThroughAllUnits) {
 // Each bit of a unit, its zeros behind it included.
 TEST_F(TsrReaderTest, ADamagedByteIsNamedWithItsUnitAndEntry) {
   const std::unique_ptr<TsrReader> reader = Open();
-  const int64_t second = kTsrBlockBytes;  // Of unit 2, in entry a; 3 MiB in is entry b.
+  const int64_t second = kTsrBlockBytes;  // The second block of unit 2, in entry a; entry b is 3 MiB from its beginning.
   for (const auto& [offset, entry] : {std::pair<int64_t, const char*>{second, "unit2.a"}, {3 * kTsrBlockBytes + 7, "unit2.b"},
                                       {3 * kTsrBlockBytes + 101, "unit2.b"}}) {
     Flip(reader->UnitOffset(2) + offset);
@@ -217,8 +217,12 @@ TEST_F(TsrReaderTest, AFileThatIsReplacedIsReadToItsEnd) {
 
 TEST_F(TsrReaderTest, ADamagedManifestIsReplacedByItsCopy) {
   const int64_t copy = Open()->file_bytes() - 2 * kTsrPage;
+  EXPECT_EQ(Open()->manifest_damage(), absl::OkStatus());
   Flip(kTsrPage + 10);
-  EXPECT_EQ(*ReadUnitOf(*Open(), 0), sample_.units[0]);
+  const auto reader = Open();
+  EXPECT_EQ(*ReadUnitOf(*reader, 0), sample_.units[0]);
+  EXPECT_TRUE(absl::IsDataLoss(reader->manifest_damage())) << reader->manifest_damage();
+  EXPECT_TRUE(absl::StrContains(reader->manifest_damage().message(), "manifest at byte 4096")) << reader->manifest_damage();
   Flip(copy + 10);
   const absl::Status status = TsrReader::Open(path_).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;

@@ -57,6 +57,24 @@ TEST_F(TsrWriterTest, NothingCanBeWrittenToo) {
   EXPECT_EQ(reader->manifest_bytes(), 0);
 }
 
+TEST_F(TsrWriterTest, TheSmallestFilesThatAreAllowedCanBeWrittenAndRead) {
+  for (const std::string& layout : {"", "a", "ab"}) {
+    for (const int units : {1, 100}) {
+      const TsrUnit unit = {.bytes = 1, .entries = {{"w", /*offset=*/0, /*bytes=*/1}}};
+      const TsrContents contents = {.layout = layout, .units = std::vector<TsrUnit>(units, unit), .attachments = {{"c", {}}}};
+      absl::StatusOr<TsrWriter> writer = TsrWriter::Create(path_, contents);
+      ASSERT_TRUE(writer.ok()) << writer.status();
+      for (int i = 0; i < units; ++i) ASSERT_EQ(writer->Append({{std::byte{7}}}), absl::OkStatus());
+      ASSERT_TRUE(writer->Finish([](int64_t, int64_t) {}).ok());
+      const auto reader = TsrReader::Open(path_);
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      EXPECT_EQ((*reader)->layout(), layout);
+      EXPECT_EQ((*reader)->units(), units);
+      EXPECT_EQ((*reader)->Entries(0)[0], unit.entries[0]);
+    }
+  }
+}
+
 TEST_F(TsrWriterTest, ProgressEndsAtTheWhole) {
   const TsrSample sample = MakeTsrSample({5000, 100, 2 * kTsrBlockBytes});
   TsrWriter writer = *TsrWriter::Create(path_, sample.contents);
@@ -99,8 +117,8 @@ TEST_F(TsrWriterTest, WhatAReaderWouldRefuseIsNotWritten) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-// A child process ends at once while it writes: its temporary file stays, and goes with the next writer's beginning. That of a
-// writer who lives stays.
+// A child process ends at once while it writes: its temporary file stays, and goes with the next writer's beginning. The file of a living
+// writer stays.
 TEST_F(TsrWriterTest, StaleTemporaryFilesGoAndLivingOnesStay) {
   const pid_t child = fork();
   if (child == 0) {

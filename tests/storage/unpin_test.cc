@@ -37,6 +37,7 @@ class Unpin : public testing::Test {
     LayerStreamer::Options options;
     options.pins = PlanPins(kUnitBytes, bytes, PinPolicy::kSpread);
     options.ring_bytes = 4 * kMiB;
+    options.probe_in_child = true;
     return options;
   }
   std::unique_ptr<LayerStreamer> Open(LayerStreamer::Options options) const {

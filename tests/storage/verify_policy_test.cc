@@ -19,7 +19,7 @@ TEST(VerifyPolicy, HeaderExample) {
 TEST(VerifyPolicy, HasNames) {
   EXPECT_EQ(*ParseVerifyPolicy("always"), VerifyPolicy::kAlways);
   EXPECT_EQ(*ParseVerifyPolicy("never"), VerifyPolicy::kNever);
-  EXPECT_EQ(ParseVerifyPolicy("often").status().message(), "--verify: found \"often\", expected first, always or never");
+  EXPECT_EQ(ParseVerifyPolicy("often").status().message(), "verify: found \"often\", expected first, always or never");
 }
 
 }  // namespace

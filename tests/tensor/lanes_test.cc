@@ -1,4 +1,4 @@
-// Of tensor/kernels/lanes_{portable,avx2,avx512,neon}.h and elementwise.h.
+// Tests of tensor/kernels/lanes_{portable,avx2,avx512,neon}.h and elementwise.h.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

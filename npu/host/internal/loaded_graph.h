@@ -5,31 +5,33 @@
 #include <vector>
 
 #include "tessera/npu/compiler.h"
+#include "tessera/quant/packed_matrix.h"
 
 namespace tessera {
 
-// How a weight's bytes are to be read, worked out from its spec.
-struct WeightShape {
-  BlockFormat format;
-  bool float_activations;
-  int64_t in_features;
-  int64_t out_features;
-  int64_t panels;
-  int64_t panel_bytes;
+// A step of every worker's walk through a graph. First come operators that work on each row alone: all of them run for one row, then all
+// for the next. Then comes one operator that the workers share. If it is a Linear, each row is rounded for it as soon as the row's own
+// operators are done.
+struct HostStep {
+  size_t begin = 0;                      // Operators [begin, shared) work on each row alone; there may be none.
+  size_t shared = 0;                     // The operator that workers share; the number of operators if the graph ends before one.
+  std::vector<BufferId> reads = {};      // Buffers that [begin, shared) reads and that other workers may have written.
+  bool barrier_before_shared = false;    // With several rows: the shared operator reads rows that other workers wrote in this step.
+  std::vector<PanelShape> matrices = {}; // The matrices of a Linear's products, in order. Empty for another operator.
+  bool rounds = false;                   // Are the Linear's rows rounded to 8 bits (for some of its products)?
+  bool rounds_fine = false;              // To 16 bits (for others)?
 };
 
 struct HostGraph {
   CompiledGraph compiled;
-  std::vector<WeightShape> weights;          // Per graph weight; vectors have no panels.
+  std::vector<HostStep> steps;
   std::vector<int> external;                 // Per buffer: its index in RunArguments::buffers, or -1.
-  // Per buffer: does a worker keep its own copy when there is a single row? True where a row operator writes it.
+  // Per buffer: does a worker keep its own copy when there is a single row? True where an operator of each row alone writes it.
   std::vector<bool> row_written;
-  // Per buffer: with several rows too, as only its chain reads it, and the rounding behind that. (Adapters read what is rounded, later.)
+  // Per buffer: does a worker keep its own copy with several rows, too? True where only the step that writes the buffer reads it, to
+  // compute rows and to round them. (Not with adapters: they read the buffer after it was rounded.)
   std::vector<bool> passing;
   std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
-  std::vector<size_t> chain_end;             // Per operator: the first one from there on that is not of each row alone.
-  std::vector<std::vector<BufferId>> chain_reads;  // Per operator: what a chain from there reads that no chain wrote.
-  std::vector<bool> meet_before;             // Per operator, with several rows: its inputs may be another worker's rows.
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.
   int64_t widest_head = 0;                   // Largest head of any Attention.

@@ -21,9 +21,9 @@ struct AttentionTile {
   int begin[kMost];                 // Positions [begin, end) of the path are attended to.
   int end[kMost];
   KvFormat format = KvFormat::kHalf;
-  const std::byte* keys = nullptr;  // Of the key/value head, as KvView lays them out.
+  const std::byte* keys = nullptr;  // The keys of the key/value head, as KvView lays them out.
   const std::byte* values = nullptr;
-  const float* key_scales = nullptr;    // Of each slot, in the 8-bit format.
+  const float* key_scales = nullptr;    // One per slot, in the 8-bit format.
   const float* value_scales = nullptr;
   int head_size = 0;
   float scale = 0;

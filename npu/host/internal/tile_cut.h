@@ -3,8 +3,8 @@
 //   const TileCut share = TileCut::OfWorker(worker, workers, /*heads=*/3, /*per_head=*/18);    // 9 tiles for 2 workers: 4.5 each
 //   for (int64_t i = 0; i < share.tiles(); ++i) Attend(share.Tile(i).begin, share.Tile(i).end);
 //
-// Queries are counted head by head. Of nine tiles one of two workers would have five; half a tile takes little more than half of a
-// tile's time. Which queries are walked together does not matter to any bit. Pure functions.
+// Queries are counted head by head. If only whole tiles were shared out, one of two workers would get five tiles of nine; half a tile takes
+// little more than half of a tile's time. No bit depends on which queries are walked together. Pure functions.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,12 @@
-// One worker's walk through a graph: which rows, panels, heads and queries fall to it, and when it meets the others.
+// One worker's walk through a graph: which rows, panels, heads and queries fall to it, and where it waits for the others.
 #pragma once
 
 #include <cstdint>
 
-#include "absl/functional/function_ref.h"
+#include "tessera/base/shared_work.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/npu/host/internal/loaded_graph.h"
 #include "tessera/npu/host/internal/row_kernels.h"
-#include "tessera/npu/host/internal/shared_work.h"
 #include "tessera/quant/matmul_kernels.h"
 
 namespace tessera {
@@ -23,8 +22,8 @@ struct HostRun {
   std::byte* rounded;          // QuantizedRows of all rows.
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
-  TakenParts* taken;           // operators x workers, all 0.
-  float* scores;               // Of a single row: SharedScores(graph, longest_path) floats.
+  TakenParts* taken;           // steps x workers, all 0.
+  float* scores;               // Scores of a single row: SharedScores(graph, longest_path) floats.
   int longest_path;            // Positions of the longest path of any row.
 };
 
@@ -41,10 +40,11 @@ class Worker {
   std::byte* OwnRounded() const;
   float* OwnScores() const;
 
-  void FetchRows(size_t chain) const;
+  void ExecuteRows();
+  void FetchRows() const;
   void FetchRounded(const Linear& op) const;
 
-  // Of one row: operators that see no other.
+  // Operators that work on one row and see no other.
   void ExecuteRow(const RmsNorm& op, int64_t r);
   void ExecuteRow(const AddBias& op, int64_t r);
   void ExecuteRow(const Add& op, int64_t r);
@@ -52,26 +52,16 @@ class Worker {
   void ExecuteRow(const Rope& op, int64_t r);
   void RoundRow(const Linear& op, int64_t r);
 
-  // Workers share these out by something else as well, or meet behind them.
+  // Operators that workers share out not only by rows, or after which they wait for each other.
   void Execute(const Linear& op);
   void Execute(const StoreKeyValue& op);
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
-  // How a Linear's work is cut: cuts of its panels times blocks of rows. Each of `owners` workers has its rows (of one, all are), and
-  // of them `blocks`; a part is one block of one cut, and the blocks of a cut follow each other.
-  struct PartGrid { int owners; int64_t blocks; int64_t cuts; };
-
-  struct Rounding { bool coarse, fine; };  // To 8 bits, to 16.
-  Rounding RoundingOf(const Linear& op) const;
   QuantizedRows RoundedRows(const Linear& op) const;
-  PartGrid GridOf(const Linear& op, int64_t bytes, int64_t panels) const;
-  void MultiplyShare(const Linear& op, const QuantizedRows& rounded, absl::FunctionRef<void()> await_rows);
-  // Rows by reference: on the stack they would be copied as one, wider than their ends were just stored (panel_kernel.h).
-  void MultiplyBytes(const Linear& op, const QuantizedRows& rounded, int64_t begin, int64_t end, const Share& rows);
-  void MultiplyPanels(const Linear& op, const Product& product, const QuantizedRows& rounded, int64_t first, int64_t last,
-                      const Share& rows);
-  void AdaptShare(const Linear& op, const Product& product, const Share& panels, const Share& rows);
+  // A part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply says why.
+  void Multiply(const Linear& op, int index, const Share& panels, const Share& rows);
+  void Adapt(const Linear& op, int index, const Share& panels, const Share& rows);
   void StoreHead(const StoreKeyValue& op, int64_t row, int head, bool value);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);
   void AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head);
@@ -93,7 +83,8 @@ class Worker {
   const bool single_;      // One row: every worker computes its row operators for itself.
   const Share mine_;       // The rows whose row operators fall to this worker.
   std::byte* const scratch_;
-  TakenParts* taken_ = nullptr;  // Of the operator at hand, one for each worker.
+  const HostStep* step_ = nullptr;  // The current step.
+  TakenParts* taken_ = nullptr;     // For the step's shared operator: one per worker.
 };
 
 // Scores that workers share when they attend from a single row together.

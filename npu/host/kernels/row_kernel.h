@@ -73,8 +73,8 @@ void GatedRow(const float* gate, const float* up, int64_t columns, Activation ac
   }
 }
 
-// (a, b) -> (a cos - b sin, a sin + b cos), the first product fused, the second rounded. Of a constant step from pair to pair
-// the compiler makes vectors.
+// (a, b) -> (a cos - b sin, a sin + b cos), the first product fused, the second rounded. The step from pair to pair is a constant, so that
+// the compiler makes vector instructions of the loop.
 template <typename L, int kStep>
 inline void RotatePairs(const float* __restrict x, const float* __restrict cos_sin, int pairs, float* __restrict y) {
   const int apart = kStep == 2 ? 1 : pairs;

@@ -1,4 +1,4 @@
-"""The two engines that compare_peer.py times: what each is asked by, and what its answer says. One class each, the same methods.
+"""The two engines that compare_peer.py times: how each is started, and how its output is read. One class each, the same methods.
 
     peer, ours = Peer("llama.cpp/build/bin", threads=2), Ours("build/bin", threads=2)
     peer.speeds("model.gguf")            # {"prompt": tokens/s, "generation": tokens/s}
@@ -13,7 +13,7 @@ import sys
 import time
 
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
-PROMPT_PAIRS = 4  # Of prompts after others and after none, in one run.
+PROMPT_PAIRS = 4  # Each pair is a prompt after other tokens and one after none, in one run.
 # 100 tokens for SmolLM2, 101 for Gemma 3 (with its BOS). It ends so that every model goes on with words.
 PROMPT = """The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the \
 lamp. In winter the waves broke over the wall and the wind carried the spray as far as the village, where the fishermen had pulled their \

@@ -1,4 +1,4 @@
-"""A control group with a limit of memory, in which a program runs as it would on a machine with so little of it.
+"""A control group with a memory limit, in which a program runs as on a machine with that little memory.
 
     with MemoryGroup(512 << 20) as group:              # a group of its own beside or below that of this process, removed at the end
         outcome = group.run(["program", "--flag"], seconds=60)
@@ -34,7 +34,7 @@ class Outcome:
     output: str      # What the program wrote to stdout.
     ended: str       # "" if it ended well.
     peak: int        # Bytes, the most the group held at once.
-    kills: int       # Processes of the group that the kernel ended because there was no memory.
+    kills: int       # Processes of the group that the kernel killed for lack of memory.
 
 
 def own_group(cgroups, mounts):
@@ -124,7 +124,7 @@ class MemoryGroup:
     def _kill(self):
         """All of the group's processes: a program may have started others."""
         for process in map(int, (self.folder / "cgroup.procs").read_text().split()):
-            if process == 0:  # One that we cannot see from here has no number, and 0 would be ourselves.
+            if process == 0:  # A process that is not visible from here has number 0, which would mean ourselves.
                 continue
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -142,7 +142,7 @@ class MemoryGroup:
                 process.kill()
                 output, errors = process.communicate()
                 timed_out = True
-            except BaseException:  # A signal: nothing of ours goes on running.
+            except BaseException:  # After a signal, no process of ours may go on running.
                 process.kill()
                 raise
         kills = self.count("oom_kill")
@@ -170,7 +170,7 @@ def check_limit_kills(limit=64 * MIB):
 
 
 def check_limit_bites(file, limit=64 * MIB):
-    """The same, and NoGroup unless the pages of `file` that a program reads are held to the limit, too."""
+    """The same, and NoGroup unless the limit also bounds the pages of `file` that a program reads."""
     check_limit_kills(limit)
     drop_from_cache(file)
     with MemoryGroup(limit) as group:

@@ -1,6 +1,6 @@
 """What of a file is in the page cache, and how to get it out.
 
-    drop_from_cache("model.gguf")                      # the next to read it reads from the disk
+    drop_from_cache("model.gguf")                      # the next program that reads it reads from the disk
     cached_bytes("model.gguf")                         # 0
 """
 import ctypes
@@ -15,14 +15,14 @@ def cached_bytes(path):
         pages = (ctypes.c_ubyte * -(-len(view) // mmap.PAGESIZE))()
         first = ctypes.c_char.from_buffer(view)
         failed = ctypes.CDLL(None, use_errno=True).mincore(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(len(view)), pages)
-        del first  # The view cannot be closed while it is pointed into.
+        del first  # The view cannot be closed while something points into it.
         if failed:
             sys.exit(f"failed: {path}: mincore: {os.strerror(ctypes.get_errno())}")
         return sum(page & 1 for page in pages) * mmap.PAGESIZE
 
 
 def drop_from_cache(path):
-    """Pages left over would count for whoever read them first and be free for the next: there must be none."""
+    """No page may be left: it would count for the group that reads it first, and be free for the next."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -5,7 +5,7 @@
 #   prepare_peer; "$peer/build/bin/llama-bench" --help
 #   path=$(model_path random-1b)
 #
-# It comes out of the source distribution of the Python package llama-cpp-python and is built for this CPU.
+# It comes from the source distribution of the Python package llama-cpp-python and is built for this CPU.
 
 version=0.3.36
 sha256=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
@@ -26,7 +26,7 @@ fetch_source() {
   tar -xzf "$peer/$archive" -C "$peer/source" --strip-components=3 "llama_cpp_python-$version/vendor/llama.cpp"
 }
 
-# What was built for another CPU goes. An interrupted build goes on from where it was, and one with fewer programs gets the others.
+# A build for another CPU is removed. An interrupted build goes on from where it was, and a build with fewer programs gets the others.
 build_peer() {
   if [[ $(cat "$peer/built_for" 2>/dev/null) != "$built_for" ]]; then
     rm -rf "$peer/build" "$peer/built_for"
@@ -46,7 +46,7 @@ build_peer() {
   run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" "${programs[@]}" || die "llama.cpp could not be built"
 }
 
-# A program of ours that uses its library, for what none of its own can time.
+# A program of ours that uses the peer's library, to time what none of the peer's programs can time.
 build_attention() {
   local program=$peer/build/bin/attention from=$root/scripts/measure/lib/peer_attention.cc
   [[ $program -nt $from && $program -nt $peer/build/src/libllama.a ]] && return
@@ -56,12 +56,12 @@ build_attention() {
     "$ggml/libggml.a" "$ggml/libggml-cpu.a" "$ggml/libggml-base.a" -fopenmp -lpthread -ldl || die "$from could not be built"
 }
 
-# Before anything is built for it.
+# Checked before anything is built.
 check_model_name() {
   [[ $1 =~ ^(smollm2|gemma3|random-[a-z0-9]+)$ ]] || die "found the model $1, expected smollm2, gemma3 or random-SHAPE such as random-1b"
 }
 
-# Prints where the model is, which may have to be fetched or made.
+# Prints the path of the model, after fetching or making it if needed.
 model_path() {
   local name=$1 path
   if [[ $name != random-* ]]; then
@@ -74,7 +74,7 @@ model_path() {
   echo "$path"
 }
 
-# The packages, the peer and our own programs; other scripts that do the same wait.
+# Prepares the packages, the peer and our own programs; other scripts that do the same wait.
 prepare_peer() {
   local lock
   "$root/scripts/install_packages.sh" || die "the packages are not all there"

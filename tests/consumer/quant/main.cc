@@ -14,8 +14,8 @@ using namespace tessera;
 absl::StatusOr<std::vector<float>> Multiply() {
   const MatrixSpec spec = {"w", BlockFormat::kQ8_0, /*out_features=*/3, /*in_features=*/32};
   std::vector<float> w(96), x(32, 1), y(3);
-  for (int i = 0; i < 96; ++i) w[i] = static_cast<float>(i / 32);
-  std::vector<std::byte> blocks(3 * InfoOf(spec.format).bytes_per_block);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i / 32);
+  std::vector<std::byte> blocks(size_t{3} * static_cast<size_t>(InfoOf(spec.format).bytes_per_block));
   InfoOf(spec.format).quantize(w.data(), 96, blocks.data());
   ASSIGN_OR_RETURN(const int64_t bytes, PackedMatrix::BytesFor(spec));
   ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));

@@ -11,7 +11,7 @@ namespace {
 using namespace tessera;
 
 absl::StatusOr<int> Next(const char* model) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load({.model_path = model, .threads = 2}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load({.model_path = model, .compute = {.threads = 2}}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine->NewSession());
   RETURN_IF_ERROR(session->Append({207, 78, 264}));
   const absl::Span<const float> logits = session->logits();

@@ -1,4 +1,4 @@
-// Writes a text with a toy model, several tokens a pass: drafts are looked up in the text, and the model checks them as a tree.
+// Writes a text with a toy model, several tokens per pass: drafts are looked up in the text, and the model checks them as a tree.
 #include <iostream>
 #include <vector>
 
@@ -15,17 +15,17 @@ constexpr int kVocabulary = 10;
 // Knows one thing: after a token comes the one three further on, round the vocabulary.
 std::vector<float> LogitsAfter(TokenId token) {
   std::vector<float> logits(kVocabulary, 0.0f);
-  logits[(token + 3) % kVocabulary] = 1.0f;
+  logits[static_cast<size_t>((token + 3) % kVocabulary)] = 1.0f;
   return logits;
 }
 
-// The passes that `tokens` more tokens of `text` take.
+// The number of passes for `tokens` more tokens of `text`.
 absl::StatusOr<int> Write(int tokens, std::vector<TokenId>& text) {
   const DraftingSize size = {.context = 128, .vocabulary = kVocabulary};
-  ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Drafter>> drafters, MakeDrafters("lookup", size));
+  ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Drafter>> drafters, DrafterRegistry::BuiltIn().Make("lookup", size));
   Drafter& drafter = *drafters[0];
   drafter.Begin(text);
-  const size_t end = text.size() + tokens;
+  const size_t end = text.size() + static_cast<size_t>(tokens);
   int passes = 0;
   for (; text.size() < end; ++passes) {
     TokenTree tree(text.back());

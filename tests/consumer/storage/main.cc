@@ -11,6 +11,7 @@
 #include "tessera/storage/layer_streamer.h"
 #include "tessera/storage/open_block_device.h"
 #include "tessera/storage/resident_source.h"
+#include "tessera/storage/stream_plan.h"
 #include "tessera/storage/tsr_reader.h"
 #include "tessera/storage/tsr_writer.h"
 
@@ -47,11 +48,12 @@ absl::StatusOr<int> Resident(const TsrReader& file) {
   return SumOfLastBytes(*source);
 }
 
-// Two units stay in memory, the others pass through a ring of three.
+// In room for five units: some stay in memory, the others pass through a ring.
 absl::StatusOr<int> Streamed(const TsrReader& file) {
-  const int64_t stored = file.StoredBytes(0);
-  const PinPlan pins = PlanPins(std::vector<int64_t>(kUnits, kUnitBytes), /*budget=*/2 * stored, PinPolicy::kSpread);
-  ASSIGN_OR_RETURN(const std::unique_ptr<LayerStreamer> source, LayerStreamer::Open(file, {.pins = pins, .ring_bytes = 3 * stored}));
+  ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(file, LayerStreamer::kPartsBytes + 5 * file.StoredBytes(0)));
+  if (plan.streamed_bytes == 0 || plan.pins.bytes == 0) return absl::InternalError("expected pins and streamed units");
+  ASSIGN_OR_RETURN(const std::unique_ptr<LayerStreamer> source,
+                   LayerStreamer::Open(file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
   RETURN_IF_ERROR(SumOfLastBytes(*source).status());  // A first pass; reading goes on into the next.
   return SumOfLastBytes(*source);
 }

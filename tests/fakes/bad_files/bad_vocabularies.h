@@ -6,23 +6,24 @@
 #include <cmath>
 
 #include "tessera/tests/fakes/bad_files/spoiled.h"
+#include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 
 // Puts another value in the place of "tokenizer.ggml.<key>", which must be there.
-inline std::function<void(GgufBuilder&)> Replace(const std::string& key, const GgufMetadata::Value& value) {
-  return [=](GgufBuilder& b) { value(b.Remove("tokenizer.ggml." + key), "tokenizer.ggml." + key); };
+inline std::function<void(GgufBuilder&)> Replace(const std::string& key, const TokenizerMetadata::Value& value) {
+  return [=](GgufBuilder& b) { AddTo(b.Remove("tokenizer.ggml." + key), "tokenizer.ggml." + key, value); };
 }
-inline std::function<void(GgufBuilder&)> PutToken(const std::string& key, const GgufMetadata::Value& value) {
-  return [=](GgufBuilder& b) { value(b, "tokenizer.ggml." + key); };
+inline std::function<void(GgufBuilder&)> PutToken(const std::string& key, const TokenizerMetadata::Value& value) {
+  return [=](GgufBuilder& b) { AddTo(b, "tokenizer.ggml." + key, value); };
 }
 inline std::function<void(GgufBuilder&)> WithoutToken(const std::string& key) {
   return [=](GgufBuilder& b) { b.Remove("tokenizer.ggml." + key); };
 }
 
 inline std::vector<Spoiled> BadTokens() {
-  using M = GgufMetadata;
+  using M = TokenizerMetadata;
   const auto types = [](int id, int32_t type) {
     std::vector<int32_t> all(265, 1);
     all[id] = type;
@@ -61,7 +62,7 @@ inline std::vector<Spoiled> BadTokens() {
 }
 
 inline std::vector<Spoiled> BadMerges() {
-  using M = GgufMetadata;
+  using M = TokenizerMetadata;
   const auto merges = [](const std::string& merge) { return Replace("merges", M::Strings({"h e", merge})); };
   return {
       {"merges-missing", WithoutToken("merges"), "metadata \"tokenizer.ggml.merges\": found no such key"},
@@ -92,7 +93,7 @@ inline std::vector<Spoiled> BadMerges() {
 }
 
 inline std::vector<Spoiled> BadRoles() {
-  using M = GgufMetadata;
+  using M = TokenizerMetadata;
   return {
       {"bos-outside", Replace("bos_token_id", M::Uint(265)),
        "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found 265, "
@@ -128,14 +129,14 @@ inline GgufBuilder SentencePieceModel() {
   for (const char* key : {"model", "pre", "tokens", "token_type", "merges", "bos_token_id", "eos_token_id"}) {
     builder.Remove(absl::StrCat("tokenizer.ggml.", key));
   }
-  SmallSentencePiece().AddTo(builder);
+  AddTo(builder, SmallSentencePiece());
   // As many rows as tokens.
   builder.RemoveTensor("token_embd.weight").RemoveTensor("output.weight");
   return builder.Tensor("token_embd.weight", {64, 271}, 0, std::string(64 * 271 * 4, '\0'));
 }
 
 inline std::vector<Spoiled> BadSentencePieces() {
-  using M = GgufMetadata;
+  using M = TokenizerMetadata;
   std::vector<float> nan_score(271, 0);
   nan_score[7] = std::nanf("");
   std::vector<int32_t> letter_is_byte(271, 1), long_mark(271, 1);

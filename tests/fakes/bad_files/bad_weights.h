@@ -53,7 +53,7 @@ inline void AddNotFinite(std::vector<BadFile>& files) {
     GgufBuilder builder =
         TinyModelBuilder({.width = size, .feed_forward = size, .head_size = size / 4, .layers = 1, .formats = {info.format}});
     const std::string bytes = builder.Build();
-    const size_t block = builder.OffsetOf("data") + 3 * info.bytes_per_block;  // Of the first tensor, token_embd.weight.
+    const size_t block = builder.OffsetOf("data") + 3 * info.bytes_per_block;  // In the first tensor, token_embd.weight.
     const bool plain = info.values_per_block == 1;
     std::string number("\0\x7c", 2);  // An infinity in FP16,
     if (info.format == BlockFormat::kF32) number.assign("\0\0\xc0\x7f", 4);  // a NaN in the others.

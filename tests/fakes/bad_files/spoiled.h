@@ -1,4 +1,4 @@
-// One row of a table of bad files: what is spoiled in a good one, and what must be said of it.
+// One row of a table of bad files: how a good file is spoiled, and the message that must refuse it.
 //
 //   {"magic-fugg", [](GgufBuilder& b) { b.Corrupt<uint32_t>("magic", 0x47475546); }, "magic at byte 0: found \"FUGG\", ..."}
 //

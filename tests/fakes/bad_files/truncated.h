@@ -2,7 +2,7 @@
 //
 //   for (size_t size = 0; size < SmallGguf().Build().size(); ++size) EXPECT_EQ(StatusOf(Prefix(size)), MessageOfPrefix(size));
 //
-// What must be said of a prefix follows from the list of reads below: the file's layout, written down once more by hand.
+// The list of reads below, the file's layout written down once more by hand, gives the message for each prefix.
 #pragma once
 
 #include "tessera/tests/fakes/bad_files/spoiled.h"
@@ -10,8 +10,8 @@
 namespace tessera {
 
 struct GgufRead {
-  const char* name;    // Of the border before it.
-  const char* field;   // As messages have it.
+  const char* name;    // Name of the border before it.
+  const char* field;   // Its name in messages.
   size_t bytes;
 };
 

@@ -1,0 +1,72 @@
+// Times a loaded model: how many tokens of a prompt, and how many generated tokens, it computes per second.
+//
+//   ASSIGN_OR_RETURN(Benchmark benchmark, Benchmark::Create(*engine, {.prompt_tokens = 512, .generate_tokens = 128}));
+//   ASSIGN_OR_RETURN(double seconds, benchmark.TimePrompt());
+//   ASSIGN_OR_RETURN(GenerationTime time, benchmark.TimeGeneration());
+//   Spread spread = SpreadOf({5.1, 5.3, 4.9});                 // min, median, max
+//
+// Tokens are random but the same in every run. Generation is as in a user's run: a pass for each token and the choice of the next from its
+// logits (the likeliest). Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/model/text/sampler.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+struct BenchmarkOptions {
+  int prompt_tokens = 0;
+  int generate_tokens = 0;
+  int depth = 0;               // Tokens in the cache before.
+  int NeededContext() const;   // Positions that a run needs.
+};
+
+struct GenerationTime {
+  double pass_seconds = 0;     // Time of Session::Append, all tokens together.
+  double choose_seconds = 0;   // Time of the sampler.
+  double Total() const { return pass_seconds + choose_seconds; }
+};
+
+class Benchmark {
+ public:
+  // Fills the cache to options.depth. ResourceExhausted if a run does not fit into the engine's context.
+  static absl::StatusOr<Benchmark> Create(Engine& engine, const BenchmarkOptions& options);
+
+  // Cuts the cache back to `depth` tokens or fills it up to that; the next runs start from there.
+  absl::Status MoveTo(int depth);
+
+  absl::StatusOr<double> TimePrompt();  // Seconds.
+  // A pass over the prompt's first `tokens`, as in a speculative step: all rows are wanted, and the logits of the last. REQUIRES: 1 <=
+  // tokens <= options.prompt_tokens; InvalidArgument if a pass has fewer rows.
+  absl::StatusOr<double> TimeDraft(int tokens);
+  absl::StatusOr<GenerationTime> TimeGeneration();
+
+ private:
+  Benchmark(const BenchmarkOptions& options, const Sampler& sampler, std::unique_ptr<Session> session, int vocabulary)
+      : options_(options), sampler_(sampler), session_(std::move(session)), vocabulary_(vocabulary) {}
+
+  BenchmarkOptions options_;
+  Sampler sampler_;
+  std::unique_ptr<Session> session_;
+  int vocabulary_;
+  std::vector<TokenId> prompt_;
+  std::vector<float> logits_;
+};
+
+struct Spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+};
+Spread SpreadOf(std::vector<double> values);  // REQUIRES: not empty.
+void WriteSpread(JsonWriter& json, const Spread& spread);   // {"min": ..., "median": ..., "max": ...}
+double MedianOf(std::vector<double> values);   // REQUIRES: not empty.
+// `share` of the values, which are sorted, lie below; 0.5: the median. REQUIRES: not empty.
+double Quantile(const std::vector<double>& values, double share);
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+// The prompts of tessera_spec_bench: read from public evaluation sets, in their own JSONL forms, and put into words.
+//
+//   ASSIGN_OR_RETURN(const std::vector<PromptCategory> all, ReadPromptSets("tests/data/speculation", /*most=*/48));
+//   all[0].name;        // "summarization", "code", "ui", ...
+//   all[0].prompts;     // at most 48 texts, those that come first in the file
+//
+// The folder holds spec_bench.jsonl, droidtask_ui.jsonl, persona_chat_reply.jsonl, humaneval.jsonl and gsm8k_test.jsonl; what
+// each is and where it comes from stands in tests/data/speculation/README.md. Errors name the file, the line and the field.
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tessera {
+
+struct PromptCategory {
+  std::string name;
+  std::vector<std::string> prompts;
+};
+
+// In the order of the files, and of their lines.
+absl::StatusOr<std::vector<PromptCategory>> ReadPromptSets(const std::string& folder, int most);
+
+// The categories of `list`, names separated by commas, or all of them for "all". InvalidArgument (--categories, found, expected) for
+// another name.
+absl::StatusOr<std::vector<PromptCategory>> ChooseCategories(std::vector<PromptCategory> all, const std::string& list);
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+#include "tessera/apps/cli/answer_report.h"
+
+#include <cstddef>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "tessera/apps/cli/streaming_report.h"
+#include "tessera/base/byte_size.h"
+
+namespace tessera {
+namespace {
+
+double RowsPerPass(const SpeculationReport& report) {
+  return report.steps == 0 ? 0 : static_cast<double>(report.rows) / static_cast<double>(report.steps);
+}
+
+// At most five characters below 10^21: "264", "3449", "10.0k", "1.23M".
+std::string Count(double value) {
+  if (value < 9999.5) return absl::StrFormat("%.0f", value);
+  constexpr char kUnits[] = {'k', 'M', 'G', 'T', 'P', 'E'};
+  size_t unit = 0;
+  for (value /= 1000; value >= 999.5 && unit + 1 < std::size(kUnits); value /= 1000) ++unit;
+  return absl::StrFormat("%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, kUnits[unit]);
+}
+
+// The same with three digits or more: "0.42", "41.2", "584".
+std::string Rate(double value) {
+  if (value >= 99.95) return Count(value);
+  return absl::StrFormat("%.*f", value < 9.995 ? 2 : 1, value);
+}
+
+std::string Seconds(double seconds) { return absl::StrFormat("%.*f s", seconds < 1000 ? 2 : 0, seconds); }
+
+std::string SpeculationLine(const SpeculationReport& report) {
+  if (report.sources.empty()) return "none";
+  std::string line = absl::StrFormat("%.2f tokens per pass of %.1f rows, %.2f times as fast as plain passes (foreseen: %.2f)",
+                                     report.TokensPerStep(), RowsPerPass(report), report.Gain(), report.PredictedGain());
+  if (report.prompt_tokens > 0) {
+    absl::StrAppendFormat(&line, "; learnt from %d of %d prompt tokens", report.prompt_learnt, report.prompt_tokens);
+  }
+  for (const std::string& notes : {report.Pauses(), report.Failures()}) {
+    if (!notes.empty()) absl::StrAppend(&line, "; ", absl::StrReplaceAll(notes, {{"\n", "; "}}));
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string SummaryLine(const Timings& timings, int64_t peak_bytes) {
+  std::string line = absl::StrCat("prompt ", Count(static_cast<double>(timings.prompt_tokens)), " tok ", Rate(timings.PromptRate()),
+                                  " tok/s | ", Count(static_cast<double>(timings.output_tokens)), " tok ",
+                                  Rate(timings.GenerationRate()), " tok/s");
+  if (timings.speculation.has_value() && timings.speculation->steps > 0 && !timings.speculation->sources.empty()) {
+    absl::StrAppendFormat(&line, ", %.1f tok per pass", timings.speculation->TokensPerStep());
+  }
+  if (timings.first_token_seconds >= 0) absl::StrAppend(&line, " | first ", Seconds(timings.first_token_seconds));
+  return absl::StrCat(line, " | ", FormatByteSize(peak_bytes));
+}
+
+std::string StatsText(const Timings& timings) {
+  std::string text;
+  if (timings.speculation.has_value()) absl::StrAppend(&text, "drafts: ", SpeculationLine(*timings.speculation), "\n");
+  if (timings.streaming.has_value()) absl::StrAppend(&text, "streaming: ", StreamingLine(*timings.streaming), "\n");
+  return text;
+}
+
+}  // namespace tessera

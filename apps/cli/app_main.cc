@@ -1,0 +1,90 @@
+#include "tessera/apps/cli/app_main.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/cli/flag_error.h"
+#include "tessera/apps/cli/help.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/version.h"
+#include "tessera/base/clock.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kOk = 0, kFailed = 1, kWrongUsage = 2;
+
+const int64_t start_ns = RealClock().NowNanos();  // Before main.
+
+// An error may quote a file or a flag; their control characters must not reach the terminal.
+std::string Printable(absl::string_view message) {
+  std::string printable;
+  for (const char c : message) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    if (control && c != '\n') absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(c));
+    else printable += c;
+  }
+  return printable;
+}
+
+int Failure(const AppInfo& info, absl::string_view message, int code) {
+  WriteError(absl::StrCat(info.name, ": ", Printable(message), "\n"));
+  if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.name, " --help.\n"));
+  return code;
+}
+
+int ExitCode(const AppInfo& info, const absl::Status& status) {
+  if (status.ok()) return kOk;
+  if (absl::IsCancelled(status)) EndAsSignalled();
+  return Failure(info, ShownMessage(status), IsWrongUsage(status) ? kWrongUsage : kFailed);
+}
+
+int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
+  try {  // Our own code throws nothing; the standard library throws when memory ends.
+    return ExitCode(info, run());
+  } catch (const std::bad_alloc&) {
+    return Failure(info, "out of memory", kFailed);
+  } catch (const std::exception& exception) {
+    return Failure(info, exception.what(), kFailed);
+  }
+}
+
+// A file that is opened must not get the number of a closed standard stream. The replacement fails as the closed stream would: standard
+// input cannot be read, the others cannot be written.
+void OccupyStandardFiles() {
+  for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(file, F_GETFD) < 0) open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // Takes the lowest free number.
+  }
+}
+
+}  // namespace
+
+int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
+  OccupyStandardFiles();
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
+  google::InitGoogleLogging(info.name.c_str());
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
+  if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
+  EndOnSignals();
+  if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
+  if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
+  return RunGuarded(info, run);
+}
+
+int64_t StartNanos() { return start_ns; }
+
+double SecondsSinceStart() { return static_cast<double>(RealClock().NowNanos() - start_ns) * 1e-9; }
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// The frame of every program: command line, help, version, error message and exit code.
+//
+//   int main(int argc, char** argv) { return tessera::AppMain(argc, argv, Info(), Run); }       // absl::Status Run();
+//
+// Exit codes: 0 ok, 1 failed, 2 wrong usage. Wrong usage is what the command line's parser says, and every error of Run that is
+// marked so (base/usage_error.h): "--context: found ...". A Cancelled status ends quietly by the signal that asked for the end
+// (interrupt.h). Errors go to stderr as one sentence, with --json, too: standard output holds a whole result or none. No stack
+// traces, no exceptions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "tessera/apps/cli/command_line.h"
+
+namespace tessera {
+
+int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run);
+
+// When the program started, on the real clock, and the seconds since.
+int64_t StartNanos();
+double SecondsSinceStart();
+
+}  // namespace tessera

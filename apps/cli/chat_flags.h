@@ -1,0 +1,42 @@
+// From flags to conversations and answers (runtime/chat), and what a person is told about them on standard error.
+//
+//   RETURN_IF_ERROR(CheckConversationFlags());
+//   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));       // before the engine is opened
+//   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine->model().gguf()));
+//   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, opened.flash_bytes_per_second));
+//   ... answers ...
+//   return FinishAnswers(answerer);
+//
+// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/text/sampler.h"
+#include "tessera/runtime/chat/answer.h"
+#include "tessera/runtime/chat/conversation.h"
+
+namespace tessera {
+
+// WrongUsage if flags exclude each other.
+absl::Status CheckConversationFlags();
+// Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
+absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
+
+SamplingOptions SamplingOfFlags();
+// --stop: a text, or a list of texts as JSON.
+absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
+SpeculationOptions SpeculationOfFlags();
+
+// Says what the system would not give the engine, whose weights are loaded, and why a history is ignored. flash_bytes_per_second: see
+// OpenedEngine; 0 if shares of it are not needed.
+absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second);
+
+// Answerer::Save; says if a damaged history was replaced.
+absl::Status SaveAnswers(const Answerer& answerer);
+// The same for the last time; says if there is no cost profile to write.
+absl::Status FinishAnswers(const Answerer& answerer);
+
+}  // namespace tessera

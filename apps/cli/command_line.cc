@@ -1,0 +1,174 @@
+#include "tessera/apps/cli/command_line.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "tessera/apps/cli/help.h"
+#include "tessera/base/file.h"
+#include "tessera/base/nearest_name.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLargestFlagFile = 1 << 20;
+
+std::vector<std::string> NamesOf(const AppInfo& info) {
+  std::vector<std::string> names;
+  for (const FlagGroup& group : info.groups) names.insert(names.end(), group.flags.begin(), group.flags.end());
+  for (const FlagDescription& flag : GeneralFlags()) names.push_back(flag.name);
+  return names;
+}
+
+bool IsGeneral(const std::string& name) {
+  const std::vector<FlagDescription>& flags = GeneralFlags();
+  return std::any_of(flags.begin(), flags.end(), [&](const FlagDescription& flag) { return flag.name == name; });
+}
+
+const char* ExpectedBy(const std::string& type) {
+  if (type == "bool") return "true or false";
+  if (type == "int32") return "a whole number of at most 31 bits";
+  if (type == "uint64") return "a whole number, 0 and up";
+  if (type == "double") return "a number";
+  return "text";
+}
+
+// The text that was found, for a message, shortened.
+std::string Shown(absl::string_view text) {
+  constexpr size_t kMost = 100;
+  return absl::StrCat("\"", text.substr(0, kMost), text.size() > kMost ? "...\"" : "\"");
+}
+
+absl::Status FlagError(absl::string_view name, absl::string_view found, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("--", name, ": found ", found, ", expected ", expected));
+}
+
+// An error in the file or variable to which a flag refers, with its place there.
+absl::Status At(absl::string_view place, const absl::Status& status) {
+  return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
+}
+
+// Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
+class Parser {
+ public:
+  explicit Parser(const AppInfo& info) : names_(NamesOf(info)), plain_(info.plain_arguments) {}
+
+  absl::Status Parse(absl::Span<const std::string> arguments) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const std::string& argument = arguments[i];
+      if (!absl::StartsWith(argument, "-") || argument == "-" || argument == "--") {
+        if (!in_file_ && plain_taken_ < plain_.size()) {
+          RETURN_IF_ERROR(Set(plain_[plain_taken_++], argument));
+          continue;
+        }
+        return absl::InvalidArgumentError(
+            absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag (put text in quotes: --prompt=\"two words\")"));
+      }
+      const std::vector<std::string> parts = absl::StrSplit(argument, absl::MaxSplits('=', 1));
+      std::string name = absl::StrReplaceAll(parts[0].substr(absl::StartsWith(argument, "--") ? 2 : 1), {{"-", "_"}});
+      ASSIGN_OR_RETURN(const bool negated, Resolve(name));
+      std::string value = negated ? "false" : "true";
+      if (parts.size() == 2) {
+        if (negated) return FlagError("no" + name, "a value", "none");
+        value = parts[1];
+      } else if (const std::string alone = DescribeFlag(name).alone; !alone.empty()) {
+        value = alone;
+      } else if (!IsSwitch(name)) {
+        if (++i == arguments.size()) return FlagError(name, "no value", "one");
+        value = arguments[i];
+      }
+      RETURN_IF_ERROR(Set(name, value));
+    }
+    return absl::OkStatus();
+  }
+
+  CommandLine line;
+
+ private:
+  bool IsKnown(const std::string& name) const { return std::find(names_.begin(), names_.end(), name) != names_.end(); }
+
+  static bool IsSwitch(const std::string& name) { return DescribeFlag(name).type == "bool"; }
+
+  // Finds the flag. True if it is a switch with "no" before it, which is then removed from the name.
+  absl::StatusOr<bool> Resolve(std::string& name) const {
+    if (IsKnown(name)) return false;
+    if (absl::StartsWith(name, "no") && IsKnown(name.substr(2)) && IsSwitch(name.substr(2))) {
+      name = name.substr(2);
+      return true;
+    }
+    constexpr size_t kLongestName = 64;
+    const std::string shown = name.substr(0, kLongestName), nearest = NearestName(shown, names_);
+    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", shown, nearest.empty() ? "" : ": did you mean --", nearest,
+                                                   nearest.empty() ? "" : "?"));
+  }
+
+  absl::Status Set(const std::string& name, const std::string& value) {
+    const FlagDescription flag = DescribeFlag(name);
+    if (absl::StrContains(value, '\0')) return FlagError(name, "a NUL byte", ExpectedBy(flag.type));
+    if (value.empty() && flag.placeholder != "TEXT") {  // An empty value is not the default: --model=$FILE, with FILE unset, is a mistake.
+      return FlagError(name, "an empty value", flag.placeholder.empty() ? "true or false" : flag.placeholder);
+    }
+    if (name == "help") return SetSwitch(name, value, &line.help);
+    if (name == "version") return SetSwitch(name, value, &line.version);
+    if (name == "flagfile") return ReadFlagFile(value);
+    if (name == "fromenv") return ReadEnvironment(name, value, /*required=*/true);
+    if (name == "tryfromenv") return ReadEnvironment(name, value, /*required=*/false);
+    if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return FlagError(name, Shown(value), ExpectedBy(flag.type));
+    return absl::OkStatus();
+  }
+
+  static absl::Status SetSwitch(const std::string& name, const std::string& value, bool* on) {
+    *on = value == "true";
+    return *on || value == "false" ? absl::OkStatus() : FlagError(name, Shown(value), ExpectedBy("bool"));
+  }
+
+  absl::Status ReadFlagFile(const std::string& path) {
+    if (in_file_) return FlagError("flagfile", Shown(path), "no flag file in a flag file");
+    const absl::StatusOr<std::string> text = ReadFileToString(path, kLargestFlagFile);
+    if (!text.ok()) return At("--flagfile", text.status());
+    in_file_ = true;
+    int number = 0;
+    for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+      ++number;
+      line = absl::StripAsciiWhitespace(line);
+      if (line.empty() || line[0] == '#') continue;
+      RETURN_IF_ERROR(At(absl::StrCat("--flagfile: ", path, ", line ", number), Parse({std::string(line)})));
+    }
+    in_file_ = false;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadEnvironment(const std::string& by, const std::string& names, bool required) {
+    const std::vector<std::string> list = absl::StrSplit(names, ',');
+    for (const std::string& name : list) {
+      if (!IsKnown(name) || IsGeneral(name)) return FlagError(by, Shown(name), "flags of this program, with commas between");
+      const std::string variable = absl::StrCat("FLAGS_", name);
+      const char* value = std::getenv(variable.c_str());
+      if (value != nullptr) RETURN_IF_ERROR(At(absl::StrCat("--", by, ": ", variable), Set(name, value)));
+      if (value == nullptr && required) return FlagError(by, absl::StrCat("no ", variable, " in the environment"), "it to be set");
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<std::string> names_;
+  const std::vector<std::string> plain_;
+  size_t plain_taken_ = 0;
+  bool in_file_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<const std::string> arguments) {
+  Parser parser(info);
+  RETURN_IF_ERROR(parser.Parse(arguments));
+  return parser.line;
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// Reads a program's command line into gflags: only the flags the program has, and nothing ends the process.
+//
+//   const AppInfo info = {.name = "tessera_tokenize", .summary = "Turns text into token ids.", .groups = {ModelFlags()}};
+//   ASSIGN_OR_RETURN(CommandLine line, ParseCommandLine(info, {"--model=a.gguf", "--jsonl"}));
+//   if (line.help) Print(HelpText(info));                             // help.h
+//
+// It takes --flag=value, --flag value, --flag and --noflag for switches, and dashes for underscores. --flagfile=FILE stands for the flags
+// in that file, one --flag=value per line; the file may not name another one. --fromenv=a,b stands for the values of FLAGS_a and FLAGS_b in
+// the environment, --tryfromenv for those that are set. If a flag is given twice, the last one counts. Every program has these three,
+// --help and --version. Errors are InvalidArgument with the flag: "--top_k: found ...", "--flagfile: FILE, line 3: --top_k: found ...".
+// Threads: before others are started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/apps/cli/flags.h"
+
+namespace tessera {
+
+struct AppInfo {
+  std::string name;
+  std::string summary;                  // What the program does, a sentence or two.
+  std::vector<std::string> examples;    // Command lines worth copying.
+  std::vector<FlagGroup> groups;
+  std::vector<std::string> plain_arguments = {};  // The flags that arguments without a flag's name set, in order.
+};
+
+struct CommandLine {
+  bool help = false;
+  bool version = false;
+};
+
+// Sets the flags. `arguments` are those after the program's name.
+absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<const std::string> arguments);
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// Turns flags into what an engine takes: the model's path, its options and the trace.
+//
+//   Trace trace;                                              // --trace
+//   ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+//   ...
+//   return trace.Finish(status);
+//
+// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/base/timeline.h"
+#include "tessera/model/files/model_file.h"
+#include "tessera/quant/block_format.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+// --model, or the default model in the cache. An error says how to fetch that.
+absl::StatusOr<std::string> ModelPath();
+
+// The file of --model. InvalidArgument if it is a packed model.
+absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
+
+// All flags of ModelFlags(), checked before anything is read. Passes are cancelled by CancelRequested().
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
+
+// The format that a flag names, such as "Q4_1".
+absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);
+
+// WrongUsage of the flag unless least <= value <= most.
+absl::Status CheckFlagRange(const char* flag, int64_t value, int64_t least, int64_t most);
+
+// The whole numbers from 1 to `most` that a flag lists, "1,2,40". WrongUsage unless they ascend.
+absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::string& list, int most);
+
+// WrongUsage if two flags that exclude each other are both on.
+absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
+
+// Records a timeline if --trace is given.
+class Trace {
+ public:
+  Trace();
+  Timeline* timeline() { return timeline_.get(); }  // Null without --trace.
+
+  // Writes the trace's file. Returns `status` or, if that is OK, the status of writing. Says on stderr if events were dropped.
+  absl::Status Finish(const absl::Status& status) const;
+
+ private:
+  std::unique_ptr<Timeline> timeline_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+#include "tessera/apps/cli/flag_error.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+bool IsFlag(const std::string& name) {
+  gflags::CommandLineFlagInfo info;
+  return !name.empty() && gflags::GetCommandLineFlagInfo(name.c_str(), &info);
+}
+
+}  // namespace
+
+std::string ShownMessage(const absl::Status& status) {
+  const std::string field = FieldOf(status), limit = LimitOf(status);
+  const bool begins = IsFlag(field) && absl::StartsWith(status.message(), absl::StrCat(field, ": "));
+  return absl::StrCat(begins ? "--" : "", status.message(), IsFlag(limit) ? absl::StrCat(" (--", limit, ")") : "");
+}
+
+}  // namespace tessera

@@ -1,0 +1,97 @@
+#include "tessera/apps/cli/flags.h"
+
+#include <gflags/gflags.h>
+
+DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Without it: that of fetch_model.sh.");
+DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
+DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
+DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
+DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
+DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
+DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (MiB, GiB); weights beyond it are streamed.");
+DEFINE_string(pin, "auto", "NAME|Which weights a budget keeps in memory: auto, spread, prefix, none.");
+DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered; auto: what works.");
+DEFINE_string(verify, "first",
+              "WHEN?always|Check weights when they are read: first (time only), always or never; inspect: the whole file.");
+DEFINE_string(flash, "", "NAME|Read weights no faster than this flash: ufs4.0, ... or a profile's file.");
+DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
+DEFINE_string(speculate, "auto",
+              "LIST|Draft tokens that a pass checks; the text stays the same: none, auto (all), or some of "
+              "lookup,suffix,recycling,calibrated,reuse.");
+DEFINE_string(history, "",
+              "NAME|Draft also from answers kept under this name, and keep those of this run, in $TESSERA_CACHE/history/NAME-*, "
+              "which you may delete.");
+DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --history.");
+DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
+DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
+
+DEFINE_uint64(seed, 0, "N|Seed of the random numbers: the same seed gives the same result.");
+DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the likeliest token.");
+DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
+DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");
+DEFINE_double(min_p, 0.05, "P|Leave out tokens less than P times as probable as the likeliest.");
+DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the last 64 tokens by X; 1: no penalty.");
+DEFINE_string(stop, "", "TEXT|End the answer before this text, or one of '[\"###\", \"User:\"]'.");
+
+DEFINE_string(prompt, "", "TEXT|The prompt.");
+DEFINE_string(prompt_file, "", "FILE|File with the prompt; - is standard input. A last line break is dropped.");
+DEFINE_string(system, "", "TEXT|The system message. Without it: the chat template's own.");
+DEFINE_bool(raw, false, "|Continue the prompt as it is: no chat template; special tokens are read.");
+DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, /exit ends.");
+DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
+DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
+
+DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");
+DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
+DEFINE_bool(jsonl, false, "|Answer JSON requests from standard input, one per line; so are answers.");
+
+DEFINE_string(prompts, "", "FILE|Prompts, one per line: a text, or an object as for --jsonl; else stdin.");
+DEFINE_string(a, "speculate=none", "SETTINGS|First way to write: NAME=VALUE NAME=VALUE ...");
+DEFINE_string(b, "speculate=auto", "SETTINGS|Second way to write.");
+
+DEFINE_bool(special, false, "|Read special tokens in the text as such, not as plain characters.");
+DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.");
+DEFINE_int32(window, 512, "TOKENS|Tokens per window; each window is computed from an empty cache.");
+DEFINE_int32(max_windows, 4, "N|Windows to take from a text; 0: all.");
+DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers and their places, weights and units.");
+DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; 0: do not.");
+DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; 0: do not.");
+DEFINE_int32(depth, 0, "N|Tokens in the cache before those that are timed.");
+DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
+DEFINE_bool(overhead, false, "|Time what a token costs outside the graphs, and what a timeline costs.");
+DEFINE_bool(thread_figures, false,
+            "|Time what threads gain and cost on two CPUs, also for two engines side by side, idle ones and too many threads.");
+DEFINE_bool(roofline, false, "|Compare speed with the best that memory and arithmetic here could do.");
+DEFINE_string(rows, "", "LIST|Time passes of these numbers of rows: 1,2,4,8 or default, up to 64.");
+DEFINE_string(attention, "", "LIST|Time attention to so many earlier tokens: 128,1024 or default, to 8192.");
+DEFINE_bool(products, false, "|Time products of each block format in cache, one thread, without model.");
+DEFINE_bool(memory, false, "|Show the most memory that loading and running take, and may take.");
+DEFINE_bool(streaming, false, "|Time passes of a streamed packed model, and compare them with its flash and with computing alone.");
+DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, verify nothing.");
+DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of --rows, or gains.");
+DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with name, rows and seconds.");
+DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
+DEFINE_string(categories, "all", "LIST|Sorts of prompts, separated by commas, or all.");
+DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
+DEFINE_int32(most_meeting_nanos, 0,
+             "NS|Exclude texts during which a thread barrier took longer than NS from gains and tokens per pass; 0 excludes none.");
+DEFINE_int32(writings, 1, "N|How often a text is written each way, in turns; the text of median time counts.");
+DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to prompts of the same sort.");
+DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny.");
+DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");
+DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers, or of the model.");
+DEFINE_string(out, "", "FILE|Where to write.");
+
+namespace tessera {
+
+FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "trace", "dry_run"}}; }
+
+FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
+
+FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "cost_profile"}}; }
+
+FlagGroup SamplingFlags() {
+  return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};
+}
+
+}  // namespace tessera

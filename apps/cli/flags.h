@@ -1,0 +1,102 @@
+// Every flag of every program, declared once: the same name means the same thing everywhere.
+//
+//   const AppInfo info = {.name = "tessera_logits", ..., .groups = {ModelFlags(), {"Output", {"jsonl", "top"}}}};
+//   if (FLAGS_top < 1) ...
+//
+// A program takes only the flags of its groups (command_line.h). A flag's description in flags.cc is "PLACEHOLDER|what it does";
+// the placeholder TEXT says that the value may be empty. docs/flags.md lists them all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gflags/gflags_declare.h>
+
+// Model.
+DECLARE_string(model);
+DECLARE_int32(threads);
+DECLARE_int32(context);
+DECLARE_string(path);
+DECLARE_string(kernels);
+DECLARE_string(kv_format);
+DECLARE_string(memory_budget);
+DECLARE_string(pin);
+DECLARE_string(io);
+DECLARE_string(verify);
+DECLARE_string(flash);
+DECLARE_string(trace);
+DECLARE_bool(dry_run);
+// Speculation.
+DECLARE_string(speculate);
+DECLARE_string(history);
+DECLARE_bool(history_prompts);
+DECLARE_string(cost_profile);
+// Sampling.
+DECLARE_uint64(seed);
+DECLARE_double(temperature);
+DECLARE_int32(top_k);
+DECLARE_double(top_p);
+DECLARE_double(min_p);
+DECLARE_double(repetition_penalty);
+DECLARE_string(stop);
+// Text.
+DECLARE_string(prompt);
+DECLARE_string(prompt_file);
+DECLARE_string(system);
+DECLARE_bool(raw);
+DECLARE_bool(chat);
+DECLARE_string(chat_template);
+DECLARE_int32(n_predict);
+// Input and output.
+DECLARE_bool(stats);
+DECLARE_bool(json);
+DECLARE_bool(jsonl);
+// Flags of single programs.
+DECLARE_string(prompts);
+DECLARE_string(a);
+DECLARE_string(b);
+DECLARE_bool(special);
+DECLARE_int32(top);
+DECLARE_int32(window);
+DECLARE_int32(max_windows);
+DECLARE_bool(graph);
+DECLARE_int32(prompt_tokens);
+DECLARE_int32(generate_tokens);
+DECLARE_int32(depth);
+DECLARE_int32(repetitions);
+DECLARE_bool(overhead);
+DECLARE_bool(thread_figures);
+DECLARE_bool(products);
+DECLARE_bool(memory);
+DECLARE_bool(streaming);
+DECLARE_bool(mapped);
+DECLARE_bool(roofline);
+DECLARE_string(rows);
+DECLARE_string(attention);
+DECLARE_string(plot);
+DECLARE_string(peer_curve);
+DECLARE_string(data);
+DECLARE_string(categories);
+DECLARE_int32(texts);
+DECLARE_int32(most_meeting_nanos);
+DECLARE_int32(writings);
+DECLARE_bool(remember);
+DECLARE_string(shape);
+DECLARE_string(format);
+DECLARE_string(head_format);
+DECLARE_string(out);
+
+namespace tessera {
+
+// Flags that belong together, by name without dashes, under a title of the help text.
+struct FlagGroup {
+  std::string title;
+  std::vector<std::string> flags;
+};
+
+FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
+FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
+FlagGroup SpeculationFlags();  // --speculate --history --cost_profile
+FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed
+
+}  // namespace tessera

@@ -1,0 +1,118 @@
+#include "tessera/apps/cli/help.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tessera/base/json_writer.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kColumns = 100;
+constexpr size_t kTextColumn = 26;
+
+// gflags writes 0.8 with 17 digits.
+std::string ShortDefault(const gflags::CommandLineFlagInfo& flag) {
+  double number;
+  if (flag.type != "double" || !absl::SimpleAtod(flag.default_value, &number)) return flag.default_value;
+  return absl::StrCat(number);
+}
+
+// `text` in lines of at most kColumns, each after the first indented.
+std::string Wrapped(absl::string_view text, size_t indent) {
+  std::string lines;
+  size_t column = indent;
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (column > indent && column + 1 + word.size() > kColumns) {
+      absl::StrAppend(&lines, "\n", std::string(indent, ' '));
+      column = indent;
+    }
+    if (column > indent) {
+      lines += ' ';
+      ++column;
+    }
+    lines.append(word.data(), word.size());
+    column += word.size();
+  }
+  return lines;
+}
+
+std::string HelpLine(const std::string& left, absl::string_view text) {
+  std::string line = absl::StrCat("  ", left);
+  if (line.size() + 2 > kTextColumn) {
+    absl::StrAppend(&line, "\n", std::string(kTextColumn, ' '));
+  } else {
+    line.resize(kTextColumn, ' ');
+  }
+  return absl::StrCat(line, Wrapped(text, kTextColumn), "\n");
+}
+
+std::string FlagLine(const FlagDescription& flag) {
+  const std::string value = flag.placeholder.empty() ? "" : absl::StrCat("=", flag.placeholder);
+  const std::string left = absl::StrCat("--", flag.name, flag.alone.empty() ? value : absl::StrCat("[", value, "]"));
+  const bool shows_default = flag.type != "bool" && !flag.default_value.empty();
+  return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
+}
+
+// The program's groups and, last, the flags that every program has.
+std::vector<std::pair<std::string, std::vector<FlagDescription>>> DescribedGroups(const AppInfo& info) {
+  std::vector<std::pair<std::string, std::vector<FlagDescription>>> groups;
+  for (const FlagGroup& group : info.groups) {
+    groups.emplace_back(group.title, std::vector<FlagDescription>());
+    for (const std::string& name : group.flags) groups.back().second.push_back(DescribeFlag(name));
+  }
+  groups.emplace_back("General", GeneralFlags());
+  return groups;
+}
+
+}  // namespace
+
+const std::vector<FlagDescription>& GeneralFlags() {
+  static const std::vector<FlagDescription> flags = {
+      {"flagfile", "string", "FILE", "", "Read flags from a file, one --name=value per line; # begins a comment."},
+      {"fromenv", "string", "NAMES", "", "Read flags from the environment: top_k,seed from FLAGS_top_k, FLAGS_seed."},
+      {"tryfromenv", "string", "NAMES", "", "As --fromenv, but passes over variables that are not set."},
+      {"version", "bool", "", "false", "Version, commit, the kernels that this CPU can run, and those that are used."},
+      {"help", "bool", "", "false", "This text."},
+  };
+  return flags;
+}
+
+FlagDescription DescribeFlag(const std::string& name) {
+  for (const FlagDescription& flag : GeneralFlags()) {
+    if (flag.name == name) return flag;
+  }
+  const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
+  const std::vector<std::string> parts = absl::StrSplit(flag.description, absl::MaxSplits('|', 1));
+  const std::vector<std::string> value = absl::StrSplit(parts[0], absl::MaxSplits('?', 1));  // "WHEN?always": without a value it is always.
+  return {name, flag.type, value[0], ShortDefault(flag), parts[1], value.size() == 2 ? value[1] : ""};
+}
+
+std::string HelpText(const AppInfo& info) {
+  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.name, ": ", info.summary), 0), "\n\nExamples:\n");
+  for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
+  for (const auto& [title, flags] : DescribedGroups(info)) {
+    absl::StrAppend(&help, title, ":\n");
+    for (const FlagDescription& flag : flags) help += FlagLine(flag);
+  }
+  return help + "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.\n";
+}
+
+std::string HelpJson(const AppInfo& info) {
+  JsonWriter json(1);
+  json.BeginObject().Key("program").String(info.name).Key("summary").String(info.summary).Key("groups").BeginArray();
+  for (const auto& [title, flags] : DescribedGroups(info)) {
+    json.BeginObject().Key("title").String(title).Key("flags").BeginArray();
+    for (const FlagDescription& flag : flags) {
+      json.BeginObject().Key("name").String(flag.name).Key("type").String(flag.type).Key("placeholder").String(flag.placeholder);
+      json.Key("alone").String(flag.alone).Key("default").String(flag.default_value).Key("help").String(flag.help).EndObject();
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray().EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+}  // namespace tessera

@@ -1,0 +1,88 @@
+#include "tessera/apps/cli/input.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+// Appends the next bytes of standard input; false at its end.
+absl::StatusOr<bool> ReadSome(std::string* text) {
+  if (!WaitForInput(STDIN_FILENO)) return absl::CancelledError("standard input: interrupted");
+  char buffer[1 << 16];
+  const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
+  if (bytes < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
+  text->append(buffer, bytes);
+  return bytes > 0;
+}
+
+absl::Status CheckSize(size_t bytes) {
+  if (bytes <= static_cast<size_t>(kLargestPrompt)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", kLargestPrompt));
+}
+
+absl::StatusOr<std::string> ReadStandardInput() {
+  std::string text;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, ReadSome(&text));
+    if (!more) return text;
+    RETURN_IF_ERROR(CheckSize(text.size()));
+  }
+}
+
+}  // namespace
+
+bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
+
+absl::StatusOr<std::string> ReadPrompt() {
+  if (IsGiven("prompt") && IsGiven("prompt_file")) {
+    return WrongUsage("prompt_file", "beside --prompt", "one of them");
+  }
+  if (IsGiven("prompt")) return FLAGS_prompt;
+  const bool standard_input = FLAGS_prompt_file.empty() || FLAGS_prompt_file == "-";
+  if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
+    return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
+  }
+  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadFileToString(FLAGS_prompt_file, kLargestPrompt));
+  if (absl::EndsWith(text, "\n")) text.pop_back();
+  if (absl::EndsWith(text, "\r")) text.pop_back();
+  return text;
+}
+
+absl::StatusOr<bool> LineReader::Next(std::string* line) {
+  size_t searched = 0;
+  while (true) {
+    const size_t end = waiting_.find('\n', searched);
+    if (end != std::string::npos) {
+      *line = waiting_.substr(0, end);
+      waiting_.erase(0, end + 1);
+      return true;
+    }
+    if (at_end_) {
+      line->swap(waiting_);
+      waiting_.clear();
+      return !line->empty();
+    }
+    RETURN_IF_ERROR(CheckSize(waiting_.size()));
+    searched = waiting_.size();
+    ASSIGN_OR_RETURN(const bool more, ReadSome(&waiting_));
+    at_end_ = !more;
+  }
+}
+
+}  // namespace tessera

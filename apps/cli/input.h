@@ -1,0 +1,40 @@
+// What a program reads: a prompt from a flag, a file or standard input, and lines of standard input.
+//
+//   ASSIGN_OR_RETURN(std::string prompt, ReadPrompt());
+//   LineReader reader;
+//   std::string line;
+//   while (true) {
+//     ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
+//     if (!more) break;
+//   }
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tessera/runtime/chat/request.h"
+
+namespace tessera {
+
+constexpr int64_t kLargestPrompt = Request::kMostBytes;  // Also the longest line, so that one which can be read can be parsed.
+
+// --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
+// dropped. Errors begin with the flag if none or both are given.
+absl::StatusOr<std::string> ReadPrompt();
+bool PromptGiven();  // True if a flag gives one.
+
+class LineReader {
+ public:
+  // The next line without its line break; false at the end. Cancelled if a signal came (WaitForInput); ResourceExhausted for a
+  // line longer than kLargestPrompt.
+  absl::StatusOr<bool> Next(std::string* line);
+
+ private:
+  std::string waiting_;   // Read, but not yet returned.
+  bool at_end_ = false;
+};
+
+}  // namespace tessera

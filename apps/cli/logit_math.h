@@ -1,0 +1,23 @@
+// Figures about a row of logits, for reports.
+//
+//   double nll = LogSumExp(logits) - logits[token];            // minus the log-probability of a token, in nats
+//   for (TokenId token : LargestLogits(logits, 20)) Print(token, logits[token]);
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "tessera/base/token.h"
+
+namespace tessera {
+
+// log(sum(exp(logits))), within 3e-7 and a rounding of the largest: less than a row's own rounding. The same on every machine with
+// the same log. NaN if any logit is NaN; REQUIRES: not empty.
+double LogSumExp(absl::Span<const float> logits);
+
+// The `count` largest, or all if there are fewer, the largest first; equal ones by the lowest id. NaN counts as -infinity.
+std::vector<TokenId> LargestLogits(absl::Span<const float> logits, int count);
+
+}  // namespace tessera

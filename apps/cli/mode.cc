@@ -1,0 +1,81 @@
+#include "tessera/apps/cli/mode.h"
+
+#include <algorithm>
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/base/nearest_name.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kRows[] = "rows";
+
+absl::Status UnknownName(const std::string& name) {
+  const std::string meant = NearestName(name, Mode::Names());
+  return absl::InvalidArgumentError(absl::StrCat("found the setting \"", name, "\", expected one of ", absl::StrJoin(Mode::Names(), ", "),
+                                                 meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
+}
+
+absl::Status BadValue(const std::string& name, const std::string& value, const char* expected) {
+  return absl::InvalidArgumentError(absl::StrCat("the setting ", name, ": found \"", value, "\", expected ", expected));
+}
+
+}  // namespace
+
+std::vector<std::string> Mode::Names() {
+  std::vector<std::string> names = {kRows};
+  for (const FlagGroup& group : {SpeculationFlags(), ModelFlags(), StreamingFlags()}) {
+    names.insert(names.end(), group.flags.begin(), group.flags.end());
+  }
+  std::erase_if(names, [](const std::string& name) { return name == "trace" || name == "dry_run"; });
+  return names;
+}
+
+absl::StatusOr<Mode> Mode::Parse(absl::string_view text) {
+  const std::vector<std::string> names = Names();
+  Mode mode;
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> setting = absl::StrSplit(word, absl::MaxSplits('=', 1));
+    const auto& [name, value] = setting;
+    if (std::find(names.begin(), names.end(), name) == names.end()) return UnknownName(name);
+    if (value.empty()) return BadValue(name, value, "NAME=VALUE");
+    for (const auto& [earlier, ignored] : mode.settings_) {
+      if (earlier == name) return absl::InvalidArgumentError(absl::StrCat("found the setting \"", name, "\" twice, expected it once"));
+    }
+    mode.settings_.push_back(setting);
+  }
+  return mode;
+}
+
+bool Mode::Sets(absl::string_view name) const {
+  return std::any_of(settings_.begin(), settings_.end(), [&](const auto& setting) { return setting.first == name; });
+}
+
+absl::StatusOr<EngineOptions> Mode::Apply() const {
+  int rows = 0;
+  for (const auto& [name, value] : settings_) {
+    if (name == kRows) {
+      if (!absl::SimpleAtoi(value, &rows) || rows < 1) {
+        return ForField("the setting " + name, BadValue(name, value, "a number of rows, 1 or more"));
+      }
+    } else if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) {
+      return ForField("the setting " + name, BadValue(name, value, "a whole number"));  // The reader of the flag checks everything else.
+    }
+  }
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
+  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
+  options.compute.row_capacity = rows;
+  return options;
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+#include "tessera/apps/cli/streaming_report.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/peak_memory.h"
+
+namespace tessera {
+
+std::string StreamingLine(const StreamingFigures& figures) {
+  if (figures.stats.streamed_bytes == 0) return "all weights pinned";
+  std::string line = absl::StrFormat("%.0f %% of the weights pinned, the rest read in each of %d passes: %.3g GB/s",
+                                     100 * figures.PinnedShare(), figures.passes, figures.BytesPerSecond() * 1e-9);
+  if (figures.flash_bytes_per_second > 0) {
+    absl::StrAppendFormat(&line, ", %.0f %% of the flash", 100 * figures.BytesPerSecond() / figures.flash_bytes_per_second);
+  }
+  const StreamingFigures::Times pass = figures.PerPass();
+  return absl::StrFormat("%s; a pass computes %.1f ms, reads %.1f ms, waits %.1f ms", line, pass.compute * 1e3, pass.read * 1e3,
+                         pass.stall * 1e3);
+}
+
+StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine_(engine), flash_(flash_bytes_per_second) {
+  WarnOfShortages(engine);
+  if (engine.model().streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
+}
+
+void StreamedRun::WriteMembers(JsonWriter& json) const {
+  if (engine_.model().streamer() == nullptr) return;
+  WriteStreaming(json.Key("streaming"), Figures());
+  json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
+}
+
+void StreamedRun::WriteError() const {
+  if (engine_.model().streamer() == nullptr) return;
+  tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", FormatByteSize(PeakMemoryBytes()), "\n"));
+}
+
+}  // namespace tessera

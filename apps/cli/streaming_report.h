@@ -1,0 +1,37 @@
+// What programs say about streaming weights beside their results.
+//
+//   const StreamedRun run(engine, opened.flash_bytes_per_second);         // see OpenEngine
+//   ... a run ...
+//   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory 312 MiB"; nothing if not streamed
+//
+// Threads: those of the engine.
+#pragma once
+
+#include <string>
+
+#include "tessera/base/json_writer.h"
+#include "tessera/runtime/chat/streaming_figures.h"
+
+namespace tessera {
+
+// "28 % of the weights pinned, the rest read in each of 35 passes: 3.41 GB/s, 85 % of the flash; a pass computes 30.1 ms, reads
+// 110.2 ms, waits 81.0 ms".
+std::string StreamingLine(const StreamingFigures& figures);
+
+// The figures from the construction of this object on. Nothing is said if nothing is streamed.
+class StreamedRun {
+ public:
+  StreamedRun(Engine& engine, double flash_bytes_per_second);   // The engine must have loaded its weights.
+  double flash_bytes_per_second() const { return flash_; }
+  void WriteMembers(JsonWriter& json) const;     // "streaming" and "peak_memory_bytes", members of the current object.
+  void WriteError() const;                       // A line.
+
+ private:
+  StreamingFigures Figures() const { return StreamingFigures::Of(engine_, flash_).Since(before_); }
+
+  Engine& engine_;
+  const double flash_;
+  StreamingFigures before_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,42 @@
+#include "tessera/apps/cli/warnings.h"
+
+#include <set>
+#include <string>
+
+#include <glog/logging.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/runtime/core.h"
+
+namespace tessera {
+namespace {
+
+void WarnOnce(const std::string& warning) {
+  static std::set<std::string> said;
+  LOG_IF(WARNING, !warning.empty() && said.insert(warning).second) << warning;
+}
+
+}  // namespace
+
+void WarnOfShortages(const Engine& engine) {
+  if (const int asked = engine.options().compute.threads; asked > engine.threads()) {
+    WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
+  }
+  WarnOnce(CoreOf(engine).pool().shortage());
+  const TsrReader* const packed = engine.model().file().packed();
+  if (packed != nullptr && !packed->manifest_damage().ok()) {
+    WarnOnce(absl::StrCat(packed->manifest_damage().message(), "; its copy is used"));
+  }
+  const LayerStreamer* const streamer = engine.model().streamer();
+  if (streamer == nullptr || streamer->device_io() == engine.options().streaming.io) return;
+  if (streamer->device_io() == IoKind::kBuffered) WarnOnce(absl::StrCat(packed->path(), ": read with ", streamer->device_reason()));
+}
+
+void WarnOfHistory(const Speculation* speculation) {
+  const HistoryStore* const history = speculation == nullptr ? nullptr : speculation->history();
+  if (history == nullptr) return;
+  if (!history->ignored().ok()) WarnOnce(absl::StrCat("this history is ignored: ", history->ignored().message()));
+  if (const absl::Status lost = history->replaced(); !lost.ok()) WarnOnce(absl::StrCat("this history is replaced: ", lost.message()));
+}
+
+}  // namespace tessera

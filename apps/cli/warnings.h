@@ -1,0 +1,19 @@
+// What went wrong, though the program works all the same, only slower: each said once, on standard error.
+//
+//   WarnOfShortages(engine);      // after Engine::Open, and once the weights are loaded
+//
+// Libraries log nothing, so programs ask for these facts. Threads: one at a time.
+#pragma once
+
+#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+// Fewer threads than asked for, a damaged manifest whose copy is used, a model that is streamed through the page cache.
+void WarnOfShortages(const Engine& engine);
+
+// A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.
+void WarnOfHistory(const Speculation* speculation);
+
+}  // namespace tessera

@@ -1,0 +1,160 @@
+#include "tessera/apps/show/dry_run.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/apps/show/budget_report.h"
+#include "tessera/base/byte_size.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/peak_memory.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/table.h"
+
+namespace tessera {
+namespace {
+
+struct LoadPlan {
+  const Engine& engine;
+  std::string path;                // "fast" or "reference".
+  std::string kernels;             // "none" on the reference path.
+  EngineMemory memory;
+  int64_t logits = 0, drafting = 0;
+  int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
+  int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget without code that is shared with other processes.
+  int64_t tokenizer_bytes = 0;     // Includes metadata.
+  int64_t Total() const { return memory.Total() + logits + drafting + reserve + program_bytes + tokenizer_bytes; }
+};
+
+struct FormatUse {
+  std::set<std::string> tensors;
+  int64_t bytes = 0;               // As loaded.
+};
+
+std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
+  std::map<std::string, FormatUse> uses;
+  for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
+    for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
+      FormatUse& use = uses[std::string(engine.model().gguf().FindTensor(*placed.tensor)->format->name)];
+      use.tensors.insert(*placed.tensor);
+      use.bytes += placed.part->bytes;
+    }
+  }
+  return uses;
+}
+
+int64_t LargestUnit(const WeightLayout& layout) {
+  int64_t largest = 0;
+  for (int unit = 0; unit < layout.units(); ++unit) largest = std::max(largest, layout.UnitBytes(unit));
+  return largest;
+}
+
+std::string PlanText(const LoadPlan& plan) {
+  const Engine& engine = plan.engine;
+  Table what({{"what"}, {"value"}});
+  what.AddRow({"model", engine.model().gguf().path()});
+  what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
+  what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
+                                        KvFormatName(engine.planner().inputs().cache.format))});
+  what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
+  const WeightLayout& layout = engine.model().layout();
+  what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
+  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
+  for (const auto& [format, use] : UseOfFormats(engine)) {
+    formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
+  }
+  Table memory({{"memory"}, {"most", Table::Align::kRight}});
+  const auto add = [&](const char* part, int64_t bytes) { memory.AddRow({part, FormatByteSize(bytes)}); };
+  add("weights", plan.memory.weights);
+  add("keys and values", plan.memory.cache);
+  add("scratch of graphs", plan.memory.graphs);
+  add("hidden states", plan.memory.hidden_states);
+  add("logits", plan.logits);
+  add("drafting", plan.drafting);
+  add("tokenizer, metadata", plan.tokenizer_bytes);
+  add("program", plan.program_bytes);
+  if (plan.reserve > 0) add("reserve", plan.reserve);
+  add("total", plan.Total());
+  return absl::StrCat(what.ToString(), "\n", formats.ToString(), "\n", memory.ToString());
+}
+
+void WriteFormats(JsonWriter& json, const Engine& engine) {
+  json.BeginArray();
+  for (const auto& [format, use] : UseOfFormats(engine)) {
+    json.BeginObject().Key("format").String(format);
+    json.Key("tensors").Int(static_cast<int64_t>(use.tensors.size())).Key("bytes").Int(use.bytes).EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
+  json.BeginObject();
+  json.Key("weights").Int(plan.memory.weights);
+  json.Key("cache").Int(plan.memory.cache);
+  json.Key("graphs").Int(plan.memory.graphs);
+  json.Key("hidden_states").Int(plan.memory.hidden_states);
+  json.Key("logits").Int(plan.logits);
+  json.Key("drafting").Int(plan.drafting);
+  json.Key("tokenizer").Int(plan.tokenizer_bytes);
+  json.Key("program").Int(plan.program_bytes);
+  json.Key("reserve").Int(plan.reserve);
+  json.Key("total").Int(plan.Total());
+  json.EndObject();
+}
+
+std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& budget) {
+  const Engine& engine = plan.engine;
+  JsonWriter json(2);
+  json.BeginObject();
+  json.Key("model").String(engine.model().gguf().path());
+  json.Key("architecture").String(engine.config().architecture);
+  json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
+  json.Key("context").Int(engine.context());
+  json.Key("trained_context").Int(engine.config().context_length);
+  json.Key("kv_format").String(KvFormatName(engine.planner().inputs().cache.format));
+  json.Key("path").String(plan.path);
+  json.Key("kernels").String(plan.kernels);
+  json.Key("threads").Int(engine.threads());
+  json.Key("units").Int(engine.model().layout().units());
+  json.Key("largest_unit_bytes").Int(LargestUnit(engine.model().layout()));
+  WriteFormats(json.Key("formats"), engine);
+  WriteMemory(json.Key("memory_bytes"), plan);
+  if (budget) budget->Write(json.Key("memory_budget"));
+  json.EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+}  // namespace
+
+absl::Status ShowLoadPlan(const EngineOptions& options) {
+  const int64_t peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  const MemoryPlanner& planner = engine->planner();
+  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before,
+                   .tokenizer_bytes = PeakMemoryBytes() - peak_before};
+  ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
+  if (options.streaming.memory_budget > 0) {
+    ASSIGN_OR_RETURN(const BudgetPlan budget, engine->planner().PlanBudget(options.streaming.memory_budget));
+    plan.memory = budget.memory;
+    plan.logits = budget.logits;
+    plan.reserve = budget.reserve;
+    plan.program_bytes = own_before;
+    plan.tokenizer_bytes = budget.process - own_before;
+  }
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
+  const bool reference = options.compute.path == ComputePath::kReference;
+  plan.path = reference ? "reference" : "fast";
+  plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
+  std::optional<BudgetReport> budget;
+  if (options.streaming.memory_budget > 0) {
+    ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine));
+  }
+  return WriteOutput(FLAGS_json ? PlanJson(plan, budget) : absl::StrCat(PlanText(plan), budget ? "\n" + budget->Table() : ""));
+}
+
+}  // namespace tessera

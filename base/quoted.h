@@ -1,0 +1,21 @@
+// Quotes text from a file for a message, so that the text can neither control a terminal nor fill it.
+//
+//   absl::StrCat("found ", Quoted(text), ", expected BPE or SPM")
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "tessera/base/cpp20.h"
+
+namespace tessera {
+
+// In quotes, escaped, and cut after 64 bytes.
+std::string Quoted(absl::string_view text);
+
+// True for UTF-8 without control characters (and so without NUL): what a key or a tensor's name may hold.
+bool IsPrintableUtf8(absl::string_view text);
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+#include "tessera/base/usage_error.h"
+
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kField[] = "tessera/wrong_usage", kLimit[] = "tessera/limit";
+
+std::string PayloadOf(const absl::Status& status, absl::string_view name) {
+  const auto payload = status.GetPayload(name);
+  return payload.has_value() ? std::string(*payload) : "";
+}
+
+}  // namespace
+
+absl::Status WrongUsage(absl::string_view field, const absl::AlphaNum& found, absl::string_view expected) {
+  absl::Status status = absl::InvalidArgumentError(absl::StrCat(field, ": found ", found, ", expected ", expected));
+  status.SetPayload(kField, absl::Cord(field));
+  return status;
+}
+
+absl::Status ForField(absl::string_view field, const absl::Status& status) {
+  if (status.ok() || IsWrongUsage(status)) return status;
+  const std::string begin = absl::StrCat(field, ": ");
+  const absl::string_view message = status.message();
+  absl::Status marked(status.code(), absl::StartsWith(message, begin) ? message : absl::StrCat(begin, message));
+  status.ForEachPayload([&](absl::string_view name, const absl::Cord& payload) { marked.SetPayload(name, payload); });
+  marked.SetPayload(kField, absl::Cord(field));
+  return marked;
+}
+
+bool IsWrongUsage(const absl::Status& status) { return status.GetPayload(kField).has_value(); }
+
+std::string FieldOf(const absl::Status& status) { return PayloadOf(status, kField); }
+
+absl::Status LimitedBy(absl::string_view field, absl::Status status) {
+  status.SetPayload(kLimit, absl::Cord(field));  // Does nothing to OK.
+  return status;
+}
+
+std::string LimitOf(const absl::Status& status) { return PayloadOf(status, kLimit); }
+
+}  // namespace tessera

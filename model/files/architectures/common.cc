@@ -1,0 +1,178 @@
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/architecture.h"
+#include "tessera/model/files/tensor_names.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostLayers = 4096, kLargestWidth = 1 << 20, kMostHeads = 4096, kLargestContext = 1 << 24, kLargestVocabulary = 1 << 24;
+
+constexpr char kOlderFactor[] = "rope.scale_linear";
+
+// Reads "<name>.<key>" values, each within bounds, with one kind of message.
+class Keys {
+ public:
+  Keys(const GgufFile& file, absl::string_view name) : file_(file), name_(name) {}
+
+  std::string Full(absl::string_view key) const { return absl::StrCat(name_, ".", key); }
+
+  absl::StatusOr<int> Count(absl::string_view key, int most) const {
+    ASSIGN_OR_RETURN(const uint64_t value, file_.Uint(Full(key)));
+    return Bounded(key, value, most);
+  }
+  absl::StatusOr<int> CountOr(absl::string_view key, int most, int otherwise) const {
+    ASSIGN_OR_RETURN(const uint64_t value, file_.UintOr(Full(key), static_cast<uint64_t>(otherwise)));
+    return Bounded(key, value, most);
+  }
+
+  template <typename Value>
+  absl::Status Wrong(absl::string_view key, Value found, absl::string_view expected) const {
+    return file_.WrongValue(Full(key), absl::StrCat("found ", found, ", expected ", expected));
+  }
+
+ private:
+  absl::StatusOr<int> Bounded(absl::string_view key, uint64_t value, int most) const {
+    if (value >= 1 && value <= static_cast<uint64_t>(most)) return static_cast<int>(value);
+    return Wrong(key, value, absl::StrCat("1 to ", most));
+  }
+
+  const GgufFile& file_;
+  const absl::string_view name_;
+};
+
+absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& config) {
+  ASSIGN_OR_RETURN(config.width, keys.Count("embedding_length", kLargestWidth));
+  ASSIGN_OR_RETURN(config.feed_forward, keys.Count("feed_forward_length", kLargestWidth));
+  ASSIGN_OR_RETURN(config.context_length, keys.Count("context_length", kLargestContext));
+  ASSIGN_OR_RETURN(const int layers, keys.Count("block_count", kMostLayers));
+  config.layers.resize(layers);
+  const GgufTensor* embedding = file.FindTensor("token_embd.weight");
+  if (embedding == nullptr || embedding->shape.size() != 2 || embedding->shape[1] > kLargestVocabulary) {
+    const std::string found = embedding == nullptr ? "missing"
+                                                   : absl::StrCat("shape at byte ", embedding->shape_offset, ": found [",
+                                                                  absl::StrJoin(embedding->shape, ", "), "]");
+    const std::string& path = embedding == nullptr ? file.path() : file.PathOf(*embedding);
+    return absl::InvalidArgumentError(absl::StrCat(path, ": tensor token_embd.weight: ", found, ", expected [", config.width,
+                                                   ", vocabulary <= ", kLargestVocabulary, "]"));
+  }
+  config.vocabulary = static_cast<int>(embedding->shape[1]);
+  config.tied_head = file.FindTensor("output.weight") == nullptr;
+  // More rows than tokens are padding. A token without a row could be written in a prompt and not be computed.
+  const GgufValue* tokens = file.Find("tokenizer.ggml.tokens");
+  if (tokens == nullptr || tokens->count <= static_cast<uint64_t>(config.vocabulary)) return absl::OkStatus();
+  return file.WrongValue("tokenizer.ggml.tokens", absl::StrCat("found ", tokens->count, " entries, expected at most ",
+                                                               config.vocabulary, ", the rows of token_embd.weight"));
+}
+
+absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& config) {
+  ASSIGN_OR_RETURN(config.heads, keys.Count("attention.head_count", kMostHeads));
+  ASSIGN_OR_RETURN(config.kv_heads, keys.CountOr("attention.head_count_kv", kMostHeads, config.heads));
+  if (config.heads % config.kv_heads != 0) {
+    return keys.Wrong("attention.head_count_kv", config.kv_heads, absl::StrCat("a divisor of the head count ", config.heads));
+  }
+  const int even_share = config.width / config.heads;
+  ASSIGN_OR_RETURN(config.head_size, keys.CountOr("attention.key_length", kLargestWidth, std::max(even_share, 1)));
+  ASSIGN_OR_RETURN(const int value_size, keys.CountOr("attention.value_length", kLargestWidth, config.head_size));
+  if (value_size != config.head_size) {
+    return keys.Wrong("attention.value_length", value_size, absl::StrCat("the key length ", config.head_size));
+  }
+  config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_size));
+  ASSIGN_OR_RETURN(const double epsilon, file.Float(keys.Full("attention.layer_norm_rms_epsilon")));
+  config.norm_epsilon = static_cast<float>(epsilon);
+  if (config.norm_epsilon > 0 && config.norm_epsilon < 1) return absl::OkStatus();
+  return keys.Wrong("attention.layer_norm_rms_epsilon", epsilon, "above 0 and below 1");
+}
+
+// A file without a scaling type but with a factor means linear scaling; files of 2023 call the factor rope.scale_linear.
+absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConfig& config, RopeConfig& rope) {
+  ASSIGN_OR_RETURN(const absl::string_view type, file.StringOr(keys.Full("rope.scaling.type"), "linear"));
+  ASSIGN_OR_RETURN(const double older_factor, file.FloatOr(keys.Full(kOlderFactor), 0.0));
+  ASSIGN_OR_RETURN(rope.factor, file.FloatOr(keys.Full("rope.scaling.factor"), older_factor));
+  ASSIGN_OR_RETURN(rope.attn_factor, file.FloatOr(keys.Full("rope.scaling.attn_factor"), 1.0));
+  if (type != "none" && type != "linear" && type != "yarn") {
+    return keys.Wrong("rope.scaling.type", Quoted(type), "none, linear or yarn");
+  }
+  if (type == "none" || rope.factor == 0) {
+    rope.factor = 1;
+  } else if (type == "linear") {
+    rope.scaling = RopeConfig::Scaling::kLinear;
+  } else {
+    // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual. The model was
+    // trained with them, so they are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers
+    // whatever the file says. Neither reads yarn_attn_factor: some writers mean a factor on YaRN's own 1 + 0.1 ln(factor), others mean a
+    // replacement of it.
+    rope.scaling = RopeConfig::Scaling::kYarn;
+    ASSIGN_OR_RETURN(rope.original_context,
+                     keys.CountOr("rope.scaling.original_context_length", kLargestContext, config.context_length));
+    ASSIGN_OR_RETURN(rope.ext_factor, file.FloatOr(keys.Full("rope.scaling.yarn_ext_factor"), rope.ext_factor));
+    ASSIGN_OR_RETURN(rope.beta_fast, file.FloatOr(keys.Full("rope.scaling.yarn_beta_fast"), rope.beta_fast));
+    ASSIGN_OR_RETURN(rope.beta_slow, file.FloatOr(keys.Full("rope.scaling.yarn_beta_slow"), rope.beta_slow));
+  }
+  return absl::OkStatus();
+}
+
+// One factor for each pair, if the file has any. Llama 3.1 keeps them in a tensor.
+absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
+  const std::string name = "rope_freqs.weight";
+  if (file.FindTensor(name) == nullptr) return absl::OkStatus();
+  const int64_t pairs = rope.dimensions / 2;
+  ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file, {name, name, 1, pairs, /*vector=*/true}));
+  std::vector<std::byte> bytes(tensor->size);
+  RETURN_IF_ERROR(file.Read(*tensor, 0, absl::MakeSpan(bytes)));
+  rope.frequency_factors.resize(pairs);
+  tensor->format->dequantize(bytes.data(), pairs, rope.frequency_factors.data());
+  for (int64_t i = 0; i < pairs; ++i) {
+    const float factor = rope.frequency_factors[i];
+    if (factor > 0 && std::isfinite(factor)) continue;
+    const int64_t block = tensor->offset + i / tensor->format->values_per_block * tensor->format->bytes_per_block;
+    return absl::InvalidArgumentError(absl::StrCat(file.PathOf(*tensor), ": tensor ", name, ": value ", i, " at byte ", block,
+                                                   ": found ", factor, ", expected a finite number above 0"));
+  }
+  return absl::OkStatus();
+}
+
+// The error for what RopeTable refuses. RopeTable names a field by its key ("rope.freq_base: found 0, ..."), or a frequency that several
+// keys gave.
+absl::Status WrongRope(const GgufFile& file, const Keys& keys, absl::string_view refusal) {
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(refusal, absl::MaxSplits(": ", 1));
+  std::string key = keys.Full(parts.first);
+  if (parts.first == "rope.scaling.factor" && file.Find(key) == nullptr) key = keys.Full(kOlderFactor);
+  if (file.Find(key) != nullptr) return file.WrongValue(key, parts.second);
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", keys.Full(refusal)));
+}
+
+absl::Status ReadRope(const GgufFile& file, const Keys& keys, ModelConfig& config) {
+  RopeConfig rope;
+  ASSIGN_OR_RETURN(rope.dimensions, keys.CountOr("rope.dimension_count", kLargestWidth, config.head_size));
+  if (rope.dimensions > config.head_size) {
+    return keys.Wrong("rope.dimension_count", rope.dimensions, absl::StrCat("at most the head size ", config.head_size));
+  }
+  ASSIGN_OR_RETURN(rope.base, file.FloatOr(keys.Full("rope.freq_base"), 10000.0));
+  RETURN_IF_ERROR(ReadScaling(file, keys, config, rope));
+  RETURN_IF_ERROR(ReadFrequencyFactors(file, rope));
+  const absl::Status usable = RopeTable::Create(rope).status();
+  if (!usable.ok()) return WrongRope(file, keys, usable.message());
+  config.ropes = {rope};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ModelConfig> ReadCommonConfig(const GgufFile& file, absl::string_view name) {
+  const Keys keys(file, name);
+  ModelConfig config;
+  config.architecture = std::string(name);
+  RETURN_IF_ERROR(ReadSizes(file, keys, config));
+  RETURN_IF_ERROR(ReadHeads(file, keys, config));
+  RETURN_IF_ERROR(ReadRope(file, keys, config));
+  return config;
+}
+
+}  // namespace tessera

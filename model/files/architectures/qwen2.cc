@@ -1,0 +1,19 @@
+// Qwen 2 and 2.5: as Llama, with biases on queries, keys and values, and RoPE on halves.
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/architecture.h"
+
+namespace tessera {
+namespace {
+
+absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
+  ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "qwen2"));
+  config.qkv_bias = true;
+  config.rope_pairs = RopePairs::kHalves;
+  return config;
+}
+
+}  // namespace
+
+const Architecture kQwen2 = {"qwen2", Configure};
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// The configuration of a decoder model, as numbers: read from a GGUF file once, and checked. Graphs and caches are built from it alone.
+//
+//   ASSIGN_OR_RETURN(ModelConfig config, ReadModelConfig(*file));
+//   for (const LayerConfig& layer : config.layers) Use(layer.window, config.ropes[layer.rope]);
+//
+// The architecture (model/files/architectures) decides which keys are read and which parts a layer has; no later code uses its name.
+// Errors: InvalidArgument or NotFound with file, key, offset, value found and value expected. Thread-safe (plain data).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/files/gguf.h"
+#include "tessera/tensor/operator_variants.h"
+#include "tessera/tensor/rope.h"
+
+namespace tessera {
+
+struct LayerConfig {
+  int rope = 0;     // Index into ModelConfig::ropes.
+  int window = 0;   // Positions a row may attend to, itself included; 0: all.
+};
+
+struct ModelConfig {
+  std::string architecture = {};  // For people to read only.
+  int width = 0;                  // Width of the residual stream.
+  int feed_forward = 0;
+  int heads = 0;                  // Query heads.
+  int kv_heads = 0;
+  int head_size = 0;
+  int vocabulary = 0;             // Rows of the embedding table.
+  int context_length = 0;         // The context for which the model was trained.
+  float norm_epsilon = 0;
+  float embedding_scale = 1;
+  float attention_scale = 0;
+  Activation activation = Activation::kSilu;
+  RopePairs rope_pairs = RopePairs::kAdjacent;
+  bool query_key_norm = false;    // Norms of each head of queries and keys, before RoPE.
+  bool post_norms = false;        // Norms after attention and after the feed-forward part.
+  bool qkv_bias = false;
+  bool tied_head = false;         // The embedding table is also the head.
+  std::vector<RopeConfig> ropes = {};
+  std::vector<LayerConfig> layers = {};
+};
+
+// The window of each layer.
+inline std::vector<int> WindowsOf(const ModelConfig& config) {
+  std::vector<int> windows;
+  for (const LayerConfig& layer : config.layers) windows.push_back(layer.window);
+  return windows;
+}
+
+// InvalidArgument lists the known architectures if the file's is not one of them.
+absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file);
+
+}  // namespace tessera

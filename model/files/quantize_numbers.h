@@ -1,0 +1,37 @@
+// Quantizes a tensor's numbers with all threads and appends the blocks to a file in order, piece by piece.
+//
+//   const NumbersToQuantize numbers = {"token_embd.weight", BlockFormat::kQ4_1, rows * columns};
+//   RETURN_IF_ERROR(QuantizeNumbers(numbers, pool, [&](Share part, float* out) {
+//     for (int64_t i = part.begin; i < part.end; ++i) *out++ = NumberAt(i);          // Row by row.
+//     return absl::OkStatus();
+//   }, append));
+//
+// The bytes do not depend on the threads; memory grows neither with the tensor nor with its rows. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/model/files/gguf_writer.h"
+
+namespace tessera {
+
+struct NumbersToQuantize {
+  std::string name = {};  // For messages.
+  BlockFormat format = BlockFormat::kF32;
+  int64_t count = 0;      // Whole blocks.
+};
+
+// Numbers that are in memory at once. Each piece begins at a multiple of this.
+inline constexpr int64_t kQuantizedTogether = 1 << 20;
+
+// fill: writes numbers [part.begin, part.end), a part of one piece that begins with a block of any format; called by several threads at
+// once. Errors: those of `fill` and `append`; InvalidArgument (name, place, found, expected) for a NaN, and for numbers that are larger
+// than FP16 can hold, or BF16 or FP32 where that is the format.
+absl::Status QuantizeNumbers(const NumbersToQuantize& numbers, ThreadPool& pool,
+                             absl::FunctionRef<absl::Status(Share part, float* out)> fill, GgufWriter::Append append);
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// The tensors of a model, by their GGUF names, with the shapes that its configuration requires.
+//
+//   for (const TensorNeed& need : LayerNeeds(config, /*layer=*/0)) Check(need.name, need.rows, need.columns);
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/gguf.h"
+
+namespace tessera {
+
+struct TensorNeed {
+  std::string name = {};   // "blk.3.ffn_up.weight": in the file.
+  std::string label = {};  // "ffn_up.weight": in graphs, the same for all layers.
+  int64_t rows = 1;     // Outputs.
+  int64_t columns = 1;  // Inputs; the length of a vector.
+  bool vector = false;
+};
+
+// In the order in which a pass reads them.
+std::vector<TensorNeed> LayerNeeds(const ModelConfig& config, int layer);
+TensorNeed EmbeddingNeed(const ModelConfig& config);
+TensorNeed OutputNormNeed(const ModelConfig& config);
+TensorNeed HeadNeed(const ModelConfig& config);
+
+// The file's tensor of that name. InvalidArgument (file, tensor, offset, found, expected) if it is missing or has another shape.
+absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorNeed& need);
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// Where each tensor of a model lies in the units that storage leases, and the one function that fills a unit from a GGUF file.
+//
+//   ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*file, config, WeightEncoding::kPacked));
+//   for (const TensorPart& part : layout.Parts("blk.0.ffn_up.weight")) Use(part.unit, part.offset);
+//   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
+//
+// Units follow the order of a pass: layer by layer, then the output norm and the head. A tensor larger than a unit is cut into
+// ranges of rows, a multiple of 32 each. The embedding table comes last where it is the head, else first.
+// Errors name file, tensor, what was found and what expected. Thread-safe once planned.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/gguf.h"
+#include "tessera/quant/graph_weight.h"
+#include "tessera/storage/resident_source.h"
+
+namespace tessera {
+
+// Rows that lie together in the packed layout: a tensor is cut, and parts of it are read, at multiples of this.
+inline constexpr int kRowsPerPanel = 32;
+
+// A tensor, or some of its rows, in a unit.
+struct TensorPart {
+  int unit = 0;
+  int64_t offset = 0;        // Offset in the unit; a multiple of 64.
+  int64_t bytes = 0;         // As the encoding has it.
+  int64_t first_row = 0;     // The tensor's row with which it begins.
+  GraphWeight weight;        // spec.out_features: the rows of this part.
+};
+
+class WeightLayout {
+ public:
+  // Checks that every tensor which the configuration needs is there with the right shape, and gives each its place. InvalidArgument also if
+  // all weights together need more than 4 TiB (as FP32 they may take twelve times the file). largest_unit: REQUIRES > 0; if 32 rows are
+  // larger than that, they become a unit of their own.
+  static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
+                                           int64_t largest_unit = kLargestUnitBytes);
+
+  int units() const { return static_cast<int>(unit_bytes_.size()); }
+  int64_t UnitBytes(int unit) const { return unit_bytes_[static_cast<size_t>(unit)]; }
+  int64_t TotalBytes() const { return total_bytes_; }
+  WeightEncoding encoding() const { return encoding_; }
+  // The tensor's parts in order of rows. Empty if the model has no such tensor.
+  absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
+  // The panel in which row `row` of a matrix lies, as a part of its own. REQUIRES: the model has the matrix, and the matrix has the row.
+  TensorPart PanelOf(absl::string_view tensor, int64_t row) const;
+  // The parts in a unit, in order of offset, each with its tensor's name. Valid while the layout lives.
+  struct Placed { const std::string* tensor; const TensorPart* part; };
+  std::vector<Placed> PartsOfUnit(int unit) const;
+
+ private:
+  friend class LayoutPlanner;
+  WeightEncoding encoding_ = WeightEncoding::kPacked;
+  std::vector<int64_t> unit_bytes_;
+  std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // By unit: keys of parts_ and indices there.
+  int64_t total_bytes_ = 0;  // Bytes of all units.
+  absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
+};
+
+// Writes unit `unit` into `out`: matrices packed or widened as the layout's encoding says, vectors widened to FP32.
+// InvalidArgument (file, tensor, block, byte) for a NaN or an infinity; the errors of GgufFile::Read.
+// REQUIRES: out.size() == layout.UnitBytes(unit), zeroed; `layout` was planned from `file`.
+absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out);
+
+// All units, by FillUnit on all threads of the pool. ResourceExhausted (with the bytes) if they do not fit in memory.
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool);
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+#include "tessera/model/text/tokenizer.h"
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/text/internal/byte_pair.h"
+#include "tessera/model/text/internal/facts.h"
+#include "tessera/model/text/internal/segmenter.h"
+#include "tessera/model/text/internal/sentence_piece.h"
+#include "tessera/model/text/internal/special_tokens.h"
+#include "tessera/model/text/internal/vocabulary.h"
+
+namespace tessera {
+namespace {
+
+struct Kind {
+  absl::string_view model;
+  absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(TokenizerFacts& facts, const Vocabulary& vocabulary);
+};
+constexpr Kind kKinds[] = {
+    {"gpt2", NewBytePairSegmenter},
+    {"llama", NewSentencePieceSegmenter},
+};
+
+// A vocabulary, its special tokens, and a segmenter for the text between them.
+class SegmentingTokenizer final : public Tokenizer {
+ public:
+  SegmentingTokenizer(std::unique_ptr<Vocabulary> vocabulary, std::unique_ptr<Segmenter> segmenter, bool adds_bos)
+      : vocabulary_(std::move(vocabulary)), special_(*vocabulary_), segmenter_(std::move(segmenter)), adds_bos_(adds_bos) {}
+
+  using Tokenizer::Encode;
+  using Tokenizer::Piece;
+
+  std::vector<TokenId> Encode(absl::string_view text, const EncodeOptions& options) const override {
+    CHECK_LE(text.size(), kMaxTextBytes);
+    std::vector<TokenId> tokens;
+    if (options.add_bos && adds_bos_) tokens.push_back(*vocabulary_->bos());
+    bool starts_text = true;
+    for (const TextFragment& fragment : special_.Split(text, options)) {
+      if (fragment.token.has_value()) {
+        tokens.push_back(*fragment.token);
+      } else {
+        segmenter_->Encode(fragment.text, starts_text, &tokens);
+      }
+      starts_text = fragment.token.has_value();
+    }
+    return tokens;
+  }
+
+  std::string Piece(TokenId token, bool render_special) const override {
+    if (!vocabulary_->Contains(token)) return "";
+    if (vocabulary_->IsSpecial(token) && !render_special) return "";
+    const bool verbatim = vocabulary_->IsSpecial(token) || vocabulary_->kind(token) == TokenKind::kUserDefined;
+    return verbatim ? std::string(vocabulary_->text(token)) : segmenter_->Piece(token);
+  }
+
+  int vocabulary_size() const override { return vocabulary_->size(); }
+  std::optional<TokenId> bos() const override { return vocabulary_->bos(); }
+  std::optional<TokenId> eos() const override { return vocabulary_->eos(); }
+  bool adds_bos() const override { return adds_bos_; }
+  bool adds_space_prefix() const override { return segmenter_->adds_space_prefix(); }
+  bool IsEnd(TokenId token) const override { return vocabulary_->IsEnd(token); }
+  bool IsSpecial(TokenId token) const override { return vocabulary_->Contains(token) && vocabulary_->IsSpecial(token); }
+
+ private:
+  std::unique_ptr<Vocabulary> vocabulary_;
+  SpecialTokens special_;
+  std::unique_ptr<Segmenter> segmenter_;
+  bool adds_bos_;
+};
+
+absl::StatusOr<const Kind*> KindOf(const TokenizerFacts& facts) {
+  ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
+  std::string known;
+  for (const Kind& kind : kKinds) {
+    if (kind.model == model) return &kind;
+    absl::StrAppend(&known, known.empty() ? "" : " or ", kind.model);
+  }
+  return WrongFact(facts.model.place, absl::StrCat("found ", Quoted(model), ", expected ", known));
+}
+
+// Whether texts begin with BOS. A file that asks for it must say which token it is.
+absl::StatusOr<bool> AddsBos(const TokenizerFacts& facts, const Vocabulary& vocabulary, bool by_default) {
+  ASSIGN_OR_RETURN(const bool asked, ValueOr(facts.add_bos, by_default));
+  if (!asked || vocabulary.bos().has_value()) return asked;
+  if (!facts.add_bos.value.has_value()) return false;
+  return MissingInFact(facts.bos.place, absl::StrCat("found none, expected a token, since ", facts.add_bos.place.key, " is true"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(TokenizerFacts facts) {
+  ASSIGN_OR_RETURN(const Kind* kind, KindOf(facts));
+  ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
+  ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(facts, *vocabulary));
+  ASSIGN_OR_RETURN(const bool adds_bos, AddsBos(facts, *vocabulary, segmenter->adds_bos_by_default()));
+  return std::make_unique<SegmentingTokenizer>(std::move(vocabulary), std::move(segmenter), adds_bos);
+}
+
+}  // namespace tessera

@@ -1,0 +1,118 @@
+#include "tessera/npu/graph_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+
+GraphStore::GraphStore(Device& device, std::vector<BlockVariants> blocks) : device_(device), limits_(device.limits()) {
+  for (BlockVariants& graphs : blocks) {
+    Block block;
+    for (std::shared_ptr<const CompiledGraph>& compiled : graphs) {
+      const int64_t bytes = device.CostOf(*compiled).bytes;
+      block.variants.push_back({std::move(compiled), nullptr, bytes});
+      ++all_graphs_;
+    }
+    blocks_.push_back(std::move(block));
+  }
+}
+
+std::vector<std::vector<LoadCost>> GraphStore::Costs() const {
+  std::vector<std::vector<LoadCost>> costs;
+  for (const Block& block : blocks_) {
+    costs.emplace_back();
+    for (const Variant& variant : block.variants) costs.back().push_back(device_.CostOf(*variant.compiled));
+  }
+  return costs;
+}
+
+absl::Status GraphStore::Carry(const ResidencyPlan& plan) {
+  in_use_ = {kNone, kNone};
+  limits_ = plan.limits;
+  for (const ResidentGraph& graph : Idle()) {
+    if (std::find(plan.resident.begin(), plan.resident.end(), graph.id) == plan.resident.end()) Unload(At(graph.id));
+  }
+  for (const GraphId id : plan.resident) {
+    if (At(id).loaded == nullptr) RETURN_IF_ERROR(Load(id));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadedGraph*> GraphStore::For(int block, int rows) {
+  const int variant = VariantFor(block, rows);
+  if (variant == kNone) {
+    return absl::InvalidArgumentError(absl::StrCat("rows of a graph of block ", block, ": found ", rows, ", expected at most ",
+                                                   blocks_[block].variants.back().compiled->row_capacity));
+  }
+  in_use_ = {block, variant};
+  blocks_[block].wanted = variant;
+  Variant& found = blocks_[block].variants[variant];
+  if (found.loaded == nullptr) RETURN_IF_ERROR(Load(in_use_));
+  return found.loaded.get();
+}
+
+absl::Status GraphStore::Run(int block, int graph_rows, const RunArguments& arguments, int next_block) {
+  ASSIGN_OR_RETURN(LoadedGraph* const graph, For(block, graph_rows));
+  RETURN_IF_ERROR(device_.Submit(*graph, arguments));
+  if (next_block != kNone) LoadAhead(next_block, graph_rows);
+  return device_.Wait();
+}
+
+void GraphStore::LoadAhead(int block, int rows) {
+  if (graphs_ == all_graphs_) return;
+  const int variant = VariantFor(block, std::min(rows, blocks_[block].variants.back().compiled->row_capacity));
+  if (At({block, variant}).loaded != nullptr) return;
+  blocks_[block].wanted = variant;
+  Load({block, variant}).IgnoreError();
+}
+
+int GraphStore::VariantFor(int block, int rows) const {
+  const std::vector<Variant>& variants = blocks_[block].variants;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    if (rows <= variants[i].compiled->row_capacity) return static_cast<int>(i);
+  }
+  return kNone;
+}
+
+absl::Status GraphStore::Load(GraphId id) {
+  Variant& variant = At(id);
+  const Variant* const stays = in_use_.block == kNone || At(in_use_).loaded == nullptr ? nullptr : &At(in_use_);
+  const int64_t room = stays == nullptr ? limits_.bytes : limits_.bytes - stays->bytes;
+  if (variant.bytes > room || limits_.graphs <= (stays == nullptr ? 0 : 1)) {
+    return absl::ResourceExhaustedError(absl::StrCat("graph of block ", id.block, " for ", variant.compiled->row_capacity,
+                                                     " rows: found ", variant.bytes, " bytes, expected at most ", room, " in ",
+                                                     limits_.graphs, " graphs"));
+  }
+  while (graphs_ >= limits_.graphs || variant.bytes > limits_.bytes - bytes_) {
+    const std::vector<ResidentGraph> idle = Idle();
+    Unload(At(idle[NeededLast(idle, id.block)].id));
+  }
+  ASSIGN_OR_RETURN(variant.loaded, device_.Load(*variant.compiled));
+  ++graphs_;
+  bytes_ += variant.bytes;
+  return absl::OkStatus();
+}
+
+void GraphStore::Unload(Variant& variant) {
+  variant.loaded = nullptr;
+  --graphs_;
+  bytes_ -= variant.bytes;
+}
+
+std::vector<ResidentGraph> GraphStore::Idle() const {
+  std::vector<ResidentGraph> idle;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    const Block& block = blocks_[b];
+    for (size_t v = 0; v < block.variants.size(); ++v) {
+      const GraphId id = {static_cast<int>(b), static_cast<int>(v)};
+      if (block.variants[v].loaded == nullptr || id == in_use_) continue;
+      idle.push_back({id, block.wanted != kNone && block.wanted != id.variant});
+    }
+  }
+  return idle;
+}
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+// Holds a model's graphs, and alone loads and unloads them: what a plan says is loaded, anything else when it is needed.
+//
+//   GraphStore store(device, {{head_of_1_row, head_of_64_rows}, {norm}});        // of each block, its graphs by row capacity
+//   RETURN_IF_ERROR(store.Carry(PlanResidency(store.Costs(), device.limits())));
+//   RETURN_IF_ERROR(store.Run(/*block=*/0, rows, arguments, /*next_block=*/1));   // by the smallest graph that has so many rows
+//
+// While the device computes, the graph of the next block is loaded if it was not, so that a device that holds few graphs loads one while
+// another runs.
+// Blocks are numbered in the order in which a pass needs them. Where a graph has no room, the one that a pass needs last goes
+// (NeededLast), but never the one that For gave last, which may be running. Threads: those of the device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/npu/device.h"
+#include "tessera/npu/graph_schedule.h"
+
+namespace tessera {
+
+// One block compiled for one or several row capacities, in ascending order. Blocks that are alike may share graphs.
+using BlockVariants = std::vector<std::shared_ptr<const CompiledGraph>>;
+
+class GraphStore {
+ public:
+  // Loads nothing. The device must outlive the store. REQUIRES: no block is without a graph.
+  GraphStore(Device& device, std::vector<BlockVariants> blocks);
+
+  // What loading each variant of each block costs, for PlanResidency.
+  std::vector<std::vector<LoadCost>> Costs() const;
+
+  // Unloads what the plan does not have, and loads what it has. The first error of the device: what is loaded then is within the
+  // plan's limits. REQUIRES: no run is under way.
+  absl::Status Carry(const ResidencyPlan& plan);
+
+  // The block's smallest graph of at least so many rows, loaded if it was not. Valid until the next For or Carry. InvalidArgument (rows
+  // found, expected) if none has so many; ResourceExhausted (bytes found, expected) if it alone is more than the plan's limits; the
+  // device's error if it cannot be loaded. REQUIRES: 0 <= block < blocks, and no run is under way.
+  absl::StatusOr<LoadedGraph*> For(int block, int rows);
+
+  // Runs the block's graph for `graph_rows` rows, and meanwhile loads what For would give of `next_block` (kNone: nothing is loaded), if
+  // there is room beside the graph that runs; where that fails, it is tried again when it is needed. Errors are those of For and the
+  // run. REQUIRES: arguments.rows <= graph_rows.
+  absl::Status Run(int block, int graph_rows, const RunArguments& arguments, int next_block = kNone);
+
+ private:
+  struct Variant { std::shared_ptr<const CompiledGraph> compiled; std::unique_ptr<LoadedGraph> loaded; int64_t bytes = 0; };
+  struct Block { std::vector<Variant> variants; int wanted = kNone; };   // The variant that was asked for last.
+
+  // Index of the smallest variant of so many rows, or kNone.
+  int VariantFor(int block, int rows) const;
+  void LoadAhead(int block, int rows);
+  // Makes room for it within the limits, and loads it.
+  absl::Status Load(GraphId id);
+  void Unload(Variant& variant);
+  Variant& At(GraphId id) { return blocks_[static_cast<size_t>(id.block)].variants[static_cast<size_t>(id.variant)]; }
+  // Those that are loaded, but for the one in use.
+  std::vector<ResidentGraph> Idle() const;
+
+  Device& device_;
+  std::vector<Block> blocks_;
+  GraphLimits limits_;
+  int graphs_ = 0;          // Loaded,
+  int64_t bytes_ = 0;       // and their bytes.
+  int all_graphs_ = 0;
+  GraphId in_use_ = {kNone, kNone};   // What For gave last.
+};
+
+}  // namespace tessera

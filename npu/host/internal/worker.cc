@@ -1,0 +1,189 @@
+#include "tessera/npu/host/internal/worker.h"
+
+#include <algorithm>
+
+#include "tessera/base/checked_math.h"
+#include "tessera/base/fetch.h"
+#include "tessera/quant/panel_schedule.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMostToFetch = 48 << 10;  // Bytes of rows at once: a first-level cache. Gates and ups of four rows of SmolLM2.
+
+}  // namespace
+
+int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path) {
+  const int64_t scores = AttentionScratch(longest_path, graph.widest_head) * static_cast<int64_t>(sizeof(float));
+  return AlignUp(graph.private_bytes, 64) + QuantizedRows::BytesFor(1, graph.widest_input) + AlignUp(scores, 64);
+}
+
+int64_t SharedScores(const HostGraph& graph, int longest_path) { return graph.most_heads * ScoreStride(longest_path); }
+
+Worker::Worker(const HostRun& run, int index)
+    : run_(run), index_(index), workers_(run.pool.threads()), single_(run.arguments.rows == 1),
+      mine_(single_ ? Share{0, 1} : ShareOf(run.arguments.rows, index, workers_)), scratch_(run.scratch + index * run.scratch_bytes) {}
+
+std::byte* Worker::OwnRounded() const { return scratch_ + AlignUp(run_.graph.private_bytes, 64); }
+
+float* Worker::OwnScores() const {
+  return reinterpret_cast<float*>(OwnRounded() + QuantizedRows::BytesFor(1, run_.graph.widest_input));
+}
+
+void Worker::Run() {
+  const HostGraph& graph = run_.graph;
+  const std::vector<Operator>& operators = graph.compiled.graph.operators;
+  for (size_t i = 0; i < graph.steps.size(); ++i) {
+    step_ = &graph.steps[i];
+    taken_ = run_.taken + i * static_cast<size_t>(workers_);
+    ExecuteRows();
+    if (step_->shared == operators.size()) return;
+    if (step_->barrier_before_shared && !single_) run_.pool.Barrier();
+    std::visit([&](const auto& op) { if constexpr (requires { Execute(op); }) Execute(op); }, operators[step_->shared]);
+  }
+}
+
+// Each row goes through all operators of the step that see no other row, and the rounding behind them, before the next row does: what
+// these pass on stays in a first-level cache, and if nobody else reads it, it lies at the same place for all rows (HostGraph::passing).
+void Worker::ExecuteRows() {
+  const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
+  const Linear* const rounding = step_->rounds || step_->rounds_fine ? &std::get<Linear>(operators[step_->shared]) : nullptr;
+  if (step_->begin < step_->shared) FetchRows();
+  if (rounding != nullptr && !single_) FetchRounded(*rounding);
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    for (size_t i = step_->begin; i < step_->shared; ++i) {
+      std::visit([&](const auto& op) { if constexpr (requires { ExecuteRow(op, r); }) ExecuteRow(op, r); }, operators[i]);
+    }
+    if (rounding != nullptr) RoundRow(*rounding, r);
+  }
+}
+
+// What others wrote of this worker's rows, before the first line is needed: many come from another core's cache in the time of one.
+void Worker::FetchRows() const {
+  int64_t bytes = 0;
+  for (const BufferId buffer : step_->reads) bytes += Columns(buffer) * static_cast<int64_t>(sizeof(float));
+  if ((mine_.end - mine_.begin) * bytes > kMostToFetch) return;
+  for (const BufferId buffer : step_->reads) {
+    for (int64_t r = mine_.begin; r < mine_.end; ++r) FetchLines(RowOf(buffer, r), Columns(buffer) * static_cast<int64_t>(sizeof(float)));
+  }
+}
+
+// Where this worker's rows will be rounded to: others have read the last ones there.
+void Worker::FetchRounded(const Linear& op) const {
+  if ((mine_.end - mine_.begin) * QuantizedRows::BytesFor(1, Columns(op.x)) > kMostToFetch) return;
+  const QuantizedRows rows = RoundedRows(op);
+  const int64_t groups = QuantizedRows::Groups(Columns(op.x));
+  for (int64_t r = mine_.begin; r < mine_.end; ++r) {
+    if (step_->rounds) FetchToWrite(rows.Row(r), groups * static_cast<int64_t>(sizeof(ActivationGroup)));
+    if (step_->rounds_fine) FetchToWrite(rows.FineRow(r), groups * static_cast<int64_t>(sizeof(FineActivationGroup)));
+  }
+}
+
+float* Worker::RowOf(BufferId buffer, int64_t r) const {
+  const HostGraph& graph = run_.graph;
+  const int external = graph.external[buffer];
+  const bool own = single_ ? graph.row_written[buffer] && (external < 0 || index_ > 0)  // Worker 0 writes the caller's copy.
+                           : graph.passing[buffer] && run_.arguments.adapters.empty();
+  if (own) return reinterpret_cast<float*>(OwnRow() + graph.private_offsets[buffer]);
+  if (external >= 0) return run_.arguments.buffers[external].data + r * run_.arguments.buffers[external].row_stride;
+  return reinterpret_cast<float*>(run_.arena + graph.compiled.offsets[buffer]) + r * RowStride(Columns(buffer));
+}
+
+int64_t Worker::StrideOf(BufferId buffer) const {
+  const int external = run_.graph.external[buffer];
+  return external >= 0 ? run_.arguments.buffers[external].row_stride : RowStride(Columns(buffer));
+}
+
+void Worker::ExecuteRow(const RmsNorm& op, int64_t r) {
+  const int64_t part = Columns(op.x) / op.groups;
+  const float* x = RowOf(op.x, r);
+  float* y = RowOf(op.y, r);
+  for (int g = 0; g < op.groups; ++g) run_.rows.rms_norm(x + g * part, Vector(op.weight), part, op.epsilon, y + g * part);
+}
+
+void Worker::ExecuteRow(const AddBias& op, int64_t r) {
+  run_.rows.add(RowOf(op.x, r), Vector(op.weight), Columns(op.x), RowOf(op.y, r));
+}
+
+void Worker::ExecuteRow(const Add& op, int64_t r) { run_.rows.add(RowOf(op.a, r), RowOf(op.b, r), Columns(op.a), RowOf(op.y, r)); }
+
+void Worker::ExecuteRow(const GatedActivation& op, int64_t r) {
+  run_.rows.gated(RowOf(op.gate, r), RowOf(op.up, r), Columns(op.gate), op.activation, RowOf(op.y, r));
+}
+
+void Worker::ExecuteRow(const Rope& op, int64_t r) {
+  const RopeShape shape = {op.heads, static_cast<int>(Columns(op.x) / op.heads), op.dimensions, op.pairs};
+  run_.rows.rope(RowOf(op.x, r), run_.arguments.rope_tables[op.table] + r * op.dimensions, shape, RowOf(op.y, r));
+}
+
+void Worker::Execute(const Embedding& op) {
+  const GraphWeight& weight = run_.graph.compiled.graph.weights[op.table];
+  const absl::StatusOr<PackedMatrix> table = PackedMatrix::Open(weight.spec, run_.arguments.weights[op.table]);
+  const Share rows = ShareOf(run_.arguments.rows, index_, workers_);
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const int64_t entry = run_.arguments.tokens[r] - op.first_token;
+    if (entry < 0 || entry >= table->out_features()) continue;
+    float* y = RowOf(op.y, r);
+    table->ReadRow(entry, y);
+    for (int64_t i = 0; i < Columns(op.y); ++i) y[i] *= op.scale;
+  }
+  if (single_) run_.pool.Barrier();  // The others read what one of them wrote.
+}
+
+QuantizedRows Worker::RoundedRows(const Linear& op) const { return {single_ ? OwnRounded() : run_.rounded, Columns(op.x)}; }
+
+// Rounds a row of x as the products want it: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
+// itself; several are shared out, and a worker waits for the others before it reads their rows.
+void Worker::RoundRow(const Linear& op, int64_t r) {
+  const QuantizedRows rows = RoundedRows(op);
+  if (step_->rounds) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
+  if (step_->rounds_fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
+}
+
+void Worker::Execute(const Linear& op) {
+  const uint64_t arrival = single_ ? 0 : run_.pool.Arrive();
+  const PanelSchedule schedule({.matrices = step_->matrices,
+                                .rows = run_.arguments.rows,
+                                .workers = workers_,
+                                .costly_parts = !run_.arguments.adapters.empty()});
+  const auto multiply = [&](int product, const Share& panels, const Share& rows) { Multiply(op, product, panels, rows); };
+  schedule.Run(taken_, index_, multiply, [&] { if (!single_) run_.pool.AwaitOthers(arrival); });
+  run_.pool.Barrier();
+}
+
+void Worker::Multiply(const Linear& op, int index, const Share& panels, const Share& rows) {
+  const Product& product = op.products[index];
+  const PanelShape& matrix = step_->matrices[index];
+  const QuantizedRows rounded = RoundedRows(op);
+  const bool floats = matrix.float_activations;
+  const int64_t x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride();
+  const std::byte* x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, rows.begin))
+                              : rounded.Rows(product.fine) + rows.begin * x_stride;
+  run_.matmul.panels[static_cast<int>(matrix.format)]({.panels = run_.arguments.weights[product.weight].data(),
+                                                       .panel_begin = panels.begin,
+                                                       .panel_end = panels.end,
+                                                       .in_features = matrix.in_features,
+                                                       .out_features = matrix.out_features,
+                                                       .rows = rows.end - rows.begin,
+                                                       .x = x,
+                                                       .x_stride = x_stride,
+                                                       .fine = product.fine,
+                                                       .y = RowOf(product.y, rows.begin) + product.first_column,
+                                                       .y_stride = StrideOf(product.y)});
+  if (product.adapter != kNone && !run_.arguments.adapters.empty()) Adapt(op, index, panels, rows);
+}
+
+void Worker::Adapt(const Linear& op, int index, const Share& panels, const Share& rows) {
+  const Product& product = op.products[index];
+  const PanelShape& matrix = step_->matrices[index];
+  const int64_t begin = panels.begin * PanelShape::kOutputs;
+  const int64_t end = std::min<int64_t>(panels.end * PanelShape::kOutputs, matrix.out_features);
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const AdapterProduct* adapter = run_.arguments.adapters[r];
+    if (adapter == nullptr || adapter[product.adapter].a == nullptr) continue;
+    run_.rows.adapt({RowOf(op.x, r), matrix.in_features, Columns(product.y), adapter[product.adapter], product.first_column + begin,
+                     product.first_column + end, RowOf(product.y, r)});
+  }
+}
+
+}  // namespace tessera

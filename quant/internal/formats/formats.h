@@ -1,0 +1,104 @@
+// The conversions of each block format, one file per format, and how they load and store the few bytes they share.
+// Only block_format.cc, the formats themselves and their packing (quant/internal/panels) include this; everybody else goes through
+// InfoOf(format).
+// The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
+//
+//   void Dequantize...: blocks -> FP32, one rounding per value at most.
+//   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools, or those that a search finds (block_format.h says which).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tessera/base/half.h"
+
+namespace tessera {
+
+void DequantizeF32(const std::byte* blocks, int64_t values, float* out);
+void DequantizeF16(const std::byte* blocks, int64_t values, float* out);
+void DequantizeBF16(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ4_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ4_1(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ5_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ5_1(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ8_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ4_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ5_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ4_NL(const std::byte* blocks, int64_t values, float* out);
+
+void QuantizeF32(const float* in, int64_t values, std::byte* blocks);
+void QuantizeF16(const float* in, int64_t values, std::byte* blocks);
+void QuantizeBF16(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ4_0(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ4_1(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ5_0(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ5_1(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ8_0(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ2_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ3_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ4_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ5_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeQ6_K(const float* in, int64_t values, std::byte* blocks);
+void QuantizeIQ4_NL(const float* in, int64_t values, std::byte* blocks);
+
+// Files are little-endian, and blocks lie at any address: bytes are put together by hand.
+inline uint16_t LoadUint16(const std::byte* bytes) {
+  return static_cast<uint16_t>(std::to_integer<uint32_t>(bytes[0]) | std::to_integer<uint32_t>(bytes[1]) << 8);
+}
+
+inline void StoreUint16(uint16_t value, std::byte* bytes) {
+  bytes[0] = static_cast<std::byte>(value & 0xff);
+  bytes[1] = static_cast<std::byte>(value >> 8);
+}
+
+inline uint32_t LoadUint32(const std::byte* bytes) {
+  return LoadUint16(bytes) | static_cast<uint32_t>(LoadUint16(bytes + 2)) << 16;
+}
+
+inline void StoreUint32(uint32_t value, std::byte* bytes) {
+  StoreUint16(static_cast<uint16_t>(value & 0xffff), bytes);
+  StoreUint16(static_cast<uint16_t>(value >> 16), bytes + 2);
+}
+
+inline float LoadHalf(const std::byte* bytes) { return HalfToFloat(LoadUint16(bytes)); }
+inline void StoreHalf(float value, std::byte* bytes) { StoreUint16(FloatToHalf(value), bytes); }
+
+inline int LowNibble(std::byte pair) { return std::to_integer<int>(pair) & 0xf; }
+inline int HighNibble(std::byte pair) { return std::to_integer<int>(pair) >> 4; }
+
+// The value of the largest magnitude, with its sign; the first one if several are equal (so the sign of a block of zeros is
+// that of its first). Skips NaN; 0 if all are NaN.
+inline float LargestSigned(const float* in, int count) {
+  float magnitude = -1, largest = 0;
+  for (int i = 0; i < count; ++i) {
+    const float a = std::fabs(in[i]);
+    if (a > magnitude) magnitude = a, largest = in[i];
+  }
+  return largest;
+}
+
+// Truncates to an integer in [0, highest]. The clamp comes first, and so that a NaN becomes 0: a conversion that does not
+// fit is undefined.
+inline uint32_t TruncateTo(float value, int highest) {
+  if (!(value > 0)) return 0;
+  return static_cast<uint32_t>(std::min(value, static_cast<float>(highest)));
+}
+
+constexpr float kLargestHalf = 65504;
+
+// For the formats that search. in -> out, as numbers to calculate with: NaN becomes 0, what is beyond `largest` is cut there, and
+// what no FP16 scale can tell from 0 (the smallest is 2^-24) becomes 0, so that quotients stay finite.
+inline void CopyWithin(float largest, const float* in, int count, float* out) {
+  for (int i = 0; i < count; ++i) out[i] = std::fabs(in[i]) > 0x1p-30f ? std::clamp(in[i], -largest, largest) : 0;
+}
+
+// FP16, with the largest finite number for what is beyond it.
+inline uint16_t FiniteHalf(float value) { return FloatToHalf(std::clamp(value, -kLargestHalf, kLargestHalf)); }
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// The formats with an FP16 scale for 32 inputs, in panels: two tiles of codes, then 32 FP16 scales and, where there are any, 32 FP16
+// minima. Nothing grows: these are the bytes of the GGUF blocks of 32 outputs in another order.
+//
+// A weight is scale * (code - kZero) + minimum. What the kernel wants of such a struct is listed in docs/adding_a_block_format.md.
+#pragma once
+
+#include "tessera/quant/codebook.h"
+#include "tessera/quant/internal/panels/tile_codes.h"
+
+namespace tessera::panels {
+
+template <int kLow, int kHigh, int kZeroCode, bool kMinima = false>
+struct BlockOf32 : TileCodes<kLow, kHigh> {
+  static constexpr int kGroups = 1, kHalves = 1, kZero = kZeroCode, kHeaderBytes = 0;
+  static constexpr bool kHasMinimum = kMinima;
+  static constexpr int kScalesAt = 2 * TileCodes<kLow, kHigh>::kTileBytes, kMinimaAt = kScalesAt + 64;
+  static constexpr int kGroupBytes = kMinimaAt + (kHasMinimum ? 64 : 0);
+
+  template <typename L>
+  static inline __attribute__((always_inline)) typename L::Float Scale(const std::byte*, const std::byte* group, int tile, int) {
+    return L::LoadHalf(reinterpret_cast<const uint16_t*>(group + kScalesAt) + kLanes * tile);
+  }
+  template <typename L>
+  static inline __attribute__((always_inline)) typename L::Float Minimum(const std::byte*, const std::byte* group, int tile, int) {
+    return L::LoadHalf(reinterpret_cast<const uint16_t*>(group + kMinimaAt) + kLanes * tile);
+  }
+  static int ValueOf(uint8_t code) { return code - kZero; }
+};
+
+struct Q4_0 : BlockOf32<4, 0, /*kZeroCode=*/8> {};                       // 576 bytes
+struct Q4_1 : BlockOf32<4, 0, /*kZeroCode=*/0, /*kMinima=*/true> {};     // 640
+struct Q5_0 : BlockOf32<4, 1, /*kZeroCode=*/16> {};                      // 704
+struct Q5_1 : BlockOf32<4, 1, /*kZeroCode=*/0, /*kMinima=*/true> {};     // 768
+struct Q8_0 : BlockOf32<8, 0, /*kZeroCode=*/128> {};                     // 1088; the file's signed bytes + 128
+
+// Q4_0's bytes; the codes are looked up as they are loaded, and what the kernel multiplies by are the numbers of the code book + 128.
+struct IQ4_NL : BlockOf32<4, 0, /*kZeroCode=*/128> {
+  static constexpr int kBits = 8;
+  alignas(16) static constexpr UnsignedCodebook kTable = ShiftedBy128(kIq4NlCodebook);
+
+  template <typename L, int j>
+  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* tile) {
+    return L::Lookup(kTable.data(), BlockOf32::Quad<L, j>(tile));
+  }
+  static int ValueOf(uint8_t code) { return kIq4NlCodebook[code]; }
+};
+
+}  // namespace tessera::panels

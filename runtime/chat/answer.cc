@@ -1,0 +1,94 @@
+#include "tessera/runtime/chat/answer.h"
+
+#include <algorithm>
+
+#include "tessera/base/clock.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/prompt_size.h"
+#include "tessera/runtime/prompt.h"
+
+namespace tessera {
+namespace {
+
+double SecondsSince(int64_t nanos) { return static_cast<double>(RealClock().NowNanos() - nanos) * 1e-9; }
+
+void Tell(const AnswerOptions& options, AnswerOptions::Stage stage, int64_t most) {
+  if (options.on_stage) options.on_stage(stage, most);
+}
+
+}  // namespace
+
+Answerer::Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions& options, std::unique_ptr<Session> session,
+                   std::unique_ptr<Speculation> speculation)
+    : engine_(&engine), sampler_(sampler), stop_(options.stop), session_(std::move(session)), speculation_(std::move(speculation)),
+      flash_(options.flash_bytes_per_second),
+      asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : RealClock().NowNanos()) {}
+
+absl::StatusOr<Answerer> Answerer::Create(Engine& engine, const AnswererOptions& options) {
+  ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create(options.sampling));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::Create(engine, options.speculation));
+  return Answerer(engine, sampler, options, std::move(session), std::move(speculation));
+}
+
+absl::Status Answerer::AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  const absl::Span<const TokenId> held = session_->tokens();
+  // The last token is always computed: it is what gives logits.
+  const size_t most = std::min(held.size(), prompt.size() - 1);
+  const size_t common = std::mismatch(held.begin(), held.begin() + most, prompt.begin()).first - held.begin();
+  session_->Truncate(static_cast<int>(common));
+  const absl::Span<const TokenId> rest = absl::MakeConstSpan(prompt).subspan(common);
+  Tell(options, AnswerOptions::Stage::kPrompt, static_cast<int64_t>(rest.size()));
+  const absl::Status appended = tessera::AppendPrompt(*session_, speculator(), rest);
+  Tell(options, AnswerOptions::Stage::kDone, 0);
+  if (appended.ok()) timings_.prompt_tokens += rest.size();
+  return appended;
+}
+
+absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  if (engine_->model().streamer() == nullptr) return RunTimed(prompt, options);
+  const StreamingFigures before = StreamingFigures::Of(*engine_, flash_);
+  absl::StatusOr<Generation> result = RunTimed(prompt, options);
+  const StreamingFigures taken = StreamingFigures::Of(*engine_, flash_).Since(before);
+  if (timings_.streaming.has_value()) timings_.streaming->Add(taken);
+  else timings_.streaming = taken;
+  return result;
+}
+
+absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
+  RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
+  const int64_t begin = RealClock().NowNanos();
+  const double loading = engine_->stats().loading_seconds;
+  absl::Status appended = AppendPrompt(prompt, options);
+  // No word of an answer comes from a file that is damaged anywhere.
+  if (appended.ok()) appended = engine_->AwaitWeights(Engine::WeightsAre::kVerified);
+  if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
+  RETURN_IF_ERROR(appended);
+  timings_.prompt_seconds += SecondsSince(begin) - (engine_->stats().loading_seconds - loading);
+  const int64_t prompt_end = RealClock().NowNanos();
+  ASSIGN_OR_RETURN(Generation result, GenerateText(options));
+  timings_.generation_seconds += SecondsSince(prompt_end);
+  if (speculation_ != nullptr) {
+    speculation_->Finish(prompt, result);
+    timings_.speculation = speculation_->report();
+  }
+  timings_.output_tokens += result.tokens.size();
+  return result;
+}
+
+absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) {
+  Tell(options, AnswerOptions::Stage::kAnswer, options.max_tokens);
+  GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = stop_, .starts_text = options.starts_text};
+  generate.on_text = [&](absl::string_view text) {
+    if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
+    if (options.on_text) options.on_text(text);
+  };
+  generate.on_token = options.on_token;
+  generate.speculator = speculator();
+  if (speculation_ != nullptr) generate.measure_seconds = speculation_->measure_seconds();
+  absl::StatusOr<Generation> result = Generate(*session_, sampler_, generate);
+  Tell(options, AnswerOptions::Stage::kDone, 0);
+  return result;
+}
+
+}  // namespace tessera

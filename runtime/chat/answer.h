@@ -1,0 +1,83 @@
+// Answers prompts one after another, timed: keeps the part of a prompt that its session holds already, computes the rest, and generates.
+//
+//   ASSIGN_OR_RETURN(Answerer answerer, Answerer::Create(*engine, {.sampling = {.temperature = 0}, .stop = {"\n\n"}}));
+//   ASSIGN_OR_RETURN(Generation answer, answerer.Run(prompt, {.max_tokens = 64, .on_text = [](absl::string_view text) { Print(text); }}));
+//   answerer.timings().output_tokens;                                // of all answers; timings.h writes them as JSON
+//
+// An answer has the tokens that it would have from an empty session. Threads: as the engine. EngineOptions::cancel ends a prompt or an
+// answer early, which is no error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/text/sampler.h"
+#include "tessera/runtime/chat/speculation.h"
+#include "tessera/runtime/chat/timings.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+struct AnswererOptions {
+  SamplingOptions sampling = {};
+  std::vector<std::string> stop = {};
+  SpeculationOptions speculation = {};
+  double flash_bytes_per_second = 0;   // What the flash of a streamed model does at best; 0: unknown.
+  int64_t asked_nanos = -1;            // On the real clock, from when the first text is waited for; below 0: from Create on.
+};
+
+struct AnswerOptions {
+  // What is computed next: a prompt's tokens, or answers; `most` tokens of it, 0: as many as come.
+  enum class Stage { kPrompt, kAnswer, kDone };
+
+  int max_tokens = 0;               // 0: until the context is full.
+  bool starts_text = true;          // False if the answer continues a raw prompt.
+  std::function<void(Stage stage, int64_t most)> on_stage = {};
+  std::function<void(absl::string_view text)> on_text = {};
+  std::function<void(TokenId token, absl::Span<const float> logits)> on_token = {};  // See GenerateOptions.
+};
+
+class Answerer {
+ public:
+  // REQUIRES: PlanSpeculation was OK with these options before the engine was opened. `engine` must outlive the answerer.
+  static absl::StatusOr<Answerer> Create(Engine& engine, const AnswererOptions& options);
+
+  // ResourceExhausted (limited by context) if the prompt leaves no room, InvalidArgument if it has no tokens; else the first error of a
+  // pass. After an error the next prompt may be asked.
+  absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
+
+  // Forgets the session: the next prompt is computed as a whole.
+  void Reset() { session_->Truncate(0); }
+  int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed.
+
+  // Saves what later runs may use: history and costs.
+  absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
+  const Speculation* speculation() const { return speculation_.get(); }   // Null: nothing is drafted or kept.
+  const Timings& timings() const { return timings_; }  // All answers together.
+
+ private:
+  Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions& options, std::unique_ptr<Session> session,
+           std::unique_ptr<Speculation> speculation);
+
+  Speculator* speculator() const { return speculation_ == nullptr ? nullptr : &speculation_->speculator(); }
+  absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
+  absl::Status AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options);
+  absl::StatusOr<Generation> GenerateText(const AnswerOptions& options);
+
+  Engine* engine_;
+  Sampler sampler_;
+  std::vector<std::string> stop_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Speculation> speculation_;   // Null: one token per pass.
+  double flash_;
+  int64_t asked_nanos_;
+  Timings timings_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+#include "tessera/runtime/chat/request.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/prompt_size.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMostTokens = int64_t{1} << 30;
+
+absl::StatusOr<JsonValue> IdOf(const JsonValue& request) {
+  ASSIGN_OR_RETURN(const JsonValue id, request.Value("id"));
+  if (id.is_string() || id.kind() == JsonValue::Kind::kInt || id.kind() == JsonValue::Kind::kUint) return id;
+  return id.Error(JsonKindName(id.kind()), "a string or a whole number");
+}
+
+}  // namespace
+
+absl::StatusOr<Request> Request::Parse(absl::string_view line, absl::string_view source) {
+  ASSIGN_OR_RETURN(JsonValue body, JsonValue::Parse(line, source, {.max_bytes = kMostBytes}));
+  ASSIGN_OR_RETURN(JsonValue id, IdOf(body));
+  return Request(std::string(source), std::move(body), std::move(id));
+}
+
+void Request::WriteId(JsonWriter& json) const {
+  if (id_.is_string()) {
+    json.String(*id_.AsString());
+  } else if (id_.kind() == JsonValue::Kind::kUint) {  // Above 2^63.
+    json.Uint(*id_.AsUint());
+  } else {
+    json.Int(*id_.AsInt());
+  }
+}
+
+absl::Status Request::At(const absl::Status& error) const {
+  if (error.ok() || absl::StartsWith(error.message(), source_)) return error;
+  return absl::Status(error.code(), absl::StrCat(source_, ": ", error.message()));
+}
+
+absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine) {
+  if (object.Has("text") == object.Has("tokens")) {
+    return object.Error(object.Has("text") ? "text and tokens" : "neither text nor tokens", "one of them");
+  }
+  std::vector<TokenId> tokens;
+  if (object.Has("text")) {
+    ASSIGN_OR_RETURN(const std::string text, object.String("text"));
+    ASSIGN_OR_RETURN(const bool special, object.BoolOr("special", false));
+    RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+    tokens = engine.tokenizer().Encode(text, {.parse_special = special, .add_bos = true});
+  } else {
+    ASSIGN_OR_RETURN(const JsonValue list, object.Value("tokens"));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> ids, list.AsInts(0, engine.config().vocabulary - 1));
+    tokens.assign(ids.begin(), ids.end());
+  }
+  if (tokens.empty()) return object.Error("no tokens", "at least one");
+  return tokens;
+}
+
+absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine) {
+  TextRequest read;
+  ASSIGN_OR_RETURN(read.prompt, PromptTokens(request.body(), engine));
+  if (request.body().Has("n")) {
+    ASSIGN_OR_RETURN(const int64_t most, request.body().Int("n", 0, kMostTokens));
+    read.max_tokens = static_cast<int>(most);
+  }
+  return read;
+}
+
+JsonWriter BeginAnswer(const Request& request) {
+  JsonWriter answer;
+  request.WriteId(answer.BeginObject().Key("id"));
+  return answer;
+}
+
+void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens) {
+  json.BeginArray();
+  for (const TokenId token : tokens) json.Int(token);
+  json.EndArray();
+}
+
+std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const Generation& result) {
+  JsonWriter answer = BeginAnswer(request);
+  WriteTokens(answer.Key("prompt_tokens"), prompt);
+  WriteTokens(answer.Key("output_tokens"), result.tokens);
+  answer.Key("output_text").String(result.text).EndObject();
+  return std::move(answer).Take();
+}
+
+}  // namespace tessera

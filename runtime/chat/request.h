@@ -1,0 +1,60 @@
+// Requests that are lines of JSON, and the lines that answer them.
+//
+//   ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
+//   ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine));
+//   ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
+//   TextAnswer(request, asked.prompt, result);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":...}
+//
+// Lines come from outside: they may hold anything. Errors name the source, the field, what was found and what expected. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/base/json.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+// An object with an "id", which its answer repeats: a string or a whole number.
+class Request {
+ public:
+  // `source` names the line in errors. InvalidArgument for a line that is no such object, or has more than kMostBytes.
+  static absl::StatusOr<Request> Parse(absl::string_view line, absl::string_view source);
+  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+
+  const JsonValue& body() const { return body_; }
+  void WriteId(JsonWriter& json) const;
+  // An error of this request: its message after the source, which stands there once.
+  absl::Status At(const absl::Status& error) const;
+
+ private:
+  Request(std::string source, JsonValue body, JsonValue id) : source_(std::move(source)), body_(std::move(body)), id_(std::move(id)) {}
+
+  std::string source_;
+  JsonValue body_, id_;
+};
+
+// The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it. Special tokens
+// written out in the text count only where the object says "special": true. ResourceExhausted if the text cannot fit into the context.
+absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine);
+
+struct TextRequest {
+  std::vector<TokenId> prompt;
+  std::optional<int> max_tokens;       // "n"
+};
+absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine);
+
+// The beginning of an answer: an object with the request's id.
+JsonWriter BeginAnswer(const Request& request);
+void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);   // An array.
+// A whole answer, without a line break.
+std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const Generation& result);
+
+}  // namespace tessera

@@ -1,0 +1,129 @@
+#include "tessera/runtime/chat/speculation.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/vocabulary_of.h"
+#include "tessera/spec/drafter_registry.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kHistoryBytes = int64_t{16} << 20;
+constexpr double kMeasureSeconds = 0.3;   // For a profile that is kept.
+
+bool Exists(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0;
+}
+
+// Whether there is anything to do: without drafters, a history still keeps the answers.
+bool Useful(const std::vector<std::string>& drafters, const SpeculationOptions& options) {
+  return !drafters.empty() || !options.history.empty();
+}
+
+// Rows of logits: those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
+int LogitRows(const std::string& list) {
+  const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
+  const std::vector<std::unique_ptr<Drafter>> drafters = DrafterRegistry::BuiltIn().Make(list, {.context = 1, .vocabulary = 1}).value();
+  const bool learns = std::any_of(drafters.begin(), drafters.end(), [](const auto& drafter) { return drafter->needs().top_of_prompt > 0; });
+  return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
+}
+
+}  // namespace
+
+absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options) {
+  const absl::StatusOr<std::vector<std::string>> drafters = DrafterRegistry::BuiltIn().Parse(speculation.speculate);
+  RETURN_IF_ERROR(ForField("speculate", drafters.status()));
+  const std::string& costs = speculation.cost_profile;
+  if (!costs.empty()) RETURN_IF_ERROR(ForField("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
+  if (speculation.history_prompts && speculation.history.empty()) return WrongUsage("history_prompts", "without history", "both");
+  if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, speculation.history.empty() ? 0 : kHistoryBytes, options);
+  return absl::OkStatus();
+}
+
+void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options) {
+  if (!DrafterRegistry::BuiltIn().Parse(drafters).value().empty()) {
+    options.workload.least_logit_rows = options.workload.logit_rows + 1;  // Then one token per pass.
+    options.workload.logit_rows += LogitRows(drafters);
+  }
+  options.workload.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
+    return history_bytes + DrafterRegistry::BuiltIn().MostBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
+  };
+}
+
+absl::Status Speculation::OpenHistory(const Engine& engine, const SpeculationOptions& options) {
+  if (options.history.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<HistoryStore>> history =
+      HistoryStore::Open(options.history_folder, options.history, VocabularyOf(engine.tokenizer()),
+                         {.max_bytes = kHistoryBytes, .keep_prompts = options.history_prompts});
+  RETURN_IF_ERROR(ForField("history", history.status()));
+  history_ = *std::move(history);
+  return absl::OkStatus();
+}
+
+// Measuring never pays within one text: it takes longer than what is lost until the costs are known from real steps (docs/speculation.md).
+// But a profile that is kept serves many texts.
+double Speculation::measure_seconds() const { return costs_path_.empty() ? 0 : kMeasureSeconds; }
+
+absl::Status Speculation::ReadCosts(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  if (!Exists(path)) {
+    costs_path_ = path;
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(costs_, CostProfile::Load(path));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& engine, const SpeculationOptions& options) {
+  auto speculation = std::unique_ptr<Speculation>(new Speculation());
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, DrafterRegistry::BuiltIn().Parse(options.speculate));
+  if (!Useful(names, options)) return nullptr;
+  RETURN_IF_ERROR(speculation->OpenHistory(engine, options));
+  if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts(options.cost_profile));
+  const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
+  const DrafterRegistry registry = DrafterRegistry::BuiltIn(speculation->history_);
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(options.speculate, size));
+  const Speculator::Options checked = {.weigh_costs = !names.empty(), .costs = &speculation->costs_};
+  speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), checked);
+  return speculation;
+}
+
+void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& generation) {
+  if (history_ == nullptr || generation.reason == FinishReason::kCancelled) return;
+  history_->Add(prompt, generation.tokens);
+}
+
+absl::Status Speculation::Save() const {
+  if (history_ != nullptr) RETURN_IF_ERROR(ForField("history", history_->Save()));
+  if (costs_path_.empty() || lacks_costs()) return absl::OkStatus();
+  return ForField("cost_profile", costs_.Save(costs_path_));
+}
+
+void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {
+  json.BeginObject().Key("passes").Int(report.steps).Key("tokens").Int(report.tokens).Key("rows").Int(report.rows);
+  json.Key("tokens_per_pass").Double(report.TokensPerStep(), 6);
+  json.Key("gain").Double(report.Gain(), 6).Key("predicted_gain").Double(report.PredictedGain(), 6);
+  json.Key("predicted_tokens").Double(report.predicted_tokens, 6);
+  json.Key("seconds").Double(report.Seconds(), 6).Key("predicted_seconds").Double(report.predicted_seconds, 6);
+  json.Key("head_rows").Int(report.first_head_rows + report.later_head_rows);
+  json.Key("prompt_tokens").Int(report.prompt_tokens).Key("prompt_tokens_learnt_from").Int(report.prompt_learnt);
+  json.Key("paused_passes").Int(report.paused_steps).Key("pauses").String(report.Pauses());
+  json.Key("drafters").BeginArray();
+  for (const SpeculationReport::Source& source : report.sources) {
+    json.BeginObject().Key("name").String(source.name).Key("proposed").Int(source.account.proposed);
+    json.Key("verified").Int(source.account.verified).Key("accepted").Int(source.account.accepted);
+    json.Key("paused_passes").Int(source.paused_steps).Key("seconds").Double(source.account.seconds, 6);
+    json.Key("failures").Int(source.account.failures).EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
+}  // namespace tessera

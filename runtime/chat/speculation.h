@@ -1,0 +1,76 @@
+// Sets up what drafts texts for passes to check: drafters, a history of answers, costs of passes; and keeps these for later runs.
+//
+//   const SpeculationOptions speculation = {.speculate = "auto", .history = "mail", .history_folder = folder};
+//   RETURN_IF_ERROR(PlanSpeculation(speculation, options));          // before the engine is opened: memory plans count it
+//   ASSIGN_OR_RETURN(const std::unique_ptr<Speculation> drafts, Speculation::Create(*engine, speculation));   // null: of no use
+//   GenerateOptions generate = {.speculator = &drafts->speculator(), .measure_seconds = drafts->measure_seconds()};
+//   drafts->Finish(prompt, generation);                              // the history remembers it
+//   RETURN_IF_ERROR(drafts->Save());
+//   drafts->history()->replaced();                                   // why the file that was there is lost; OK: it is not
+//
+// Threads: one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/spec/cost_profile.h"
+#include "tessera/spec/history_store.h"
+#include "tessera/spec/speculator.h"
+
+namespace tessera {
+
+struct SpeculationOptions {
+  std::string speculate = "auto";      // Drafters, as DrafterRegistry::Make takes them. None with a history: answers are only kept.
+  std::string history = {};            // Draft from answers kept under this name, too, and keep new ones; empty: none.
+  std::string history_folder = {};     // Where it lies.
+  bool history_prompts = false;        // Keep prompts, too.
+  std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: learnt in each run.
+};
+
+// Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.
+absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options);
+
+// Makes memory plans include drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: DrafterRegistry knows the
+// list.
+void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options);
+
+// The speculation of one stream of texts, each of which begins anew.
+class Speculation {
+ public:
+  // Null if nothing is drafted or kept. REQUIRES: PlanSpeculation was OK. Errors are those of the files of history and costs.
+  static absl::StatusOr<std::unique_ptr<Speculation>> Create(const Engine& engine, const SpeculationOptions& options);
+
+  Speculator& speculator() { return *speculator_; }
+  double measure_seconds() const;   // See GenerateOptions.
+  SpeculationReport report() const { return speculator_->report(); }
+
+  const HistoryStore* history() const { return history_.get(); }   // Null: none.
+
+  // Adds an answer to the history, unless it was cancelled. A text that failed has no Generation, and needs no Finish.
+  void Finish(absl::Span<const TokenId> prompt, const Generation& generation);
+  // Writes the history, and a cost profile that did not exist before, unless no pass was measured.
+  absl::Status Save() const;
+  bool lacks_costs() const { return !costs_path_.empty() && !costs_.KnowsPlain(); }   // Save has no cost profile to write.
+
+ private:
+  Speculation() = default;
+  absl::Status OpenHistory(const Engine& engine, const SpeculationOptions& options);
+  absl::Status ReadCosts(const std::string& path);
+
+  std::shared_ptr<HistoryStore> history_;          // Null: none.
+  std::string costs_path_;                         // To be written in the end; empty: no.
+  CostProfile costs_;
+  std::unique_ptr<Speculator> speculator_;
+};
+
+// {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",
+// "head_rows", "prompt_tokens", "prompt_tokens_learnt_from", "paused_passes", "pauses", "drafters": [{"name", ...}]}
+void WriteSpeculation(JsonWriter& json, const SpeculationReport& report);
+
+}  // namespace tessera

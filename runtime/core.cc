@@ -1,0 +1,201 @@
+#include "tessera/runtime/core.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <glog/logging.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/peak_memory.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/npu/host/host_device.h"
+#include "tessera/npu/reference/reference_device.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/runtime/session.h"
+#include "tessera/runtime/test_hooks.h"
+#include "tessera/storage/resident_source.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostContext = 1 << 24;
+
+absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
+  if (context == 0) return std::min(config.context_length, kDefaultContext);
+  if (context > 0 && context <= kMostContext) return context;
+  return WrongUsage("context", context, absl::StrCat("0 (the model's own, ", config.context_length, ") to ", kMostContext));
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
+  if (options.compute.make_device != nullptr) return options.compute.make_device(pool);
+  if (options.compute.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
+  HostDevice::Options host;
+  ASSIGN_OR_RETURN(host.path, KernelPathFromName(options.compute.kernels));
+  host.kv_format = options.cache.kv_format;
+  return std::make_unique<HostDevice>(pool, host);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions& options, ModelFile::Weights weights) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  auto core = std::shared_ptr<EngineCore>(new EngineCore(options));
+  RETURN_IF_ERROR(core->MakePool());
+  ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
+  ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
+  if (options.streaming.memory_budget > 0) weights = ModelFile::Weights::kLater;
+  ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(),
+                                                                        .weights = weights, .cancel = options.cancel}));
+  ASSIGN_OR_RETURN(core->context_, ContextOf(options.cache.context, core->model_->config()));
+  ASSIGN_OR_RETURN(const int rows, core->MakeForward());
+  RETURN_IF_ERROR(core->model_->AwaitTokenizer());
+  core->MakePlanner(rows);
+  return core;
+}
+
+absl::Status EngineCore::MakePool() {
+  pool_ = options_.compute.pool;
+  if (pool_ != nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(threads_, ThreadsOf(options_.compute));
+  own_pool_ = std::make_unique<ThreadPool>(threads_);
+  pool_ = own_pool_.get();
+  return absl::OkStatus();
+}
+
+void EngineCore::FollowCpus() {
+  if (own_pool_ == nullptr) return;
+  const int threads = ThreadsOf(options_.compute).value();  // CheckOptions has looked at them.
+  if (threads == threads_) return;
+  threads_ = threads;
+  own_pool_->Resize(threads);
+}
+
+absl::Status EngineCore::OfThisFile(const absl::Status& status) const {
+  if (status.ok()) return status;
+  const std::string& path = model_->file().path();
+  if (!absl::IsResourceExhausted(status)) return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat(path, ": scratch of a pass over a context of ", context_,
+                                                                        " tokens: ", status.message())));
+}
+
+absl::StatusOr<int> EngineCore::MakeForward() {
+  const ModelConfig& config = model_->config();
+  std::optional<CompiledModel> compiled;
+  const auto scratch_of = [&](int rows) -> absl::StatusOr<int64_t> {
+    absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, model_->layout(), {.row_capacity = rows});
+    RETURN_IF_ERROR(OfThisFile(model.status()));
+    compiled.emplace(*std::move(model));
+    return device_->ScratchBytes(compiled->graphs(), context_) + Forward::ScratchBytes(config, rows);
+  };
+  ASSIGN_OR_RETURN(const int rows, ChooseRows(options_.compute.row_capacity, context_, scratch_of));
+  absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(config, model_->layout(), *std::move(compiled), *no_weights_, *device_,
+                                                                     {.timeline = timeline_, .cancel = options_.cancel});
+  RETURN_IF_ERROR(OfThisFile(forward.status()));
+  forward_ = *std::move(forward);
+  return rows;
+}
+
+int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(forward_->model().graphs(), context_); }
+
+void EngineCore::MakePlanner(int rows) {
+  const ModelConfig& config = model_->config();
+  MemoryPlanner::Inputs inputs;
+  inputs.context = context_;
+  inputs.rows = rows;
+  inputs.pin = options_.streaming.pin;
+  inputs.workload = options_.workload;
+  inputs.cache = {.layers = static_cast<int>(config.layers.size()),
+                  .heads = config.kv_heads,
+                  .head_size = config.head_size,
+                  .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
+                  .format = device_->kv_format(),
+                  .windows = WindowsOf(config),
+                  .largest_pass = rows,
+                  .sequences = options_.workload.sessions,
+                  .scatter_seed = options_.hooks == nullptr ? 0 : options_.hooks->scatter_seed};
+  inputs.graphs = GraphBytes();
+  inputs.hidden_states = forward_->scratch_bytes();
+  inputs.process = OwnMemoryBytes();
+  planner_ = std::make_unique<MemoryPlanner>(*model_, std::move(inputs));
+}
+
+absl::Status EngineCore::LoadWeights() {
+  CHECK(cache_ == nullptr) << "LoadWeights: called a second time";
+  RETURN_IF_ERROR(OpenWeights());
+  forward_->SetSource(model_->weights());
+  ASSIGN_OR_RETURN(cache_, KvCache::Create(planner_->inputs().cache));
+  return absl::OkStatus();
+}
+
+absl::Status EngineCore::OpenWeights() {
+  logits_at_once_ = Session::kLogitRows;
+  if (options_.streaming.memory_budget == 0) return model_->LoadWeights(*pool_);
+  ASSIGN_OR_RETURN(plan_, planner_->PlanBudget(options_.streaming.memory_budget));
+  logits_at_once_ = std::max(plan_.logit_rows - 1, 1);
+  if (model_->file().packed() == nullptr) return model_->LoadWeights(*pool_);
+  return model_->StreamWeights(plan_.weights, options_.streaming, options_.hooks.get(), timeline_);
+}
+
+void EngineCore::SetTimeline(Timeline* timeline) {
+  timeline_ = timeline;
+  forward_->SetTimeline(timeline);
+}
+
+EngineMemory EngineCore::memory() const {
+  CHECK(cache_ != nullptr) << "memory: the weights are not loaded";
+  return {.weights = model_->weight_bytes(),
+          .cache = cache_->bytes(),
+          .graphs = GraphBytes(),
+          .hidden_states = forward_->scratch_bytes()};
+}
+
+absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
+  const std::lock_guard<std::mutex> lock(shrinking_);
+  LayerStreamer* const streamer = model_->streamer();
+  if (streamer == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("less memory: ", model_->file().path(), ": found weights that stay in memory, ",
+                                                      "expected a packed model under a budget"));
+  }
+  ASSIGN_OR_RETURN(BudgetPlan shrunk, planner_->Shrink(plan_, budget));
+  std::vector<int> unpinned;
+  for (int unit = 0; unit < streamer->units(); ++unit) {
+    if (plan_.weights.pins.pinned[unit] && !shrunk.weights.pins.pinned[unit]) unpinned.push_back(unit);
+  }
+  RETURN_IF_ERROR(streamer->Unpin(unpinned));
+  plan_ = std::move(shrunk);
+  return plan_;
+}
+
+absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {
+  Hold hold(mutex_, std::try_to_lock);
+  if (hold.owns_lock()) return hold;
+  return absl::FailedPreconditionError("engine: found a call of another thread under way, expected one thread at a time");
+}
+
+absl::Status EngineCore::Run(absl::Span<const ForwardRow> rows, absl::Span<const int> wanted, const std::atomic<bool>* cancel) {
+  FollowCpus();
+  forward_->SetCancel(cancel);
+  return forward_->Run(rows, *cache_, wanted);
+}
+
+absl::Status EngineCore::Run(absl::Span<const ForwardRow> rows, const std::atomic<bool>* cancel) {
+  FollowCpus();
+  forward_->SetCancel(cancel);
+  return forward_->Run(rows, *cache_);
+}
+
+absl::Status EngineCore::Logits(absl::Span<const int> chosen, TensorView<float> logits, const std::atomic<bool>* cancel) {
+  forward_->SetCancel(cancel);
+  return forward_->Logits(chosen, logits);
+}
+
+EngineCore& CoreOf(const Engine& engine) { return *engine.core_; }
+EngineCore& CoreOf(const Session& session) { return *session.core_; }
+
+}  // namespace tessera

@@ -1,0 +1,106 @@
+// What an engine and its sessions share, for code that lays out rows itself: benchmarks, tests, and the parts of this library.
+//
+//   EngineCore& core = CoreOf(*engine);                                  // or of a session
+//   RETURN_IF_ERROR(core.cache().MakeRoom(1));
+//   RETURN_IF_ERROR(core.forward().Run(rows, core.cache()));
+//
+// Programs that only write text need Engine and Session. The core lives until the engine and all its sessions are gone.
+// Threads: one at a time, but for what says otherwise. Sessions hold the core while they work on it: of two calls at once from two threads
+// the second is refused (TryHold).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/base/timeline.h"
+#include "tessera/model/forward.h"
+#include "tessera/model/kv_cache.h"
+#include "tessera/npu/device.h"
+#include "tessera/runtime/loaded_model.h"
+#include "tessera/runtime/memory_planner.h"
+#include "tessera/runtime/options.h"
+#include "tessera/storage/weight_source.h"
+#include "tessera/tensor/tensor_view.h"
+
+namespace tessera {
+
+class Engine;
+class Session;
+
+class EngineCore {
+ public:
+  // As Engine::Open.
+  static absl::StatusOr<std::shared_ptr<EngineCore>> Open(const EngineOptions& options, ModelFile::Weights weights);
+  // As Engine::LoadWeights.
+  absl::Status LoadWeights();
+  bool is_loaded() const { return cache_ != nullptr; }
+
+  const EngineOptions& options() const { return options_; }
+  const LoadedModel& model() const { return *model_; }
+  const MemoryPlanner& planner() const { return *planner_; }
+  int context() const { return context_; }
+  Device& device() const { return *device_; }
+  ThreadPool& pool() const { return *pool_; }
+  Forward& forward() const { return *forward_; }
+  KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
+  Timeline* timeline() const { return timeline_; }
+  // Records from the next pass on, or no longer (null).
+  void SetTimeline(Timeline* timeline);
+
+  // As Engine has them.
+  EngineMemory memory() const;
+  absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);  // From any thread.
+  // Rows of logits that may be computed at once besides a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
+  int logits_at_once() const { return logits_at_once_; }
+
+  // Keeps other threads' calls off passes and cache while it lives.
+  using Hold = std::unique_lock<std::mutex>;
+  // FailedPrecondition if another call holds the core. REQUIRES, as for AwaitHold: this thread does not hold it.
+  absl::StatusOr<Hold> TryHold();
+  // Waits instead, for what cannot fail.
+  Hold AwaitHold() { return Hold(mutex_); }
+
+  // A pass, and logits of rows of the last one, as Forward has them. Both end at their next block if `cancel` is not null and true.
+  // REQUIRES: the caller holds the core.
+  absl::Status Run(absl::Span<const ForwardRow> rows, absl::Span<const int> wanted, const std::atomic<bool>* cancel);
+  absl::Status Run(absl::Span<const ForwardRow> rows, const std::atomic<bool>* cancel);  // Logits may be asked of all rows.
+  absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits, const std::atomic<bool>* cancel);
+
+ private:
+  explicit EngineCore(const EngineOptions& options) : options_(options), timeline_(options.timeline) {}
+  absl::Status MakePool();
+  // For passes of as many rows as are chosen, which it returns, without weights so far.
+  absl::StatusOr<int> MakeForward();
+  absl::Status OfThisFile(const absl::Status& status) const;  // Its error, with the file named.
+  int64_t GraphBytes() const;                                 // What the device computes in.
+  void MakePlanner(int rows);
+  absl::Status OpenWeights();
+  // CPUs may have been given and taken since the last pass: an app goes to the background, a container is resized.
+  void FollowCpus();
+
+  const EngineOptions options_;
+  Timeline* timeline_;
+  int context_ = 0;
+  int threads_ = 0;         // Asked of own_pool_, which may have fewer.
+  int logits_at_once_ = 0;
+  std::unique_ptr<ThreadPool> own_pool_;      // Null: the pool was given.
+  ThreadPool* pool_ = nullptr;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<WeightSource> no_weights_;  // The forward's, before there are any.
+  std::unique_ptr<LoadedModel> model_;
+  std::unique_ptr<MemoryPlanner> planner_;
+  std::mutex shrinking_;
+  BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Forward> forward_;
+  std::mutex mutex_;                          // What a Hold locks.
+};
+
+EngineCore& CoreOf(const Engine& engine);
+EngineCore& CoreOf(const Session& session);
+
+}  // namespace tessera

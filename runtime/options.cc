@@ -1,0 +1,44 @@
+#include "tessera/runtime/options.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/available_cpus.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+
+absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
+  if (name == "fast") return ComputePath::kFast;
+  if (name == "reference") return ComputePath::kReference;
+  return WrongUsage("path", Quoted(name), "fast or reference");
+}
+
+absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name) {
+  if (name == "f16") return KvFormat::kHalf;
+  if (name == "q8") return KvFormat::kInt8;
+  return WrongUsage("kv_format", Quoted(name), "f16 or q8");
+}
+
+absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
+  if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
+    return WrongUsage("threads", options.threads, absl::StrCat("0 (all CPUs) to ", ThreadPool::kMaxThreads));
+  }
+  const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
+  return options.threads == 0 ? cpus : std::min(options.threads, cpus);
+}
+
+absl::Status CheckOptions(const EngineOptions& options) {
+  constexpr int kMostRows = 65536;
+  if (options.compute.row_capacity < 0 || options.compute.row_capacity > kMostRows) {
+    return WrongUsage("row_capacity", options.compute.row_capacity, absl::StrCat("0 (by memory) to ", kMostRows));
+  }
+  if (options.cache.kv_format != KvFormat::kHalf && options.cache.kv_format != KvFormat::kInt8) {
+    return WrongUsage("kv_format", KvFormatName(options.cache.kv_format), "FP16 or 8-bit");
+  }
+  if (options.workload.sessions < 1) return WrongUsage("sessions", options.workload.sessions, "1 or more");
+  return ThreadsOf(options.compute).status();
+}
+
+}  // namespace tessera

@@ -1,0 +1,116 @@
+// What an engine is made from: a model file, and named parts that say what computes, how much the cache holds, how weights are streamed
+// and what memory is planned for. Every field has a default.
+//
+//   EngineOptions options = {.model_path = "model.gguf"};
+//   options.compute.threads = 2;
+//   options.cache.context = 4096;
+//   options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kSpread};   // of a packed model
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Load(options));
+//
+// Options are values: copies are independent, and pointers in them are borrowed. Thread-compatible.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/base/timeline.h"
+#include "tessera/npu/device.h"
+#include "tessera/storage/open_block_device.h"
+#include "tessera/storage/pin_plan.h"
+#include "tessera/storage/verify_policy.h"
+#include "tessera/tensor/kv_view.h"
+
+namespace tessera {
+
+// How numbers are computed. kFast: packed weights and 8-bit activations on this CPU's best kernels. kReference: FP32 throughout, slow and
+// plain; the fast path is tested against it.
+enum class ComputePath { kFast, kReference };
+
+// "fast" or "reference"; WrongUsage (path) for anything else.
+absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
+
+// "f16" (kHalf) or "q8" (kInt8); WrongUsage (kv_format) for anything else.
+absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name);
+
+// What computes.
+struct ComputeOptions {
+  // Most threads; 0: one per CPU. Never more than the CPUs this process may use (ThreadsOf): their number is looked up before each pass.
+  int threads = 0;
+  // Threads that are there already. The engine then neither makes nor resizes any, and ignores `threads`. Must outlive the engine and its
+  // sessions. Engines that share a pool make one pass at a time. Null: the engine makes its own pool.
+  ThreadPool* pool = nullptr;
+  // Makes the device that runs the graphs; it may use the engine's pool. Null: the device of `path`, `kernels` and the cache's format.
+  std::function<absl::StatusOr<std::unique_ptr<Device>>(ThreadPool& pool)> make_device = nullptr;
+  ComputePath path = ComputePath::kFast;
+  std::string kernels = "auto";  // See KernelPathFromName.
+  // Most rows per pass: a longer prompt is cut, which changes no bit. 0: kDefaultRowCapacity, or fewer where a pass of that many rows
+  // would take more than kDefaultScratch bytes, as it does in wide models.
+  int row_capacity = 0;
+};
+inline constexpr int kDefaultRowCapacity = 512;
+inline constexpr int64_t kDefaultScratch = int64_t{36} << 20;
+
+// Keys and values.
+struct CacheOptions {
+  int context = 0;  // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
+  KvFormat kv_format = KvFormat::kHalf;  // kHalf or kInt8. The reference path always keeps FP32.
+};
+inline constexpr int kDefaultContext = 8192;
+
+// A memory budget, and how a packed model (.tsr) that is larger is read from its file: every pass reads what is not pinned. The other
+// fields apply only to a packed model under a budget.
+struct StreamingOptions {
+  int64_t memory_budget = 0;  // Most bytes of the whole process, not counting code shared with others; 0: no limit.
+  PinPolicy pin = PinPolicy::kAuto;
+  IoKind io = IoKind::kAuto;
+  // What reading may do to the process, as LayerStreamer::Options has it: fork once to find out about io_uring, run a thread before others.
+  bool probe_in_child = false;
+  bool raise_priority = false;
+  VerifyPolicy verify = VerifyPolicy::kFirst;
+  std::string flash = {};     // Reads are slowed to this flash: a name or a file for LoadFlashProfile. Empty: they are not.
+};
+
+// What the engine will be asked to do, so that memory is planned for it.
+struct Workload {
+  // Texts at once. Layers with a sliding window have room for so many: the window and the rows of a pass for each, not the context. All
+  // sessions share that room, so many short texts take no more than few long ones. An Append that finds none is ResourceExhausted.
+  int sessions = 1;
+  // Rows of logits that the plan provides for: one per session, kLogitRows more if AppendEach is used, and the rows of a draft. Under a
+  // budget with no room for all of them they are fewer, but at least least_logit_rows (0: never fewer).
+  int logit_rows = 1;
+  int least_logit_rows = 0;
+  // AppendEach will be called. Under a budget the plan then holds more rows of logits at once where that makes a pass read less: a head
+  // that is streamed is read once for all of them. Their memory is taken from what is pinned.
+  bool logits_of_each = false;
+  // Bytes that drafting takes, for a context and a vocabulary. Null: none.
+  std::function<int64_t(int context, int vocabulary)> drafting_bytes = nullptr;
+};
+
+struct TestHooks;  // test_hooks.h
+
+struct EngineOptions {
+  std::string model_path = {};
+  ComputeOptions compute = {};
+  CacheOptions cache = {};
+  StreamingOptions streaming = {};
+  Workload workload = {};
+  Timeline* timeline = nullptr;  // Null: nothing is recorded.
+  // True ends loading, and every session's pass at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be
+  // set from any thread or signal handler. Must outlive the engine and its sessions. Null: never.
+  const std::atomic<bool>* cancel = nullptr;
+  std::shared_ptr<const TestHooks> hooks = nullptr;  // For tests and comparisons. Null: none.
+};
+
+// The threads of a pool that an engine makes: at most as many as AvailableCpus() finds now. WrongUsage (threads) out of range.
+absl::StatusOr<int> ThreadsOf(const ComputeOptions& options);
+
+// Checks what can be checked without a model. WrongUsage (the field) of what is wrong.
+absl::Status CheckOptions(const EngineOptions& options);
+
+}  // namespace tessera

@@ -1,0 +1,133 @@
+// One sequence of tokens, and what the model expects next.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine->NewSession());
+//   RETURN_IF_ERROR(session->Append(engine->tokenizer().Encode("Once upon a time", {.add_bos = true})));
+//   absl::Span<const float> next = session->logits();                       // after the last token
+//   ASSIGN_OR_RETURN(std::unique_ptr<Session> other, session->Fork(3));     // goes on after the first three tokens, none computed again
+//
+// A session keeps alive what it needs of its engine, which may end before it.
+// Threads: one at a time for all sessions of an engine. A call during another thread's is FailedPrecondition (found, expected) and changes
+// nothing; the other call is not disturbed. Calls that cannot fail, the destructor among them, wait for the pass under way.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/token.h"
+#include "tessera/model/forward.h"
+#include "tessera/model/kv_cache.h"
+#include "tessera/spec/token_tree.h"
+#include "tessera/tensor/tensor_view.h"
+
+namespace tessera {
+
+class EngineCore;
+
+struct SessionOptions {
+  // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from
+  // any thread or signal handler. Must outlive the session. Null: never.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+class Session {
+ public:
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Tokens of the sequence so far.
+  int length() const { return static_cast<int>(tokens_.size()); }
+  absl::Span<const TokenId> tokens() const { return tokens_; }
+
+  // Appends tokens and computes the logits after the last. ResourceExhausted (found, context) if they do not fit, InvalidArgument for a
+  // token outside the vocabulary (which, found, expected), or the first error of a pass; the sequence is then as it was.
+  absl::Status Append(absl::Span<const TokenId> tokens);
+
+  // The same, giving the logits after every token: on_logits(index in `tokens`, [vocabulary]), in order, valid during the call. Its error
+  // ends the call, and is treated like one of a pass. FailedPrecondition if it makes a pass of another session of this engine.
+  using LogitsVisitor = std::function<absl::Status(int index, absl::Span<const float> logits)>;
+  absl::Status AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits);
+  // The same, giving the logits after some tokens only. REQUIRES: `indices` ascend, and are of `tokens`.
+  absl::Status AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
+  static constexpr int kLogitRows = 32;  // Rows of logits that these two hold at once, at least: 32 MiB at a vocabulary of 262,144.
+
+  // A pass over a draft: the tree's root and nodes come after the sequence, each after its ancestors. The sequence is as it was until Keep;
+  // before that nothing but TreeLogits may be called. InvalidArgument if a token is outside the vocabulary (which, found, expected) or
+  // there are more nodes than a pass has rows, ResourceExhausted if they do not fit (TreeRoom), or the first error of the pass. REQUIRES:
+  // no tree is waiting for Keep.
+  absl::Status PassTree(const TokenTree& tree);
+  // Most nodes, the root included, of the next PassTree, and how deep they may be: what is left of the context, of a pass, and of the cache
+  // beside other sessions. At least 1 unless the context is full.
+  int TreeRoom() const;
+  // Logits of nodes of the tree, in the order given, until Keep. logits: [nodes.size(), vocabulary]. FailedPrecondition if another session
+  // has made a pass since PassTree.
+  absl::Status TreeLogits(absl::Span<const int> nodes, TensorView<float> logits);
+  // Ends the tree: `path`, the root and nodes below it, is text now, and nothing of it is computed again; the rest is gone. An empty path
+  // keeps nothing. `logits`, if not empty, are those of the path's last node. REQUIRES: each node is a child of the one before.
+  void Keep(absl::Span<const int> path, absl::Span<const float> logits);
+
+  // After the last token appended or kept: [vocabulary], valid until the next call. Empty if they are not known.
+  absl::Span<const float> logits() const { return has_logits_ ? logits_ : absl::Span<const float>(); }
+
+  // Forgets all but the first `length` tokens. Where layers have a sliding window, the keys and values before what is forgotten may be
+  // gone: then the next Append computes the remaining tokens once more, from the first, and gives the bits it always gives. What the
+  // engine's last pass added can be forgotten without that and, with one session, as many tokens as a pass has rows. An Append of no tokens
+  // does that work and nothing else. REQUIRES: 0 <= length <= length().
+  void Truncate(int length);
+
+  // A session that begins with the first `length` tokens of this one and shares their keys and values, which copies nothing. It has the
+  // logits of this session if `length` is length(), none otherwise. Where a sliding window has lost what comes before `length`, its next
+  // Append computes the tokens once more, as after Truncate. InvalidArgument (found, expected) unless 0 <= length <= length(). REQUIRES: no
+  // tree is waiting for Keep.
+  absl::StatusOr<std::unique_ptr<Session>> Fork(int length, const SessionOptions& options = {}) const;
+
+ private:
+  friend class Engine;
+  friend EngineCore& CoreOf(const Session& session);
+  Session(std::shared_ptr<EngineCore> core, KvCache::SequenceId sequence, const SessionOptions& options);
+  absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
+  // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails. Logits may be asked
+  // of the `wanted` ones.
+  absl::Status Pass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
+  // The same for tokens that are part of it already, the next that the cache has not.
+  absl::Status RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
+  // Logits of rows of this session's last pass.
+  absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
+  // Gives every node of the tree its slots, and computes them.
+  absl::Status PlaceTree(const TokenTree& tree);
+  absl::Status RunTree(const TokenTree& tree);
+  // Drops what the cache has of the tree, but for the node's path. REQUIRES: the core is held.
+  void EndTree(int kept);
+  // Gives the cache what it lacks of the sequence.
+  absl::Status Restore();
+  // Tokens of the sequence that the cache has, none if it cannot go on after them.
+  absl::StatusOr<int> HeldLength();
+  absl::Status AppendParts(absl::Span<const TokenId> tokens);
+  absl::Status AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits);
+  // Drops the tokens from `length` on, and what the cache has of them.
+  void Shorten(int length);
+  // Returns `status`; if it is an error, the sequence is cut to `length` first. The logits of what is left are still there.
+  absl::Status OrUndo(int length, const absl::Status& status);
+
+  const std::shared_ptr<EngineCore> core_;
+  const SessionOptions options_;
+  KvCache::SequenceId sequence_;
+  int64_t last_pass_ = 0;                           // The engine's count of passes after this session's last.
+  std::vector<TokenId> tokens_;
+  std::vector<float> logits_buffer_;
+  absl::Span<const float> logits_;
+  bool has_logits_ = false;
+  // Kept between passes to spare allocations.
+  std::vector<KvCache::Paths> paths_;
+  std::vector<ForwardRow> rows_;
+  std::optional<TokenTree> tree_;                   // The tree that waits for Keep.
+  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path.
+};
+
+}  // namespace tessera

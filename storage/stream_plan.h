@@ -1,0 +1,57 @@
+// Shares out the memory there is for the weights of a .tsr file: the units that stay (pins), and the ring that the others pass through.
+//
+//   ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(*file, /*budget=*/512 << 20));
+//   ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source,
+//                    LayerStreamer::Open(*file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
+//   if (plan.streamed_bytes > 0) ...                       // so much is read in each pass
+//
+// The ring comes first, for the units that are leased at once must fit into it. With room for two such groups and a unit, one group is read
+// while the other is computed with. What is left is for pins; if all fits, all is pinned, and there is no ring. Units of which only parts
+// are leased are pinned last: reading parts costs little. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/storage/pin_plan.h"
+#include "tessera/storage/tsr_reader.h"
+
+namespace tessera {
+
+// What streaming takes.
+struct StreamNeeds {
+  std::vector<int64_t> unit_bytes = {};         // Whole pages.
+  std::vector<bool> parts_only = {};            // [unit]: only parts of it are leased.
+  std::vector<std::vector<int>> together = {};  // Groups of units that are leased at once. A unit that is leased whole is in one of them.
+  std::vector<int> first = {};                  // Units that PinPolicy::kAuto pins before all others. Ascending.
+  int64_t total_bytes = 0;                      // The sum of unit_bytes.
+};
+
+// Units that are leased whole, `together` of them at once: any that lie side by side. REQUIRES: together >= 1.
+StreamNeeds StreamNeedsOf(const TsrReader& file, int together = 1);
+
+struct StreamPlan {
+  PinPlan pins = {};
+  std::vector<bool> parts_only = {};       // As StreamNeeds has it.
+  int64_t ring_bytes = 0;                  // 0: nothing is streamed.
+  int64_t streamed_bytes = 0;              // Read in each pass.
+  int64_t bytes = 0;                       // In memory: pins, ring, and where parts of units are read (LayerStreamer::kPartsBytes).
+};
+
+// The least budget that PlanStreaming can do with.
+int64_t LeastStreamBytes(const StreamNeeds& needs);
+
+// Takes at most `budget` bytes. ResourceExhausted (found, expected) if that is less than the least.
+absl::StatusOr<StreamPlan> PlanStreaming(const StreamNeeds& needs, int64_t budget, PinPolicy policy = PinPolicy::kAuto);
+// The same for a file whose units are leased one at a time. Errors begin with its path.
+absl::StatusOr<StreamPlan> PlanStreaming(const TsrReader& file, int64_t budget, PinPolicy policy = PinPolicy::kAuto);
+
+// The least that ShrinkStreaming can do with: no pins or, if the plan has no ring, the pins that are leased whole.
+int64_t LeastShrunkBytes(const StreamNeeds& needs, const StreamPlan& plan);
+
+// What is left of a plan in use when there is less memory: some of its pins, its ring as it is. ResourceExhausted (found, expected) if
+// the budget is less than the least.
+absl::StatusOr<StreamPlan> ShrinkStreaming(const StreamNeeds& needs, const StreamPlan& plan, int64_t budget, PinPolicy policy);
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+#include "tessera/apps/cli/answer_report.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace tessera {
+namespace {
+
+Timings Usual() {
+  Timings timings = {.prompt_tokens = 36, .prompt_seconds = 36 / 3449.0, .output_tokens = 264, .generation_seconds = 264 / 584.0};
+  timings.first_token_seconds = 0.14;
+  timings.speculation.emplace();
+  timings.speculation->sources.emplace_back();
+  timings.speculation->steps = 100;
+  timings.speculation->tokens = 120;
+  return timings;
+}
+
+TEST(SummaryLine, HeaderExample) {
+  EXPECT_EQ(SummaryLine(Usual(), int64_t{120} << 20),
+            "prompt 36 tok 3449 tok/s | 264 tok 584 tok/s, 1.2 tok per pass | first 0.14 s | 120 MiB");
+}
+
+TEST(SummaryLine, LeavesOutWhatThereIsNot) {
+  EXPECT_EQ(SummaryLine({.prompt_tokens = 5, .prompt_seconds = 10}, 1023), "prompt 5 tok 0.50 tok/s | 0 tok 0.00 tok/s | 1023 B");
+}
+
+TEST(SummaryLine, HasAtMostAHundredColumns) {
+  for (const int64_t tokens : {int64_t{9999}, int64_t{99'949}, int64_t{999'499}, int64_t{1} << 31, std::numeric_limits<int64_t>::max()}) {
+    for (const double seconds : {1.0, 7.3, 1e4, 9'999'999.0}) {
+      for (const int64_t peak : {int64_t{1023} << 10, int64_t{1023} << 20, int64_t{1023} << 30, int64_t{1023} << 40}) {
+        Timings timings = Usual();
+        timings.prompt_tokens = timings.output_tokens = tokens;
+        timings.prompt_seconds = timings.generation_seconds = timings.first_token_seconds = seconds;
+        timings.speculation->tokens = 6399;
+        EXPECT_LE(SummaryLine(timings, peak).size(), 100u) << SummaryLine(timings, peak);
+      }
+    }
+  }
+}
+
+TEST(StatsText, SaysWhatDraftsGave) {
+  EXPECT_EQ(StatsText({}), "");
+  const std::string text = StatsText(Usual());
+  EXPECT_EQ(text.find("drafts: 1.20 tokens per pass of 0.0 rows, "), 0u) << text;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,165 @@
+#include "tessera/model/files/quantize.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/split_model.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tiny_model.h"
+
+namespace tessera {
+namespace {
+
+constexpr auto kNoProgress = [](int64_t, int64_t) {};
+
+class Quantize : public testing::Test {
+ protected:
+  std::string Written(GgufBuilder builder) const {
+    builder.WriteTo(old_);
+    return old_;
+  }
+  absl::Status Run(const GgufFile& file, const QuantizeFormats& formats, int threads = 2) const {
+    ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(file, formats));
+    ThreadPool pool(threads);
+    return model.Write(new_, pool);
+  }
+
+  const TemporaryFolder folder_;
+  const std::string old_ = folder_.Path("old.gguf"), new_ = folder_.Path("new.gguf");
+};
+
+std::vector<std::byte> BytesOf(const GgufFile& file, const GgufTensor& tensor) {
+  std::vector<std::byte> bytes(tensor.size);
+  EXPECT_EQ(file.Read(tensor, 0, absl::MakeSpan(bytes)), absl::OkStatus());
+  return bytes;
+}
+
+// What a tensor's numbers are in another format, by the formats' own functions.
+std::vector<std::byte> Rounded(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
+  const std::vector<std::byte> bytes = BytesOf(file, tensor);
+  const int64_t values = tensor.size / tensor.format->bytes_per_block * tensor.format->values_per_block;
+  std::vector<float> numbers(values);
+  tensor.format->dequantize(bytes.data(), values, numbers.data());
+  const BlockFormatInfo& to = InfoOf(format);
+  std::vector<std::byte> blocks(values / to.values_per_block * to.bytes_per_block);
+  to.quantize(numbers.data(), values, blocks.data());
+  return blocks;
+}
+
+bool IsOfHead(absl::string_view name) { return name == "token_embd.weight" || name == "output.weight"; }
+
+void ExpectTensors(const GgufFile& old_file, const GgufFile& new_file, const QuantizeFormats& formats) {
+  ASSERT_EQ(new_file.tensors().size(), old_file.tensors().size());
+  for (const GgufTensor& before : old_file.tensors()) {
+    const GgufTensor* after = new_file.FindTensor(before.name);
+    ASSERT_NE(after, nullptr) << before.name;
+    EXPECT_EQ(after->shape, before.shape);
+    const auto& wanted = before.shape.size() != 2 ? std::nullopt : IsOfHead(before.name) ? formats.head : formats.layers;
+    EXPECT_EQ(after->format->format, wanted.value_or(before.format->format)) << before.name;
+    EXPECT_EQ(BytesOf(new_file, *after), wanted ? Rounded(old_file, before, *wanted) : BytesOf(old_file, before)) << before.name;
+  }
+}
+
+absl::Status Example(const GgufFile* file, ThreadPool& pool, const std::string& path, const GgufWriter::Progress& progress) {
+  ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_1}));   // From a GgufFile.
+  RETURN_IF_ERROR(model.Write(path, pool, progress));
+  return absl::OkStatus();
+}
+
+TEST_F(Quantize, HeaderExample) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({})));
+  ThreadPool pool(2);
+  ASSERT_EQ(Example(file.get(), pool, new_, kNoProgress), absl::OkStatus());
+  ExpectTensors(*file, **GgufFile::Open(new_), {.head = BlockFormat::kQ4_1});
+}
+
+TEST_F(Quantize, ChangesWhatIsAskedForAndNothingElse) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({.architecture = "gemma3"}).Number<uint32_t>("general.file_type", 7)));
+  for (const QuantizeFormats& formats : {QuantizeFormats{.head = BlockFormat::kQ5_1}, QuantizeFormats{.layers = BlockFormat::kQ4_0},
+                                         QuantizeFormats{BlockFormat::kF16, BlockFormat::kQ4_1}, QuantizeFormats{}}) {
+    ASSERT_EQ(Run(*file, formats), absl::OkStatus());
+    const auto changed = *GgufFile::Open(new_);
+    ExpectTensors(*file, *changed, formats);
+    for (const auto& [key, value] : file->metadata()) {
+      const GgufValue* copy = changed->Find(key);
+      if (key == "general.file_type" && formats.layers) {
+        EXPECT_EQ(copy, nullptr) << "it would say what most layers are no longer";
+        continue;
+      }
+      ASSERT_NE(copy, nullptr) << key;
+      EXPECT_EQ(copy->type, value.type) << key;
+      EXPECT_EQ(copy->element_type, value.element_type) << key;
+      EXPECT_EQ(copy->bytes, value.bytes) << key;
+    }
+  }
+}
+
+TEST_F(Quantize, FormatsThatAreThereAlreadyGiveTheSameNumbersOfBytes) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({})));
+  const QuantizedModel same = *QuantizedModel::Plan(*file, {BlockFormat::kQ8_0, BlockFormat::kQ8_0});
+  EXPECT_EQ(same.changed(), 0);
+  const QuantizedModel other = *QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_0});
+  EXPECT_EQ(other.changed(), 2) << "the embedding table and the head";
+  EXPECT_EQ(*same.FileSize() - *other.FileSize(), 2 * kTinyVocabulary * 64 / 32 * (34 - 18));
+}
+
+TEST_F(Quantize, TwoDimensionsDoNotMakeAMatrix) {
+  const std::string numbers(64 * sizeof(float), '\0');
+  GgufBuilder builder = TinyModelBuilder({});
+  const std::string names[] = {"blk.0.attn_q_norm.weight", "blk.0.ffn_gate_inp.weight", "blk.0.attn_q.scale"};
+  for (const std::string& name : names) builder.Tensor(name, {4, 16}, /*gguf_type=*/0, numbers);
+  const auto file = *GgufFile::Open(Written(std::move(builder)));
+  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  const auto changed = *GgufFile::Open(new_);
+  for (const std::string& name : names) {
+    EXPECT_EQ(changed->FindTensor(name)->format->format, BlockFormat::kF32) << name;
+  }
+}
+
+TEST_F(Quantize, ASplitModelBecomesOneFile) {
+  const SplitModel split(TinyModelBuilder({}).Split(3));
+  const auto file = *GgufFile::Open(split.Path(0));
+  ASSERT_EQ(Run(*file, {.head = BlockFormat::kQ4_1}), absl::OkStatus());
+  const auto one = *GgufFile::Open(new_);
+  EXPECT_EQ(one->parts(), 1);
+  EXPECT_EQ(one->Find("split.count"), nullptr);
+  ExpectTensors(*file, *one, {.head = BlockFormat::kQ4_1});
+}
+
+TEST_F(Quantize, AnotherAlignmentIsNotCopied) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({}).Alignment(128)));
+  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  ExpectTensors(*file, **GgufFile::Open(new_), {.layers = BlockFormat::kQ4_0});
+}
+
+GgufBuilder OneMatrix(const std::vector<float>& numbers, uint64_t columns) {
+  GgufBuilder builder;
+  const std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  builder.String("general.architecture", "llama").Tensor("token_embd.weight", {columns, numbers.size() / columns}, 0, bytes);
+  return builder;
+}
+
+TEST_F(Quantize, WhatCannotBeRoundedIsNamedAndTheOldFileStays) {
+  ASSERT_EQ(WriteFileAtomically(new_, "as it was"), absl::OkStatus());
+  std::vector<float> numbers(96, 1);
+  const auto expect = [&](const std::string& expected, BlockFormat format) {
+    const auto file = *GgufFile::Open(Written(OneMatrix(numbers, 32)));
+    const absl::Status status = Run(*file, {.head = format});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), old_) && absl::StrContains(status.message(), "token_embd.weight") &&
+                absl::StrContains(status.message(), expected)) << status;
+  };
+  expect("3 rows of 32 values in Q4_K", BlockFormat::kQ4_K);
+  numbers[70] = 1e30f;
+  expect("number 70: found 1e+30, expected at most 65504 in Q4_1", BlockFormat::kQ4_1);
+  numbers[70] = std::numeric_limits<float>::quiet_NaN();
+  expect("F32 value 70", BlockFormat::kQ4_1);
+  EXPECT_EQ(*ReadFileToString(new_, 100), "as it was");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,98 @@
+#include "tessera/runtime/chat/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/json.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
+
+TEST(Answerer, HeaderExample) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}, .stop = {"\n\n"}}));
+  std::string shown;
+  const auto show = [&](absl::string_view text) { shown.append(text.data(), text.size()); };
+  const Generation answer = Must(answerer.Run({70, 71, 72}, {.max_tokens = 16, .on_text = show}));
+  EXPECT_EQ(shown, answer.text);
+  EXPECT_EQ(answerer.timings().prompt_tokens, 3);
+  EXPECT_EQ(answerer.timings().output_tokens, static_cast<int64_t>(answer.tokens.size()));
+  JsonWriter json;
+  WriteTimings(json, answerer.timings());
+  EXPECT_EQ(*Must(JsonValue::Parse(std::move(json).Take())).Int("prompt_tokens"), 3);
+}
+
+TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const AnswererOptions greedy = {.sampling = {.temperature = 0}};
+  const std::vector<TokenId> first = {70, 71, 72, 73}, second = {70, 71, 72, 80, 81};
+  std::vector<TokenId> fresh;
+  {
+    Answerer other = Must(Answerer::Create(*engine, greedy));
+    fresh = Must(other.Run(second, {.max_tokens = 8})).tokens;
+  }
+  Answerer answerer = Must(Answerer::Create(*engine, greedy));
+  Must(answerer.Run(first, {.max_tokens = 8}));
+  EXPECT_EQ(Must(answerer.Run(second, {.max_tokens = 8})).tokens, fresh);
+  EXPECT_EQ(answerer.timings().prompt_tokens, 4 + 2) << "three were there";
+  answerer.Reset();
+  EXPECT_EQ(answerer.length(), 0);
+}
+
+TEST(Answerer, StagesAreToldInOrder) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {}));
+  using Stage = AnswerOptions::Stage;
+  std::vector<std::pair<Stage, int64_t>> told;
+  Must(answerer.Run({70, 71}, {.max_tokens = 3, .on_stage = [&](Stage stage, int64_t most) { told.emplace_back(stage, most); }}));
+  const std::vector<std::pair<Stage, int64_t>> expected = {
+      {Stage::kPrompt, 2}, {Stage::kDone, 0}, {Stage::kAnswer, 3}, {Stage::kDone, 0}};
+  EXPECT_EQ(told, expected);
+}
+
+TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}, .cache = {.context = 8}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {}));
+  EXPECT_EQ(LimitOf(answerer.Run(std::vector<TokenId>(9, 70), {}).status()), "context");
+  EXPECT_TRUE(absl::IsInvalidArgument(answerer.Run({}, {}).status()));
+  EXPECT_EQ(Must(answerer.Run({70}, {.max_tokens = 2})).tokens.size(), 2u);
+}
+
+TEST(ChatSpeculation, OptionsAreCheckedByName) {
+  const TemporaryFolder folder;
+  EngineOptions options;
+  EXPECT_EQ(FieldOf(PlanSpeculation({.speculate = "lokup"}, options)), "speculate");
+  EXPECT_EQ(FieldOf(PlanSpeculation({.history_prompts = true}, options)), "history_prompts");
+  EXPECT_EQ(FieldOf(PlanSpeculation({.cost_profile = folder.path() + "/nowhere/costs"}, options)), "cost_profile");
+  EXPECT_TRUE(PlanSpeculation({.speculate = "none"}, options).ok());
+  EXPECT_EQ(options.workload.drafting_bytes, nullptr) << "nothing is drafted or kept";
+}
+
+TEST(ChatSpeculation, HeaderExampleKeepsAnswersForTheNextRun) {
+  const TemporaryFolder folder;
+  const SpeculationOptions speculation = {.speculate = "none", .history = "mail", .history_folder = folder.path()};
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  int64_t kept = 0;
+  for (const bool before : {false, true}) {
+    Answerer answerer = Must(Answerer::Create(*engine, {.speculation = speculation}));
+    EXPECT_EQ(answerer.speculation()->history()->tokens() > 0, before);
+    Must(answerer.Run({70, 71, 72}, {.max_tokens = 12}));
+    ASSERT_TRUE(answerer.Save().ok());
+    EXPECT_TRUE(answerer.speculation()->history()->replaced().ok());
+    EXPECT_GT(answerer.speculation()->history()->tokens(), kept);
+    kept = answerer.speculation()->history()->tokens();
+  }
+  EXPECT_EQ(Must(Speculation::Create(*engine, {.speculate = "none"})), nullptr);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,66 @@
+#include "tessera/runtime/chat/conversation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/prompt_size.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";   // Has no chat template.
+
+TEST(Conversation, HeaderExample) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  Conversation conversation =
+      Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = "You answer in rhymes."}));
+  conversation.AddUser("What is 2 + 2?");
+  const std::vector<TokenId> prompt = conversation.Tokens(engine->tokenizer());
+  conversation.AddAnswer("4");
+  conversation.AddUser("And 3 + 3?");
+  const std::vector<TokenId> next = conversation.Tokens(engine->tokenizer());
+  ASSERT_GT(next.size(), prompt.size());
+  EXPECT_TRUE(std::equal(prompt.begin(), prompt.end(), next.begin())) << "the next prompt holds the one before";
+  conversation.Reset();
+  conversation.AddUser("What is 2 + 2?");
+  EXPECT_EQ(conversation.Tokens(engine->tokenizer()), prompt) << "the system message stays";
+}
+
+TEST(Conversation, RawIsTheLastMessageAlone) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  for (const ConversationOptions& options : {ConversationOptions{.raw = true}, ConversationOptions{}}) {
+    Conversation conversation = Must(Conversation::Create(engine->model().gguf(), options));
+    EXPECT_TRUE(conversation.raw());
+    EXPECT_EQ(conversation.form(), "raw");
+    EXPECT_TRUE(conversation.Tokens(engine->tokenizer()).empty());
+    conversation.AddUser("the");
+    conversation.AddUser("in");
+    EXPECT_EQ(conversation.Tokens(engine->tokenizer()), engine->tokenizer().Encode("in", {.parse_special = true, .add_bos = true}));
+  }
+}
+
+TEST(Conversation, WrongOptionsAreRefusedByName) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.system = "a"}).status()), "system");
+  EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.chat_template = "chatlm"}).status()), "chat_template");
+  EXPECT_FALSE(Conversation::Create(engine->model().gguf(), {.needs_template = true}).ok());
+}
+
+TEST(PromptSize, HeaderExampleAndLimits) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama, .cache = {.context = 10}}));
+  EXPECT_TRUE(CheckBytesFit("0123456789", engine->tokenizer(), engine->context()).ok());
+  const absl::Status bytes = CheckBytesFit(std::string(1 << 16, 'a'), engine->tokenizer(), engine->context());
+  EXPECT_TRUE(absl::IsResourceExhausted(bytes));
+  EXPECT_EQ(LimitOf(bytes), "context");
+  EXPECT_TRUE(CheckTokensFit(10, engine->context()).ok());
+  EXPECT_EQ(LimitOf(CheckTokensFit(11, engine->context())), "context");
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckTokensFit(0, engine->context())));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#include "tessera/runtime/chat/request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/chat/answer.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
+
+TEST(Request, HeaderExample) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));
+  const auto run = [&]() -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine));
+    ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
+    EXPECT_EQ(result.tokens.size(), 20u);
+    return TextAnswer(request, asked.prompt, result);
+  };
+  const JsonValue answer = Must(JsonValue::Parse(Must(run())));
+  EXPECT_EQ(*answer.String("id"), "a");
+  EXPECT_EQ(answer.Ints("output_tokens")->size(), 20u);
+  EXPECT_TRUE(answer.Has("prompt_tokens"));
+  EXPECT_TRUE(answer.Has("output_text"));
+}
+
+TEST(Request, ABadLineIsRefusedWithItsSource) {
+  for (const char* line : {"", "{", "[]", "{}", "{\"id\": 1.5}", "{\"id\": null}", "{\"id\": [1]}", "{\"id\": 1} x", "\xff"}) {
+    const absl::StatusOr<Request> request = Request::Parse(line, "line 7");
+    ASSERT_FALSE(request.ok()) << line;
+    EXPECT_EQ(request.status().message().substr(0, 6), "line 7") << request.status();
+  }
+}
+
+TEST(Request, AnIdComesBackAsItWas) {
+  for (const std::string id : {"\"a\"", "0", "-5", "18446744073709551615"}) {
+    JsonWriter answer = BeginAnswer(Must(Request::Parse("{\"id\": " + id + "}", "line 1")));
+    answer.EndObject();
+    EXPECT_EQ(std::move(answer).Take(), "{\"id\":" + id + "}");
+  }
+}
+
+TEST(Request, AnErrorNamesItsSourceOnce) {
+  const Request request = Must(Request::Parse("{\"id\": 1}", "line 2"));
+  EXPECT_EQ(request.At(absl::InternalError("broken")).message(), "line 2: broken");
+  EXPECT_EQ(request.At(absl::InternalError("line 2: broken")).message(), "line 2: broken");
+  EXPECT_TRUE(request.At(absl::OkStatus()).ok());
+}
+
+TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto read = [&](const std::string& members) {
+    return ReadTextRequest(Must(Request::Parse("{\"id\": 1" + members + "}", "line 1")), *engine);
+  };
+  EXPECT_EQ(Must(read(", \"tokens\": [70, 71]")).prompt, (std::vector<TokenId>{70, 71}));
+  EXPECT_FALSE(Must(read(", \"tokens\": [70, 71]")).max_tokens.has_value());
+  for (const char* bad : {"", ", \"text\": \"a\", \"tokens\": [70]", ", \"tokens\": []", ", \"tokens\": [271]", ", \"tokens\": [-1]",
+                          ", \"text\": 5", ", \"text\": \"a\", \"n\": -1", ", \"text\": \"a\", \"n\": 1.5"}) {
+    EXPECT_FALSE(read(bad).ok()) << bad;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(read(", \"text\": \"" + std::string(1 << 20, 'a') + "\"").status()));
+}
+
+}  // namespace
+}  // namespace tessera

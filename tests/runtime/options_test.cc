@@ -1,0 +1,61 @@
+#include "tessera/runtime/options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tessera/base/available_cpus.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+TEST(Options, HeaderExample) {
+  const TemporaryFolder folder;
+  TinyModelBuilder({.context = 4096}).WriteTo(folder.Path("model.gguf"));
+  EngineOptions options = {.model_path = folder.Path("model.gguf")};
+  options.compute.threads = 2;
+  options.cache.context = 4096;
+  options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kSpread};
+  const std::unique_ptr<Engine> engine = Must(Engine::Load(options));
+  EXPECT_EQ(engine->context(), 4096);
+}
+
+TEST(Options, WrongOnesAreNamed) {
+  const auto message = [](auto&& spoil) {
+    EngineOptions options = {.model_path = "model.gguf"};
+    spoil(options);
+    return std::string(CheckOptions(options).message());
+  };
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = 257; }), "threads: found 257, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "threads: found -1, expected 0 (all CPUs) to 256");
+  EXPECT_EQ(message([](auto& o) { o.compute.row_capacity = -1; }), "row_capacity: found -1, expected 0 (by memory) to 65536");
+  EXPECT_EQ(message([](auto& o) { o.workload.sessions = 0; }), "sessions: found 0, expected 1 or more");
+  EXPECT_EQ(message([](auto& o) { o.cache.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
+  EXPECT_EQ(message([](auto&) {}), "");
+}
+
+TEST(Options, ThreadsAreAtMostOnePerCpu) {
+  EXPECT_EQ(Must(ThreadsOf({})), AvailableCpus());
+  EXPECT_EQ(Must(ThreadsOf({.threads = 3})), std::min(3, AvailableCpus()));
+  const CpuLimit limit = Must(CpuLimit::Create(1));
+  EXPECT_EQ(Must(ThreadsOf({.threads = 3})), 1);
+}
+
+TEST(Options, ComputePathsHaveNames) {
+  EXPECT_EQ(Must(ComputePathFromName("fast")), ComputePath::kFast);
+  EXPECT_EQ(Must(ComputePathFromName("reference")), ComputePath::kReference);
+  const absl::Status status = ComputePathFromName("Fast").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "path: found \"Fast\", expected fast or reference");
+}
+
+TEST(Options, FormatsOfKeysAndValuesHaveNames) {
+  EXPECT_EQ(Must(KvFormatFromName("f16")), KvFormat::kHalf);
+  EXPECT_EQ(Must(KvFormatFromName("q8")), KvFormat::kInt8);
+  EXPECT_EQ(KvFormatFromName("Q8").status().message(), "kv_format: found \"Q8\", expected f16 or q8");
+}
+
+}  // namespace
+}  // namespace tessera
