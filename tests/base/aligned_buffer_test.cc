@@ -108,6 +108,7 @@ TEST(AlignedBuffer, GivesWholePagesOfAPartBackAndKeepsTheRest) {
 }
 
 TEST(AlignedBuffer, SaysThatLockedMemoryStays) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers ignore mlock";
   AlignedBuffer buffer = *AlignedBuffer::Allocate(kMiB);
   buffer.data()[0] = std::byte{7};
   if (mlock(buffer.data(), 4096) != 0) GTEST_SKIP() << "this system locks no memory for us";
