@@ -114,7 +114,7 @@ thread_tests() {
   run_tests unit_tests "$root/build-tsan" "$results/thread" -L '^(base|storage|spec)$' || status=1
   GTEST_FILTER='HostDevice.ManyRows*:HostAdapters.ManyRows*:SharedWork.*' \
     run_tests npu_tests "$root/build-tsan" "$results/thread" -L '^npu$' || status=1
-  GTEST_FILTER='Engine.*:PackedModel.*:StreamedTinyModel.*:StreamingFaults.*:Speculation*:TreeLogits*:Prompt*' \
+  GTEST_FILTER='Engine.*:SessionThreads.*:PackedModel.*:StreamedTinyModel.*:StreamingFaults.*:Speculation*:TreeLogits*:Prompt*' \
     run_tests runtime_tests "$root/build-tsan" "$results/thread" -L '^runtime$' || status=1
   return "$status"
 }
