@@ -24,7 +24,7 @@ while (($# > 0)); do
 done
 
 mkdir -p "$build"
-if [[ -d ${CCACHE_DIR:-$HOME/.cache/ccache} ]] && command -v ccache >/dev/null; then
+if [[ -d ${CCACHE_DIR:-${HOME:-}/.cache/ccache} ]] && command -v ccache >/dev/null; then
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # The same object serves every clone.
   definitions+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
