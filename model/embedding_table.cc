@@ -29,7 +29,7 @@ absl::StatusOr<EmbeddingTable> EmbeddingTable::Create(const ModelConfig& config,
 }
 
 absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSource& source, GraphStore& store, BoundBuffer hidden,
-                                    int next_block, Timeline* timeline) {
+                                    GraphNeed next, Timeline* timeline) {
   sorted_.clear();
   for (size_t row = 0; row < tokens.size(); ++row) {
     if (tokens[row] != kNoToken) sorted_.push_back({tokens[row], static_cast<int>(row)});
@@ -46,18 +46,18 @@ absl::Status EmbeddingTable::LookUp(absl::Span<const TokenId> tokens, WeightSour
     const TensorPart part = layout_->PanelOf(tensor_, token);
     bytes += part.bytes;
     if (!panels_.empty() && (panels_.size() == WeightSource::kMostParts || bytes > WeightSource::kMostPartBytes)) {
-      RETURN_IF_ERROR(LookUpPanels(panels_, source, store, hidden, kNone, timeline));
+      RETURN_IF_ERROR(LookUpPanels(panels_, source, store, hidden, {}, timeline));
       panels_.clear();
       bytes = part.bytes;
     }
     panels_.push_back(part);
   }
-  return LookUpPanels(panels_, source, store, hidden, next_block, timeline);
+  return LookUpPanels(panels_, source, store, hidden, next, timeline);
 }
 
 // Takes from sorted_ the tokens in these panels.
 absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, GraphStore& store,
-                                          BoundBuffer hidden, int next_block, Timeline* timeline) {
+                                          BoundBuffer hidden, GraphNeed next, Timeline* timeline) {
   std::vector<UnitPart> parts;
   for (const TensorPart& panel : panels) parts.push_back({panel.unit, panel.offset, panel.bytes});
   std::vector<WeightLease> leases;
@@ -78,7 +78,7 @@ absl::Status EmbeddingTable::LookUpPanels(absl::Span<const TensorPart> panels, W
     arguments.weights = weights;
     const int block = first_row == last_panel_begin_ ? CompiledModel::kLastEmbeddingPanel : CompiledModel::kEmbedding;
     const bool is_last = i + 1 == panels.size();
-    RETURN_IF_ERROR(store.Run(block, arguments.rows, arguments, is_last ? next_block : kNone));
+    RETURN_IF_ERROR(store.Run({block, arguments.rows}, arguments, is_last ? next : GraphNeed{}));
     for (auto done = begin; done != next_; ++done) in_panel_[done->second] = kNotThere;
   }
   return absl::OkStatus();

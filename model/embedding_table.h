@@ -32,14 +32,14 @@ class EmbeddingTable {
   // hidden: [tokens.size(), width]; rows of kNoToken are left as they are. store: of this model's blocks. REQUIRES: at most as many
   // tokens as the model's row capacity; all others lie in the vocabulary.
   static constexpr TokenId kNoToken = -1;
-  // next_block: what the pass runs then, which the store may load meanwhile; kNone: nothing.
+  // next: what the pass runs then, which the store may load meanwhile.
   absl::Status LookUp(absl::Span<const TokenId> tokens, WeightSource& source, GraphStore& store, BoundBuffer hidden,
-                      int next_block = kNone, Timeline* timeline = nullptr);
+                      GraphNeed next = {}, Timeline* timeline = nullptr);
 
  private:
   EmbeddingTable(const WeightLayout& layout, std::string tensor) : layout_(&layout), tensor_(std::move(tensor)) {}
   absl::Status LookUpPanels(absl::Span<const TensorPart> panels, WeightSource& source, GraphStore& store, BoundBuffer hidden,
-                            int next_block, Timeline* timeline);
+                            GraphNeed next, Timeline* timeline);
 
   const WeightLayout* layout_;
   std::string tensor_;

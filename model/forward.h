@@ -30,18 +30,14 @@
 #include "tessera/model/embedding_table.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
-#include "tessera/npu/graph_store.h"
+#include "tessera/model/pass_runner.h"
 #include "tessera/storage/weight_source.h"
 #include "tessera/tensor/rope.h"
 #include "tessera/tensor/tensor_view.h"
 
 namespace tessera {
 
-struct ForwardRow {
-  TokenId token = 0;
-  absl::Span<const KvCache::Path> paths;  // KvCache::Paths, which must outlive the pass.
-  const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
-};
+using ForwardRow = PassRow;
 
 class Forward {
  public:
@@ -71,80 +67,25 @@ class Forward {
   absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits);
 
   // Since this was made: passes that have begun, and rows of those that are whole (but for their logits). From any thread.
-  struct Work { int64_t passes = 0; int64_t rows = 0; };
-  Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
+  using Work = PassRunner::Work;
+  Work work() const { return runner_->work(); }
 
-  const CompiledModel& model() const { return model_; }
-  int row_capacity() const { return model_.row_capacity(); }
+  const CompiledModel& model() const { return runner_->model(); }
+  int row_capacity() const { return runner_->row_capacity(); }
   // All from the next call on. The source must outlive this; a null timeline: nothing is recorded and no clock is read. `cancel` ends
   // passes beside that of the options; null: nothing does.
-  void SetSource(WeightSource& source) { source_ = &source; }
-  void SetTimeline(Timeline* timeline) { options_.timeline = timeline; }
+  void SetSource(WeightSource& source) { runner_->SetSource(source); }
+  void SetTimeline(Timeline* timeline) { runner_->SetTimeline(timeline); }
   void SetCancel(const std::atomic<bool>* cancel) { also_cancel_ = cancel; }
-  int64_t scratch_bytes() const { return hidden_[0].size() + hidden_[1].size() + chosen_.size(); }
+  int64_t scratch_bytes() const { return runner_->scratch_bytes(); }
 
  private:
-  struct GroupRows { std::vector<int32_t> slots; std::vector<SlotPath> paths; };
-  using SlotOfRow = std::pair<int32_t, int>;
+  Forward(std::unique_ptr<PassRunner> runner, const Options& options) : options_(options), runner_(std::move(runner)) {}
 
-  Forward(const ModelConfig& config, CompiledModel model, EmbeddingTable embedding, WeightSource& source, Device& device,
-          const Options& options)
-      : config_(config), source_(&source), options_(options), model_(std::move(model)), store_(device, model_.variants()),
-        embedding_(std::move(embedding)) {}
-
-  absl::Status CheckCancelled() const;
-  // leases_ hold the block's units until they are cleared.
-  absl::Status LeaseUnits(int block);
-  absl::Status RunLeased(int block, int detail, RunArguments& arguments, int next_block);
-  absl::Status RunInBands(int block, int layer, absl::Span<const ForwardRow> rows, const KvCache& cache, absl::Span<const int> hidden,
-                          int next_block);
-  absl::Status RunBlock(int block, int detail, RunArguments& arguments, int next_block);
-  // The block of a layer that a pass runs first. spares: the pass computes keys and values alone of some rows of the last layer.
-  int FirstOfLayer(int layer, bool spares) const {
-    return spares && layer == model_.layers() - 1 ? model_.last_keys_and_values() : model_.layer(layer);
-  }
-  absl::Status CheckRows(absl::Span<const ForwardRow> rows, int groups) const;
-  void FillRowData(absl::Span<const ForwardRow> rows, int groups);
-  absl::Status CheckSlotsDiffer(const std::vector<int32_t>& slots);
-  absl::Status CheckOrder(const std::vector<SlotPath>& paths) const;
-  void FillAdapters(absl::Span<const ForwardRow> rows, int layer);
-  absl::Status CheckWanted(absl::Span<const int> wanted, int rows) const;
-  RunArguments ArgumentsOf(absl::Span<const ForwardRow> rows, const KvCache& cache, int layer, Share band);
-  absl::Status RunLayers(absl::Span<const ForwardRow> rows, const KvCache& cache);
-  absl::Status RunLastLayer(absl::Span<const ForwardRow> rows, const KvCache& cache);
-  void KeepWanted(GroupRows& of_group);
-  absl::Status Normalize(absl::Span<const int> chosen);
-  absl::Status RunHead(int rows, TensorView<float> logits);
-  BoundBuffer Hidden(int which, int64_t row = 0) {
-    const int64_t stride = RowStride(config_.width);
-    return {hidden_[which].as<float>() + row * stride, stride};
-  }
-
-  const ModelConfig config_;
-  WeightSource* source_;
   Options options_;
   const std::atomic<bool>* also_cancel_ = nullptr;
-  const CompiledModel model_;
-  GraphStore store_;
-  EmbeddingTable embedding_;
-  std::vector<RopeTable> ropes_;
-
-  AlignedBuffer hidden_[2];      // Layers read one and write the other.
-  int current_ = 0;              // Which holds the last pass's hidden states.
-  std::vector<int> wanted_;      // Rows of the last pass whose hidden states are there, one behind the other.
-  std::atomic<int64_t> passes_begun_{0}, rows_done_{0};
-  AlignedBuffer chosen_;         // kHeadRows rows: those that get logits.
-
-  // Per row of the pass at hand.
-  std::vector<int32_t> tokens_;
-  std::vector<GroupRows> group_rows_;      // For each group of the cache.
-  std::vector<SlotOfRow> sorted_slots_;
-  std::vector<const AdapterProduct*> adapters_;
-  std::vector<std::vector<float>> rope_values_;
-  std::vector<const float*> rope_pointers_;  // Per rope table: its values for the rows of the current band.
-  // Kept between blocks to spare allocations.
-  std::vector<WeightLease> leases_;
-  std::vector<absl::Span<const std::byte>> weights_;
+  std::unique_ptr<PassRunner> runner_;
+  HiddenRows last_;   // Of the last pass; of none if it failed.
 };
 
 }  // namespace tessera

@@ -54,16 +54,17 @@ absl::StatusOr<LoadedGraph*> GraphStore::For(int block, int rows) {
   return found.loaded.get();
 }
 
-absl::Status GraphStore::Run(int block, int graph_rows, const RunArguments& arguments, int next_block) {
-  ASSIGN_OR_RETURN(LoadedGraph* const graph, For(block, graph_rows));
-  RETURN_IF_ERROR(device_.Submit(*graph, arguments));
-  if (next_block != kNone) LoadAhead(next_block, graph_rows);
+absl::Status GraphStore::Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next) {
+  ASSIGN_OR_RETURN(LoadedGraph* const loaded, For(graph.block, graph.rows));
+  RETURN_IF_ERROR(device_.Submit(*loaded, arguments));
+  if (next.block != kNone) LoadAhead(next);
   return device_.Wait();
 }
 
-void GraphStore::LoadAhead(int block, int rows) {
+void GraphStore::LoadAhead(GraphNeed next) {
   if (graphs_ == all_graphs_) return;
-  const int variant = VariantFor(block, std::min(rows, blocks_[block].variants.back().compiled->row_capacity));
+  const int block = next.block;
+  const int variant = VariantFor(block, std::min(next.rows, blocks_[block].variants.back().compiled->row_capacity));
   if (At({block, variant}).loaded != nullptr) return;
   blocks_[block].wanted = variant;
   Load({block, variant}).IgnoreError();

@@ -2,10 +2,10 @@
 //
 //   GraphStore store(device, {{head_of_1_row, head_of_64_rows}, {norm}});        // of each block, its graphs by row capacity
 //   RETURN_IF_ERROR(store.Carry(PlanResidency(store.Costs(), device.limits())));
-//   RETURN_IF_ERROR(store.Run(/*block=*/0, rows, arguments, /*next_block=*/1));   // by the smallest graph that has so many rows
+//   RETURN_IF_ERROR(store.Run({.block = 0, .rows = rows}, arguments, /*next=*/{.block = 1, .rows = rows}));
 //
-// While the device computes, the graph of the next block is loaded if it was not, so that a device that holds few graphs loads one while
-// another runs.
+// A block is run by its smallest graph that has so many rows. While the device computes, the graph that is needed next is loaded if it was
+// not, so that a device that holds few graphs loads one while another runs.
 // Blocks are numbered in the order in which a pass needs them. Where a graph has no room, the one that a pass needs last goes
 // (NeededLast), but never the one that For gave last, which may be running. Threads: those of the device.
 #pragma once
@@ -24,6 +24,9 @@ namespace tessera {
 // One block compiled for one or several row capacities, in ascending order. Blocks that are alike may share graphs.
 using BlockVariants = std::vector<std::shared_ptr<const CompiledGraph>>;
 
+// A block, and the rows that its graph must have at least.
+struct GraphNeed { int block = kNone; int rows = 0; };
+
 class GraphStore {
  public:
   // Loads nothing. The device must outlive the store. REQUIRES: no block is without a graph.
@@ -41,10 +44,10 @@ class GraphStore {
   // device's error if it cannot be loaded. REQUIRES: 0 <= block < blocks, and no run is under way.
   absl::StatusOr<LoadedGraph*> For(int block, int rows);
 
-  // Runs the block's graph for `graph_rows` rows, and meanwhile loads what For would give of `next_block` (kNone: nothing is loaded), if
-  // there is room beside the graph that runs; where that fails, it is tried again when it is needed. Errors are those of For and the
-  // run. REQUIRES: arguments.rows <= graph_rows.
-  absl::Status Run(int block, int graph_rows, const RunArguments& arguments, int next_block = kNone);
+  // Runs the block's graph, and meanwhile loads what For would give of `next` (of no block: nothing is loaded), if there is room beside
+  // the graph that runs; where that fails, it is tried again when it is needed. Errors are those of For and the run.
+  // REQUIRES: arguments.rows <= graph.rows.
+  absl::Status Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next = {});
 
  private:
   struct Variant { std::shared_ptr<const CompiledGraph> compiled; std::unique_ptr<LoadedGraph> loaded; int64_t bytes = 0; };
@@ -52,7 +55,7 @@ class GraphStore {
 
   // Index of the smallest variant of so many rows, or kNone.
   int VariantFor(int block, int rows) const;
-  void LoadAhead(int block, int rows);
+  void LoadAhead(GraphNeed next);
   // Makes room for it within the limits, and loads it.
   absl::Status Load(GraphId id);
   void Unload(Variant& variant);

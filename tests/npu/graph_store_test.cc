@@ -77,7 +77,7 @@ TEST(GraphStore, HeaderExample) {
   const auto run = [&]() -> absl::Status {
     GraphStore store(device, {{head_of_1_row, head_of_64_rows}, {norm}});
     RETURN_IF_ERROR(store.Carry(PlanResidency(store.Costs(), device.limits())));
-    RETURN_IF_ERROR(store.Run(/*block=*/0, rows, arguments, /*next_block=*/1));
+    RETURN_IF_ERROR(store.Run({.block = 0, .rows = rows}, arguments, /*next=*/{.block = 1, .rows = rows}));
     return absl::OkStatus();
   };
   ASSERT_EQ(run(), absl::OkStatus());
@@ -113,7 +113,7 @@ TEST(GraphStore, WithRoomForTwoTheNextIsLoadedWhileOneRuns) {
   ASSERT_EQ(store.Carry({.resident = {{0, 0}, {1, 0}}, .limits = {.graphs = 2}}), absl::OkStatus());
   device.Take();
   for (int pass = 0; pass < 2; ++pass) {
-    for (int block = 0; block < 5; ++block) ASSERT_EQ(store.Run(block, 8, {}, (block + 1) % 5), absl::OkStatus());
+    for (int block = 0; block < 5; ++block) ASSERT_EQ(store.Run({block, 8}, {}, {(block + 1) % 5, 8}), absl::OkStatus());
   }
   EXPECT_EQ(device.Take(),
             " run 10x8 wait run 11x8 -10x8 +12x8 wait run 12x8 -11x8 +13x8 wait run 13x8 -12x8 +15x8 wait run 15x8 -13x8 +10x8 wait"
@@ -155,7 +155,7 @@ TEST(GraphStore, AGraphThatIsLargerThanTheLimitsIsAnError) {
   EXPECT_EQ(store.For(3, 8).status(),
             absl::ResourceExhaustedError("graph of block 3 for 8 rows: found 13 bytes, expected at most 12 in 2147483647 graphs"));
   ASSERT_TRUE(store.For(0, 8).ok());
-  EXPECT_EQ(store.Run(0, 8, {}, 1), absl::OkStatus());  // There is no room beside the graph that runs.
+  EXPECT_EQ(store.Run({0, 8}, {}, {1, 8}), absl::OkStatus());  // There is no room beside the graph that runs.
   EXPECT_EQ(device.Take(), " +10x8 run 10x8 wait");
 }
 
@@ -164,11 +164,11 @@ TEST(GraphStore, AGraphThatCannotBeLoadedFailsOneRunOnly) {
   GraphStore store(device, FiveBlocks());
   ASSERT_TRUE(store.For(0, 8).ok());
   device.fails = true;
-  EXPECT_EQ(store.Run(0, 8, {}, 1), absl::OkStatus());
-  EXPECT_EQ(store.Run(1, 8, {}, 2), absl::UnavailableError("no graph"));
+  EXPECT_EQ(store.Run({0, 8}, {}, {1, 8}), absl::OkStatus());
+  EXPECT_EQ(store.Run({1, 8}, {}, {2, 8}), absl::UnavailableError("no graph"));
   EXPECT_EQ(store.Carry({.resident = {{0, 0}, {2, 0}}, .limits = {}}), absl::UnavailableError("no graph"));
   device.fails = false;
-  EXPECT_EQ(store.Run(1, 8, {}, 2), absl::OkStatus());
+  EXPECT_EQ(store.Run({1, 8}, {}, {2, 8}), absl::OkStatus());
   EXPECT_EQ(device.Take(), " +10x8 run 10x8 wait +11x8 run 11x8 +12x8 wait");
 }
 

@@ -1,0 +1,176 @@
+#include "tessera/model/pass_runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/internal/block_runner.h"
+#include "tessera/model/internal/pass_rows.h"
+
+namespace tessera {
+namespace {
+
+// A row of hidden states.
+int64_t RowBytes(const ModelConfig& config) { return RowStride(config.width) * static_cast<int64_t>(sizeof(float)); }
+
+}  // namespace
+
+PassRunner::PassRunner(const ModelConfig& config, CompiledModel model, EmbeddingTable embedding, const Options& options)
+    : config_(config), options_(options), model_(std::move(model)), embedding_(std::move(embedding)) {}
+
+PassRunner::~PassRunner() = default;
+
+absl::StatusOr<std::unique_ptr<PassRunner>> PassRunner::Create(const ModelConfig& config, const WeightLayout& layout, CompiledModel model,
+                                                               WeightSource& source, Device& device, const Options& options) {
+  ASSIGN_OR_RETURN(EmbeddingTable embedding, EmbeddingTable::Create(config, layout));
+  auto runner = std::unique_ptr<PassRunner>(new PassRunner(config, std::move(model), std::move(embedding), options));
+  runner->blocks_ = std::make_unique<BlockRunner>(runner->model_, source, device, options.timeline);
+  RETURN_IF_ERROR(runner->blocks_->LoadGraphs(device.limits()));
+  ASSIGN_OR_RETURN(PassRows rows, PassRows::Create(config, runner->row_capacity()));
+  runner->rows_ = std::make_unique<PassRows>(std::move(rows));
+  for (AlignedBuffer& hidden : runner->hidden_) {
+    ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(RowBytes(config) * runner->row_capacity()));
+  }
+  ASSIGN_OR_RETURN(runner->chosen_, AlignedBuffer::Allocate(kHeadRows * RowBytes(config)));
+  return runner;
+}
+
+int64_t PassRunner::ScratchBytes(const ModelConfig& config, int row_capacity) {
+  return (2 * row_capacity + kHeadRows) * RowBytes(config);
+}
+
+void PassRunner::SetSource(WeightSource& source) { blocks_->SetSource(source); }
+void PassRunner::SetTimeline(Timeline* timeline) { blocks_->SetTimeline(timeline); }
+
+BoundBuffer PassRunner::Hidden(int which, int64_t place) const {
+  const int64_t stride = RowStride(config_.width);
+  return {hidden_[which].as<float>() + place * stride, stride};
+}
+
+absl::StatusOr<Pass> PassRunner::Begin(absl::Span<const PassRow> rows, const KvCache& cache, const std::atomic<bool>* cancel) {
+  if (is_open_) return absl::FailedPreconditionError("pass: found another one under way, expected it to be finished or ended");
+  ++last_pass_;
+  current_ = 0;
+  blocks_->SetCancel(options_.cancel, cancel);
+  Pass pass(*this, static_cast<int>(rows.size()));
+  RETURN_IF_ERROR(rows_->Set(rows, cache, model_.rows_together()));
+  if (!rows.empty()) passes_begun_.fetch_add(1, std::memory_order_relaxed);
+  return pass;
+}
+
+absl::StatusOr<HiddenRows> PassRunner::Run(absl::Span<const PassRow> rows, const KvCache& cache, absl::Span<const int> wanted,
+                                           const std::atomic<bool>* cancel) {
+  ASSIGN_OR_RETURN(Pass pass, Begin(rows, cache, cancel));
+  return pass.Finish(wanted);
+}
+
+void PassRunner::KeepRows(absl::Span<const int> places) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (static_cast<size_t>(places[i]) == i) continue;
+    std::copy_n(Hidden(current_, places[i]).data, config_.width, Hidden(current_, static_cast<int64_t>(i)).data);
+  }
+  rows_->Keep(places);
+}
+
+absl::Status HiddenRows::CheckThere() const {
+  if (runner_ == nullptr) return absl::InvalidArgumentError("hidden rows: found those of no pass, expected those of a finished one");
+  if (is_kept_ || (pass_ == runner_->last_pass_ && !runner_->is_open_)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("hidden rows: found those of pass ", pass_, ", overwritten by pass ",
+                                                    runner_->last_pass_, ", expected those of the last pass, or that were kept"));
+}
+
+absl::Status HiddenRows::Keep() {
+  RETURN_IF_ERROR(CheckThere());
+  if (is_kept_) return absl::OkStatus();
+  const absl::Span<const int> numbers = runner_->rows_->numbers();
+  const size_t bytes = static_cast<size_t>(RowBytes(runner_->config_)) * numbers.size();
+  ASSIGN_OR_RETURN(kept_states_, AlignedBuffer::Allocate(static_cast<int64_t>(bytes), AlignedBuffer::Pages::kSmall));
+  std::memcpy(kept_states_.data(), runner_->Hidden(runner_->current_).data, bytes);
+  kept_.assign(numbers.begin(), numbers.end());
+  is_kept_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const float*> HiddenRows::At(int row) const {
+  RETURN_IF_ERROR(CheckThere());
+  const absl::Span<const int> rows = is_kept_ ? absl::MakeConstSpan(kept_) : runner_->rows_->numbers();
+  const auto place = std::lower_bound(rows.begin(), rows.end(), row);
+  if (place == rows.end() || *place != row) {
+    return absl::InvalidArgumentError(absl::StrCat("row ", row, ": row of the last pass: found ", row, ", expected one of the ",
+                                                   rows.size(), " that were wanted of it"));
+  }
+  const float* const states = is_kept_ ? kept_states_.as<float>() : runner_->Hidden(runner_->current_).data;
+  return states + (place - rows.begin()) * RowStride(runner_->config_.width);
+}
+
+absl::Status PassRunner::Logits(absl::Span<const RowOf> rows, TensorView<float> logits, const std::atomic<bool>* cancel) {
+  const auto state_of = [rows](size_t i) { return rows[i].pass->At(rows[i].row); };
+  return LogitsOf(rows.size(), state_of, logits, cancel);
+}
+
+absl::Status PassRunner::Logits(const HiddenRows& pass, absl::Span<const int> rows, TensorView<float> logits,
+                                const std::atomic<bool>* cancel) {
+  const auto state_of = [&pass, rows](size_t i) { return pass.At(rows[i]); };
+  return LogitsOf(rows.size(), state_of, logits, cancel);
+}
+
+absl::Status PassRunner::LogitsOf(size_t rows, StateOf state_of, TensorView<float> logits, const std::atomic<bool>* cancel) {
+  if (logits.rows() != static_cast<int64_t>(rows) || logits.columns() != config_.vocabulary) {
+    return absl::InvalidArgumentError(absl::StrCat("logits: found [", logits.rows(), ", ", logits.columns(), "], expected [", rows, ", ",
+                                                   config_.vocabulary, "]"));
+  }
+  for (size_t i = 0; i < rows; ++i) RETURN_IF_ERROR(state_of(i).status());
+  blocks_->SetCancel(options_.cancel, cancel);
+  TimelineScope scope(blocks_->timeline(), Zone::kHead, static_cast<int>(rows));
+  const size_t capacity = static_cast<size_t>(row_capacity());
+  for (size_t begin = 0; begin < rows; begin += capacity) {
+    const size_t end = std::min(rows, begin + capacity);
+    RETURN_IF_ERROR(Normalize(begin, end, state_of));
+    RETURN_IF_ERROR(RunHead(static_cast<int>(end - begin), logits.Rows(static_cast<int64_t>(begin), static_cast<int64_t>(end - begin))));
+  }
+  return absl::OkStatus();
+}
+
+// Into the buffer of hidden states that no layer has written last. REQUIRES: all these states are there.
+absl::Status PassRunner::Normalize(size_t begin, size_t end, StateOf state_of) {
+  const int64_t stride = RowStride(config_.width);
+  float* const picked = chosen_.as<float>();
+  const BoundBuffer normed = Hidden(1 - current_);
+  RunArguments arguments;
+  for (size_t first = begin; first < end; first += kHeadRows) {
+    arguments.rows = static_cast<int>(std::min<size_t>(kHeadRows, end - first));
+    for (int i = 0; i < arguments.rows; ++i) {
+      std::copy_n(*state_of(first + static_cast<size_t>(i)), config_.width, picked + i * stride);
+    }
+    arguments.buffers = {{picked, stride}, {normed.data + static_cast<int64_t>(first - begin) * stride, stride}};
+    const BlockRunner::Leased leased = blocks_->Lease(model_.output_norm());
+    RETURN_IF_ERROR(leased.status());
+    RETURN_IF_ERROR(blocks_->Run({model_.output_norm(), arguments.rows}, model_.layers(), arguments, {model_.head(0), arguments.rows}));
+  }
+  return absl::OkStatus();
+}
+
+// Each part of the head is leased once, however many rows there are: it may have to be read from far.
+absl::Status PassRunner::RunHead(int rows, TensorView<float> logits) {
+  const BoundBuffer normed = Hidden(1 - current_);
+  const int end = model_.head(model_.head_parts());
+  for (int block = model_.head(0); block < end; ++block) {
+    const int64_t first_row = model_.block(block).parts[0].first_row;
+    const BlockRunner::Leased leased = blocks_->Lease(block);
+    RETURN_IF_ERROR(leased.status());
+    for (int begin = 0; begin < rows; begin += kHeadRows) {
+      RunArguments arguments;
+      arguments.rows = std::min(kHeadRows, rows - begin);
+      arguments.buffers = {{normed.data + begin * normed.row_stride, normed.row_stride},
+                           {logits.data() + begin * logits.row_stride() + first_row, logits.row_stride()}};
+      const bool goes_on = begin + kHeadRows >= rows && block + 1 < end;
+      const GraphNeed next = {goes_on ? block + 1 : kNone, std::min(rows, kHeadRows)};
+      RETURN_IF_ERROR(blocks_->Run({block, arguments.rows}, model_.layers(), arguments, next));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera
