@@ -1,4 +1,4 @@
-// A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and forward pass.
+// A model ready to be run below the runtime layer, and the machines that run it: threads, device, cache and passes.
 //
 //   LoadedWeights model(TinyModelBuilder({}));                            // or LoadedWeights model("model.gguf")
 //   Machine machine(model, {.threads = 2, .scatter_seed = 7});
@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "tessera/base/cpu_features.h"
-#include "tessera/model/forward.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/pass_runner.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/loaded_weights.h"
@@ -55,14 +56,15 @@ class Machine {
                                    .largest_pass = options.row_capacity, .sequences = std::max(1, options.windowed_sequences),
                                    .scatter_seed = options.scatter_seed}));
     WeightSource& source = options.source != nullptr ? *options.source : model.source();
-    forward_ = Must(Forward::Create(config_, model.layout(), source, *device_,
-                                    {.row_capacity = options.row_capacity, .rows_together = options.rows_together,
-                                     .graph_rows = options.graph_rows, .timeline = options.timeline}));
+    CompiledModel compiled = Must(CompiledModel::Create(config_, model.layout(), {.row_capacity = options.row_capacity,
+                                                                                  .rows_together = options.rows_together,
+                                                                                  .graph_rows = options.graph_rows}));
+    runner_ = Must(PassRunner::Create(config_, model.layout(), std::move(compiled), source, *device_, {.timeline = options.timeline}));
   }
 
   const ModelConfig& config() const { return config_; }
   KvCache& cache() { return *cache_; }
-  Forward& forward() { return *forward_; }
+  PassRunner& runner() { return *runner_; }
   Device& device() { return *device_; }
 
   // Extends the sequence by `tokens` in one pass and returns the logits of each.
@@ -78,9 +80,9 @@ class Machine {
     Must(cache_->Extend(sequence, count));
     std::vector<KvCache::Paths> paths;
     for (int i = 0; i < count; ++i) paths.push_back(cache_->PathsOf(sequence, before + i + 1));
-    std::vector<ForwardRow> rows;
+    std::vector<PassRow> rows;
     for (int i = 0; i < count; ++i) rows.push_back({tokens[i], paths[i], adapter});
-    Must(forward_->Run(rows, *cache_, wanted));
+    Must(Run(rows, wanted));
     return LogitsOf(wanted);
   }
 
@@ -91,18 +93,27 @@ class Machine {
     Must(cache_->Extend(sequence, 1));
     const KvCache::Paths paths = cache_->PathsOf(sequence, before + 1);
     std::vector<float> logits(config_.vocabulary);
-    absl::Status status = forward_->Run({{token, paths, nullptr}}, *cache_);
-    if (status.ok()) status = forward_->Logits({0}, TensorView<float>(logits.data(), 1, config_.vocabulary));
+    absl::Status status = Run({{token, paths, nullptr}});
+    if (status.ok()) status = Logits({0}, TensorView<float>(logits.data(), 1, config_.vocabulary));
     if (status.ok()) return logits;
     cache_->Truncate(sequence, before);
     return status;
   }
 
+  // A pass of which some rows are wanted, or all, and logits of these until the next.
+  absl::Status Run(absl::Span<const PassRow> rows) { return Run(rows, All(static_cast<int>(rows.size()))); }
+  absl::Status Run(absl::Span<const PassRow> rows, absl::Span<const int> wanted) {
+    last_ = HiddenRows();
+    ASSIGN_OR_RETURN(last_, runner_->Run(rows, *cache_, wanted));
+    return absl::OkStatus();
+  }
+  absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits) { return runner_->Logits(last_, chosen, logits); }
+
   // The logits of every row of the last pass, or of some.
   std::vector<std::vector<float>> LogitsOfAll(int rows) { return LogitsOf(All(rows)); }
   std::vector<std::vector<float>> LogitsOf(absl::Span<const int> chosen) {
     std::vector<float> all(chosen.size() * config_.vocabulary);
-    Must(forward_->Logits(chosen, TensorView<float>(all.data(), static_cast<int64_t>(chosen.size()), config_.vocabulary)));
+    Must(Logits(chosen, TensorView<float>(all.data(), static_cast<int64_t>(chosen.size()), config_.vocabulary)));
     std::vector<std::vector<float>> logits(chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) {
       logits[i].assign(&all[i * config_.vocabulary], &all[i * config_.vocabulary] + config_.vocabulary);
@@ -130,7 +141,8 @@ class Machine {
   ThreadPool pool_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<KvCache> cache_;
-  std::unique_ptr<Forward> forward_;
+  std::unique_ptr<PassRunner> runner_;
+  HiddenRows last_;   // Of the last pass; of none if it failed.
 };
 
 }  // namespace tessera

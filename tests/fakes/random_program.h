@@ -225,7 +225,7 @@ class RandomProgram {
 
   // Runs the rows, of which some are wanted, and compares the logits of some of those, asked for in any order.
   std::string Compute() {
-    std::vector<ForwardRow> rows;
+    std::vector<PassRow> rows;
     for (const Row& row : rows_) rows.push_back({row.text.back(), row.paths, nullptr});
     std::vector<int> chosen, wanted;
     for (size_t i = 0; i < rows_.size(); ++i) {
@@ -233,12 +233,12 @@ class RandomProgram {
       if (picked) chosen.push_back(static_cast<int>(i));
       if (picked || random_.Below(2) > 0) wanted.push_back(static_cast<int>(i));
     }
-    Must(machine_->forward().Run(rows, cache(), wanted));
+    Must(machine_->Run(rows, wanted));
     rows_computed_ += static_cast<int64_t>(rows.size());
     Shuffle(chosen);
     const int64_t vocabulary = machine_->config().vocabulary, count = static_cast<int64_t>(chosen.size());
     std::vector<float> logits(count * vocabulary);
-    Must(machine_->forward().Logits(chosen, TensorView<float>(logits.data(), count, vocabulary)));
+    Must(machine_->Logits(chosen, TensorView<float>(logits.data(), count, vocabulary)));
     for (int64_t i = 0; i < count; ++i) {
       const std::string difference = book_->Note(rows_[chosen[i]].text, {&logits[i * vocabulary], &logits[i * vocabulary] + vocabulary});
       if (!difference.empty()) return absl::StrCat("row ", chosen[i], " of ", rows_.size(), ": ", difference);

@@ -4,7 +4,7 @@
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/read_tokenizer.h"
-#include "tessera/model/forward.h"
+#include "tessera/model/pass_runner.h"
 #include "tessera/model/text/chat_template.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
@@ -32,15 +32,17 @@ void RunOneToken(const ModelConfig& config, const WeightLayout& layout, WeightSo
   auto cache = KvCache::Create({.layers = static_cast<int>(config.layers.size()), .heads = config.kv_heads,
                                 .head_size = config.head_size, .slots = 16, .format = device.kv_format()});
   CHECK(cache.ok()) << cache.status();
-  const auto forward = Forward::Create(config, layout, source, device, {.row_capacity = 1});
-  CHECK(forward.ok()) << forward.status();
+  absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, layout, {.row_capacity = 1});
+  CHECK(model.ok()) << model.status();
+  const auto runner = PassRunner::Create(config, layout, *std::move(model), source, device, {});
+  CHECK(runner.ok()) << runner.status();
   const KvCache::SequenceId sequence = (*cache)->NewSequence();
   CHECK((*cache)->Extend(sequence, 1).ok());
   const KvCache::Paths paths = (*cache)->PathsOf(sequence, 1);
-  const absl::Status ran = (*forward)->Run({{/*token=*/0, paths}}, **cache);
-  CHECK(ran.ok()) << ran;
+  const absl::StatusOr<HiddenRows> ran = (*runner)->Run({{/*token=*/0, paths}}, **cache, /*wanted=*/{0});
+  CHECK(ran.ok()) << ran.status();
   std::vector<float> logits(config.vocabulary);
-  const absl::Status chosen = (*forward)->Logits({0}, TensorView<float>(logits.data(), 1, config.vocabulary));
+  const absl::Status chosen = (*runner)->Logits(*ran, {0}, TensorView<float>(logits.data(), 1, config.vocabulary));
   CHECK(chosen.ok()) << chosen;
 }
 

@@ -65,7 +65,7 @@ double Distance(const std::vector<float>& a, const std::vector<float>& b) {
 // With FP32 weights both paths multiply floats, adapters included: what differs is the fast path's FP16 cache. A relative error of
 // 2^-12 in a key moves a score of size 8 by 0.002, and the row's attention by that share; twice that for two layers. Without the
 // adapter the same model is far away.
-TEST(ForwardLora, BothPathsAgreeOnRandomAdapters) {
+TEST(PassLora, BothPathsAgreeOnRandomAdapters) {
   for (const char* architecture : {"llama", "qwen3", "gemma3"}) {
     const TinyModel tiny = {.architecture = architecture, .head_size = 24, .window = 6, .formats = {F::kF32}, .seed = 12};
     const LoadedWeights packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
@@ -81,7 +81,7 @@ TEST(ForwardLora, BothPathsAgreeOnRandomAdapters) {
 }
 
 // Each placeholder is the matrix it is named after: B A added to the weights gives the same logits.
-TEST(ForwardLora, AnAdapterIsASumOnTheWeights) {
+TEST(PassLora, AnAdapterIsASumOnTheWeights) {
   const TinyModel tiny = {.formats = {F::kF32}, .seed = 13};
   const LoadedWeights plain(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
   for (int t = 0; t < kLoraTargets; ++t) {
@@ -108,7 +108,7 @@ TEST(ForwardLora, AnAdapterIsASumOnTheWeights) {
 }
 
 // A matrix larger than a unit is cut into ranges of rows; the adapter's B is cut with it.
-TEST(ForwardLora, MatricesCutIntoUnitsKeepTheirAdapters) {
+TEST(PassLora, MatricesCutIntoUnitsKeepTheirAdapters) {
   const TinyModel tiny = {.formats = {F::kQ8_0}, .seed = 17};
   const LoadedWeights whole(TinyModelBuilder(tiny)), cut(TinyModelBuilder(tiny), WeightEncoding::kPacked, /*largest_unit=*/4096);
   ASSERT_GT(cut.layout().Parts("blk.0.ffn_up.weight").size(), 1u);
@@ -121,7 +121,7 @@ TEST(ForwardLora, MatricesCutIntoUnitsKeepTheirAdapters) {
 }
 
 // Three texts in one pass, row by row in turn: each row has the bits that its own adapter gives it alone.
-TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
+TEST(PassLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
   const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
   const LoraAdapter first = RandomAdapter(model.config(), 4, kAllTargets, 1), second = RandomAdapter(model.config(), 9, 0b1010110u, 2);
   const LoraAdapter* const adapters[] = {nullptr, &first, &second};
@@ -135,12 +135,12 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
       for (int i = 0; i < count; ++i) {
         for (const KvCache::SequenceId sequence : sequences) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
       }
-      std::vector<ForwardRow> rows;
+      std::vector<PassRow> rows;
       for (int i = 0; i < 3 * count; ++i) rows.push_back({kTokens[i / 3], paths[i], adapters[i % 3]});
-      Must(machine.forward().Run(rows, machine.cache()));
+      Must(machine.Run(rows));
       const Rows mixed = machine.LogitsOfAll(3 * count);
       const std::vector<int> wanted = {5, 3 * count - 2, 3 * count - 1};
-      Must(machine.forward().Run(rows, machine.cache(), wanted));  // The rows that are left keep their adapters.
+      Must(machine.Run(rows, wanted));  // The rows that are left keep their adapters.
       EXPECT_EQ(machine.LogitsOf(wanted), (Rows{mixed[5], mixed[3 * count - 2], mixed[3 * count - 1]}));
       Machine alone(model, {.path = path});
       for (int s = 0; s < 3; ++s) {
@@ -151,7 +151,7 @@ TEST(ForwardLora, RowsOfAllAdaptersKeepTheirBitsSideBySide) {
 }
 
 // The rows of a pass that a layer takes together may have no adapter, though others of the pass have one.
-TEST(ForwardLora, RowsWithoutAnAdapterMayStandAlone) {
+TEST(PassLora, RowsWithoutAnAdapterMayStandAlone) {
   const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0, F::kQ4_1, F::kQ4_0}, .seed = 14}));
   const LoraAdapter adapter = RandomAdapter(model.config(), 4, kAllTargets, 1);
   const int count = static_cast<int>(kTokens.size());
@@ -163,9 +163,9 @@ TEST(ForwardLora, RowsWithoutAnAdapterMayStandAlone) {
       Must(machine.cache().Extend(sequence, count));
       for (int i = 0; i < count; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
     }
-    std::vector<ForwardRow> rows;
+    std::vector<PassRow> rows;
     for (int i = 0; i < 2 * count; ++i) rows.push_back({kTokens[i % count], paths[i], i < count ? nullptr : &adapter});
-    Must(machine.forward().Run(rows, machine.cache()));
+    Must(machine.Run(rows));
     const Rows logits = machine.LogitsOfAll(2 * count);
     Machine alone(model, {});
     EXPECT_EQ(logits[count - 1], alone.Plain(kTokens));
@@ -173,7 +173,7 @@ TEST(ForwardLora, RowsWithoutAnAdapterMayStandAlone) {
   }
 }
 
-TEST(ForwardLora, AnAdapterThatBindsNothingChangesNoBit) {
+TEST(PassLora, AnAdapterThatBindsNothingChangesNoBit) {
   const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ4_0}, .seed = 15}));
   const LoraAdapter unbound = Must(LoraAdapter::Create(2, kLoraTargets));
   Machine machine(model, {.threads = 2});
@@ -181,7 +181,7 @@ TEST(ForwardLora, AnAdapterThatBindsNothingChangesNoBit) {
 }
 
 // What an adapter does not change keeps its bits: one of the last layer alone leaves the keys and values of all layers as they were.
-TEST(ForwardLora, RowsAfterAnAdaptersRowsReadTheirKeysAndValues) {
+TEST(PassLora, RowsAfterAnAdaptersRowsReadTheirKeysAndValues) {
   const LoadedWeights model(TinyModelBuilder({.formats = {F::kQ8_0}, .seed = 16}));
   Machine machine(model, {});
   LoraAdapter last_layer = Must(LoraAdapter::Create(2, kLoraTargets));

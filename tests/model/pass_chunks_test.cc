@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/model/forward.h"
+#include "tessera/model/pass_runner.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
@@ -47,38 +47,38 @@ std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
 }
 
 // A row's key and value are there when its band is, not before.
-TEST(Forward, RowsThatOthersAttendToComeBeforeThem) {
+TEST(PassRunner, RowsThatOthersAttendToComeBeforeThem) {
   const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
   const std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
-  const std::vector<ForwardRow> in_order = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
-  const std::vector<ForwardRow> turned = {in_order[1], in_order[2], in_order[0]};
-  const absl::Status status = machine.forward().Run(turned, machine.cache());
+  const std::vector<PassRow> in_order = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
+  const std::vector<PassRow> turned = {in_order[1], in_order[2], in_order[0]};
+  const absl::Status status = machine.Run(turned);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
             "row 0: slot of its path: found 0, expected no slot of a row after it, as of row 2, in a pass of more than 2");
-  Must(machine.forward().Run(in_order, machine.cache()));
+  Must(machine.Run(in_order));
   Machine together(model, {.slots = 32, .row_capacity = 8});
   const Rows expected = together.Extend(together.cache().NewSequence(), {1, 2, 3});
   EXPECT_EQ(machine.LogitsOfAll(3), expected);
 }
 
 // Errors count the rows of the pass, not of a band.
-TEST(Forward, AnErrorInALaterBandNamesItsRow) {
+TEST(PassRunner, AnErrorInALaterBandNamesItsRow) {
   const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
   std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
   paths.push_back({{{0, 3}, {32, 1}}});
-  std::vector<ForwardRow> rows;
+  std::vector<PassRow> rows;
   for (const KvCache::Paths& path : paths) rows.push_back({7, path, nullptr});
-  const absl::Status status = machine.forward().Run(rows, machine.cache());
+  const absl::Status status = machine.Run(rows);
   EXPECT_EQ(status.message(), "arguments: slot of row 3: found 32, expected 0 to 31");
   rows[3].paths = paths[2] = {{{2147483600, 100}}};
-  EXPECT_EQ(machine.forward().Run({rows[0], rows[1], rows[3]}, machine.cache()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(machine.Run({rows[0], rows[1], rows[3]}).code(), absl::StatusCode::kInvalidArgument);
 }
 
 // A position that is stored nowhere is no slot.
-TEST(Forward, PositionsThatAWindowLeftBehindAreNotRowsOfThePass) {
+TEST(PassRunner, PositionsThatAWindowLeftBehindAreNotRowsOfThePass) {
   const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 4}));
   const auto logits = [&](int rows_together) {
     Machine machine(model, {.slots = 256, .row_capacity = 8, .rows_together = rows_together, .windowed_sequences = 1});

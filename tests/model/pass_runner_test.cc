@@ -1,4 +1,4 @@
-#include "tessera/model/forward.h"
+#include "tessera/model/pass_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using Rows = std::vector<std::vector<float>>;
 
 const std::vector<TokenId> kTokens = {72, 101, 108, 108, 111, 44, 32, 119, 261, 114, 7, 250, 0, 33};
 
-TEST(Forward, HeaderExample) {
+TEST(PassRunner, HeaderExample) {
   const LoadedWeights model(TinyModelBuilder({}));
   const ModelConfig& config = model.config();
   const WeightLayout& layout = model.layout();
@@ -32,17 +32,18 @@ TEST(Forward, HeaderExample) {
   const KvCache::SequenceId sequence = cache->NewSequence();
   const std::vector<TokenId>& tokens = kTokens;
   std::vector<KvCache::Paths> paths;
-  std::vector<ForwardRow> rows;
+  std::vector<PassRow> rows;
   std::vector<float> found(config.vocabulary);
   const TensorView<float> logits(found.data(), 1, config.vocabulary);
   const int last_row = static_cast<int>(tokens.size()) - 1;
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<Forward> forward, Forward::Create(config, layout, source, device, {.row_capacity = 512}));
+    ASSIGN_OR_RETURN(CompiledModel compiled, CompiledModel::Create(config, layout, {.row_capacity = 512}));
+    ASSIGN_OR_RETURN(std::unique_ptr<PassRunner> runner, PassRunner::Create(config, layout, std::move(compiled), source, device, {}));
     RETURN_IF_ERROR(cache->Extend(sequence, static_cast<int>(tokens.size())));
     for (size_t i = 0; i < tokens.size(); ++i) paths.push_back(cache->PathsOf(sequence, static_cast<int>(i) + 1));
     for (size_t i = 0; i < tokens.size(); ++i) rows.push_back({tokens[i], paths[i], nullptr});
-    RETURN_IF_ERROR(forward->Run(rows, *cache, {last_row}));
-    RETURN_IF_ERROR(forward->Logits({last_row}, logits));
+    ASSIGN_OR_RETURN(const HiddenRows done, runner->Run(rows, *cache, {last_row}));
+    RETURN_IF_ERROR(runner->Logits(done, {last_row}, logits));
     return absl::OkStatus();
   };
   Must(run());
@@ -50,16 +51,16 @@ TEST(Forward, HeaderExample) {
 }
 
 // A row that fits, and a machine to spoil it for.
-class ForwardRows : public testing::Test {
+class RowsOfAPass : public testing::Test {
  protected:
-  ForwardRows() : model_(TinyModelBuilder({})), machine_(model_, {.slots = 32, .row_capacity = 4}) {
+  RowsOfAPass() : model_(TinyModelBuilder({})), machine_(model_, {.slots = 32, .row_capacity = 4}) {
     const KvCache::SequenceId sequence = machine_.cache().NewSequence();
     Must(machine_.cache().Extend(sequence, 1));
     paths_ = machine_.cache().PathsOf(sequence, 1);
     row_ = {.token = 5, .paths = paths_};
   }
-  std::string Message(const std::vector<ForwardRow>& rows) {
-    const absl::Status status = machine_.forward().Run(rows, machine_.cache());
+  std::string Message(const std::vector<PassRow>& rows) {
+    const absl::Status status = machine_.Run(rows);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     return std::string(status.message());
   }
@@ -67,19 +68,19 @@ class ForwardRows : public testing::Test {
   const LoadedWeights model_;
   Machine machine_;
   KvCache::Paths paths_;
-  ForwardRow row_;
+  PassRow row_;
 };
 
-TEST_F(ForwardRows, TokensOutsideTheVocabularyAreNamed) {
-  ForwardRow wrong = row_;
+TEST_F(RowsOfAPass, TokensOutsideTheVocabularyAreNamed) {
+  PassRow wrong = row_;
   wrong.token = kTinyVocabulary;
   EXPECT_EQ(Message({row_, wrong}), "row 1: token: found 265, expected 0 to 264");
   wrong.token = -1;
   EXPECT_EQ(Message({wrong}), "row 0: token: found -1, expected 0 to 264");
 }
 
-TEST_F(ForwardRows, ARowHasOnePathInEachGroupAndItIsNotEmpty) {
-  ForwardRow wrong = row_;
+TEST_F(RowsOfAPass, ARowHasOnePathInEachGroupAndItIsNotEmpty) {
+  PassRow wrong = row_;
   wrong.paths = {};
   EXPECT_EQ(Message({wrong}), "row 0: paths: found 0, expected 1, one for each group of layers");
   const KvCache::Paths two = {{{0, 1}}, {{0, 1}}}, empty = {{}};
@@ -89,55 +90,54 @@ TEST_F(ForwardRows, ARowHasOnePathInEachGroupAndItIsNotEmpty) {
   EXPECT_EQ(Message({wrong}), "row 0: path length: found 0, expected 1 to 1073741824");
 }
 
-TEST(Forward, PathsOfARowAreEquallyLong) {
+TEST(PassRunner, PathsOfARowAreEquallyLong) {
   const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .layers = 6, .window = 16}));
   Machine machine(model, {.slots = 64, .row_capacity = 8, .windowed_sequences = 1});
   const KvCache::Paths paths = {{{0, 3}}, {{0, 2}}};
-  const absl::Status status = machine.forward().Run({{.token = 5, .paths = paths}}, machine.cache());
+  const absl::Status status = machine.Run({{.token = 5, .paths = paths}});
   EXPECT_EQ(status.message(), "row 0: path length: found 2, expected 3, that of its first path");
 }
 
-TEST_F(ForwardRows, TwoRowsMayNotStoreToOneSlot) {
+TEST_F(RowsOfAPass, TwoRowsMayNotStoreToOneSlot) {
   const KvCache::Paths other = {{{1, 1}}};
   EXPECT_EQ(Message({row_, {.token = 5, .paths = other}, row_}), "row 2: slot: found 0, expected another than that of row 0");
 }
 
-TEST_F(ForwardRows, SlotsOutsideTheCacheAreNamed) {
+TEST_F(RowsOfAPass, SlotsOutsideTheCacheAreNamed) {
   const KvCache::Paths beyond = {{{0, 1}, {32, 1}}};
   EXPECT_EQ(Message({{.token = 5, .paths = beyond}}), "arguments: slot of row 0: found 32, expected 0 to 31");
 }
 
-TEST_F(ForwardRows, MoreThanTheCapacityAreTooMany) {
-  EXPECT_EQ(Message(std::vector<ForwardRow>(5, row_)), "rows of a pass: found 5, expected at most 4");
+TEST_F(RowsOfAPass, MoreThanTheCapacityAreTooMany) {
+  EXPECT_EQ(Message(std::vector<PassRow>(5, row_)), "rows of a pass: found 5, expected at most 4");
 }
 
-TEST_F(ForwardRows, NoRowsDoNothing) { Must(machine_.forward().Run({}, machine_.cache())); }
+TEST_F(RowsOfAPass, NoRowsDoNothing) { Must(machine_.Run({})); }
 
 // After a pass that failed there is nothing to take logits of, and the next pass is as if it had not been.
-TEST_F(ForwardRows, AFailedPassLeavesNothingBehind) {
+TEST_F(RowsOfAPass, AFailedPassLeavesNothingBehind) {
   const Rows before = machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
   const KvCache::Paths beyond = {{{0, 1}, {32, 1}}};
   Message({{.token = 5, .paths = beyond}});
   std::vector<float> logits(kTinyVocabulary);
   const TensorView<float> view(logits.data(), 1, kTinyVocabulary);
-  EXPECT_FALSE(machine_.forward().Logits({0}, view).ok());
+  EXPECT_FALSE(machine_.Logits({0}, view).ok());
   EXPECT_EQ(machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3}), before);
 }
 
-TEST_F(ForwardRows, LogitsOfWhatWasNotComputedAreErrors) {
+TEST_F(RowsOfAPass, LogitsOfWhatWasNotComputedAreErrors) {
   machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
   std::vector<float> logits(2 * kTinyVocabulary);
   const TensorView<float> one(logits.data(), 1, kTinyVocabulary), narrow(logits.data(), 1, 100), two(logits.data(), 2, kTinyVocabulary);
-  Forward& forward = machine_.forward();
-  EXPECT_EQ(forward.Logits({3}, one).message(), "row 3: row of the last pass: found 3, expected one of the 3 that were wanted of it");
-  EXPECT_EQ(forward.Logits({-1}, one).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(forward.Logits({0}, narrow).message(), "logits: found [1, 100], expected [1, 265]");
-  EXPECT_EQ(forward.Logits({0}, two).message(), "logits: found [2, 265], expected [1, 265]");
-  Must(forward.Logits({2, 0}, two));
+  EXPECT_EQ(machine_.Logits({3}, one).message(), "row 3: row of the last pass: found 3, expected one of the 3 that were wanted of it");
+  EXPECT_EQ(machine_.Logits({-1}, one).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(machine_.Logits({0}, narrow).message(), "logits: found [1, 100], expected [1, 265]");
+  EXPECT_EQ(machine_.Logits({0}, two).message(), "logits: found [2, 265], expected [1, 265]");
+  Must(machine_.Logits({2, 0}, two));
 }
 
 // More rows than the head takes at once, some of them twice.
-TEST(Forward, LogitsComeInTheOrderAskedFor) {
+TEST(PassRunner, LogitsComeInTheOrderAskedFor) {
   const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.threads = 2, .row_capacity = 100});
   std::vector<TokenId> tokens(100);
@@ -146,7 +146,7 @@ TEST(Forward, LogitsComeInTheOrderAskedFor) {
   std::vector<int> chosen;
   for (int i = 0; i < 150; ++i) chosen.push_back(i * 37 % 100);
   std::vector<float> logits(chosen.size() * kTinyVocabulary);
-  Must(machine.forward().Logits(chosen, TensorView<float>(logits.data(), 150, kTinyVocabulary)));
+  Must(machine.Logits(chosen, TensorView<float>(logits.data(), 150, kTinyVocabulary)));
   for (size_t i = 0; i < chosen.size(); ++i) {
     const float* found = &logits[i * kTinyVocabulary];
     EXPECT_EQ(std::vector<float>(found, found + kTinyVocabulary), rows[chosen[i]]) << i;
@@ -154,7 +154,7 @@ TEST(Forward, LogitsComeInTheOrderAskedFor) {
 }
 
 // However tensors are cut into units, a row's bits are the same.
-TEST(Forward, CutsOfTensorsChangeNoBit) {
+TEST(PassRunner, CutsOfTensorsChangeNoBit) {
   for (const char* architecture : {"llama", "gemma3", "qwen2"}) {
     const TinyModel tiny = {.architecture = architecture, .window = 6, .tied = true, .formats = {F::kQ4_0, F::kQ8_0}};
     const LoadedWeights whole(TinyModelBuilder(tiny));
@@ -182,7 +182,7 @@ std::vector<TokenId> Write(Machine& machine, int count) {
 }
 
 // Weights may lie elsewhere at each lease and are gone when it ends: nothing may be kept from one block to the next.
-TEST(Forward, GenerationPassesUnderLeasesThatVanish) {
+TEST(PassRunner, GenerationPassesUnderLeasesThatVanish) {
   for (const int64_t largest_unit : {int64_t{3000}, kLargestUnitBytes}) {
     for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
       const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .window = 6, .tied = true}), encoding, largest_unit);
@@ -219,7 +219,7 @@ class FailingSource : public WeightSource {
 };
 
 // Before each block in turn: the error is passed on, the leases end, and the next pass is right.
-TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
+TEST(PassRunner, AnErrorOfTheSourceFailsOnePassOnly) {
   const LoadedWeights model(TinyModelBuilder({.layers = 3}));
   VanishingSource vanishing(model.Units());
   FailingSource source(vanishing);
@@ -230,11 +230,11 @@ TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
     const KvCache::SequenceId sequence = machine.cache().NewSequence();
     Must(machine.cache().Extend(sequence, 1));
     const KvCache::Paths paths = machine.cache().PathsOf(sequence, 1);
-    const std::vector<ForwardRow> rows = {{.token = 1, .paths = paths}};
-    absl::Status status = machine.forward().Run(rows, machine.cache());
+    const std::vector<PassRow> rows = {{.token = 1, .paths = paths}};
+    absl::Status status = machine.Run(rows);
     if (status.ok()) {  // The unit is the head's.
       std::vector<float> logits(kTinyVocabulary);
-      status = machine.forward().Logits({0}, TensorView<float>(logits.data(), 1, kTinyVocabulary));
+      status = machine.Logits({0}, TensorView<float>(logits.data(), 1, kTinyVocabulary));
     }
     EXPECT_EQ(status, absl::UnavailableError("unit cannot be read")) << unit;
     EXPECT_EQ(vanishing.live(), 0) << unit;
@@ -245,7 +245,7 @@ TEST(Forward, AnErrorOfTheSourceFailsOnePassOnly) {
 }
 
 // The device's format and the model's alike on FP32: the fast path is near it, however a model's matrices are stored.
-TEST(Forward, TheFastPathIsNearTheReference) {
+TEST(PassRunner, TheFastPathIsNearTheReference) {
   for (const F format : {F::kF32, F::kF16, F::kBF16, F::kQ4_0, F::kQ4_1, F::kQ5_0, F::kQ8_0}) {
     const TinyModel tiny = {.formats = {format}, .seed = 2};
     const LoadedWeights packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
@@ -263,23 +263,23 @@ TEST(Forward, TheFastPathIsNearTheReference) {
   }
 }
 
-TEST_F(ForwardRows, WantedRowsAscendAndAreOfThePass) {
-  const std::vector<ForwardRow> rows = {row_};
+TEST_F(RowsOfAPass, WantedRowsAscendAndAreOfThePass) {
+  const std::vector<PassRow> rows = {row_};
   const auto message = [&](absl::Span<const int> wanted) {
-    return std::string(machine_.forward().Run(rows, machine_.cache(), wanted).message());
+    return std::string(machine_.Run(rows, wanted).message());
   };
   EXPECT_EQ(message({1}), "wanted row 0: found 1, expected 0 to 0, in ascending order");
   EXPECT_EQ(message({-1}), "wanted row 0: found -1, expected 0 to 0, in ascending order");
   EXPECT_EQ(message({0, 0}), "wanted row 1: found 0, expected 1 to 0, in ascending order");
 }
 
-TEST_F(ForwardRows, LogitsOfRowsThatWereNotWantedAreErrors) {
+TEST_F(RowsOfAPass, LogitsOfRowsThatWereNotWantedAreErrors) {
   machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3}, {0, 2}, nullptr);
   std::vector<float> logits(kTinyVocabulary);
   const TensorView<float> one(logits.data(), 1, kTinyVocabulary);
-  EXPECT_EQ(machine_.forward().Logits({1}, one).message(),
+  EXPECT_EQ(machine_.Logits({1}, one).message(),
             "row 1: row of the last pass: found 1, expected one of the 2 that were wanted of it");
-  Must(machine_.forward().Logits({2}, one));
+  Must(machine_.Logits({2}, one));
 }
 
 // Five passes of which some rows are wanted, which goes round the ring of a sliding window: the logits of those rows are those of passes
@@ -324,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(Models, WantedRows,
                          [](const auto& info) { return absl::StrCat(info.param.architecture, "_", info.param.layers); });
 
 // An error of any unit of the last layer, whichever of its two graphs needs it: no lease stays, and no row has logits.
-TEST(Forward, AnErrorInTheLastLayerLeavesNothingBehind) {
+TEST(PassRunner, AnErrorInTheLastLayerLeavesNothingBehind) {
   const LoadedWeights model(TinyModelBuilder({.layers = 2}), WeightEncoding::kPacked, /*largest_unit=*/4096);
   VanishingSource vanishing(model.Units());
   FailingSource source(vanishing);
@@ -341,13 +341,13 @@ TEST(Forward, AnErrorInTheLastLayerLeavesNothingBehind) {
       Must(machine.cache().Extend(sequence, 3));
       std::vector<KvCache::Paths> paths;
       for (int i = 0; i < 3; ++i) paths.push_back(machine.cache().PathsOf(sequence, i + 1));
-      const std::vector<ForwardRow> rows = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
+      const std::vector<PassRow> rows = {{1, paths[0], nullptr}, {2, paths[1], nullptr}, {3, paths[2], nullptr}};
       source.failing = unit;
-      EXPECT_EQ(machine.forward().Run(rows, machine.cache(), wanted), absl::UnavailableError("unit cannot be read")) << unit;
+      EXPECT_EQ(machine.Run(rows, wanted), absl::UnavailableError("unit cannot be read")) << unit;
       source.failing = -1;
       EXPECT_EQ(vanishing.live(), 0) << unit;
-      EXPECT_EQ(machine.forward().Logits({2}, one).code(), absl::StatusCode::kInvalidArgument);
-      Must(machine.forward().Run(rows, machine.cache(), {2}));
+      EXPECT_EQ(machine.Logits({2}, one).code(), absl::StatusCode::kInvalidArgument);
+      Must(machine.Run(rows, {2}));
       EXPECT_EQ(machine.LogitsOf({2})[0], expected[2]) << unit;
       machine.cache().Release(sequence);
     }
