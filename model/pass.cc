@@ -87,7 +87,7 @@ absl::Status Pass::CheckRuns(absl::Span<const LayerRun> runs, int layers) const 
     if (chunk < 0 || chunk > most_of_chunk) {
       return absl::InvalidArgumentError(absl::StrCat("chunk_rows of layer ", layer, ": found ", chunk, ", expected 0 to ", most_of_chunk));
     }
-    if (chunk > 0) RETURN_IF_ERROR(runner_->rows_->CheckChunks(chunk));
+    RETURN_IF_ERROR(runner_->rows_->CheckChunks(MostAtOnce(runs[i])));
   }
   return absl::OkStatus();
 }
@@ -198,9 +198,13 @@ absl::Status Pass::RunChunks(int block, const LayerRun& run, absl::Span<const in
   return absl::OkStatus();
 }
 
+int Pass::MostAtOnce(const LayerRun& run) const {
+  return run.chunk_rows > 0 ? run.chunk_rows : run.graph_rows > 0 ? run.graph_rows : runner_->model_.rows_together();
+}
+
 // What a run means for so many rows: the rows of its largest chunk, and at least how many its graph has.
 LayerRun Pass::RowsAtOnce(const LayerRun& run, int rows) const {
-  const int most = run.chunk_rows > 0 ? run.chunk_rows : run.graph_rows > 0 ? run.graph_rows : runner_->model_.rows_together();
+  const int most = MostAtOnce(run);
   const int chunk = rows == 0 ? most : static_cast<int>(CeilDiv(rows, CeilDiv(rows, most)));
   return {.chunk_rows = chunk, .graph_rows = std::max(run.graph_rows, chunk)};
 }

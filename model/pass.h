@@ -47,7 +47,7 @@ struct PassRow {
 
 // How a layer takes the rows of a pass.
 struct LayerRun {
-  int chunk_rows = 0;   // At most so many at a time; 0: CompiledModel::rows_together().
+  int chunk_rows = 0;   // At most so many at a time; 0: graph_rows or, if that is 0, CompiledModel::rows_together().
   int graph_rows = 0;   // By a graph of at least so many rows; 0: of as many as the chunk has.
 };
 
@@ -123,6 +123,7 @@ class Pass {
   absl::StatusOr<HiddenRows> FinishPlaces(absl::Span<const int> places, absl::Span<const LayerRun> runs);
   absl::Status RunLastLayer(absl::Span<const int> places, const LayerRun& run);
   absl::Status RunChunks(int block, const LayerRun& run, absl::Span<const int> hidden, GraphNeed next);
+  int MostAtOnce(const LayerRun& run) const;
   LayerRun RowsAtOnce(const LayerRun& run, int rows) const;
   GraphNeed NeedAfter(int layer, int to, const LayerRun& next_run, bool spares) const;
 

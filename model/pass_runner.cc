@@ -77,8 +77,7 @@ void PassRunner::KeepRows(absl::Span<const int> places) {
 absl::Status HiddenRows::CheckThere() const {
   if (runner_ == nullptr) return absl::InvalidArgumentError("hidden rows: found those of no pass, expected those of a finished one");
   if (is_kept_ || (pass_ == runner_->last_pass_ && !runner_->is_open_)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("hidden rows: found those of pass ", pass_, ", overwritten by pass ",
-                                                    runner_->last_pass_, ", expected those of the last pass, or that were kept"));
+  return absl::FailedPreconditionError("hidden rows: found a later pass, expected none since theirs, or Keep before it");
 }
 
 absl::Status HiddenRows::Keep() {

@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(),
                                                                         .weights = weights, .cancel = options.cancel}));
   ASSIGN_OR_RETURN(core->context_, ContextOf(options.cache.context, core->model_->config()));
-  ASSIGN_OR_RETURN(const int rows, core->MakeForward());
+  ASSIGN_OR_RETURN(const int rows, core->MakeRunner());
   RETURN_IF_ERROR(core->model_->AwaitTokenizer());
   core->MakePlanner(rows);
   return core;
@@ -84,24 +84,25 @@ absl::Status EngineCore::OfThisFile(const absl::Status& status) const {
                                                                         " tokens: ", status.message())));
 }
 
-absl::StatusOr<int> EngineCore::MakeForward() {
+absl::StatusOr<int> EngineCore::MakeRunner() {
   const ModelConfig& config = model_->config();
   std::optional<CompiledModel> compiled;
   const auto scratch_of = [&](int rows) -> absl::StatusOr<int64_t> {
     absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, model_->layout(), {.row_capacity = rows});
     RETURN_IF_ERROR(OfThisFile(model.status()));
     compiled.emplace(*std::move(model));
-    return device_->ScratchBytes(compiled->graphs(), context_) + Forward::ScratchBytes(config, rows);
+    return device_->ScratchBytes(compiled->graphs(), context_) + PassRunner::ScratchBytes(config, rows);
   };
   ASSIGN_OR_RETURN(const int rows, ChooseRows(options_.compute.row_capacity, context_, scratch_of));
-  absl::StatusOr<std::unique_ptr<Forward>> forward = Forward::Create(config, model_->layout(), *std::move(compiled), *no_weights_, *device_,
-                                                                     {.timeline = timeline_, .cancel = options_.cancel});
-  RETURN_IF_ERROR(OfThisFile(forward.status()));
-  forward_ = *std::move(forward);
+  absl::StatusOr<std::unique_ptr<PassRunner>> runner =
+      PassRunner::Create(config, model_->layout(), *std::move(compiled), *no_weights_, *device_,
+                         {.timeline = timeline_, .cancel = options_.cancel});
+  RETURN_IF_ERROR(OfThisFile(runner.status()));
+  runner_ = *std::move(runner);
   return rows;
 }
 
-int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(forward_->model().graphs(), context_); }
+int64_t EngineCore::GraphBytes() const { return device_->ScratchBytes(runner_->model().graphs(), context_); }
 
 void EngineCore::MakePlanner(int rows) {
   const ModelConfig& config = model_->config();
@@ -120,7 +121,7 @@ void EngineCore::MakePlanner(int rows) {
                   .sequences = options_.workload.sessions,
                   .scatter_seed = options_.hooks == nullptr ? 0 : options_.hooks->scatter_seed};
   inputs.graphs = GraphBytes();
-  inputs.hidden_states = forward_->scratch_bytes();
+  inputs.hidden_states = runner_->scratch_bytes();
   inputs.process = OwnMemoryBytes();
   planner_ = std::make_unique<MemoryPlanner>(*model_, std::move(inputs));
 }
@@ -128,7 +129,7 @@ void EngineCore::MakePlanner(int rows) {
 absl::Status EngineCore::LoadWeights() {
   CHECK(cache_ == nullptr) << "LoadWeights: called a second time";
   RETURN_IF_ERROR(OpenWeights());
-  forward_->SetSource(model_->weights());
+  runner_->SetSource(model_->weights());
   ASSIGN_OR_RETURN(cache_, KvCache::Create(planner_->inputs().cache));
   return absl::OkStatus();
 }
@@ -144,7 +145,7 @@ absl::Status EngineCore::OpenWeights() {
 
 void EngineCore::SetTimeline(Timeline* timeline) {
   timeline_ = timeline;
-  forward_->SetTimeline(timeline);
+  runner_->SetTimeline(timeline);
 }
 
 EngineMemory EngineCore::memory() const {
@@ -152,7 +153,7 @@ EngineMemory EngineCore::memory() const {
   return {.weights = model_->weight_bytes(),
           .cache = cache_->bytes(),
           .graphs = GraphBytes(),
-          .hidden_states = forward_->scratch_bytes()};
+          .hidden_states = runner_->scratch_bytes()};
 }
 
 absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
@@ -178,21 +179,9 @@ absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {
   return absl::FailedPreconditionError("engine: found a call of another thread under way, expected one thread at a time");
 }
 
-absl::Status EngineCore::Run(absl::Span<const ForwardRow> rows, absl::Span<const int> wanted, const std::atomic<bool>* cancel) {
+absl::StatusOr<Pass> EngineCore::Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel) {
   FollowCpus();
-  forward_->SetCancel(cancel);
-  return forward_->Run(rows, *cache_, wanted);
-}
-
-absl::Status EngineCore::Run(absl::Span<const ForwardRow> rows, const std::atomic<bool>* cancel) {
-  FollowCpus();
-  forward_->SetCancel(cancel);
-  return forward_->Run(rows, *cache_);
-}
-
-absl::Status EngineCore::Logits(absl::Span<const int> chosen, TensorView<float> logits, const std::atomic<bool>* cancel) {
-  forward_->SetCancel(cancel);
-  return forward_->Logits(chosen, logits);
+  return runner_->Begin(rows, *cache_, cancel);
 }
 
 EngineCore& CoreOf(const Engine& engine) { return *engine.core_; }

@@ -2,7 +2,7 @@
 //
 //   EngineCore& core = CoreOf(*engine);                                  // or of a session
 //   RETURN_IF_ERROR(core.cache().MakeRoom(1));
-//   RETURN_IF_ERROR(core.forward().Run(rows, core.cache()));
+//   ASSIGN_OR_RETURN(const HiddenRows done, core.runner().Run(rows, core.cache(), {0}));
 //
 // Programs that only write text need Engine and Session. The core lives until the engine and all its sessions are gone.
 // Threads: one at a time, but for what says otherwise. Sessions hold the core while they work on it: of two calls at once from two threads
@@ -17,8 +17,8 @@
 #include "absl/types/span.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
-#include "tessera/model/forward.h"
 #include "tessera/model/kv_cache.h"
+#include "tessera/model/pass_runner.h"
 #include "tessera/npu/device.h"
 #include "tessera/runtime/loaded_model.h"
 #include "tessera/runtime/memory_planner.h"
@@ -45,7 +45,7 @@ class EngineCore {
   int context() const { return context_; }
   Device& device() const { return *device_; }
   ThreadPool& pool() const { return *pool_; }
-  Forward& forward() const { return *forward_; }
+  PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
   Timeline* timeline() const { return timeline_; }
   // Records from the next pass on, or no longer (null).
@@ -64,17 +64,14 @@ class EngineCore {
   // Waits instead, for what cannot fail.
   Hold AwaitHold() { return Hold(mutex_); }
 
-  // A pass, and logits of rows of the last one, as Forward has them. Both end at their next block if `cancel` is not null and true.
-  // REQUIRES: the caller holds the core.
-  absl::Status Run(absl::Span<const ForwardRow> rows, absl::Span<const int> wanted, const std::atomic<bool>* cancel);
-  absl::Status Run(absl::Span<const ForwardRow> rows, const std::atomic<bool>* cancel);  // Logits may be asked of all rows.
-  absl::Status Logits(absl::Span<const int> chosen, TensorView<float> logits, const std::atomic<bool>* cancel);
+  // A pass, to be walked or finished at once. It ends at its next block if `cancel` is not null and true. REQUIRES: the caller holds the core.
+  absl::StatusOr<Pass> Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel);
 
  private:
   explicit EngineCore(const EngineOptions& options) : options_(options), timeline_(options.timeline) {}
   absl::Status MakePool();
   // For passes of as many rows as are chosen, which it returns, without weights so far.
-  absl::StatusOr<int> MakeForward();
+  absl::StatusOr<int> MakeRunner();
   absl::Status OfThisFile(const absl::Status& status) const;  // Its error, with the file named.
   int64_t GraphBytes() const;                                 // What the device computes in.
   void MakePlanner(int rows);
@@ -90,13 +87,13 @@ class EngineCore {
   std::unique_ptr<ThreadPool> own_pool_;      // Null: the pool was given.
   ThreadPool* pool_ = nullptr;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<WeightSource> no_weights_;  // The forward's, before there are any.
+  std::unique_ptr<WeightSource> no_weights_;  // The runner's, before there are any.
   std::unique_ptr<LoadedModel> model_;
   std::unique_ptr<MemoryPlanner> planner_;
   std::mutex shrinking_;
   BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
-  std::unique_ptr<Forward> forward_;
+  std::unique_ptr<PassRunner> runner_;
   std::mutex mutex_;                          // What a Hold locks.
 };
 

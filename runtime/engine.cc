@@ -42,7 +42,7 @@ absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) { return core_->
 EngineMemory Engine::memory() const { return core_->memory(); }
 
 EngineStats Engine::stats() const {
-  const Forward::Work work = core_->forward().work();
+  const PassRunner::Work work = core_->runner().work();
   Loading* const loading = model().loading();
   return {.passes = work.passes, .rows = work.rows, .loading_seconds = loading == nullptr ? 0 : loading->LoadingSeconds()};
 }

@@ -9,7 +9,7 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
-#include "tessera/model/forward.h"
+#include "tessera/model/pass_runner.h"
 #include "tessera/runtime/weight_plan.h"
 
 namespace tessera {

@@ -43,7 +43,7 @@ absl::Status AppendPrompt(Session& session, Speculator* speculator, absl::Span<c
   const int wanted = speculator == nullptr ? 0 : speculator->needs().top_of_prompt;
   if (wanted == 0) return session.Append(tokens);
   const EngineCore& core = CoreOf(session);
-  const int size = static_cast<int>(tokens.size()), capacity = core.forward().row_capacity();
+  const int size = static_cast<int>(tokens.size()), capacity = core.runner().row_capacity();
   int begin = 0, count = RowsToLearn(core.model().config(), size);
   if (core.model().streams()) {
     begin = std::max(0, size - 1) / capacity * capacity;

@@ -36,7 +36,7 @@ absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
   return absl::OkStatus();
 }
 
-absl::Status Session::Pass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
+absl::Status Session::AppendPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   return RunPass(tokens, wanted);
 }
@@ -51,18 +51,21 @@ absl::Status Session::RunPass(absl::Span<const TokenId> tokens, absl::Span<const
   rows_.clear();
   for (int i = 0; i < count; ++i) paths_.push_back(cache.PathsOf(sequence_, before + i + 1));
   for (int i = 0; i < count; ++i) rows_.push_back({tokens[i], paths_[i], nullptr});
-  const absl::Status status = core_->Run(rows_, wanted, options_.cancel);
-  last_pass_ = core_->forward().work().passes;
+  const absl::Status status = RunRows(wanted);
   if (!status.ok()) cache.Truncate(sequence_, before);
   return status;
 }
 
+absl::Status Session::RunRows(absl::Span<const int> wanted) {
+  last_pass_ = HiddenRows();
+  ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, options_.cancel));
+  ASSIGN_OR_RETURN(last_pass_, pass.Finish(wanted));
+  return absl::OkStatus();
+}
+
 absl::Status Session::ComputeLogits(absl::Span<const int> rows, TensorView<float> logits) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  if (core_->forward().work().passes != last_pass_) {
-    return absl::FailedPreconditionError("logits: found another pass since the session's last, expected none in between");
-  }
-  return core_->Logits(rows, logits, options_.cancel);
+  return core_->runner().Logits(last_pass_, rows, logits, options_.cancel);
 }
 
 absl::StatusOr<int> Session::HeldLength() {
@@ -73,7 +76,7 @@ absl::StatusOr<int> Session::HeldLength() {
 }
 
 absl::Status Session::Restore() {
-  const size_t capacity = core_->forward().row_capacity();
+  const size_t capacity = core_->runner().row_capacity();
   while (true) {
     ASSIGN_OR_RETURN(const int held, HeldLength());
     if (held == length()) return absl::OkStatus();
@@ -96,13 +99,13 @@ absl::Status Session::Append(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
-  const size_t capacity = core_->forward().row_capacity();
+  const size_t capacity = core_->runner().row_capacity();
   int last = 0;
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     last = static_cast<int>(part.size()) - 1;
     const bool more = begin + capacity < tokens.size();
-    RETURN_IF_ERROR(Pass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
+    RETURN_IF_ERROR(AppendPass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
   }
   has_logits_ = false;
   RETURN_IF_ERROR(ComputeLogits({last}, TensorView<float>(logits_buffer_.data(), 1, static_cast<int64_t>(logits_buffer_.size()))));
@@ -127,7 +130,7 @@ absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<co
 // The last token's logits are computed with the others', asked for or not.
 absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   const size_t at_once = core_->logits_at_once();
-  const size_t vocabulary = logits_buffer_.size(), capacity = core_->forward().row_capacity();
+  const size_t vocabulary = logits_buffer_.size(), capacity = core_->runner().row_capacity();
   const int last = static_cast<int>(tokens.size()) - 1;
   std::vector<float> some(std::min(at_once, indices.size() + 1) * vocabulary);
   std::vector<int> rows;                     // Rows of the pass that get logits.
@@ -139,7 +142,7 @@ absl::Status Session::AppendSomePart(absl::Span<const TokenId> tokens, absl::Spa
     for (; asked < indices.size() && indices[asked] < end; ++asked) rows.push_back(indices[asked] - static_cast<int>(begin));
     indices.remove_prefix(asked);
     if (end > last && (rows.empty() || rows.back() != last - static_cast<int>(begin))) rows.push_back(last - static_cast<int>(begin));
-    RETURN_IF_ERROR(Pass(part, rows));
+    RETURN_IF_ERROR(AppendPass(part, rows));
     for (size_t first = 0; first < rows.size(); first += at_once) {
       const absl::Span<const int> chosen = absl::MakeConstSpan(rows).subspan(first, at_once);
       const TensorView<float> view(some.data(), static_cast<int64_t>(chosen.size()), static_cast<int64_t>(vocabulary));

@@ -20,8 +20,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
-#include "tessera/model/forward.h"
 #include "tessera/model/kv_cache.h"
+#include "tessera/model/pass.h"
 #include "tessera/spec/token_tree.h"
 #include "tessera/tensor/tensor_view.h"
 
@@ -94,9 +94,11 @@ class Session {
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
   // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails. Logits may be asked
   // of the `wanted` ones.
-  absl::Status Pass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
+  absl::Status AppendPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
   // The same for tokens that are part of it already, the next that the cache has not.
   absl::Status RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
+  // A pass of rows_.
+  absl::Status RunRows(absl::Span<const int> wanted);
   // Logits of rows of this session's last pass.
   absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
   // Gives every node of the tree its slots, and computes them.
@@ -118,14 +120,14 @@ class Session {
   const std::shared_ptr<EngineCore> core_;
   const SessionOptions options_;
   KvCache::SequenceId sequence_;
-  int64_t last_pass_ = 0;                           // The engine's count of passes after this session's last.
+  HiddenRows last_pass_;                            // Rows of this session's last pass.
   std::vector<TokenId> tokens_;
   std::vector<float> logits_buffer_;
   absl::Span<const float> logits_;
   bool has_logits_ = false;
   // Kept between passes to spare allocations.
   std::vector<KvCache::Paths> paths_;
-  std::vector<ForwardRow> rows_;
+  std::vector<PassRow> rows_;
   std::optional<TokenTree> tree_;                   // The tree that waits for Keep.
   std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path.
 };

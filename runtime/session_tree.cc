@@ -13,7 +13,7 @@ namespace tessera {
 
 // For one row there is always room by this: without it plain decoding fails, too, and says why.
 int Session::TreeRoom() const {
-  const int room = std::min(core_->context() - length(), core_->forward().row_capacity());
+  const int room = std::min(core_->context() - length(), core_->runner().row_capacity());
   if (room <= 1) return room;
   const EngineCore::Hold hold = core_->AwaitHold();
   return std::max(1, core_->cache().RoomFor(room));
@@ -56,7 +56,7 @@ void Session::EndTree(int kept) {
 
 absl::Status Session::PassTree(const TokenTree& tree) {
   CHECK(!tree_.has_value()) << "a tree waits for Keep";
-  const int capacity = core_->forward().row_capacity();
+  const int capacity = core_->runner().row_capacity();
   if (tree.size() > capacity) {
     return absl::InvalidArgumentError(
         absl::StrCat("draft: found ", tree.size(), " nodes, expected at most ", capacity, ", the rows of a pass"));
@@ -80,9 +80,9 @@ absl::Status Session::RunTree(const TokenTree& tree) {
   rows_.clear();
   for (int node = 0; node < tree.size(); ++node) paths_.push_back(cache.PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
   for (int node = 0; node < tree.size(); ++node) rows_.push_back({tree[node].token, paths_[node], nullptr});
-  const absl::Status status = core_->Run(rows_, options_.cancel);
-  last_pass_ = core_->forward().work().passes;
-  return status;
+  ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, options_.cancel));
+  ASSIGN_OR_RETURN(last_pass_, pass.FinishAll());
+  return absl::OkStatus();
 }
 
 absl::Status Session::TreeLogits(absl::Span<const int> nodes, TensorView<float> logits) {

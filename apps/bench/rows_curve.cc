@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<int>> ParseRows(const std::string& list) {
 
 absl::StatusOr<RowsCurve> MeasureRowsCurve(Engine& engine, KernelPath path, const std::vector<int>& rows, int depth,
                                            int repetitions) {
-  const int most = CoreOf(engine).forward().row_capacity();
+  const int most = CoreOf(engine).runner().row_capacity();
   if (rows.back() > most) {
     return WrongUsage("rows", rows.back(), absl::StrCat("at most ", most, ", the rows of a pass of this model"));
   }

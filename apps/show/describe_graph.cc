@@ -9,8 +9,8 @@
 #include "tessera/base/json_writer.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/model/compiled_model.h"
 #include "tessera/model/files/tensor_names.h"
-#include "tessera/model/forward.h"
 
 namespace tessera {
 namespace {
