@@ -7,14 +7,16 @@
 //
 // A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows
 // of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then
-// accepted or rejected; its rows come in random order, and random ones of them are asked for logits. Programs may share a logbook:
-// then they must agree with each other, too. Where layers keep a window only, sequences that are cut back further than it is held are
+// accepted or rejected; its rows come in random order, and random ones of them are asked for logits, some of them again beside those of
+// the next pass. The pass is walked in a random way (random_walk.h). Programs may share a logbook: then they must agree with each other, too. Where layers keep a window only, sequences that are cut back further than it is held are
 // computed again from their first token. Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/base/random.h"
 #include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/random_walk.h"
 
 namespace tessera {
 
@@ -90,6 +93,7 @@ class RandomProgram {
   // Empty, or the first difference. Sequences are released in the end.
   std::string Run(Machine& machine, Logbook& book) {
     machine_ = &machine, book_ = &book;
+    walk_.emplace(random_, machine.runner());
     std::string difference;
     for (step_ = 0; step_ < options_.steps && difference.empty(); ++step_) difference = Step();
     while (!sequences_.empty()) Release(0);
@@ -98,6 +102,8 @@ class RandomProgram {
 
   int64_t rows() const { return rows_computed_; }
   int restored() const { return restored_; }  // Sequences that were computed again.
+  int64_t stops() const { return walk_->stops(); }   // Of passes, between layers; and rows that they dropped there.
+  int64_t drops() const { return walk_->drops(); }
 
  private:
   struct Sequence {
@@ -108,11 +114,14 @@ class RandomProgram {
   struct Row {
     std::vector<TokenId> text;    // Its own token last.
     KvCache::Paths paths;
+    KvCache::SequenceId draft = kNoDraft;   // The sequence of the draft that it is; it may be dropped.
+    static constexpr KvCache::SequenceId kNoDraft = -1;
   };
   struct Draft {                  // A node of a draft tree.
     size_t owner;                 // Index of its sequence.
     Sequence sequence;
   };
+  struct Asked { std::vector<TokenId> text; int row; };   // Of a pass that was kept.
 
   KvCache& cache() { return machine_->cache(); }
   size_t Any(size_t count) { return static_cast<size_t>(random_.Below(static_cast<int64_t>(count))); }
@@ -181,8 +190,9 @@ class RandomProgram {
       if (kind != 1) AddCut(sequences_[owner], kMostCut);
       if (kind != 0) AddDrafts(owner, kMostDrafts);
     }
-    if (options_.shuffle && random_.Below(2) == 0) Shuffle(rows_);
-    const std::string difference = Compute();
+    const bool shuffled = options_.shuffle && random_.Below(2) == 0;
+    if (shuffled) Shuffle(rows_);
+    const std::string difference = Compute(/*in_order=*/!shuffled);
     Settle();
     return difference;
   }
@@ -208,6 +218,7 @@ class RandomProgram {
       Sequence draft = {Must(cache().Fork(from.id, cache().Length(from.id))), from.tokens, from.story};
       const size_t position = draft.tokens.size();
       AddRow(draft, random_.Below(3) > 0 ? TokenOf(draft.story, position) : OtherToken(position));
+      rows_.back().draft = draft.id;
       drafts_.push_back({owner, std::move(draft)});
     }
   }
@@ -224,26 +235,57 @@ class RandomProgram {
   }
 
   // Runs the rows, of which some are wanted, and compares the logits of some of those, asked for in any order.
-  std::string Compute() {
+  std::string Compute(bool in_order) {
     std::vector<PassRow> rows;
-    for (const Row& row : rows_) rows.push_back({row.text.back(), row.paths, nullptr});
+    RandomWalk::About about = {.in_order = in_order, .may_go = {}};
+    for (const Row& row : rows_) {
+      rows.push_back({row.text.back(), row.paths, nullptr});
+      about.may_go.push_back(row.draft != Row::kNoDraft);
+    }
     std::vector<int> chosen, wanted;
     for (size_t i = 0; i < rows_.size(); ++i) {
       const bool picked = random_.Below(3) > 0;
       if (picked) chosen.push_back(static_cast<int>(i));
       if (picked || random_.Below(2) > 0) wanted.push_back(static_cast<int>(i));
     }
-    Must(machine_->Run(rows, wanted));
+    HiddenRows done = walk_->Run(rows, cache(), wanted, about);
     rows_computed_ += static_cast<int64_t>(rows.size());
+    ForgetDropped();
     Shuffle(chosen);
-    const int64_t vocabulary = machine_->config().vocabulary, count = static_cast<int64_t>(chosen.size());
-    std::vector<float> logits(count * vocabulary);
-    Must(machine_->Logits(chosen, TensorView<float>(logits.data(), count, vocabulary)));
+    std::vector<RowOf> asked;
+    std::vector<const std::vector<TokenId>*> texts;
+    for (const int row : chosen) asked.push_back({&done, row}), texts.push_back(&rows_[static_cast<size_t>(row)].text);
+    for (const Asked& again : asked_again_) asked.push_back({&kept_, again.row}), texts.push_back(&again.text);
+    const std::string difference = CompareLogits(asked, texts);
+    asked_again_.clear();
+    if (!chosen.empty() && random_.Below(4) == 0) {   // Logits of this row are asked for with those of the next pass.
+      Must(done.Keep());
+      kept_ = std::move(done);
+      asked_again_.push_back({rows_[static_cast<size_t>(chosen[0])].text, chosen[0]});
+    }
+    return difference;
+  }
+
+  std::string CompareLogits(absl::Span<const RowOf> asked, const std::vector<const std::vector<TokenId>*>& texts) {
+    const int64_t vocabulary = machine_->config().vocabulary, count = static_cast<int64_t>(asked.size());
+    std::vector<float> logits(static_cast<size_t>(count * vocabulary));
+    Must(machine_->runner().Logits(asked, TensorView<float>(logits.data(), count, vocabulary)));
     for (int64_t i = 0; i < count; ++i) {
-      const std::string difference = book_->Note(rows_[chosen[i]].text, {&logits[i * vocabulary], &logits[i * vocabulary] + vocabulary});
-      if (!difference.empty()) return absl::StrCat("row ", chosen[i], " of ", rows_.size(), ": ", difference);
+      const std::string difference =
+          book_->Note(*texts[static_cast<size_t>(i)], {&logits[i * vocabulary], &logits[i * vocabulary] + vocabulary});
+      if (!difference.empty()) return absl::StrCat("row ", asked[i].row, " of ", rows_.size(), ": ", difference);
     }
     return "";
+  }
+
+  // A draft that was dropped in the pass can become no text.
+  void ForgetDropped() {
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      if (!walk_->dropped()[row]) continue;
+      const auto draft = std::find_if(drafts_.begin(), drafts_.end(), [&](const Draft& d) { return d.sequence.id == rows_[row].draft; });
+      cache().Release(draft->sequence.id);
+      drafts_.erase(draft);
+    }
   }
 
   // Accepts at most one draft of each sequence, which becomes the sequence, and rejects the others.
@@ -267,6 +309,9 @@ class RandomProgram {
   std::vector<Sequence> sequences_;
   std::vector<Row> rows_;
   std::vector<Draft> drafts_;
+  std::optional<RandomWalk> walk_;
+  HiddenRows kept_;                    // Of an earlier pass,
+  std::vector<Asked> asked_again_;     // and its rows of which logits are asked for with those of the next.
 };
 
 }  // namespace tessera

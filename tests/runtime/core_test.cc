@@ -20,9 +20,9 @@ TEST(Core, HeaderExample) {
     RETURN_IF_ERROR(core.cache().MakeRoom(1));
     RETURN_IF_ERROR(core.cache().Extend(sequence, 1));
     const KvCache::Paths paths = core.cache().PathsOf(sequence, 1);
-    const std::vector<ForwardRow> rows = {{.token = 7, .paths = paths}};
-    RETURN_IF_ERROR(core.forward().Run(rows, core.cache()));
-    RETURN_IF_ERROR(core.forward().Logits({0}, TensorView<float>(logits.data(), 1, engine->config().vocabulary)));
+    const std::vector<PassRow> rows = {{.token = 7, .paths = paths}};
+    ASSIGN_OR_RETURN(const HiddenRows done, core.runner().Run(rows, core.cache(), {0}));
+    RETURN_IF_ERROR(core.runner().Logits(done, {0}, TensorView<float>(logits.data(), 1, engine->config().vocabulary)));
     core.cache().Release(sequence);
     return absl::OkStatus();
   };

@@ -40,7 +40,7 @@ TEST(Engine, ShowsWhatItWasBuiltFrom) {
   EXPECT_EQ(engine->context(), 100);
   EXPECT_EQ(engine->threads(), std::min(2, AvailableCpus()));
   EXPECT_EQ(CoreOf(*engine).timeline(), nullptr);
-  EXPECT_EQ(CoreOf(*engine).forward().row_capacity(), 100);  // More rows than positions cannot come.
+  EXPECT_EQ(CoreOf(*engine).runner().row_capacity(), 100);  // More rows than positions cannot come.
   EXPECT_EQ(CoreOf(*engine).cache().slots(), 112);
   EXPECT_EQ(engine->memory().cache, 2 * 112 * (2 * 16 + 2 * 16) * 2);  // Layers, slots, keys and values of two heads, FP16.
 }
@@ -169,7 +169,7 @@ TEST(Engine, APassOfAWideModelHasAsManyRowsAsItsScratchAllows) {
   const EngineMemory memory = engine->memory();
   EXPECT_LE(memory.graphs + memory.hidden_states, kDefaultScratch);
   EXPECT_GT(memory.graphs + memory.hidden_states, kDefaultScratch * 3 / 4);
-  EXPECT_LT(CoreOf(*engine).forward().row_capacity(), kDefaultRowCapacity);
+  EXPECT_LT(CoreOf(*engine).runner().row_capacity(), kDefaultRowCapacity);
   EXPECT_EQ(TinyEngine({.context = 1024}, {.compute = {.threads = 2}})->planner().inputs().rows, kDefaultRowCapacity);
   EXPECT_EQ(TinyEngine(wide, {.compute = {.threads = 2, .row_capacity = 600}})->planner().inputs().rows, 600) << "where it is asked for";
 }

@@ -124,12 +124,13 @@ class GreedyBatch {
       rows.insert(rows.end(), tokens[i].begin(), tokens[i].end());
       last.push_back(static_cast<int>(rows.size()) - 1);
     }
-    std::vector<ForwardRow> forward_rows;
-    for (size_t r = 0; r < rows.size(); ++r) forward_rows.push_back({rows[r], paths[r], nullptr});
-    Must(CoreOf(engine_).forward().Run(forward_rows, CoreOf(engine_).cache()));
+    std::vector<PassRow> pass_rows;
+    for (size_t r = 0; r < rows.size(); ++r) pass_rows.push_back({rows[r], paths[r], nullptr});
+    PassRunner& runner = CoreOf(engine_).runner();
+    const HiddenRows done = Must(runner.Run(pass_rows, CoreOf(engine_).cache(), last));
     const int64_t vocabulary = engine_.config().vocabulary;
     std::vector<float> logits(texts.size() * vocabulary);
-    Must(CoreOf(engine_).forward().Logits(last, TensorView<float>(logits.data(), static_cast<int64_t>(texts.size()), vocabulary)));
+    Must(runner.Logits(done, last, TensorView<float>(logits.data(), static_cast<int64_t>(texts.size()), vocabulary)));
     for (size_t i = 0; i < texts.size(); ++i) {
       texts[i].output.push_back(Largest({&logits[i * vocabulary], static_cast<size_t>(vocabulary)}));
     }

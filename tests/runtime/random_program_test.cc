@@ -57,7 +57,7 @@ void RunPrograms(const Case& test, KernelPath path) {
                                                        {{.threads = 2, .path = path, .scatter_seed = 6}, 10},
                                                        {{.threads = 3, .path = path}, 5}};  // Percent of the steps.
   Logbook book;
-  int64_t rows = 0;
+  int64_t rows = 0, stops = 0, drops = 0;
   uint64_t seed = TestSeed();
   for (auto [options, percent] : machines) {
     options.kv_format = test.kv_format;
@@ -68,11 +68,15 @@ void RunPrograms(const Case& test, KernelPath path) {
     EXPECT_EQ(program.Run(machine, book), "");
     EXPECT_EQ(machine.cache().free_slots(), machine.cache().slots());
     rows += program.rows();
+    stops += program.stops();
+    drops += program.drops();
   }
   Machine oracle(*test.model, {.path = path, .kv_format = test.kv_format});
   EXPECT_EQ(book.CompareWithPlain(oracle), "");
   EXPECT_GT(rows, Fewer(test.steps, test.steps / 10));            // A program that does nothing proves nothing.
   EXPECT_GT(rows, static_cast<int64_t>(book.texts()));            // Some texts were computed in more than one way.
+  EXPECT_GT(stops, Fewer(test.steps / 5, test.steps / 50));       // Passes stopped between layers,
+  EXPECT_GT(drops, Fewer(test.steps / 50, 0));                    // and dropped rows there.
 }
 
 // Ten thousand steps on each path.

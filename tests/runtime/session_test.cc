@@ -248,7 +248,7 @@ TEST(Session, LogitsOfAPassThatAnotherSessionsFollowedAreRefused) {
   std::vector<float> logits(kTinyVocabulary);
   const absl::Status late = session->TreeLogits({0}, TensorView<float>(logits.data(), 1, kTinyVocabulary));
   EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(late.message(), "logits: found another pass since the session's last, expected none in between");
+  EXPECT_EQ(late.message(), "hidden rows: found a later pass, expected none since theirs, or Keep before it");
   session->Keep({}, {});
   EXPECT_EQ(session->length(), 20);
 }

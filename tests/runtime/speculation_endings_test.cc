@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, SpeculationEndings, testing::Values("lla
 
 // What the engine computed for a text of 61 tokens and, after it, for its last token.
 struct Computed {
-  Forward::Work work;
+  PassRunner::Work work;
   std::vector<TokenId> text;
 };
 Computed Compute(Engine& engine, Speculator* speculator) {
