@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// Of a walk of several layers; without runs, all go by default.
+// How a layer of a walk runs; without runs, all go by default.
 LayerRun RunOf(absl::Span<const LayerRun> runs, int index) {
   return runs.empty() ? LayerRun() : runs[static_cast<size_t>(index)];
 }

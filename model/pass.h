@@ -1,4 +1,4 @@
-// A pass of rows through a model's layers, which its owner walks: to any layer, where it reads hidden states and drops rows, and to the end.
+// A pass of rows through a model's layers. Its owner walks it: to any layer, to read hidden states and drop rows there, and to the end.
 //
 //   ASSIGN_OR_RETURN(Pass pass, runner->Begin(rows, *cache));             // model/pass_runner.h; one PassRow per token
 //   RETURN_IF_ERROR(pass.RunTo(layers / 2));
@@ -55,7 +55,7 @@ struct LayerRun {
 // this, until its next pass begins; Keep copies them, and they last as long as this.
 class HiddenRows {
  public:
-  HiddenRows() = default;   // Of no pass.
+  HiddenRows() = default;   // Those of no pass.
   HiddenRows(HiddenRows&&) = default;
   HiddenRows& operator=(HiddenRows&&) = default;
 
@@ -106,7 +106,7 @@ class Pass {
   // spares most of its work in a prompt. No bit of a row depends on what else is wanted. runs: as for RunTo. InvalidArgument (which,
   // found, expected) unless the numbers ascend and are of rows that are left.
   absl::StatusOr<HiddenRows> Finish(absl::Span<const int> wanted, absl::Span<const LayerRun> runs = {});
-  absl::StatusOr<HiddenRows> FinishAll(absl::Span<const LayerRun> runs = {});   // Of all rows that are left.
+  absl::StatusOr<HiddenRows> FinishAll(absl::Span<const LayerRun> runs = {});   // All rows that are left are wanted.
 
  private:
   friend class PassRunner;

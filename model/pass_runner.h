@@ -97,7 +97,7 @@ class PassRunner {
   const CompiledModel model_;
   EmbeddingTable embedding_;
   std::unique_ptr<BlockRunner> blocks_;
-  std::unique_ptr<PassRows> rows_;   // Of the last pass: those that are left, or were wanted.
+  std::unique_ptr<PassRows> rows_;   // Those of the last pass that are left, or were wanted.
 
   AlignedBuffer hidden_[2];          // Layers read one and write the other.
   int current_ = 0;                  // Which holds the hidden states of rows_, by place.

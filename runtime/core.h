@@ -64,7 +64,8 @@ class EngineCore {
   // Waits instead, for what cannot fail.
   Hold AwaitHold() { return Hold(mutex_); }
 
-  // A pass, to be walked or finished at once. It ends at its next block if `cancel` is not null and true. REQUIRES: the caller holds the core.
+  // A pass, to be walked or finished at once. It ends at its next block if `cancel` is not null and true. REQUIRES: the caller holds the
+  // core until then.
   absl::StatusOr<Pass> Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel);
 
  private:

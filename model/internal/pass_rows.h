@@ -30,8 +30,8 @@ class PassRows {
   // Errors are those of RopeTable::Create.
   static absl::StatusOr<PassRows> Create(const ModelConfig& config, int capacity);
 
-  // Takes these rows, of which a layer takes at most rows_together at a time. Memory that it needs is kept for the next ones. InvalidArgument
-  // names the row and what is wrong with it; then there are no rows. The cache and the paths must live until the next Set.
+  // Takes these rows, of which a layer takes at most rows_together at a time. Memory is kept for the next ones. InvalidArgument names the
+  // row and what is wrong with it; then there are no rows. The cache and the paths must live until the next Set.
   absl::Status Set(absl::Span<const PassRow> rows, const KvCache& cache, int rows_together);
 
   int size() const { return static_cast<int>(numbers_.size()); }
@@ -76,8 +76,8 @@ class PassRows {
   std::vector<PassRow> rows_;
   std::vector<int> numbers_;
   std::vector<TokenId> tokens_;
-  std::vector<Group> groups_;                     // Of each group of the cache.
-  std::vector<std::vector<float>> rope_values_;   // Of each rope table.
+  std::vector<Group> groups_;                     // One per group of the cache.
+  std::vector<std::vector<float>> rope_values_;   // One per rope table.
 
   // Kept between calls to spare allocations.
   std::vector<SlotOfRow> sorted_slots_;

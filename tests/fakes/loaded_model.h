@@ -142,7 +142,7 @@ class Machine {
   std::unique_ptr<Device> device_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<PassRunner> runner_;
-  HiddenRows last_;   // Of the last pass; of none if it failed.
+  HiddenRows last_;   // Those of the last pass; of none if it failed.
 };
 
 }  // namespace tessera

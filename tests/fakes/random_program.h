@@ -8,8 +8,8 @@
 // A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows
 // of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then
 // accepted or rejected; its rows come in random order, and random ones of them are asked for logits, some of them again beside those of
-// the next pass. The pass is walked in a random way (random_walk.h). Programs may share a logbook: then they must agree with each other, too. Where layers keep a window only, sequences that are cut back further than it is held are
-// computed again from their first token. Thread-compatible.
+// the next pass. The pass is walked in a random way (random_walk.h). Programs may share a logbook: then they must agree with each other,
+// too. Where layers keep a window only, sequences that are cut back further than it is held are computed again from their first token. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -102,7 +102,7 @@ class RandomProgram {
 
   int64_t rows() const { return rows_computed_; }
   int restored() const { return restored_; }  // Sequences that were computed again.
-  int64_t stops() const { return walk_->stops(); }   // Of passes, between layers; and rows that they dropped there.
+  int64_t stops() const { return walk_->stops(); }   // Stops of passes between layers, and rows that they dropped there.
   int64_t drops() const { return walk_->drops(); }
 
  private:
@@ -121,7 +121,7 @@ class RandomProgram {
     size_t owner;                 // Index of its sequence.
     Sequence sequence;
   };
-  struct Asked { std::vector<TokenId> text; int row; };   // Of a pass that was kept.
+  struct Asked { std::vector<TokenId> text; int row; };   // A row of a pass that was kept.
 
   KvCache& cache() { return machine_->cache(); }
   size_t Any(size_t count) { return static_cast<size_t>(random_.Below(static_cast<int64_t>(count))); }
@@ -310,7 +310,7 @@ class RandomProgram {
   std::vector<Row> rows_;
   std::vector<Draft> drafts_;
   std::optional<RandomWalk> walk_;
-  HiddenRows kept_;                    // Of an earlier pass,
+  HiddenRows kept_;                    // Those of an earlier pass,
   std::vector<Asked> asked_again_;     // and its rows of which logits are asked for with those of the next.
 };
 

@@ -43,7 +43,7 @@ class RandomWalk {
   }
 
   const std::vector<bool>& dropped() const { return dropped_; }   // By row of the last run.
-  int64_t stops() const { return stops_; }                        // Of all runs.
+  int64_t stops() const { return stops_; }                        // In all runs.
   int64_t drops() const { return drops_; }
 
  private:

@@ -101,7 +101,7 @@ TEST_F(PassOfSixRows, HiddenStatesDoNotDependOnTheRowsBeside) {
     Must(pass.Drop({4}));
     EXPECT_EQ(pass.layer(), layer);
     ASSERT_EQ(pass.rows(), absl::MakeConstSpan({0, 1, 2, 3}));
-    for (int row = 0; row < 4; ++row) EXPECT_EQ(RowOfView(Must(pass.Hidden()), row), alone[static_cast<size_t>(row)]) << layer << " " << row;
+    for (size_t row = 0; row < 4; ++row) EXPECT_EQ(RowOfView(Must(pass.Hidden()), static_cast<int64_t>(row)), alone[row]) << layer << " " << row;
   }
 }
 
@@ -135,7 +135,8 @@ TEST_F(PassOfSixRows, LayersAndRunsOutOfRangeAreNamed) {
   EXPECT_EQ(Message(pass.RunTo(3, {{.graph_rows = 9}})), "graph_rows of layer 2: found 9, expected 0 to 8");
   EXPECT_EQ(Message(pass.RunTo(3, {{.graph_rows = -1}})), "graph_rows of layer 2: found -1, expected 0 to 8");
   EXPECT_EQ(Message(pass.RunTo(3, {{.chunk_rows = -1}})), "chunk_rows of layer 2: found -1, expected 0 to 8");
-  EXPECT_EQ(Message(pass.Finish({0}, {{}, {.chunk_rows = 4, .graph_rows = 3}}).status()), "chunk_rows of layer 3: found 4, expected 0 to 3");
+  const std::vector<LayerRun> runs = {{}, {.chunk_rows = 4, .graph_rows = 3}};
+  EXPECT_EQ(Message(pass.Finish({0}, runs).status()), "chunk_rows of layer 3: found 4, expected 0 to 3");
   Must(pass.FinishAll());
 }
 
@@ -143,7 +144,8 @@ TEST_F(PassOfSixRows, LayersAndRunsOutOfRangeAreNamed) {
 TEST_F(PassOfSixRows, AChunkWhoseRowsReadLaterOnesIsRefused) {
   std::swap(text_.rows[0], text_.rows[5]);
   Pass pass = text_.Begin();
-  const std::string expected = "row 0: slot of its path: found 0, expected no slot of a row after it, as of row 5, in a pass of more than 4";
+  const std::string expected =
+      "row 0: slot of its path: found 0, expected no slot of a row after it, as of row 5, in a pass of more than 4";
   EXPECT_EQ(Message(pass.RunTo(1, {{.chunk_rows = 4}})), expected);
   EXPECT_EQ(Message(pass.RunTo(1, {{.graph_rows = 4}})), expected);
   Must(pass.RunTo(1, {{.chunk_rows = 6}}));
@@ -257,7 +259,7 @@ TEST_F(PassOfSixRows, RowsOfSeveralPassesShareTheHead) {
   Must(machine.runner().Logits({{&first, 4}, {&second, 5}, {&first, 0}}, TensorView<float>(three.data(), 3, kTinyVocabulary)));
   EXPECT_EQ(source.leases() - before, 2 * of_one);
   Machine plain(model_, {});
-  const auto row = [&](int i) { return Bits(&three[static_cast<size_t>(i) * kTinyVocabulary], &three[static_cast<size_t>(i) * kTinyVocabulary] + kTinyVocabulary); };
+  const auto row = [&](int i) { return Bits(&three[i * kTinyVocabulary], &three[i * kTinyVocabulary] + kTinyVocabulary); };
   EXPECT_EQ(row(0), plain.Plain(absl::MakeConstSpan(kTokens).first(5)));
   EXPECT_EQ(row(1), plain.Plain(kTokens));
   EXPECT_EQ(row(2), plain.Plain(absl::MakeConstSpan(kTokens).first(1)));
