@@ -6,10 +6,10 @@
 //   EXPECT_EQ(book.CompareWithPlain(oracle), "");
 //
 // A step is one of: begin a sequence, fork one at a random length, truncate or release one, or (two in three) a pass. A pass mixes rows
-// of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then
-// accepted or rejected; its rows come in random order, and random ones of them are asked for logits, some of them again beside those of
-// the next pass. The pass is walked in a random way (random_walk.h). Programs may share a logbook: then they must agree with each other,
-// too. Where layers keep a window only, sequences that are cut back further than it is held are computed again from their first token. Thread-compatible.
+// of up to three sequences: random cuts of their texts, and draft trees with siblings and chains behind them, which are then accepted or
+// rejected; its rows come in random order, and random ones of them are asked for logits, some again beside those of the next pass. It is
+// walked in a random way (random_walk.h). Programs may share a logbook: then they must agree with each other, too. Where layers keep a
+// window only, sequences that are cut back further than it is held are computed again from their first token. Thread-compatible.
 #pragma once
 
 #include <algorithm>

@@ -101,7 +101,9 @@ TEST_F(PassOfSixRows, HiddenStatesDoNotDependOnTheRowsBeside) {
     Must(pass.Drop({4}));
     EXPECT_EQ(pass.layer(), layer);
     ASSERT_EQ(pass.rows(), absl::MakeConstSpan({0, 1, 2, 3}));
-    for (size_t row = 0; row < 4; ++row) EXPECT_EQ(RowOfView(Must(pass.Hidden()), static_cast<int64_t>(row)), alone[row]) << layer << " " << row;
+    for (int row = 0; row < 4; ++row) {
+      EXPECT_EQ(RowOfView(Must(pass.Hidden()), row), alone[static_cast<size_t>(row)]) << layer << " " << row;
+    }
   }
 }
 
