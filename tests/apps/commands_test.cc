@@ -34,6 +34,7 @@ Ended RunExample(const Arguments& arguments) {
     dup2(output[1], STDOUT_FILENO);
     dup2(errors[1], STDERR_FILENO);
     google::ShutdownGoogleLogging();  // The test's own; the program begins another.
+    FLAGS_prompt.clear();             // Other tests set it.
     Arguments all = arguments;
     all.insert(all.begin(), "tessera_x");
     std::vector<char*> argv;

@@ -89,8 +89,8 @@ TEST(BenchStreaming, ReadsInAPassWhatIsNotPinned) {
 TEST(BenchStreaming, HoldsSlowerFlashAgainstItsOwnSpeed) {
   const TemporaryFolder folder;
   std::ofstream(folder.Path("flash")) << "name: \"slow\" speed { block_bytes: 1048576 depth: 1 megabytes_per_second: 50 source: \"-\" }";
-  const Ended ended = RunProgram("tessera_bench streaming", {"--model=" + PackedModel(), "--flash=" + folder.Path("flash"), "--memory_budget=50MiB",
-                                                             "--repetitions=1", "--threads=1", "--json"});
+  const Ended ended = RunProgram("tessera_bench streaming", {"--model=" + PackedModel(), "--flash=" + folder.Path("flash"),
+                                                             "--memory_budget=50MiB", "--repetitions=1", "--threads=1", "--json"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue streaming = *JsonValue::Parse(ended.output)->Object("streaming");
   EXPECT_EQ(*streaming.Double("probe_bytes_per_second"), 50e6);
