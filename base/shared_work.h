@@ -9,7 +9,7 @@
 // Threads: called by several workers at once, each with an index of its own.
 // Why not part by part from the start: taking is an atomic addition, which waits until all stores before it are in the cache, and
 // lines of results come from other cores. With one per part, passes of several rows took 2 to 5 % longer (SmolLM2, two workers,
-// build/bin/tessera_bench --rows 1,2,4,6,8 --threads 2).
+// build/bin/tessera_bench rows --rows 1,2,4,6,8 --threads 2).
 #pragma once
 
 #include <algorithm>

@@ -49,7 +49,7 @@ std::string Micros(double seconds) { return absl::StrFormat("%.0f", seconds * 1e
 }  // namespace
 
 absl::StatusOr<std::vector<int>> ParseDepths(const std::string& list) {
-  return AscendingOfFlag("attention", list == "default" ? kDefaultDepths : list, kMostDepth);
+  return AscendingOfFlag("depths", list == "default" ? kDefaultDepths : list, kMostDepth);
 }
 
 absl::StatusOr<std::vector<AttentionTime>> MeasureAttention(Engine& engine, const std::vector<int>& depths, const AttentionPairs& pairs) {

@@ -34,7 +34,7 @@ struct AttentionTime {
   double lower = 0, upper = 0;       // Its quartiles.
 };
 
-// Numbers of tokens in ascending order, separated by commas; or "default", which goes to 8192. InvalidArgument (--attention).
+// Numbers of tokens in ascending order, separated by commas; or "default", which goes to 8192. InvalidArgument (--depths).
 absl::StatusOr<std::vector<int>> ParseDepths(const std::string& list);
 
 // One row after each of `depths`, in their order, then prompts. ResourceExhausted if the engine's context has no place for a pass

@@ -8,8 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/base/file.h"
 #include "tessera/base/nearest_name.h"
@@ -58,18 +60,15 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
 // Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
 class Parser {
  public:
-  explicit Parser(const AppInfo& info) : names_(NamesOf(info)), plain_(info.plain_arguments) {}
+  explicit Parser(const AppInfo& info) : info_(info), names_(NamesOf(info)) {}
 
   absl::Status Parse(absl::Span<const std::string> arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::string& argument = arguments[i];
       if (!absl::StartsWith(argument, "-") || argument == "-" || argument == "--") {
-        if (!in_file_ && plain_taken_ < plain_.size()) {
-          RETURN_IF_ERROR(Set(plain_[plain_taken_++], argument));
-          continue;
-        }
-        return absl::InvalidArgumentError(
-            absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag (put text in quotes: --prompt=\"two words\")"));
+        if (in_file_ || plain_taken_ == info_.plain_arguments.size()) return Unexpected(argument);
+        RETURN_IF_ERROR(Set(info_.plain_arguments[plain_taken_++], argument));
+        continue;
       }
       const std::vector<std::string> parts = absl::StrSplit(argument, absl::MaxSplits('=', 1));
       std::string name = absl::StrReplaceAll(parts[0].substr(absl::StartsWith(argument, "--") ? 2 : 1), {{"-", "_"}});
@@ -103,10 +102,30 @@ class Parser {
       name = name.substr(2);
       return true;
     }
-    constexpr size_t kLongestName = 64;
-    const std::string shown = name.substr(0, kLongestName), nearest = NearestName(shown, names_);
-    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", shown, nearest.empty() ? "" : ": did you mean --", nearest,
-                                                   nearest.empty() ? "" : "?"));
+    for (const std::string& meant : {name, std::string(absl::StripPrefix(name, "no"))}) {
+      const auto found = info_.elsewhere.find(meant);
+      if (found != info_.elsewhere.end()) return FlagError(name, absl::StrCat("in \"", info_.name, "\""), found->second);
+    }
+    return Unknown(name.substr(0, 64));
+  }
+
+  absl::Status Unknown(const std::string& name) const {
+    std::string hint;
+    if (const std::string nearest = NearestName(name, names_); !nearest.empty()) {
+      hint = absl::StrCat(": did you mean --", nearest, "?");
+    } else if (!info_.subcommands.empty()) {
+      const auto name_of = [](std::string* text, const Subcommand& command) { text->append(command.name); };
+      hint = absl::StrCat("; the subcommands are ", absl::StrJoin(info_.subcommands, ", ", name_of));
+    }
+    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", name, hint));
+  }
+
+  absl::Status Unexpected(const std::string& argument) const {
+    const auto is_argument = [&](const Subcommand& command) { return command.name == argument; };
+    const bool late = std::any_of(info_.subcommands.begin(), info_.subcommands.end(), is_argument);
+    const std::string hint = late ? absl::StrCat("the subcommand stands before all flags: ", info_.name, " ", argument)
+                                  : "put text in quotes: --prompt=\"two words\"";
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag (", hint, ")"));
   }
 
   absl::Status Set(const std::string& name, const std::string& value) {
@@ -157,8 +176,8 @@ class Parser {
     return absl::OkStatus();
   }
 
+  const AppInfo& info_;
   const std::vector<std::string> names_;
-  const std::vector<std::string> plain_;
   size_t plain_taken_ = 0;
   bool in_file_ = false;
 };

@@ -11,6 +11,7 @@
 // Threads: before others are started.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,20 @@
 
 namespace tessera {
 
+struct Subcommand {
+  std::string name;
+  std::string summary;
+};
+
 struct AppInfo {
   std::string name;
   std::string summary;                  // What the program does, a sentence or two.
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
   std::vector<std::string> plain_arguments = {};  // The flags that arguments without a flag's name set, in order.
+  // commands.h sets these two, for a program with subcommands.
+  std::vector<Subcommand> subcommands = {};           // Those that could have been named, if none was.
+  std::map<std::string, std::string> elsewhere = {};  // Names that are no flags here, and what errors expect: "in \"tessera_x show\"".
 };
 
 struct CommandLine {

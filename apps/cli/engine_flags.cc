@@ -33,10 +33,10 @@ constexpr char kDefaultModel[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 constexpr int64_t kTraceEvents = 1 << 20;
 
 // A flag that has no effect is an error: somebody who measures with it would believe that it has one.
-absl::Status CheckStreams(const EngineOptions& options) {
+absl::Status CheckStreams(const EngineOptions& options, bool own_budgets) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
     if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
-    if (options.streaming.memory_budget == 0 && !FLAGS_streaming) {  // --streaming tries budgets of its own.
+    if (options.streaming.memory_budget == 0 && !own_budgets) {
       return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
     }
     const absl::StatusOr<bool> packed = IsTsrFile(options.model_path);
@@ -46,7 +46,7 @@ absl::Status CheckStreams(const EngineOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status ReadStreamingFlags(EngineOptions& options) {
+absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
   if (!FLAGS_memory_budget.empty()) {
     const absl::StatusOr<int64_t> budget = ParseByteSize(FLAGS_memory_budget);
     RETURN_IF_ERROR(ForField("memory_budget", budget.status()));
@@ -61,7 +61,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options) {
   streaming.raise_priority = true;
   if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForField("flash", LoadFlashProfile(FLAGS_flash).status()));
   streaming.flash = FLAGS_flash;
-  return CheckStreams(options);
+  return CheckStreams(options, own_budgets);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ absl::StatusOr<std::string> ModelPath() {
   return WrongUsage("model", absl::StrCat("none, and no default model at ", path), "--model=FILE, or a run of scripts/fetch_model.sh");
 }
 
-absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_budgets) {
   EngineOptions options;
   RETURN_IF_ERROR(CheckFlagRange("threads", FLAGS_threads, 0, ThreadPool::kMaxThreads));
   RETURN_IF_ERROR(CheckFlagRange("context", FLAGS_context, 0, std::numeric_limits<int32_t>::max()));
@@ -90,7 +90,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline) {
   options.compute.path = *path;
   options.compute.kernels = FLAGS_kernels;
   options.cache.kv_format = *kv_format;
-  RETURN_IF_ERROR(ReadStreamingFlags(options));
+  RETURN_IF_ERROR(ReadStreamingFlags(options, own_budgets));
   options.timeline = timeline;
   options.cancel = &CancelRequested();
   return options;

@@ -26,8 +26,9 @@ absl::StatusOr<std::string> ModelPath();
 // The file of --model. InvalidArgument if it is a packed model.
 absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel();
 
-// All flags of ModelFlags(), checked before anything is read. Passes are cancelled by CancelRequested().
-absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline);
+// All flags of ModelFlags() and StreamingFlags(), checked before anything is read. Passes are cancelled by CancelRequested(). How to stream
+// is an error without --memory_budget, unless the program tries budgets of its own.
+absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_budgets = false);
 
 // The format that a flag names, such as "Q4_1".
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name);

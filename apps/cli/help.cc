@@ -49,11 +49,24 @@ std::string HelpLine(const std::string& left, absl::string_view text) {
   return absl::StrCat(line, Wrapped(text, kTextColumn), "\n");
 }
 
+std::string FirstSentence(const std::string& text) {
+  const size_t end = text.find(". ");
+  return end == std::string::npos ? text : text.substr(0, end + 1);
+}
+
 std::string FlagLine(const FlagDescription& flag) {
   const std::string value = flag.placeholder.empty() ? "" : absl::StrCat("=", flag.placeholder);
   const std::string left = absl::StrCat("--", flag.name, flag.alone.empty() ? value : absl::StrCat("[", value, "]"));
   const bool shows_default = flag.type != "bool" && !flag.default_value.empty();
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
+}
+
+void WriteSubcommands(JsonWriter& json, const std::vector<Subcommand>& subcommands) {
+  json.BeginArray();
+  for (const Subcommand& command : subcommands) {
+    json.BeginObject().Key("name").String(command.name).Key("summary").String(FirstSentence(command.summary)).EndObject();
+  }
+  json.EndArray();
 }
 
 // The program's groups and, last, the flags that every program has.
@@ -93,6 +106,11 @@ FlagDescription DescribeFlag(const std::string& name) {
 std::string HelpText(const AppInfo& info) {
   std::string help = absl::StrCat(Wrapped(absl::StrCat(info.name, ": ", info.summary), 0), "\n\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
+  if (!info.subcommands.empty()) {
+    absl::StrAppend(&help, "Subcommands, each with its own --help. Without one, ", info.subcommands[0].name,
+                    " runs, with the flags below:\n");
+  }
+  for (const Subcommand& command : info.subcommands) help += HelpLine(command.name, FirstSentence(command.summary));
   for (const auto& [title, flags] : DescribedGroups(info)) {
     absl::StrAppend(&help, title, ":\n");
     for (const FlagDescription& flag : flags) help += FlagLine(flag);
@@ -102,7 +120,9 @@ std::string HelpText(const AppInfo& info) {
 
 std::string HelpJson(const AppInfo& info) {
   JsonWriter json(1);
-  json.BeginObject().Key("program").String(info.name).Key("summary").String(info.summary).Key("groups").BeginArray();
+  json.BeginObject().Key("program").String(info.name).Key("summary").String(info.summary);
+  if (!info.subcommands.empty()) WriteSubcommands(json.Key("subcommands"), info.subcommands);
+  json.Key("groups").BeginArray();
   for (const auto& [title, flags] : DescribedGroups(info)) {
     json.BeginObject().Key("title").String(title).Key("flags").BeginArray();
     for (const FlagDescription& flag : flags) {

@@ -28,10 +28,11 @@ const std::vector<FlagDescription>& GeneralFlags();
 // REQUIRES: a general flag, or one declared in flags.h.
 FlagDescription DescribeFlag(const std::string& name);
 
-// Summary, examples and flags by group, for a terminal of 100 columns and 60 lines.
+// Summary, examples, subcommands and flags by group, for a terminal of 100 columns and 60 lines.
 std::string HelpText(const AppInfo& info);
 
 // {"program", "summary", "groups": [{"title", "flags": [{"name", "type", "placeholder", "alone", "default", "help"}]}]}
+// and, where there are some, "subcommands": [{"name", "summary"}] before the groups.
 std::string HelpJson(const AppInfo& info);
 
 }  // namespace tessera

@@ -42,7 +42,7 @@ def contestants(flags):
 
     def our_command(limit, *more):
         budget = [] if limit is None else [f"--memory_budget={limit - BESIDES}"]
-        return ours.bench_command(flags.tsr, "--prompt_tokens", 0, "--generate_tokens", flags.tokens, *budget, *more)
+        return ours.bench_command("speed", flags.tsr, "--prompt_tokens", 0, "--generate_tokens", flags.tokens, *budget, *more)
 
     def peer_speed(output):
         return json.loads(output)[0]["avg_ts"]

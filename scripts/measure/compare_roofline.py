@@ -26,7 +26,7 @@ def plain_peaks(program, threads):
 
 def our_peaks(bench, threads):
     """Any model is good enough: the probes do not depend on it."""
-    roofline = json.loads(run([bench, "--roofline", "--json", "--model", str(ROOT / "tests/golden/tiny/llama.gguf"), "--depth", "1",
+    roofline = json.loads(run([bench, "roofline", "--json", "--model", str(ROOT / "tests/golden/tiny/llama.gguf"), "--depth", "1",
                                "--prompt_tokens", "1", "--generate_tokens", "1", "--repetitions", "1",
                                "--threads", str(threads)]))["roofline"]
     return {peak: roofline[key]["median"] for peak, key in PEAKS.items()}

@@ -131,7 +131,7 @@ TEST(CommandLine, OnlyTextMayBeEmpty) {
 
 TEST(CommandLine, HelpFitsAScreenAndShowsDefaults) {
   EXPECT_NE(HelpText(Info()).find("likeliest token. [0.8]\n"), std::string::npos) << HelpText(Info());
-  for (const std::string& program : Programs()) {
+  for (const std::string& program : Commands()) {
     const Ended ended = RunProgram(program, {"--help"});
     EXPECT_EQ(ended.code, 0);
     EXPECT_EQ(ended.errors, "");

@@ -78,8 +78,6 @@ TEST_F(MappedSourceTest, TheBenchmarkRefusesWhatAMappedFileHasNoUseFor) {
   struct Case { std::vector<std::string> flags; std::string said; };
   for (const Case& c : {Case{{"--model=" + model}, "--mapped: found without --memory_budget, expected both"},
                         Case{{"--model=" + gguf, budget}, "--mapped: found with " + gguf + ", expected a model packed"},
-                        Case{{"--model=" + model, budget, "--streaming"}, "--mapped: found beside --streaming, expected one of them"},
-                        Case{{budget, "--products"}, "--mapped: found beside --products, expected one of them"},
                         Case{{"--model=" + model, budget, "--io=auto"}, "--io: found beside --mapped, expected one of them: a mapped"},
                         Case{{"--model=" + model, budget, "--verify=first"}, "--verify: found beside --mapped"},
                         Case{{"--model=" + model, budget, "--flash=ufs4.0"}, "--flash: found beside --mapped"}}) {

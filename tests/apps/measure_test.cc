@@ -201,7 +201,7 @@ TEST(Bench, ReportsSpreadAsJson) {
 
 TEST(Bench, OverheadAddsUp) {
   for (const char* threads : {"--threads=1", "--threads=2"}) {
-    const Ended ended = RunTiny("tessera_bench", {"--json", "--overhead", "--generate_tokens=9", "--repetitions=3", threads});
+    const Ended ended = RunTiny("tessera_bench overhead", {"--json", "--generate_tokens=9", "--repetitions=3", threads});
     ASSERT_EQ(ended.code, 0) << ended.errors;
     const JsonValue overhead = *Json(ended.output).Object("overhead");
     EXPECT_GT(*overhead.Double("graphs_us"), 0);
@@ -217,8 +217,8 @@ TEST(Bench, OverheadAddsUp) {
 }
 
 TEST(Bench, OverheadTakesATokenOfEachKind) {
-  EXPECT_EQ(RunTiny("tessera_bench", {"--overhead", "--generate_tokens=2"}).code, 2);
-  EXPECT_EQ(RunTiny("tessera_bench", {"--overhead", "--generate_tokens=3", "--repetitions=1"}).code, 0);
+  EXPECT_EQ(RunTiny("tessera_bench overhead", {"--generate_tokens=2"}).code, 2);
+  EXPECT_EQ(RunTiny("tessera_bench overhead", {"--generate_tokens=3", "--repetitions=1"}).code, 0);
 }
 
 TEST(Bench, DepthBeyondTheContextIsAnError) {

@@ -1,4 +1,4 @@
-// tessera_bench --memory: peaks and the page cache, measured from outside too.
+// tessera_bench memory: peaks and the page cache, measured from outside too.
 #include "tessera/apps/bench/memory_use.h"
 
 #include <fcntl.h>
@@ -24,9 +24,9 @@ struct Measured {
 };
 
 Measured Measure(const std::string& model, const std::vector<std::string>& flags) {
-  std::vector<std::string> all = {"--memory", "--json", "--threads=2", "--model=" + model};
+  std::vector<std::string> all = {"--json", "--threads=2", "--model=" + model};
   all.insert(all.end(), flags.begin(), flags.end());
-  const Ended ended = RunProgram("tessera_bench", all);
+  const Ended ended = RunProgram("tessera_bench memory", all);
   CHECK_EQ(ended.code, 0) << ended.errors;
   return {*Json(ended.output).Object("memory_bytes"), ended.peak_memory};
 }

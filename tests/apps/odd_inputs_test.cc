@@ -1,5 +1,6 @@
 // Mistakes in typing: every flag of every program with impossible values, and with files of the wrong kind.
 #include <fstream>
+#include <map>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ std::vector<Flag> FlagsOf(const std::string& program) {
 std::vector<std::string> ShortRun(const std::string& program) {
   static const TemporaryFolder written;
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
+  if (program == "tessera_bench products") return {"--repetitions=1"};
   std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + ::testing::TempDir() + "/odd_inputs_written.tsr");
   if (program == "tessera_quantize") arguments.insert(arguments.end(), {"--head_format=Q4_1", "--out=" + written.Path("quantized.gguf")});
@@ -44,7 +46,18 @@ std::vector<std::string> ShortRun(const std::string& program) {
     arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--categories=gsm8k",
                                        "--texts=1", "--generate_tokens=2"});
   }
-  if (program == "tessera_bench") arguments.insert(arguments.end(), {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"});
+  const std::map<std::string, std::vector<std::string>> benches = {
+      {"tessera_bench", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
+      {"tessera_bench speed", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
+      {"tessera_bench overhead", {"--generate_tokens=3", "--repetitions=1"}},
+      {"tessera_bench threads", {"--prompt_tokens=2", "--generate_tokens=3", "--repetitions=1"}},
+      {"tessera_bench roofline", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
+      {"tessera_bench rows", {"--rows=1,2", "--repetitions=1"}},
+      {"tessera_bench attention", {"--depths=4", "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
+      {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};
+  if (const auto bench = benches.find(program); bench != benches.end()) {
+    arguments.insert(arguments.end(), bench->second.begin(), bench->second.end());
+  }
   return arguments;
 }
 
@@ -62,7 +75,7 @@ void ExpectError(const Ended& ended, int code, const std::string& program, const
 }
 
 TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
-  for (const std::string& program : Programs()) {
+  for (const std::string& program : Commands()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type == "string") continue;
       std::vector<std::string> values = {"", "many", "-99999999999999999999", "nan", "1e999", "\xff\xfe", "5 apples"};
@@ -76,7 +89,7 @@ TEST(OddInputs, NumbersThatCannotBeAreWrongUsage) {
 }
 
 TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
-  for (const std::string& program : Programs()) {
+  for (const std::string& program : Commands()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type == "bool" || !flag.alone.empty()) continue;
       ExpectError(RunWith(program, "--" + flag.name), 2, program, absl::StrCat("--", flag.name, ": found no value"));
@@ -84,9 +97,8 @@ TEST(OddInputs, AFlagWithoutItsValueIsWrongUsage) {
   }
 }
 
-// Flags of a short run: tessera_bench draws only what --rows times.
-bool NamesAFileToWrite(const std::string& program, const std::string& flag) {
-  return flag == "trace" || flag == "out" || flag == "cost_profile" || (flag == "plot" && program == "tessera_spec_bench");
+bool NamesAFileToWrite(const std::string& flag) {
+  return flag == "trace" || flag == "out" || flag == "cost_profile" || flag == "plot";
 }
 
 // Text may be anything; what names a thing must name one that is there.
@@ -94,7 +106,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
   const std::string huge(100'000, 'x');
   const TemporaryFolder cache;
   const CacheFolderFor histories(cache.path());
-  for (const std::string& program : Programs()) {
+  for (const std::string& program : Commands()) {
     for (const Flag& flag : FlagsOf(program)) {
       if (flag.type != "string") continue;
       for (const std::string& value : {std::string(), huge, std::string("\xff\xfe\x80"), std::string("-1"), std::string("\n\t")}) {
@@ -104,7 +116,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
           EXPECT_LE(ended.code, 2) << shown;
         } else if (flag.name == "history" && value == "-1") {
           EXPECT_EQ(ended.code, 0) << shown;
-        } else if (NamesAFileToWrite(program, flag.name) && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
+        } else if (NamesAFileToWrite(flag.name) && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
           EXPECT_EQ(ended.code, 0) << shown;
           std::remove(value.c_str());  // A file may have any name.
         } else {

@@ -1,4 +1,4 @@
-// tessera_bench --roofline, --rows and --attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
+// tessera_bench roofline, rows and attention, and what they count: the work of a pass, the bound of n rows, the drawn curve.
 #include "tessera/apps/bench/roofline.h"
 
 #include <cmath>
@@ -157,9 +157,9 @@ TEST(SvgPlots, HaveACurveALegendAndPointsInsideThePicture) {
   EXPECT_EQ(PlotSvg({}).find("nan"), std::string::npos);
 }
 
-TEST(BenchModes, RooflineHasALineForEachDepth) {
-  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--roofline", "--json", "--repetitions=1",
-                                                   "--threads=2", "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});
+TEST(BenchCommands, RooflineHasALineForEachDepth) {
+  const Ended ended = RunProgram("tessera_bench roofline", {"--model=" + TinyModel("llama"), "--json", "--repetitions=1", "--threads=2",
+                                                            "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue roofline = *Json(ended.output).Object("roofline");
   const JsonValue lines = *roofline.Array("lines");
@@ -178,7 +178,7 @@ TEST(AttentionTimes, TheListIsChecked) {
   EXPECT_EQ(*ParseDepths("128,4096"), (std::vector<int>{128, 4096}));
   EXPECT_EQ(*ParseDepths("default"), (std::vector<int>{128, 1024, 4096, 8192}));
   for (const char* wrong : {"", "0", "2,1", "x", "1048577"}) {
-    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("attention: found", 0), 0u) << wrong;
+    EXPECT_EQ(ParseDepths(wrong).status().message().rfind("depths: found", 0), 0u) << wrong;
   }
 }
 
@@ -201,10 +201,11 @@ TEST(AttentionTimes, HeaderExample) {
   EXPECT_EQ(run(), absl::OkStatus());
 }
 
-TEST(BenchModes, PassesAfterOthersTakeTurnsWithPassesAfterNone) {
+TEST(BenchCommands, PassesAfterOthersTakeTurnsWithPassesAfterNone) {
   for (const int prompt : {0, 8}) {
-    const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--attention=16,100", "--json", "--repetitions=1",
-                                                     "--generate_tokens=3", "--threads=1", absl::StrCat("--prompt_tokens=", prompt)});
+    const Ended ended = RunProgram("tessera_bench attention", {"--model=" + TinyModel("llama"), "--depths=16,100", "--json",
+                                                               "--repetitions=1", "--generate_tokens=3", "--threads=1",
+                                                               absl::StrCat("--prompt_tokens=", prompt)});
     ASSERT_EQ(ended.code, 0) << ended.errors;
     const JsonValue all = *Json(ended.output).Array("attention");
     ASSERT_EQ(all.size(), prompt > 0 ? 4 : 2);
@@ -214,13 +215,13 @@ TEST(BenchModes, PassesAfterOthersTakeTurnsWithPassesAfterNone) {
   }
 }
 
-TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
+TEST(BenchCommands, RowsAreTimedAndDrawnBesideAPeer) {
   const TemporaryFolder folder;
   const std::string plot = folder.Path("rows.svg"), peer = folder.Path("peer.json");
   ASSERT_EQ(WriteFileAtomically(peer, R"({"name": "other", "rows": [{"rows": 1, "seconds": 0.001}, {"rows": 8, "seconds": 0.004}]})"),
             absl::OkStatus());
-  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--rows=1,2,8", "--json", "--repetitions=1",
-                                                   "--threads=1", "--plot=" + plot, "--peer_curve=" + peer});
+  const Ended ended = RunProgram("tessera_bench rows", {"--model=" + TinyModel("llama"), "--rows=1,2,8", "--json", "--repetitions=1",
+                                                        "--threads=1", "--plot=" + plot, "--peer_curve=" + peer});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue rows = *Json(ended.output).Array("rows");
   ASSERT_EQ(rows.size(), 3);
@@ -234,22 +235,18 @@ TEST(BenchModes, RowsAreTimedAndDrawnBesideAPeer) {
   std::filesystem::remove(peer);
 }
 
-TEST(BenchModes, ExcludeEachOther) {
-  for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{{"--roofline", "--overhead"},
-                                                                                     {"--roofline", "--rows=1"},
-                                                                                     {"--rows=1", "--trace=x"},
-                                                                                     {"--rows=1", "--attention=1"},
-                                                                                     {"--attention=2,1"},
-                                                                                     {"--attention=1", "--depth=5"},
-                                                                                     {"--attention=1", "--generate_tokens=0"},
-                                                                                     {"--plot=x"},
-                                                                                     {"--rows=1", "--peer_curve=x"},
-                                                                                     {"--rows=1", "--path=reference"},
-                                                                                     {"--roofline", "--prompt_tokens=0"},
-                                                                                     {"--rows=2"}}) {
-    std::vector<std::string> arguments = flags;
+TEST(BenchCommands, RefuseWhatTheyCannotMeasure) {
+  struct Case { std::string command; std::vector<std::string> flags; std::string error; };
+  for (const Case& c : {Case{"attention", {"--depths=2,1"}, "--depths: found"},
+                        Case{"attention", {"--generate_tokens=0"}, "--generate_tokens: found 0"},
+                        Case{"rows", {"--peer_curve=x"}, "--peer_curve: found without --plot"},
+                        Case{"rows", {"--rows=2"}, "--rows: found 2 first"},
+                        Case{"roofline", {"--prompt_tokens=0"}, "--prompt_tokens: found 0"}}) {
+    std::vector<std::string> arguments = c.flags;
     arguments.push_back("--model=" + TinyModel("llama"));
-    EXPECT_EQ(RunProgram("tessera_bench", arguments).code, 2) << flags[0];
+    const Ended ended = RunProgram("tessera_bench " + c.command, arguments);
+    EXPECT_EQ(ended.code, 2) << c.command << c.flags[0];
+    EXPECT_EQ(ended.errors.rfind("tessera_bench " + c.command + ": " + c.error, 0), 0u) << ended.errors;
   }
 }
 

@@ -1,6 +1,6 @@
 // Runs one of the built programs as a person would: arguments and standard input in, output, errors and exit code out.
 //
-//   Program program("tessera_tokenize", {"--model=" + TinyModel("llama"), "--jsonl"});
+//   Program program("tessera_tokenize", {"--model=" + TinyModel("llama"), "--jsonl"});  // Or a subcommand: "tessera_bench rows".
 //   Ended ended = program.Finish("{\"id\": 1, \"text\": \"a\"}\n");
 //   EXPECT_EQ(ended.code, 0) << ended.errors;
 #pragma once
@@ -21,6 +21,7 @@
 
 #include <glog/logging.h>
 
+#include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
 
 namespace tessera {
@@ -60,7 +61,8 @@ class Program {
     CHECK_EQ(pipe2(input_, O_CLOEXEC), 0);
     CHECK_EQ(pipe2(output_, O_CLOEXEC), 0);
     CHECK_EQ(pipe2(errors_, O_CLOEXEC), 0);
-    std::vector<std::string> all = {std::string(TESSERA_BINARY_DIR) + "/bin/" + name};
+    std::vector<std::string> all = absl::StrSplit(name, ' ');
+    all[0] = std::string(TESSERA_BINARY_DIR) + "/bin/" + all[0];
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& argument : all) argv.push_back(argument.data());
@@ -182,6 +184,22 @@ inline JsonValue Json(const std::string& text) {
 inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {
   signal(SIGPIPE, SIG_IGN);  // A program may end before it has read its input.
   return Program(name, arguments).Finish(input);
+}
+
+// Programs(), and after each its subcommands, such as "tessera_bench rows".
+inline const std::vector<std::string>& Commands() {
+  static const std::vector<std::string> commands = [] {
+    std::vector<std::string> names;
+    for (const std::string& program : Programs()) {
+      names.push_back(program);
+      const JsonValue help = Json(RunProgram(program, {"--help", "--json"}).output);
+      if (!help.Has("subcommands")) continue;
+      const JsonValue subcommands = *help.Array("subcommands");
+      for (int64_t i = 0; i < subcommands.size(); ++i) names.push_back(program + " " + *subcommands[i].String("name"));
+    }
+    return names;
+  }();
+  return commands;
 }
 
 }  // namespace tessera

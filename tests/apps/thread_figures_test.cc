@@ -1,4 +1,4 @@
-// tessera_bench --thread_figures.
+// tessera_bench threads.
 #include "tessera/apps/bench/thread_figures.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ namespace {
 
 TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
   if (AvailableCpus() < kThreadFigureCpus) GTEST_SKIP() << "takes two CPUs";
-  const Ended ended = RunProgram("tessera_bench", {"--model=" + TinyModel("llama"), "--thread_figures", "--json",
-                                                   "--repetitions=1", "--prompt_tokens=16", "--generate_tokens=6"});
+  const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyModel("llama"), "--json", "--repetitions=1",
+                                                           "--prompt_tokens=16", "--generate_tokens=6"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_TRUE(absl::StrContains(ended.errors, "threads: found 3, takes 2")) << ended.errors;
   const JsonValue report = *JsonValue::Parse(ended.output);
@@ -33,15 +33,15 @@ TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
   }
 }
 
-TEST(ThreadFigures, StandAloneAndChooseTheThreadsThemselves) {
-  for (const char* flag : {"--overhead", "--threads=2", "--prompt_tokens=0", "--generate_tokens=2"}) {
-    EXPECT_EQ(RunProgram("tessera_bench", {"--thread_figures", flag, "--model=" + TinyModel("llama")}).code, 2) << flag;
+TEST(ThreadFigures, ChooseTheThreadsThemselves) {
+  for (const char* flag : {"--threads=2", "--prompt_tokens=0", "--generate_tokens=2"}) {
+    EXPECT_EQ(RunProgram("tessera_bench threads", {flag, "--model=" + TinyModel("llama")}).code, 2) << flag;
   }
 }
 
 TEST(ThreadFigures, OnOneCpuAreAnError) {
   const CpuLimit limit = *CpuLimit::Create(1);
-  const Ended ended = RunProgram("tessera_bench", {"--thread_figures", "--model=" + TinyModel("llama")});
+  const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyModel("llama")});
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(absl::StrContains(ended.errors, "found 1, expected 2 or more")) << ended.errors;
 }

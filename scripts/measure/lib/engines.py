@@ -98,28 +98,28 @@ class Peer(Engine):
 class Ours(Engine):
     PROGRAMS = ("tessera_bench", "tessera_generate", "tessera_perplexity")
 
-    def bench_command(self, model, *flags):
-        return [f"{self.folder}/tessera_bench", "--model", model, "--threads", self.threads, "--repetitions", "1", "--json",
+    def bench_command(self, subcommand, model, *flags):
+        return [f"{self.folder}/tessera_bench", subcommand, "--model", model, "--threads", self.threads, "--repetitions", "1", "--json",
                 *map(str, flags)]
 
-    def bench(self, model, *flags):
-        return json.loads(run(self.bench_command(model, *flags)))
+    def bench(self, subcommand, model, *flags):
+        return json.loads(run(self.bench_command(subcommand, model, *flags)))
 
     def speeds(self, model):
-        report = self.bench(model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS)
+        report = self.bench("speed", model, "--prompt_tokens", PROMPT_TOKENS, "--generate_tokens", GENERATED_TOKENS)
         return {figure: report[figure]["tokens_per_second"]["median"] for figure in ("prompt", "generation")}
 
     def generation(self, model, depth):
-        report = self.bench(model, "--prompt_tokens", 0, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
+        report = self.bench("speed", model, "--prompt_tokens", 0, "--generate_tokens", GENERATED_TOKENS, "--depth", depth)
         return report["generation"]["tokens_per_second"]["median"]
 
     def attention(self, model, depths):
         return attention_by_pass(run(self.bench_command(
-            model, "--attention", ",".join(map(str, depths)), "--generate_tokens", GENERATED_TOKENS // PROMPT_PAIRS,
+            "attention", model, "--depths", ",".join(map(str, depths)), "--generate_tokens", GENERATED_TOKENS // PROMPT_PAIRS,
             "--repetitions", PROMPT_PAIRS, "--prompt_tokens", PROMPT_TOKENS)))
 
     def rows_seconds(self, model, counts):
-        report = self.bench(model, "--rows", ",".join(map(str, counts)))
+        report = self.bench("rows", model, "--rows", ",".join(map(str, counts)))
         return {row["rows"]: row["seconds"] for row in report["rows"]}
 
     def first_byte(self, model):
@@ -128,7 +128,7 @@ class Ours(Engine):
 
     def beside_limits(self, model, prompt_tokens=PROMPT_TOKENS):
         """{"prompt", "generation": (tokens/s, the tokens/s that memory and arithmetic allowed by the probes before and after)}."""
-        report = self.bench(model, "--roofline", "--prompt_tokens", prompt_tokens, "--generate_tokens", GENERATED_TOKENS, "--depth", 1)
+        report = self.bench("roofline", model, "--prompt_tokens", prompt_tokens, "--generate_tokens", GENERATED_TOKENS, "--depth", 1)
         return {line["figure"]: (line["measured"], line["limit"]) for line in report["roofline"]["lines"]
                 if line["depth"] == 0 and line["figure"] in ("prompt", "generation")}
 

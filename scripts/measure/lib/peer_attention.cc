@@ -1,5 +1,5 @@
 // What attention costs llama.cpp: passes of one row and of a prompt's after many tokens and after none, in turns, as tessera_bench
-// --attention times ours.
+// attention times ours.
 //
 //   attention MODEL.gguf THREADS TOKEN_PAIRS PROMPT_PAIRS PROMPT_TOKENS DEPTH...
 //

@@ -1,0 +1,44 @@
+// tessera_bench attention: how much longer a pass takes after many tokens than after none.
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/attention_time.h"
+#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/show/dry_run.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckTokens("prompt_tokens", FLAGS_prompt_tokens, 0));
+  RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 1));
+  RETURN_IF_ERROR(CheckRepetitions());
+  ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths(FLAGS_depths));
+  ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(depths.back() + std::max(1, FLAGS_prompt_tokens)));
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, /*depth=*/std::nullopt));
+  const AttentionPairs pairs = {.token_pairs = FLAGS_repetitions * FLAGS_generate_tokens,
+                                .prompt_pairs = FLAGS_repetitions,
+                                .prompt_tokens = FLAGS_prompt_tokens};
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  ASSIGN_OR_RETURN(const std::vector<AttentionTime> all, MeasureAttention(*engine, depths, pairs));
+  return ShowResult(heading, absl::StrCat(heading.Text(), AttentionText(all)),
+                    [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+}
+
+}  // namespace
+
+Command BenchAttention() {
+  return {{.name = "attention",
+           .summary = "How much longer a pass takes after many tokens than after none. That is its attention to them: for passes of one "
+                      "row, --repetitions x --generate_tokens times, and for passes of --prompt_tokens.",
+           .examples = {"tessera_bench attention --threads 2", "tessera_bench attention --depths 128,4096"},
+           .groups = {{"Measurement", {"depths", "prompt_tokens", "generate_tokens", "repetitions"}},
+                      ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
+          Run};
+}
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+#include "tessera/apps/commands/bench_frame.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/output.h"
+#include "tessera/base/cpu_features.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+
+FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out) {
+  FlagGroup group = ModelFlags();
+  std::erase_if(group.flags, [&](const std::string& flag) { return std::find(left_out.begin(), left_out.end(), flag) != left_out.end(); });
+  return group;
+}
+
+absl::Status CheckTokens(const char* flag, int value, int least) { return CheckFlagRange(flag, value, least, 1 << 20); }
+
+absl::Status CheckRepetitions() { return CheckFlagRange("repetitions", FLAGS_repetitions, 1, 1000); }
+
+absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline, bool own_budgets) {
+  ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(timeline, own_budgets));
+  if (options.cache.context == 0) options.cache.context = context;
+  return options;
+}
+
+absl::StatusOr<BenchHeading> BenchHeading::Of(const EngineOptions& options, std::optional<int> repetitions, std::optional<int> depth) {
+  BenchHeading heading = {.model = options.model_path, .repetitions = repetitions, .depth = depth};
+  ASSIGN_OR_RETURN(heading.threads, ThreadsOf(options.compute));
+  ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
+  heading.kernels = options.compute.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
+  return heading;
+}
+
+std::string BenchHeading::Text() const {
+  std::string text = absl::StrCat(model, ", ", threads, " threads, kernels ", kernels);
+  if (repetitions) absl::StrAppend(&text, ", ", *repetitions, " repetitions");
+  if (depth) absl::StrAppend(&text, ", ", *depth, " tokens before");
+  return text + "\n\n";
+}
+
+absl::Status ShowResult(const BenchHeading& heading, const std::string& text, absl::FunctionRef<void(JsonWriter& json)> put) {
+  if (!FLAGS_json) return WriteOutput(text);
+  JsonWriter json;
+  json.BeginObject().Key("model").String(heading.model).Key("threads").Int(heading.threads).Key("kernels").String(heading.kernels);
+  if (heading.repetitions) json.Key("repetitions").Int(*heading.repetitions);
+  if (heading.depth) json.Key("depth").Int(*heading.depth);
+  put(json);
+  json.EndObject();
+  return WriteOutput(std::move(json).Take() + "\n");
+}
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// What the subcommands of tessera_bench share: checks of flags, the engine's options, and the heading of a result.
+//
+//   RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 1));
+//   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(/*context=*/640));
+//   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+//   return ShowResult(heading, heading.Text() + AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+//
+// Errors are wrong usage of the flag that they are about. Threads: one at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/base/timeline.h"
+#include "tessera/runtime/engine.h"
+
+namespace tessera {
+
+// ModelFlags() without some of them.
+FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out);
+
+absl::Status CheckTokens(const char* flag, int value, int least);  // least to 2^20
+absl::Status CheckRepetitions();
+
+// EngineOptionsOfFlags(), with `context` unless --context sets one; 0: the engine decides.
+absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline = nullptr, bool own_budgets = false);
+
+struct BenchHeading {
+  std::string model;
+  int threads = 0;
+  std::string kernels;               // "reference" on the reference path.
+  std::optional<int> repetitions;    // Not there: the measurement has none.
+  std::optional<int> depth;          // Tokens before. Likewise.
+
+  static absl::StatusOr<BenchHeading> Of(const EngineOptions& options, std::optional<int> repetitions, std::optional<int> depth);
+  std::string Text() const;          // A line, and an empty one.
+};
+
+// Writes `text` or, with --json, an object of the heading and the members that `put` adds.
+absl::Status ShowResult(const BenchHeading& heading, const std::string& text, absl::FunctionRef<void(JsonWriter& json)> put);
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+// tessera_bench rows: what each further row of a pass costs, as a table and drawn.
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/rows_curve.h"
+#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/show/dry_run.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+// The curve of --peer_curve, if there is one.
+absl::StatusOr<std::optional<NamedCurve>> PeerOfFlags() {
+  if (FLAGS_peer_curve.empty()) return std::nullopt;
+  absl::StatusOr<NamedCurve> peer = ReadCurve(FLAGS_peer_curve);
+  RETURN_IF_ERROR(ForField("peer_curve", peer.status()));
+  return *std::move(peer);
+}
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
+  RETURN_IF_ERROR(CheckRepetitions());
+  if (FLAGS_plot.empty()) return FLAGS_peer_curve.empty() ? absl::OkStatus() : WrongUsage("peer_curve", "without --plot", "both");
+  return ForField("plot", CheckWritable(FLAGS_plot));
+}
+
+absl::Status Draw(const RowsCurve& curve, const BenchHeading& heading, const std::optional<NamedCurve>& peer) {
+  const std::string title = absl::StrCat(heading.model.substr(heading.model.rfind('/') + 1), ", ", heading.threads, " threads");
+  return WriteFileAtomically(FLAGS_plot, RowsCurveSvg(curve, title, peer ? &*peer : nullptr));
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlags());
+  ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
+  ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(FLAGS_depth + rows.back()));
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+  ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
+  ASSIGN_OR_RETURN(const std::optional<NamedCurve> peer, PeerOfFlags());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(*engine, path, rows, FLAGS_depth, FLAGS_repetitions));
+  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(Draw(curve, heading, peer));
+  return ShowResult(heading, absl::StrCat(heading.Text(), RowsCurveText(curve)), [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
+}
+
+}  // namespace
+
+Command BenchRows() {
+  return {{.name = "rows",
+           .summary = "The time of a pass of 1 to 64 rows, beside its bound. It shows what each row costs that a speculative step "
+                      "checks.",
+           .examples = {"tessera_bench rows --plot rows.svg", "tessera_bench rows --rows 1,2,4,8 --depth 370 --threads 2"},
+           .groups = {{"Measurement", {"rows", "depth", "repetitions"}},
+                      ModelFlagsBut({"path", "trace"}), StreamingFlags(), {"Output", {"plot", "peer_curve", "json"}}}},
+          Run};
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// tessera_bench threads: what threads gain and cost on two CPUs.
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/overhead.h"
+#include "tessera/apps/bench/thread_figures.h"
+#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/show/dry_run.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckTokens("prompt_tokens", FLAGS_prompt_tokens, 1));
+  RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, kOverheadTokens));
+  RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
+  RETURN_IF_ERROR(CheckRepetitions());
+  const BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
+  ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(benchmark.NeededContext()));
+  options.compute.threads = kThreadFigureCpus;
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+  ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, FLAGS_repetitions));
+  return ShowResult(heading, absl::StrCat(heading.Text(), ThreadFiguresText(figures)),
+                    [&](JsonWriter& json) { WriteThreadFigures(json.Key("figures"), figures); });
+}
+
+}  // namespace
+
+Command BenchThreads() {
+  return {{.name = "threads",
+           .summary = "What threads gain and cost on two CPUs. Also for two engines side by side, for idle ones, and for more threads "
+                      "than CPUs.",
+           .examples = {"tessera_bench threads", "tessera_bench threads --repetitions 9 --generate_tokens 96"},
+           .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions"}},
+                      ModelFlagsBut({"threads", "trace"}), StreamingFlags(), {"Output", {"json"}}}},
+          Run};
+}
+
+}  // namespace tessera

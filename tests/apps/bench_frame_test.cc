@@ -1,0 +1,70 @@
+// What the subcommands of tessera_bench share.
+#include "tessera/apps/commands/bench_frame.h"
+
+#include <gflags/gflags.h>
+#include <gtest/gtest.h>
+
+#include "tessera/apps/bench/attention_time.h"
+#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/tests/apps/run_program.h"
+
+namespace tessera {
+namespace {
+
+class BenchFrame : public testing::Test {
+ protected:
+  BenchFrame() {
+    FLAGS_model = TinyModel("llama");
+    FLAGS_threads = 1;
+    FLAGS_kernels = "portable";
+  }
+
+  const gflags::FlagSaver flags_;  // Ends after the test, with the flags as they were.
+};
+
+TEST_F(BenchFrame, HeaderExample) {
+  FLAGS_json = true;
+  const std::vector<AttentionTime> all = {{.rows = 1, .depth = 128}};
+  const auto example = [&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 1));
+    ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(/*context=*/640));
+    EXPECT_EQ(options.cache.context, 640);
+    ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+    return ShowResult(heading, heading.Text() + AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+  };
+  testing::internal::CaptureStdout();
+  const absl::Status status = example();
+  const JsonValue shown = Json(testing::internal::GetCapturedStdout());
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(shown.Keys(), (std::vector<std::string>{"model", "threads", "kernels", "repetitions", "depth", "attention"}));
+  EXPECT_EQ(*shown.String("kernels"), "portable");
+}
+
+TEST_F(BenchFrame, TheHeadingTellsOnlyWhatTheMeasurementHas) {
+  const EngineOptions options = *OptionsForContext(0);
+  EXPECT_EQ(BenchHeading::Of(options, 5, 7)->Text(), FLAGS_model + ", 1 threads, kernels portable, 5 repetitions, 7 tokens before\n\n");
+  EXPECT_EQ(BenchHeading::Of(options, std::nullopt, std::nullopt)->Text(), FLAGS_model + ", 1 threads, kernels portable\n\n");
+  FLAGS_path = "reference";
+  EXPECT_EQ(BenchHeading::Of(*OptionsForContext(0), std::nullopt, 0)->Text(),
+            FLAGS_model + ", 1 threads, kernels reference, 0 tokens before\n\n");
+}
+
+TEST_F(BenchFrame, AContextThatIsGivenWins) {
+  FLAGS_context = 99;
+  EXPECT_EQ(OptionsForContext(640)->cache.context, 99);
+}
+
+TEST_F(BenchFrame, FlagsOfTheModelMayBeLeftOut) {
+  EXPECT_EQ(ModelFlagsBut({"threads", "context", "path", "kernels", "kv_format"}).flags,
+            (std::vector<std::string>{"model", "trace", "dry_run"}));
+}
+
+TEST(BenchCommandList, HeaderExample) {
+  const std::vector<Command> commands = {BenchSpeed(), BenchRows()};
+  EXPECT_EQ(commands[0].info.name, "speed");
+  EXPECT_EQ(commands[1].info.name, "rows");
+}
+
+}  // namespace
+}  // namespace tessera
