@@ -20,14 +20,14 @@ LayerRun RunOf(absl::Span<const LayerRun> runs, int index) {
 
 }  // namespace
 
-Pass::Pass(PassRunner& runner, int rows) : runner_(&runner), given_(rows) {
+Pass::Pass(PassRunner& runner, int rows) : runner_(&runner), given_(rows), timeline_(runner.blocks_->timeline()) {
   runner.is_open_ = true;
-  if (Timeline* const timeline = runner.blocks_->timeline(); timeline != nullptr) begin_ns_ = timeline->Now();
+  if (timeline_ != nullptr) begin_ns_ = timeline_->Now();
 }
 
 Pass::Pass(Pass&& other) noexcept
     : runner_(std::exchange(other.runner_, nullptr)), given_(other.given_), layer_(other.layer_), embedded_(other.embedded_),
-      begin_ns_(other.begin_ns_) {}
+      timeline_(other.timeline_), begin_ns_(other.begin_ns_) {}
 
 Pass::~Pass() { End(); }
 
@@ -43,9 +43,7 @@ absl::Status Pass::OrEnd(const absl::Status& status) {
 
 void Pass::End() {
   if (runner_ == nullptr) return;
-  if (Timeline* const timeline = runner_->blocks_->timeline(); timeline != nullptr) {
-    timeline->Record({Zone::kPass, Resource::kCpu, given_, begin_ns_, timeline->Now()});
-  }
+  if (timeline_ != nullptr) timeline_->Record({Zone::kPass, Resource::kCpu, given_, begin_ns_, timeline_->Now()});
   runner_->is_open_ = false;
   runner_ = nullptr;
 }

@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/timeline.h"
 #include "tessera/base/token.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
@@ -131,7 +132,8 @@ class Pass {
   int given_;                // Rows of Begin.
   int layer_ = 0;
   bool embedded_ = false;    // Whether hidden states are there.
-  int64_t begin_ns_ = 0;     // On the timeline's clock.
+  Timeline* timeline_;       // The runner's at Begin.
+  int64_t begin_ns_ = 0;     // On its clock.
 };
 
 }  // namespace tessera

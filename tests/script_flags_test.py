@@ -66,6 +66,25 @@ class PythonScripts(unittest.TestCase):
                 self.assertNotIn("Traceback", result.stderr)
                 self.assertEqual(os.listdir(folder), ["m.gguf"])
 
+    def test_builds_that_cannot_be_compared_are_one_clear_sentence(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder, "m.gguf")
+            model.write_text("no model")
+            for flags, said in (([folder, folder, f"{folder}/none"], "none: found no file, expected a model"),
+                                ([folder, folder, str(model)], f"{folder}/tessera_bench is missing, expected a program"),
+                                ([folder, folder, str(model), "--figures", "rows,cols"], "--figures: found cols, expected some of prompt,"),
+                                ([folder, folder, str(model), "--pairs", "0"], "--pairs: found 0, expected a whole number")):
+                result = self.run_script("measure/compare_builds.py", *flags)
+                self.assertIn(result.returncode, (1, 2))
+                self.assertIn(said, result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+
+    def test_an_interval_of_ratios_holds_the_median_with_95_percent(self):
+        sys.path.insert(0, str(SCRIPTS / "measure"))
+        from compare_builds import interval  # pylint: disable=import-outside-toplevel
+        self.assertEqual(interval(range(15)), (3, 11))   # 96.5 %; 4 to 10 would be 88 %.
+        self.assertEqual(interval([4, 2, 9]), (2, 9))    # Too few to leave one out.
+
     def test_a_signal_leaves_no_temporary_folder_and_no_program(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with tempfile.TemporaryDirectory() as folder:

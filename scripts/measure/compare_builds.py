@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Times two builds of Tessera in turns, to show that a change has slowed nothing.
+
+    python3 scripts/measure/compare_builds.py BEFORE/bin AFTER/bin MODEL.gguf [--pairs 15] [--threads 2] [--figures LIST] [--json]
+
+Figures: prompt and generation (seconds per token), rows (seconds of a pass of eight), first_byte (seconds from the start of the program
+to the first byte of text), streamed (seconds per token of the packed model under 3/4 of the memory that it takes). Each pair runs both
+builds one after the other, the first of the two in turns. A ratio is after / before of one pair: below 1 is faster. Shown are the medians
+and, for the ratio, an interval that holds its median with 95 % (order statistics of the pairs). Nothing else should run meanwhile.
+"""
+import json
+import math
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [f"{ROOT}/scripts/measure/lib", f"{ROOT}/scripts/lib"]
+from engines import GENERATED_TOKENS, PROMPT_TOKENS, Ours, check_programs, run  # noqa: E402
+from script_main import flag_parser, positive, run_main  # noqa: E402
+
+FIGURES = ("prompt", "generation", "rows", "first_byte", "streamed")
+STREAMED_TOKENS = 48
+
+
+def seconds_per_token(build, model, prompt, generated, *more):
+    report = build.bench("speed", model, "--prompt_tokens", prompt, "--generate_tokens", generated, *more)
+    return 1 / report["prompt" if prompt else "generation"]["tokens_per_second"]["median"]
+
+
+def measure(build, figure, model, packed, budget):
+    if figure == "prompt":
+        return seconds_per_token(build, model, PROMPT_TOKENS, 0)
+    if figure == "generation":
+        return seconds_per_token(build, model, 0, GENERATED_TOKENS)
+    if figure == "rows":
+        return build.rows_seconds(model, (8,))[8]
+    if figure == "first_byte":
+        return build.first_byte(model)
+    return seconds_per_token(build, packed, 0, STREAMED_TOKENS, "--memory_budget", budget)
+
+
+def interval(values):
+    """The narrowest pair of order statistics between which the median lies with at least 95 %; of few values, the least and greatest."""
+    values, count = sorted(values), len(values)
+    lowest, tail = 0, 1 + count  # Ways in which at most lowest + 1 of the values are below the median, of 2 ** count.
+    while 2 * tail / 2**count <= 0.05:
+        lowest += 1
+        tail += math.comb(count, lowest + 1)
+    return values[lowest], values[count - 1 - lowest]
+
+
+def compare(flags, figure, packed, budget):
+    before, after = (Ours(folder, flags.threads) for folder in (flags.before, flags.after))
+    seconds = {"before": [], "after": []}
+    for pair in range(-1, flags.pairs):  # The first pair warms caches and is not counted.
+        turns = [("before", before), ("after", after)]
+        for name, build in turns if pair % 2 else turns[::-1]:
+            taken = measure(build, figure, flags.model, packed, budget)
+            if pair >= 0:
+                seconds[name].append(taken)
+    ratios = [b / a for a, b in zip(seconds["before"], seconds["after"])]
+    return {"figure": figure, "before": statistics.median(seconds["before"]), "after": statistics.median(seconds["after"]),
+            "ratio": statistics.median(ratios), "interval": interval(ratios)}
+
+
+def parse_flags(arguments=None):
+    flags = flag_parser(__doc__)
+    flags.add_argument("before", metavar="BEFORE/bin")
+    flags.add_argument("after", metavar="AFTER/bin")
+    flags.add_argument("model", metavar="MODEL.gguf")
+    flags.add_argument("--pairs", type=positive, default=15)
+    flags.add_argument("--threads", type=positive, default=2)
+    flags.add_argument("--figures", default=",".join(FIGURES))
+    flags.add_argument("--json", action="store_true")
+    flags = flags.parse_args(arguments)
+    flags.figures = flags.figures.split(",")
+    for figure in flags.figures:
+        if figure not in FIGURES:
+            sys.exit(f"failed: --figures: found {figure}, expected some of {','.join(FIGURES)}")
+    if not Path(flags.model).is_file():
+        sys.exit(f"failed: {flags.model}: found no file, expected a model")
+    for folder in (flags.before, flags.after):
+        check_programs(folder, Ours.PROGRAMS)
+    return flags
+
+
+def show(line):
+    low, high = line["interval"]
+    print(f"{line['figure']:<11} {line['before'] * 1e3:>11.3f} {line['after'] * 1e3:>11.3f} {line['ratio']:>7.3f}   "
+          f"{low:.3f} to {high:.3f}", flush=True)
+
+
+def main():
+    flags = parse_flags()
+    with tempfile.TemporaryDirectory() as folder:
+        packed, budget = f"{folder}/model.tsr", None
+        if "streamed" in flags.figures:
+            run([f"{flags.before}/tessera_pack", flags.model, packed])
+            memory = json.loads(run([f"{flags.after}/tessera_bench", "memory", "--model", packed, "--json"]))["memory_bytes"]
+            budget = f"{max(memory['peak_loading'], memory['peak_running']) * 3 // 4 // 2**20}MiB"
+        if not flags.json:
+            print(f"{'figure':<11} {'before, ms':>11} {'after, ms':>11} {'ratio':>7}   interval of the ratio, {flags.pairs} pairs")
+        lines = []
+        for figure in flags.figures:
+            lines.append(compare(flags, figure, packed, budget))
+            if not flags.json:
+                show(lines[-1])
+        if flags.json:
+            print(json.dumps({"pairs": flags.pairs, "threads": flags.threads, "budget": budget, "figures": lines}))
+
+
+if __name__ == "__main__":
+    run_main(main)
