@@ -42,8 +42,8 @@ class GraphStore {
   absl::StatusOr<LoadedGraph*> For(int block, int rows);
 
   // Runs the block's graph for `graph_rows` rows, and meanwhile loads what For would give of `next_block` (kNone: nothing is loaded), if
-  // there is room beside the graph that runs; where that fails, it is tried again when it is needed. Errors are those of For and the
-  // run. REQUIRES: arguments.rows <= graph_rows.
+  // there is room beside the graph that runs. If that cannot be loaded, this run is none the worse: For tries again when the graph is
+  // needed, and gives the error if it still cannot be. Errors are those of For and the run. REQUIRES: arguments.rows <= graph_rows.
   absl::Status Run(int block, int graph_rows, const RunArguments& arguments, int next_block = kNone);
 
  private:
@@ -52,6 +52,7 @@ class GraphStore {
 
   // Index of the smallest variant of so many rows, or kNone.
   int VariantFor(int block, int rows) const;
+  // Where it fails for want of room, all is as before; where the device fails, only what had to make room is gone.
   void LoadAhead(int block, int rows);
   // Makes room for it within the limits, and loads it.
   absl::Status Load(GraphId id);
