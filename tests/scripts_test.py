@@ -97,6 +97,20 @@ class CheckTest(unittest.TestCase):
     def test_libraries_catches_the_name_of_a_flag(self):
         self.planted("check_libraries", "storage/unit.cc", 'const char kText[] = "--io: found a, expected b";\n', "names a flag")
 
+    def test_libraries_catches_a_clock_that_is_not_given_in(self):
+        self.planted("check_libraries", "storage/unit.cc", "int64_t Now() {\n  return RealClock().NowNanos();  // In real time.\n}\n",
+                     "storage/unit.cc:2: takes the system's clock")
+        self.plant("storage/unit.cc", "auto now = std::chrono::steady_clock::now();\n")
+        self.fails("check_libraries", "storage/unit.cc:1: takes the system's clock")
+
+    def test_libraries_lets_the_real_clock_be_a_default_or_have_a_reason(self):
+        self.plant("storage/unit.cc", "// RealClock() is for those that are given none.\n"
+                                      "struct Options { const Clock* clock = &RealClock(); };\n"
+                                      "void Read(const Clock& clock = RealClock());\n"
+                                      "Unit::Unit(Options given) : clock_(given.clock != nullptr ? given.clock : &RealClock()) {}\n"
+                                      "int64_t Now() { return RealClock().NowNanos(); }   // Real time: the disk takes it.\n")
+        self.passes("check_libraries")
+
     def test_libraries_catches_an_installed_header_that_logs(self):
         self.planted("check_libraries", "storage/unit.h",
                      "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
