@@ -276,6 +276,18 @@ class CheckTest(unittest.TestCase):
     def test_readme_catches_figure_without_command(self):
         self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
 
+    def test_readme_catches_a_program_without_a_row(self):
+        self.planted("check_readme", "apps/chat.cc", "int main() {}\n", "README.md:1: found no row for tessera_chat (apps/chat.cc)")
+        self.plant("README.md", GOOD_TREE["README.md"] + "\n| program | does |\n|---|---|\n| `tessera_chat` | talks |\n")
+        self.passes("check_readme")
+
+    def test_readme_catches_a_test_that_is_not_there(self):
+        self.plant("docs/bits.md", "# T\n\n`Half.HeaderExample`, `View.*`, `Half.hidden`\n")
+        self.planted("check_readme", "docs/bits.md", "# T\n\n`Half.Example` and `View.Other*`\n", "docs/bits.md:3: found the test View.O")
+
+    def test_readme_catches_a_long_first_page(self):
+        self.planted("check_readme", "README.md", "# T\n" + "\n" * 180, "README.md:181: found 181 lines, expected at most 180")
+
     def test_readme_catches_block_without_command(self):
         self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")
 
