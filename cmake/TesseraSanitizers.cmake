@@ -7,7 +7,7 @@
 
 set(TESSERA_KERNEL_OPTIMIZATION -O3)
 if(CMAKE_BUILD_TYPE MATCHES Sanitizer)
-  set(TESSERA_KERNEL_OPTIMIZATION -O2)  # At -O3 a kernel takes minutes to compile, at -O1 its tests take half as long again.
+  set(TESSERA_KERNEL_OPTIMIZATION -O2)  # At -O3 a kernel takes minutes to compile.
 endif()
 
 # The warnings left out are about g++'s headers and flags.
