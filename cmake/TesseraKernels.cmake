@@ -37,6 +37,7 @@ function(tessera_kernels list)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${tessera_${name}_PROCESSORS})$")
       set_property(SOURCE ${kernels} APPEND PROPERTY
         COMPILE_OPTIONS ${TESSERA_KERNEL_OPTIMIZATION} -fno-math-errno ${tessera_${name}_FLAGS})
+      set_source_files_properties(${kernels} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # They have flags of their own.
     else()
       list(REMOVE_ITEM ${list} ${kernels})
     endif()

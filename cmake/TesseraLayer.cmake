@@ -125,6 +125,11 @@ function(tessera_create_library layer)
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
+  # In other builds each source file must compile without: that shows that its own header compiles alone (check_headers.py).
+  if(CMAKE_BUILD_TYPE MATCHES Sanitizer AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(tessera_${layer}_objects PRIVATE <algorithm> <memory> <string> <string_view> <utility> <vector>
+      <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/types/span.h>)
+  endif()
 
   add_library(tessera_${layer}_static STATIC $<TARGET_OBJECTS:tessera_${layer}_objects>)
   add_library(tessera_${layer}_shared SHARED $<TARGET_OBJECTS:tessera_${layer}_objects>)
@@ -200,7 +205,6 @@ function(tessera_create_tests layer)
   endif()
   file(GLOB fakes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fakes/${layer}/*.cc)
   tessera_kernels(fakes)
-  set_source_files_properties(${fakes} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # They have flags of their own.
   add_executable(tessera_${layer}_tests ${sources} ${fakes})
   foreach(target ${tessera_${layer}_TEST_LINKS})
     tessera_need(${target})

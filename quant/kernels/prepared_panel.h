@@ -9,21 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "tessera/quant/internal/panels/tile_codes.h"
+#include "tessera/quant/kernels/unrolled.h"
 
 namespace tessera {
 
 constexpr int kTiles = 2;
-
-// Calls f(constant) for 0 .. kCount - 1.
-template <int kCount, typename F>
-inline __attribute__((always_inline)) void Unrolled(F f) {
-  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, kIndex>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
-}
 
 // A format of the kernel (docs/adding_a_block_format.md). A group: two tiles of codes, then for each half and tile a line of scales and,
 // where there are any, one of minima.
@@ -59,9 +51,9 @@ template <typename Format>
 constexpr bool kWorthPreparing = Format::kHasHighPlane || Format::kHalves == 2;
 
 template <typename L, typename Format>
-inline __attribute__((always_inline)) void PrepareGroup(const std::byte* header, const std::byte* group, std::byte* out) {
+inline TESSERA_FLAT void PrepareGroup(const std::byte* header, const std::byte* group, std::byte* out) {
   using Prepared = PreparedOf<Format>;
-  Unrolled<kTiles * 8>([&](auto line) __attribute__((always_inline)) {
+  Unrolled(Constants<kTiles * 8>(), [&](auto line) TESSERA_FLAT {
     constexpr int kTile = line.value / 8, kQuad = line.value % 8;
     const typename L::Bytes codes = Format::template Quad<L, kQuad>(group + kTile * Format::kTileBytes);
     L::StoreBytes(out + kTile * Prepared::kTileBytes + panels::kLineBytes * kQuad, codes);
