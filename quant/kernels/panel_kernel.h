@@ -25,7 +25,7 @@
 namespace tessera {
 
 #ifdef TESSERA_SANITIZED
-constexpr int kMostRowsAtOnce = 2;  // Each number of rows is a copy to compile, which takes long with a sanitizer's checks.
+constexpr int kMostRowsAtOnce = 3;  // Each number of rows is a copy to compile, which takes long with a sanitizer's checks.
 #else
 constexpr int kMostRowsAtOnce = 8;
 #endif
