@@ -1,5 +1,5 @@
 // Measures a model: a subcommand for each thing to measure. Without one: tokens per second over a prompt and over generated text.
-#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
 
 namespace tessera {
 namespace {

@@ -1,11 +1,11 @@
 // What the subcommands of tessera_bench share.
-#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include "tessera/apps/bench/attention_time.h"
-#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/apps/run_program.h"
 

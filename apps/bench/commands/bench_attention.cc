@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/attention_time.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

@@ -1,10 +1,10 @@
 // tessera_bench threads: what threads gain and cost on two CPUs.
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/overhead.h"
 #include "tessera/apps/bench/thread_figures.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

@@ -2,10 +2,10 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/roofline.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {

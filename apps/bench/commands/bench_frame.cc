@@ -1,4 +1,4 @@
-#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 
 #include <algorithm>
 #include <utility>

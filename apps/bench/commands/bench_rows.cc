@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/rows_curve.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"

@@ -1,10 +1,10 @@
 // tessera_bench streaming: passes of a streamed packed model, beside its flash and computing alone.
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/streaming_speed.h"
 #include "tessera/apps/bench/streaming_speed_text.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
