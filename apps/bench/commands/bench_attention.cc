@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/attention_time.h"
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
@@ -25,14 +24,13 @@ absl::Status Run() {
                                 .prompt_tokens = FLAGS_prompt_tokens};
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const std::vector<AttentionTime> all, MeasureAttention(*engine, depths, pairs));
-  return ShowResult(heading, absl::StrCat(heading.Text(), AttentionText(all)),
-                    [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+  return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 }
 
 }  // namespace
 
 Command BenchAttention() {
-  return {{.name = "attention",
+  return {{.subcommand = "attention",
            .summary = "How much longer a pass takes after many tokens than after none. That is its attention to them: for passes of one "
                       "row, --repetitions x --generate_tokens times, and for passes of --prompt_tokens.",
            .examples = {"tessera_bench attention --threads 2", "tessera_bench attention --depths 128,4096"},

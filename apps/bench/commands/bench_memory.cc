@@ -23,12 +23,12 @@ absl::Status Run() {
 }  // namespace
 
 Command BenchMemory() {
-  return {{.name = "memory",
+  return {{.subcommand = "memory",
            .summary = "The most memory that loading and running take, and may take. Beside it: how much of the file the page cache "
                       "holds before and after.",
            .examples = {"tessera_bench memory --depth 3500 --threads 2"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth"}},
-                      ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
+                      ModelFlagsBut({"trace"}), {"Output", {"json"}}}},
           Run};
 }
 
