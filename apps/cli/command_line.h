@@ -27,15 +27,15 @@ struct Subcommand {
 };
 
 struct AppInfo {
-  std::string name = {};                // Of the program.
-  std::string subcommand = {};          // Of it, if these are the flags of one.
+  std::string name = {};                // The program's.
+  std::string subcommand = {};          // Its subcommand, if this describes one: "show".
   std::string summary;                  // What the program does, a sentence or two.
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
   std::vector<std::string> plain_arguments = {};  // The flags that arguments without a flag's name set, in order.
-  // commands.h sets these two, for errors that say what was meant.
-  std::vector<Subcommand> subcommands = {};                        // All of the program.
-  std::map<std::string, std::vector<std::string>> elsewhere = {};  // Flags that only subcommands other than this one have, and which.
+  // commands.h sets these two, for the help text and for errors that say what was meant.
+  std::vector<Subcommand> subcommands = {};                        // All that the program has.
+  std::map<std::string, std::vector<std::string>> elsewhere = {};  // Flags that are not here, and the subcommands that have them.
 
   std::string FullName() const;         // "tessera_x", or "tessera_x show".
 };

@@ -50,8 +50,8 @@ absl::Status Run() {
 
 Command BenchRows() {
   return {{.subcommand = "rows",
-           .summary = "The time of passes of 1 to 64 rows, by --rows up to 512, beside the bound. It shows what each row costs "
-                      "that a speculative step checks.",
+           .summary = "The time of passes of 1 to 64 rows (--rows: up to 512), beside the bound. It shows what each row costs that "
+                      "a speculative step checks.",
            .examples = {"tessera_bench rows --plot rows.svg", "tessera_bench rows --rows 1,2,4,8 --depth 370 --threads 2"},
            .groups = {{"Measurement", {"rows", "depth", "repetitions"}},
                       ModelFlagsBut({"path", "trace", "dry_run"}), {"Output", {"plot", "peer_curve", "json"}}}},
