@@ -66,7 +66,7 @@ TEST(Commands, AFlagOfAnotherIsAnsweredWithItsName) {
   ExpectWrongUsage(RunExample({"--top=1"}), In("tessera_x", "--top: found in \"tessera_x\", expected in \"tessera_x show\""));
   ExpectWrongUsage(RunExample({"--notop"}), In("tessera_x", "--notop: found in \"tessera_x\", expected in \"tessera_x show\""));
   for (const std::string by : {"fromenv", "tryfromenv"}) {
-    ExpectWrongUsage(RunExample({"count", absl::StrCat("--", by, "=prompt,top")}),
+    ExpectWrongUsage(RunExample({"count", absl::StrCat("--", by, "=top,prompt")}),
                      In("tessera_x count", absl::StrCat("--", by, ": --top: found in \"tessera_x count\", ",
                                                         "expected in \"tessera_x show\"")));
   }
