@@ -232,7 +232,7 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
 
 std::string Heading(const Engine& engine) {
   const std::string& model = engine.options().model_path;
-  return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens a text", model.substr(model.rfind('/') + 1),
+  return absl::StrFormat("%s, %d threads, --speculate=%s, at most %d tokens per text", model.substr(model.rfind('/') + 1),
                          engine.threads(), FLAGS_speculate, FLAGS_generate_tokens);
 }
 

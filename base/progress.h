@@ -21,7 +21,7 @@ class Progress {
  public:
   struct Options {
     const Clock* clock = nullptr;                          // Null: the real one.
-    std::function<void(absl::string_view)> write;          // Null: to stderr.
+    std::function<void(absl::string_view)> write = {};     // Null: to stderr.
     enum { kDetect, kYes, kNo } terminal = kDetect;        // kDetect: whether stderr is one.
   };
 

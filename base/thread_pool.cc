@@ -43,7 +43,7 @@
 namespace tessera {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;   // Real time: in it threads spin, and sleep.
 
 // How long a worker spins before it sleeps: longer than one thread takes to draft and choose between two passes, since waking the others
 // takes tens of microseconds.

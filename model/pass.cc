@@ -13,21 +13,51 @@
 namespace tessera {
 namespace {
 
-// How a layer of a walk runs; without runs, all go by default.
-LayerRun RunOf(absl::Span<const LayerRun> runs, int index) {
-  return runs.empty() ? LayerRun() : runs[static_cast<size_t>(index)];
+int MostAtOnce(const LayerRun& run, const CompiledModel& model) {
+  return run.chunk_rows > 0 ? run.chunk_rows : run.graph_rows > 0 ? run.graph_rows : model.rows_together();
 }
+
+// What a run means for so many rows: the rows of its largest chunk, and at least how many its graph has.
+LayerRun AtOnce(const LayerRun& run, int rows, const CompiledModel& model) {
+  const int most = MostAtOnce(run, model);
+  const int chunk = rows == 0 ? most : static_cast<int>(CeilDiv(rows, CeilDiv(rows, most)));
+  return {.chunk_rows = chunk, .graph_rows = std::max(run.graph_rows, chunk)};
+}
+
+// The layers that one call runs: first, first + 1, ... before `to`.
+struct WalkPlan {
+  const CompiledModel& model;
+  int first = 0, to = 0;
+  absl::Span<const LayerRun> runs = {};   // Empty: all by default.
+  bool spares = false;                    // The last layer will compute keys and values alone of some rows.
+
+  LayerRun RunOf(int layer) const {
+    const size_t index = static_cast<size_t>(layer - first);
+    return index < runs.size() ? runs[index] : LayerRun();
+  }
+
+  // The first graph that a layer needs for so many rows. None for layer `to` where that is not known: how it will be run, if the caller
+  // says how layers are, or whether the last one spares rows, before Finish.
+  GraphNeed NeedOf(int layer, int rows) const {
+    const int last = model.layers() - 1;
+    if (layer > last) return {model.output_norm(), rows};
+    const bool is_last = layer == last;
+    if (layer == to && !spares && (is_last || !runs.empty())) return {};
+    return {is_last && spares ? model.last_keys_and_values() : model.layer(layer), AtOnce(RunOf(layer), rows, model).graph_rows};
+  }
+};
 
 }  // namespace
 
-Pass::Pass(PassRunner& runner, int rows) : runner_(&runner), given_(rows), timeline_(runner.blocks_->timeline()) {
+Pass::Pass(PassRunner& runner, int rows, const std::atomic<bool>* cancel)
+    : runner_(&runner), given_(rows), cancel_(cancel), timeline_(runner.blocks_->timeline()) {
   runner.is_open_ = true;
   if (timeline_ != nullptr) begin_ns_ = timeline_->Now();
 }
 
 Pass::Pass(Pass&& other) noexcept
-    : runner_(std::exchange(other.runner_, nullptr)), given_(other.given_), layer_(other.layer_), embedded_(other.embedded_),
-      timeline_(other.timeline_), begin_ns_(other.begin_ns_) {}
+    : runner_(std::exchange(other.runner_, nullptr)), given_(other.given_), cancel_(other.cancel_), layer_(other.layer_),
+      embedded_(other.embedded_), timeline_(other.timeline_), begin_ns_(other.begin_ns_) {}
 
 Pass::~Pass() { End(); }
 
@@ -43,7 +73,9 @@ absl::Status Pass::OrEnd(const absl::Status& status) {
 
 void Pass::End() {
   if (runner_ == nullptr) return;
-  if (timeline_ != nullptr) timeline_->Record({Zone::kPass, Resource::kCpu, given_, begin_ns_, timeline_->Now()});
+  if (timeline_ != nullptr && timeline_ == runner_->blocks_->timeline()) {   // Another may have been set, and this one be gone.
+    timeline_->Record({Zone::kPass, Resource::kCpu, given_, begin_ns_, timeline_->Now()});
+  }
   runner_->is_open_ = false;
   runner_ = nullptr;
 }
@@ -59,13 +91,7 @@ absl::StatusOr<TensorView<const float>> Pass::Hidden() const {
 
 absl::Status Pass::Drop(absl::Span<const int> rows) {
   RETURN_IF_ERROR(CheckOpen());
-  PassRows& all = *runner_->rows_;
-  ASSIGN_OR_RETURN(const absl::Span<const int> dropped, all.PlacesOf(rows, "dropped"));
-  RETURN_IF_ERROR(all.CheckUnread(dropped));
-  std::vector<int> left;
-  for (int place = 0; place < all.size(); ++place) {
-    if (!std::binary_search(dropped.begin(), dropped.end(), place)) left.push_back(place);
-  }
+  ASSIGN_OR_RETURN(const absl::Span<const int> left, runner_->rows_->PlacesWithout(rows));
   runner_->KeepRows(left);
   return absl::OkStatus();
 }
@@ -85,7 +111,7 @@ absl::Status Pass::CheckRuns(absl::Span<const LayerRun> runs, int layers) const 
     if (chunk < 0 || chunk > most_of_chunk) {
       return absl::InvalidArgumentError(absl::StrCat("chunk_rows of layer ", layer, ": found ", chunk, ", expected 0 to ", most_of_chunk));
     }
-    RETURN_IF_ERROR(runner_->rows_->CheckChunks(MostAtOnce(runs[i])));
+    RETURN_IF_ERROR(runner_->rows_->CheckChunks(MostAtOnce(runs[i], runner_->model_)));
   }
   return absl::OkStatus();
 }
@@ -114,31 +140,32 @@ absl::StatusOr<HiddenRows> Pass::FinishAll(absl::Span<const LayerRun> runs) {
 
 absl::StatusOr<HiddenRows> Pass::FinishPlaces(absl::Span<const int> places, absl::Span<const LayerRun> runs) {
   PassRunner& runner = *runner_;
-  const int last = runner.model_.layers() - 1, first = layer_;
-  const bool some = places.size() < static_cast<size_t>(runner.rows_->size());
+  const int last = runner.model_.layers() - 1;
+  const int64_t rows = runner.rows_->size();
+  const bool some = static_cast<int64_t>(places.size()) < rows;
   const bool spares = some && layer_ <= last;
   RETURN_IF_ERROR(OrEnd(Walk(spares ? last : last + 1, runs, spares)));
   if (spares) {
-    RETURN_IF_ERROR(OrEnd(RunLastLayer(places, RunOf(runs, last - first))));
+    RETURN_IF_ERROR(OrEnd(RunLastLayer(places, runs.empty() ? LayerRun() : runs.back())));
   } else if (some) {
     runner.KeepRows(places);
   }
-  runner.rows_done_.fetch_add(given_, std::memory_order_relaxed);
+  runner.rows_done_.fetch_add(rows, std::memory_order_relaxed);
   End();
   return HiddenRows(&runner, runner.last_pass_);
 }
 
 absl::Status Pass::Walk(int to, absl::Span<const LayerRun> runs, bool spares) {
   PassRunner& runner = *runner_;
-  if (!embedded_) RETURN_IF_ERROR(Embed(NeedAfter(/*layer=*/-1, to, RunOf(runs, 0), spares)));
-  const int first = layer_;
-  for (; layer_ < to && runner.rows_->size() > 0; ++layer_) {
-    const int block = runner.model_.layer(layer_), index = layer_ - first;
-    const bool next_is_known = static_cast<size_t>(index) + 1 < runs.size();
+  runner.blocks_->SetCancel(runner.always_cancel_, cancel_);
+  const int rows = runner.rows_->size();
+  const WalkPlan plan = {.model = runner.model_, .first = layer_, .to = to, .runs = runs, .spares = spares};
+  if (!embedded_) RETURN_IF_ERROR(Embed(plan.NeedOf(layer_, rows)));
+  for (; layer_ < to && rows > 0; ++layer_) {
+    const int block = runner.model_.layer(layer_);
     const BlockRunner::Leased leased = runner.blocks_->Lease(block);
     RETURN_IF_ERROR(leased.status());
-    RETURN_IF_ERROR(RunChunks(block, RunOf(runs, index), {runner.current_, 1 - runner.current_},
-                              NeedAfter(layer_, to, next_is_known ? RunOf(runs, index + 1) : LayerRun(), spares)));
+    RETURN_IF_ERROR(RunChunks(block, plan.RunOf(layer_), {runner.current_, 1 - runner.current_}, plan.NeedOf(layer_ + 1, rows)));
     runner.current_ = 1 - runner.current_;
   }
   layer_ = to;
@@ -167,7 +194,7 @@ absl::Status Pass::RunLastLayer(absl::Span<const int> places, const LayerRun& ru
   const int block = model.layer(layer_);
   const BlockRunner::Leased leased = runner.blocks_->Lease(block);
   RETURN_IF_ERROR(leased.status());
-  const GraphNeed whole = {places.empty() ? kNone : block, RowsAtOnce(run, static_cast<int>(places.size())).graph_rows};
+  const GraphNeed whole = {places.empty() ? kNone : block, AtOnce(run, static_cast<int>(places.size()), model).graph_rows};
   RETURN_IF_ERROR(RunChunks(model.last_keys_and_values(), run, {runner.current_}, whole));
   runner.KeepRows(places);
   if (!places.empty()) {
@@ -184,37 +211,15 @@ absl::Status Pass::RunLastLayer(absl::Span<const int> places, const LayerRun& ru
 absl::Status Pass::RunChunks(int block, const LayerRun& run, absl::Span<const int> hidden, GraphNeed next) {
   PassRunner& runner = *runner_;
   const int count = runner.rows_->size();
-  const LayerRun at_once = RowsAtOnce(run, count);
+  const LayerRun at_once = AtOnce(run, count, runner.model_);
   const int chunks = static_cast<int>(CeilDiv(count, at_once.chunk_rows));
   for (int i = 0; i < chunks; ++i) {
     const Share chunk = ShareOf(count, i, chunks);
     RunArguments arguments = runner.rows_->ArgumentsOf(layer_, chunk);
     for (const int which : hidden) arguments.buffers.push_back(runner.Hidden(which, chunk.begin));
-    const GraphNeed graph = {block, std::max(run.graph_rows, arguments.rows)};
-    RETURN_IF_ERROR(runner.blocks_->Run(graph, layer_, arguments, i == chunks - 1 ? next : GraphNeed{}));
+    RETURN_IF_ERROR(runner.blocks_->Run({block, at_once.graph_rows}, layer_, arguments, i == chunks - 1 ? next : GraphNeed{}));
   }
   return absl::OkStatus();
-}
-
-int Pass::MostAtOnce(const LayerRun& run) const {
-  return run.chunk_rows > 0 ? run.chunk_rows : run.graph_rows > 0 ? run.graph_rows : runner_->model_.rows_together();
-}
-
-// What a run means for so many rows: the rows of its largest chunk, and at least how many its graph has.
-LayerRun Pass::RowsAtOnce(const LayerRun& run, int rows) const {
-  const int most = MostAtOnce(run);
-  const int chunk = rows == 0 ? most : static_cast<int>(CeilDiv(rows, CeilDiv(rows, most)));
-  return {.chunk_rows = chunk, .graph_rows = std::max(run.graph_rows, chunk)};
-}
-
-// The first graph that a pass needs after a layer, as far as it is known: whether the last layer spares rows is not, before Finish.
-GraphNeed Pass::NeedAfter(int layer, int to, const LayerRun& next_run, bool spares) const {
-  const CompiledModel& model = runner_->model_;
-  const int next = layer + 1, last = model.layers() - 1, rows = runner_->rows_->size();
-  if (next > last) return {model.output_norm(), rows};
-  if (next == last && next == to && !spares) return {};
-  const int block = next == last && spares ? model.last_keys_and_values() : model.layer(next);
-  return {block, RowsAtOnce(next_run, rows).graph_rows};
 }
 
 }  // namespace tessera

@@ -12,35 +12,35 @@
 // bits do not depend on the rows beside it, nor on how the pass is walked (docs/architecture.md, idea 5).
 // Rows keep the numbers that they had in Begin, whatever is dropped. A row must come after the rows that it attends to where a layer takes
 // fewer rows at a time than the pass has. All paths must be made after the cache's last MakeRoom.
+// Until a pass is over, sequences of the cache may only grow (Extend); cache, adapters, runner and cancel flag must outlive it.
 // Threads: one at a time for all passes of a runner. Errors: InvalidArgument names the row or field and what is wrong with it, and changes
 // nothing. An error of the source or the device, and Cancelled, ends the pass: then the slots of all its rows hold nothing.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "tessera/base/aligned_buffer.h"
 #include "tessera/base/timeline.h"
 #include "tessera/base/token.h"
+#include "tessera/model/hidden_rows.h"
 #include "tessera/model/kv_cache.h"
 #include "tessera/model/lora.h"
-#include "tessera/npu/graph_store.h"
 #include "tessera/tensor/tensor_view.h"
 
 namespace tessera {
 
 class PassRunner;
+struct GraphNeed;
 
 struct PassRow {
   TokenId token = 0;                      // Not looked at where there is an embedding.
   absl::Span<const KvCache::Path> paths;  // KvCache::Paths, which must outlive the pass.
   const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
-  // [width], taken as it is instead of the token's row of the embedding table: what a draft head or a forecast is fed with. Must live
-  // until the pass has run its first layer.
+  // [width], a hidden state as RunTo(0) shows it, taken instead of the token's: what a draft head or a forecast is fed with. The model's
+  // embedding scale is in it already. Must live until the pass has run its first layer.
   const float* embedding = nullptr;
   int position = kOwnPosition;            // By which keys and queries are rotated.
   static constexpr int kOwnPosition = -1;   // The length of the paths - 1.
@@ -49,33 +49,7 @@ struct PassRow {
 // How a layer takes the rows of a pass.
 struct LayerRun {
   int chunk_rows = 0;   // At most so many at a time; 0: graph_rows or, if that is 0, CompiledModel::rows_together().
-  int graph_rows = 0;   // By a graph of at least so many rows; 0: of as many as the chunk has.
-};
-
-// The hidden states that logits are computed of: those of the wanted rows of a finished pass. They lie in the runner, which must outlive
-// this, until its next pass begins; Keep copies them, and they last as long as this.
-class HiddenRows {
- public:
-  HiddenRows() = default;   // Those of no pass.
-  HiddenRows(HiddenRows&&) = default;
-  HiddenRows& operator=(HiddenRows&&) = default;
-
-  // FailedPrecondition if another pass has begun (found, expected); ResourceExhausted if there is no memory. Twice is once.
-  absl::Status Keep();
-
- private:
-  friend class Pass;
-  friend class PassRunner;
-  HiddenRows(const PassRunner* runner, int64_t pass) : runner_(runner), pass_(pass) {}
-  absl::Status CheckThere() const;
-  // The row's hidden state, or InvalidArgument (row, found, expected).
-  absl::StatusOr<const float*> At(int row) const;
-
-  const PassRunner* runner_ = nullptr;
-  int64_t pass_ = 0;
-  bool is_kept_ = false;
-  std::vector<int> kept_;       // Then the numbers of the rows, ascending,
-  AlignedBuffer kept_states_;   // and their states, as the runner's lie.
+  int graph_rows = 0;   // By a graph of at least so many rows; 0: of as many as its largest chunk has.
 };
 
 class Pass {
@@ -111,7 +85,7 @@ class Pass {
 
  private:
   friend class PassRunner;
-  Pass(PassRunner& runner, int rows);
+  Pass(PassRunner& runner, int rows, const std::atomic<bool>* cancel);
 
   absl::Status CheckOpen() const;
   absl::Status CheckRuns(absl::Span<const LayerRun> runs, int layers) const;
@@ -124,12 +98,10 @@ class Pass {
   absl::StatusOr<HiddenRows> FinishPlaces(absl::Span<const int> places, absl::Span<const LayerRun> runs);
   absl::Status RunLastLayer(absl::Span<const int> places, const LayerRun& run);
   absl::Status RunChunks(int block, const LayerRun& run, absl::Span<const int> hidden, GraphNeed next);
-  int MostAtOnce(const LayerRun& run) const;
-  LayerRun RowsAtOnce(const LayerRun& run, int rows) const;
-  GraphNeed NeedAfter(int layer, int to, const LayerRun& next_run, bool spares) const;
 
   PassRunner* runner_;       // Null: it is over.
   int given_;                // Rows of Begin.
+  const std::atomic<bool>* cancel_;
   int layer_ = 0;
   bool embedded_ = false;    // Whether hidden states are there.
   Timeline* timeline_;       // The runner's at Begin.

@@ -12,13 +12,13 @@
 namespace tessera {
 namespace {
 
-// A row of hidden states.
+// One row of hidden states.
 int64_t RowBytes(const ModelConfig& config) { return RowStride(config.width) * static_cast<int64_t>(sizeof(float)); }
 
 }  // namespace
 
 PassRunner::PassRunner(const ModelConfig& config, CompiledModel model, EmbeddingTable embedding, const Options& options)
-    : config_(config), options_(options), model_(std::move(model)), embedding_(std::move(embedding)) {}
+    : config_(config), always_cancel_(options.cancel), model_(std::move(model)), embedding_(std::move(embedding)) {}
 
 PassRunner::~PassRunner() = default;
 
@@ -51,13 +51,11 @@ BoundBuffer PassRunner::Hidden(int which, int64_t place) const {
 
 absl::StatusOr<Pass> PassRunner::Begin(absl::Span<const PassRow> rows, const KvCache& cache, const std::atomic<bool>* cancel) {
   if (is_open_) return absl::FailedPreconditionError("pass: found another one under way, expected it to be finished or ended");
+  RETURN_IF_ERROR(rows_->Set(rows, cache, model_.rows_together()));
   ++last_pass_;
   current_ = 0;
-  blocks_->SetCancel(options_.cancel, cancel);
-  Pass pass(*this, static_cast<int>(rows.size()));
-  RETURN_IF_ERROR(rows_->Set(rows, cache, model_.rows_together()));
   if (!rows.empty()) passes_begun_.fetch_add(1, std::memory_order_relaxed);
-  return pass;
+  return Pass(*this, static_cast<int>(rows.size()), cancel);
 }
 
 absl::StatusOr<HiddenRows> PassRunner::Run(absl::Span<const PassRow> rows, const KvCache& cache, absl::Span<const int> wanted,
@@ -74,44 +72,17 @@ void PassRunner::KeepRows(absl::Span<const int> places) {
   rows_->Keep(places);
 }
 
-absl::Status HiddenRows::CheckThere() const {
-  if (runner_ == nullptr) return absl::InvalidArgumentError("hidden rows: found those of no pass, expected those of a finished one");
-  if (is_kept_ || (pass_ == runner_->last_pass_ && !runner_->is_open_)) return absl::OkStatus();
-  return absl::FailedPreconditionError("hidden rows: found a later pass, expected none since theirs, or Keep before it");
-}
-
-absl::Status HiddenRows::Keep() {
-  RETURN_IF_ERROR(CheckThere());
-  if (is_kept_) return absl::OkStatus();
-  const absl::Span<const int> numbers = runner_->rows_->numbers();
-  const size_t bytes = static_cast<size_t>(RowBytes(runner_->config_)) * numbers.size();
-  ASSIGN_OR_RETURN(kept_states_, AlignedBuffer::Allocate(static_cast<int64_t>(bytes), AlignedBuffer::Pages::kSmall));
-  std::memcpy(kept_states_.data(), runner_->Hidden(runner_->current_).data, bytes);
-  kept_.assign(numbers.begin(), numbers.end());
-  is_kept_ = true;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<const float*> HiddenRows::At(int row) const {
-  RETURN_IF_ERROR(CheckThere());
-  const absl::Span<const int> rows = is_kept_ ? absl::MakeConstSpan(kept_) : runner_->rows_->numbers();
-  const auto place = std::lower_bound(rows.begin(), rows.end(), row);
-  if (place == rows.end() || *place != row) {
-    return absl::InvalidArgumentError(absl::StrCat("row ", row, ": row of the last pass: found ", row, ", expected one of the ",
-                                                   rows.size(), " that were wanted of it"));
-  }
-  const float* const states = is_kept_ ? kept_states_.as<float>() : runner_->Hidden(runner_->current_).data;
-  return states + (place - rows.begin()) * RowStride(runner_->config_.width);
-}
-
 absl::Status PassRunner::Logits(absl::Span<const RowOf> rows, TensorView<float> logits, const std::atomic<bool>* cancel) {
-  const auto state_of = [rows](size_t i) { return rows[i].pass->At(rows[i].row); };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].pass == nullptr) return absl::InvalidArgumentError(absl::StrCat("row ", i, " of logits: found no pass, expected one"));
+  }
+  const auto state_of = [&](size_t i) { return rows[i].pass->At(rows[i].row, *this); };
   return LogitsOf(rows.size(), state_of, logits, cancel);
 }
 
 absl::Status PassRunner::Logits(const HiddenRows& pass, absl::Span<const int> rows, TensorView<float> logits,
                                 const std::atomic<bool>* cancel) {
-  const auto state_of = [&pass, rows](size_t i) { return pass.At(rows[i]); };
+  const auto state_of = [&](size_t i) { return pass.At(rows[i], *this); };
   return LogitsOf(rows.size(), state_of, logits, cancel);
 }
 
@@ -121,7 +92,7 @@ absl::Status PassRunner::LogitsOf(size_t rows, StateOf state_of, TensorView<floa
                                                    config_.vocabulary, "]"));
   }
   for (size_t i = 0; i < rows; ++i) RETURN_IF_ERROR(state_of(i).status());
-  blocks_->SetCancel(options_.cancel, cancel);
+  blocks_->SetCancel(always_cancel_, cancel);
   TimelineScope scope(blocks_->timeline(), Zone::kHead, static_cast<int>(rows));
   const size_t capacity = static_cast<size_t>(row_capacity());
   for (size_t begin = 0; begin < rows; begin += capacity) {

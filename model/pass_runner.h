@@ -6,13 +6,8 @@
 //   ASSIGN_OR_RETURN(const HiddenRows rows_done, runner->Run(rows, *cache, {last_row}));    // one PassRow per token
 //   RETURN_IF_ERROR(runner->Logits(rows_done, {last_row}, logits));                         // logits: [1, vocabulary]
 //
-// Run is the plain way through all layers; Begin gives a pass to walk (model/pass.h). Rows of several passes can be given to one Logits,
-// which reads the head's weights once for all of them:
-//
-//   RETURN_IF_ERROR(first.Keep());                                        // outlasts the next pass
-//   ...
-//   RETURN_IF_ERROR(runner->Logits({{&first, 0}, {&second, 3}}, logits)); // logits: [2, vocabulary]
-//
+// Run is the plain way through all layers; Begin gives a pass to walk (model/pass.h). Logits of rows of several passes can be computed
+// together (model/hidden_rows.h), which reads the head's weights once for all of them.
 // Threads: one at a time. Errors: InvalidArgument names the row and what is wrong with it; a source's error is passed on, and leaves only
 // the slots of this pass unusable.
 #pragma once
@@ -56,18 +51,20 @@ class PassRunner {
 
   // A pass of these rows, which has computed nothing yet. cancel: as in the options, for this pass alone. No rows: a pass that computes
   // nothing. InvalidArgument names the row and what is wrong with it; FailedPrecondition while another pass is neither finished nor ended.
+  // After an error the last pass's hidden rows are still there.
   absl::StatusOr<Pass> Begin(absl::Span<const PassRow> rows, const KvCache& cache, const std::atomic<bool>* cancel = nullptr);
   // Begin and Finish.
   absl::StatusOr<HiddenRows> Run(absl::Span<const PassRow> rows, const KvCache& cache, absl::Span<const int> wanted,
                                  const std::atomic<bool>* cancel = nullptr);
 
-  // Logits of rows that were wanted, in the order given. logits: [rows.size(), vocabulary]. InvalidArgument (row, found, expected) for a
-  // row that was not wanted, or logits of another shape; FailedPrecondition for rows that a later pass has overwritten (HiddenRows::Keep).
+  // Logits of rows of this runner's passes that were wanted, in the order given, also while a pass is under way.
+  // logits: [rows.size(), vocabulary]. InvalidArgument (row, found, expected) for a row that was not wanted, or logits of another shape;
+  // FailedPrecondition for rows that a later pass has overwritten (HiddenRows::Keep).
   absl::Status Logits(absl::Span<const RowOf> rows, TensorView<float> logits, const std::atomic<bool>* cancel = nullptr);
   absl::Status Logits(const HiddenRows& pass, absl::Span<const int> rows, TensorView<float> logits,
                       const std::atomic<bool>* cancel = nullptr);
 
-  // Since this was made: passes that have begun, and rows of those that are finished. From any thread.
+  // Since this was made: passes that have begun, and rows that have come to the end of one, dropped ones not counted. From any thread.
   struct Work { int64_t passes = 0; int64_t rows = 0; };
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
 
@@ -93,7 +90,7 @@ class PassRunner {
   BoundBuffer Hidden(int which, int64_t place = 0) const;
 
   const ModelConfig config_;
-  const Options options_;
+  const std::atomic<bool>* const always_cancel_;
   const CompiledModel model_;
   EmbeddingTable embedding_;
   std::unique_ptr<BlockRunner> blocks_;

@@ -38,16 +38,16 @@ struct BoundBuffer { float* data = nullptr; int64_t row_stride = 0; };
 struct RunArguments {
   int rows = 0;                                                   // REQUIRES: 0 <= rows <= row_capacity.
   int first_row = 0;                                              // What errors call row 0, if these are the middle of a pass.
-  absl::InlinedVector<BoundBuffer, 4> buffers;                    // The graph's inputs and outputs, in order of their ids.
-  absl::Span<const absl::Span<const std::byte>> weights;          // One per graph weight, 64-byte aligned.
-  absl::Span<const int32_t> tokens;                               // Per row, for Embedding.
-  absl::Span<const int32_t> slots;                                // Per row, for StoreKeyValue.
-  absl::Span<const SlotPath> paths;                               // Per row, for Attention; position = length - 1.
+  absl::InlinedVector<BoundBuffer, 4> buffers = {};               // The graph's inputs and outputs, in order of their ids.
+  absl::Span<const absl::Span<const std::byte>> weights = {};     // One per graph weight, 64-byte aligned.
+  absl::Span<const int32_t> tokens = {};                          // Per row, for Embedding.
+  absl::Span<const int32_t> slots = {};                           // Per row, for StoreKeyValue.
+  absl::Span<const SlotPath> paths = {};                          // Per row, for Attention; position = length - 1.
   // Per rope table, for each row the cosine and sine of pair i at [2i], [2i+1]; rows are `dimensions` of the operator apart.
-  absl::Span<const float* const> rope_tables;
+  absl::Span<const float* const> rope_tables = {};
   // Per row the adapter's placeholders (graph.adapters of them) or null. Empty: no row has one.
-  absl::Span<const AdapterProduct* const> adapters;
-  KvView kv;                                                      // Layer 0 of it is the block's first layer.
+  absl::Span<const AdapterProduct* const> adapters = {};
+  KvView kv = {};                                                 // Layer 0 of it is the block's first layer.
 };
 
 // A graph that a device can run, until this ends. REQUIRES: its device outlives it, and does not run it when it ends.

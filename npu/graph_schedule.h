@@ -23,8 +23,8 @@ struct GraphId {
 };
 
 struct ResidencyPlan {
-  std::vector<GraphId> resident;   // Loaded at once, in this order.
-  GraphLimits limits;              // All others are loaded when they are needed. So many at most at once.
+  std::vector<GraphId> resident = {};   // Loaded at once, in this order.
+  GraphLimits limits = {};              // All others are loaded when they are needed. So many at most at once.
 };
 
 // All graphs, if they fit; else what fits from the first block on, smallest variant first. A graph that is larger than the limits is

@@ -66,8 +66,9 @@ void GraphStore::LoadAhead(GraphNeed next) {
   const int block = next.block;
   const int variant = VariantFor(block, std::min(next.rows, blocks_[block].variants.back().compiled->row_capacity));
   if (At({block, variant}).loaded != nullptr) return;
-  blocks_[block].wanted = variant;
-  Load({block, variant}).IgnoreError();
+  const int wanted = std::exchange(blocks_[block].wanted, variant);  // So that a variant which it replaces goes first.
+  // The run that is under way needs none of it. Where the graph is needed, For loads it again, and has the error of that.
+  if (!Load({block, variant}).ok()) blocks_[block].wanted = wanted;
 }
 
 int GraphStore::VariantFor(int block, int rows) const {

@@ -45,8 +45,8 @@ class GraphStore {
   absl::StatusOr<LoadedGraph*> For(int block, int rows);
 
   // Runs the block's graph, and meanwhile loads what For would give of `next` (of no block: nothing is loaded), if there is room beside
-  // the graph that runs; where that fails, it is tried again when it is needed. Errors are those of For and the run.
-  // REQUIRES: arguments.rows <= graph.rows.
+  // the graph that runs. If that cannot be loaded, this run is none the worse: For tries again when the graph is needed, and gives the
+  // error if it still cannot be. Errors are those of For and the run. REQUIRES: arguments.rows <= graph.rows.
   absl::Status Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next = {});
 
  private:
@@ -55,6 +55,7 @@ class GraphStore {
 
   // Index of the smallest variant of so many rows, or kNone.
   int VariantFor(int block, int rows) const;
+  // Where it fails for want of room, all is as before; where the device fails, only what had to make room is gone.
   void LoadAhead(GraphNeed next);
   // Makes room for it within the limits, and loads it.
   absl::Status Load(GraphId id);

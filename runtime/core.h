@@ -1,8 +1,10 @@
 // What an engine and its sessions share, for code that lays out rows itself: benchmarks, tests, and the parts of this library.
 //
 //   EngineCore& core = CoreOf(*engine);                                  // or of a session
+//   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
 //   RETURN_IF_ERROR(core.cache().MakeRoom(1));
-//   ASSIGN_OR_RETURN(const HiddenRows done, core.runner().Run(rows, core.cache(), {0}));
+//   ASSIGN_OR_RETURN(Pass pass, core.Begin(rows, /*cancel=*/nullptr));    // to be walked, or
+//   ASSIGN_OR_RETURN(const HiddenRows done, pass.FinishAll());
 //
 // Programs that only write text need Engine and Session. The core lives until the engine and all its sessions are gone.
 // Threads: one at a time, but for what says otherwise. Sessions hold the core while they work on it: of two calls at once from two threads

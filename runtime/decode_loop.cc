@@ -7,7 +7,6 @@
 #include "tessera/model/text/text_stream.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/measure_costs.h"
-#include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
@@ -87,10 +86,9 @@ class Text {
 
 // One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
 absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, Text& text) {
-  const StepClock clock(CoreOf(session).model().streamer());
-  const double begin = clock.Seconds();
+  const double begin = logits.clock().Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double pass_seconds = clock.Seconds() - begin;
+  const double pass_seconds = logits.clock().Seconds() - begin;
   logits.Begin(tree.size(), speculator == nullptr ? LogitsPlan() : speculator->logits_plan());
   Verdict verdict;
   Choice last = {};
@@ -139,14 +137,16 @@ absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, co
   Speculator* const speculator = options.speculator;
   if (speculator != nullptr && !last.last) {
     if (CostProfile* const costs = speculator->CostsToMeasure(); costs != nullptr) {
-      const absl::Status measured = MeasureCosts(session, {options.measure_seconds, speculator->max_rows()}, *costs);
+      const absl::Status measured = MeasureCosts(
+          session, {options.measure_seconds, speculator->max_rows(), &speculator->clock()}, *costs);
       if (!absl::IsCancelled(measured)) RETURN_IF_ERROR(measured);  // Then the next pass is, too.
     }
     std::vector<TokenId> so_far(session.tokens().begin(), session.tokens().end());
     so_far.push_back(last.token);
     speculator->Begin(so_far);
   }
-  TreeLogits logits(session, core.model().config().vocabulary);
+  const int vocabulary = core.model().config().vocabulary;
+  TreeLogits logits = speculator == nullptr ? TreeLogits(session, vocabulary) : TreeLogits(session, vocabulary, speculator->clock());
   while (!last.last) {
     const int room = session.TreeRoom();
     if (room == 0) {

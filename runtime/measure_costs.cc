@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/tree_logits.h"
@@ -10,14 +9,12 @@
 namespace tessera {
 namespace {
 
-double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
-
 absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProfile& costs) {
   TokenTree tree(0);
   for (int node = 1; node < rows; ++node) tree.Add(node - 1, 0, 1);
-  const double begin = Seconds();
+  const double begin = logits.clock().Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double seconds = Seconds() - begin;
+  const double seconds = logits.clock().Seconds() - begin;
   logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, CoreOf(session).logits_at_once()) : 1});
   const absl::Status status = logits.Of(TokenTree::kRoot).status();
   session.Keep({}, {});
@@ -38,15 +35,15 @@ absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostP
   }
   if (options.seconds <= 0) return absl::OkStatus();
   if (Loading* const loading = model.loading(); loading != nullptr) RETURN_IF_ERROR(loading->AwaitResident());
-  TreeLogits logits(session, model.config().vocabulary);
+  TreeLogits logits(session, model.config().vocabulary, *options.clock);
   const int most_rows = std::min(options.most_rows, session.TreeRoom());
   if (session.length() == 0 && most_rows > 0) {  // An engine's first pass finds caches cold and threads asleep.
     CostProfile warm_up;
     RETURN_IF_ERROR(MeasureOne(session, 1, logits, warm_up));
   }
-  const double end = Seconds() + options.seconds;
+  const double end = logits.clock().Seconds() + options.seconds;
   for (const int rows : {1, 4, 8, 2, 1, 4, 8, 2, 1, 4, 8, 2, 16, 16, 16, 6, 3, 12}) {
-    if (Seconds() + costs.PassSeconds({.rows = rows}) > end) break;
+    if (logits.clock().Seconds() + costs.PassSeconds({.rows = rows}) > end) break;
     if (rows <= most_rows) RETURN_IF_ERROR(MeasureOne(session, rows, logits, costs));
   }
   return absl::OkStatus();

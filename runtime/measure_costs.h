@@ -9,6 +9,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "tessera/base/clock.h"
 #include "tessera/runtime/session.h"
 #include "tessera/spec/cost_profile.h"
 
@@ -17,6 +18,7 @@ namespace tessera {
 struct MeasureOptions {
   double seconds = 0.15;   // 0: no pass at all.
   int most_rows = 16;
+  const Clock* clock = &RealClock();   // What passes are timed by. Never null.
 };
 
 // Nothing happens if the costs are frozen. The first error of a pass, or of reading the weights, which it waits for.

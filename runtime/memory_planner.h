@@ -71,8 +71,8 @@ class MemoryPlanner {
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
 
   // What is left of a plan that is carried out if it may take `budget` bytes: fewer pins. `plan` itself if the budget is not smaller.
-  // ResourceExhausted (found, expected) below the least that works: no pins or, of a model that is all pinned and so has no ring, all of it
-  // but an embedding table that is not the head, too.
+  // ResourceExhausted (found, expected) below the minimum, which is the plan without pins. A model that is pinned as a whole has no ring:
+  // only its embedding table can be released, and only if it is not the head as well.
   absl::StatusOr<BudgetPlan> Shrink(const BudgetPlan& plan, int64_t budget) const;
 
  private:

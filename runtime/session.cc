@@ -56,10 +56,10 @@ absl::Status Session::RunPass(absl::Span<const TokenId> tokens, absl::Span<const
   return status;
 }
 
-absl::Status Session::RunRows(absl::Span<const int> wanted) {
+absl::Status Session::RunRows(std::optional<absl::Span<const int>> wanted) {
   last_pass_ = HiddenRows();
   ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, options_.cancel));
-  ASSIGN_OR_RETURN(last_pass_, pass.Finish(wanted));
+  ASSIGN_OR_RETURN(last_pass_, wanted ? pass.Finish(*wanted) : pass.FinishAll());
   return absl::OkStatus();
 }
 

@@ -97,8 +97,8 @@ class Session {
   absl::Status AppendPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
   // The same for tokens that are part of it already, the next that the cache has not.
   absl::Status RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
-  // A pass of rows_.
-  absl::Status RunRows(absl::Span<const int> wanted);
+  // A pass of rows_, of which some are wanted, or all.
+  absl::Status RunRows(std::optional<absl::Span<const int>> wanted);
   // Logits of rows of this session's last pass.
   absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
   // Gives every node of the tree its slots, and computes them.

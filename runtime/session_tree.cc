@@ -80,9 +80,7 @@ absl::Status Session::RunTree(const TokenTree& tree) {
   rows_.clear();
   for (int node = 0; node < tree.size(); ++node) paths_.push_back(cache.PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
   for (int node = 0; node < tree.size(); ++node) rows_.push_back({tree[node].token, paths_[node], nullptr});
-  ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, options_.cancel));
-  ASSIGN_OR_RETURN(last_pass_, pass.FinishAll());
-  return absl::OkStatus();
+  return RunRows(/*wanted: all*/ std::nullopt);
 }
 
 absl::Status Session::TreeLogits(absl::Span<const int> nodes, TensorView<float> logits) {

@@ -6,8 +6,8 @@
 //   const double seconds = clock.Seconds() - begin;       // what it cost, even if its weights had been read already
 //
 // Weights of a streamed model are read while a step computes. After a step that computes for long, the next step finds its weights read
-// already. By an ordinary clock, the step with many rows would look dear and the steps with a single row after it cheap, though reading is
-// what both wait for. So the time to read a byte is charged to the step that uses it: this clock is behind by the time it took to read
+// already. By an ordinary clock, the step with many rows would look expensive and the steps with a single row after it cheap, although both
+// are bound by reading. So the time to read a byte is charged to the step that uses it: this clock is behind by the time it took to read
 // what no step has used yet. Where computing takes longer than reading, the ring is full at the end of each step, and nothing changes.
 // Thread-compatible.
 #pragma once

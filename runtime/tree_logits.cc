@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-TreeLogits::TreeLogits(Session& session, int vocabulary)
-    : session_(session), clock_(CoreOf(session).model().streamer()), vocabulary_(vocabulary) {}
+TreeLogits::TreeLogits(Session& session, int vocabulary, const Clock& clock)
+    : session_(session), clock_(CoreOf(session).model().streamer(), clock), vocabulary_(vocabulary) {}
 
 void TreeLogits::Begin(int nodes, const LogitsPlan& plan) {
   plan_ = plan;

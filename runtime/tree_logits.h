@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/clock.h"
 #include "tessera/runtime/session.h"
 #include "tessera/runtime/step_clock.h"
 #include "tessera/spec/speculator.h"
@@ -23,7 +24,8 @@ namespace tessera {
 
 class TreeLogits {
  public:
-  TreeLogits(Session& session, int vocabulary);
+  // clock: what time() counts by; must outlive this.
+  TreeLogits(Session& session, int vocabulary, const Clock& clock = RealClock());
 
   // Begins with a new tree of so many nodes, which the session has computed. Computes no logits yet.
   void Begin(int nodes, const LogitsPlan& plan);
@@ -37,6 +39,8 @@ class TreeLogits {
   std::vector<TopTokens> TakeTop() { return std::move(top_); }
   // What this took so far. The time of the pass is not in it.
   const StepTime& time() const { return time_; }
+  // The clock of time(), for the pass itself.
+  const StepClock& clock() const { return clock_; }
 
  private:
   absl::Status ComputeFirst();

@@ -83,7 +83,7 @@ class CompositeDrafter : public Drafter {
   std::vector<Member> members_;
   EstimateMixer mixer_;
   TokenTree all_ = TokenTree(0);   // What all proposed last,
-  std::vector<Estimates> said_;    // and who said what of it.
+  std::vector<Estimates> said_;    // and which of them said what of it.
 };
 
 }  // namespace tessera

@@ -93,7 +93,7 @@ class Speculator {
     int max_rows = 32;               // Per pass, the root included.
     bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
     CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
-    const Clock* clock = &RealClock();  // What drafting is timed by. Must outlive the speculator.
+    const Clock* clock = &RealClock();  // What drafting, and the passes over drafts, are timed by. Must outlive the speculator.
   };
   Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
@@ -102,6 +102,8 @@ class Speculator {
   // Null if they are known, or do not count.
   CostProfile* CostsToMeasure() { return options_.weigh_costs && !costs_.frozen() && !costs_.KnowsPlain() ? &costs_ : nullptr; }
   int max_rows() const { return options_.max_rows; }
+  // What the times passed to Commit count by.
+  const Clock& clock() const { return *options_.clock; }
   void Begin(absl::Span<const TokenId> text);
 
   // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The

@@ -45,9 +45,9 @@ class BlockReader {
     int64_t block_bytes = int64_t{1} << 20;  // An extent is read in blocks of this size; its last may be smaller.
     int64_t check_bytes = 0;                 // What is checked at once, of a block; the last may be smaller. 0: all of it.
     // Called with what came, on the thread of Step, while others are in flight. Null: all is taken as it is.
-    std::function<absl::Status(int64_t offset, absl::Span<const std::byte> bytes)> check;
+    std::function<absl::Status(int64_t offset, absl::Span<const std::byte> bytes)> check = {};
     // For messages: what lies there, the file's path before it. Null: the path alone.
-    std::function<std::string(int64_t offset)> describe;
+    std::function<std::string(int64_t offset)> describe = {};
     // How long waiting for all that is in flight should take at most: a slow device is given fewer bytes at once, but one block
     // always. How many is learnt from how long blocks take; two at first. 0: as many as the device takes.
     int64_t most_drain_nanos = 0;

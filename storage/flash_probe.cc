@@ -27,6 +27,8 @@ constexpr int64_t kMostInFlight = int64_t{8} * (4 << 20);
 constexpr int64_t kRound = int64_t{256} << 20;  // Read at once, of the bytes for a shape.
 constexpr double kMostDrainSeconds = 0.05;      // What waiting for all that is in flight may take.
 
+double Seconds() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }   // Real time: this machine's disk is measured.
+
 double CpuSeconds() {
   rusage used;
   CHECK_EQ(getrusage(RUSAGE_SELF, &used), 0);
@@ -75,7 +77,7 @@ absl::Status CheckCancelled(const FlashProbeOptions& options) {
 absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Walk& walk, const FlashProfile::Speed& shape, int64_t bytes,
                       Cost& cost) {
   BlockReader reader(device, {.block_bytes = shape.block_bytes});
-  const int64_t begin = RealClock().NowNanos();
+  const double begin = Seconds();
   const double cpu_begin = CpuSeconds();
   for (int i = 0; i < shape.depth; ++i) reader.Start(walk.Next(shape.block_bytes));
   for (int64_t left = bytes / shape.block_bytes - shape.depth; reader.unfinished() > 0;) {
@@ -85,7 +87,7 @@ absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Wal
     RETURN_IF_ERROR(finished->status);
     if (left-- > 0) reader.Start(walk.Next(shape.block_bytes));
   }
-  cost.seconds += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  cost.seconds += Seconds() - begin;
   cost.cpu_seconds += CpuSeconds() - cpu_begin;
   cost.bytes += static_cast<double>(reader.counters().bytes);
   return absl::OkStatus();
@@ -94,7 +96,7 @@ absl::Status AddShape(BlockDevice& device, const FlashProbeOptions& options, Wal
 // One pread after the other: past the page cache, or through it where that cannot be helped.
 absl::Status AddSequential(const DeviceFile& file, const FlashProbeOptions& options, Walk& walk, int64_t bytes, Cost& cost) {
   const int64_t block_bytes = std::min(kSequentialBlock, file.size() / BlockDevice::kAlignment * BlockDevice::kAlignment);
-  const int64_t begin = RealClock().NowNanos();
+  const double begin = Seconds();
   for (int64_t done = 0; done < bytes; done += block_bytes) {
     RETURN_IF_ERROR(CheckCancelled(options));
     const auto [offset, out, id] = walk.Next(block_bytes);
@@ -105,7 +107,7 @@ absl::Status AddSequential(const DeviceFile& file, const FlashProbeOptions& opti
     }
     cost.bytes += static_cast<double>(got);
   }
-  cost.seconds += static_cast<double>(RealClock().NowNanos() - begin) * 1e-9;
+  cost.seconds += Seconds() - begin;
   return absl::OkStatus();
 }
 

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/layer_streamer_impl.h"
 
@@ -22,7 +21,7 @@ constexpr int kLooksBeforeStuck = 40;
 LayerStreamer::Impl::~Impl() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
+    stop_ = true;  // (10)
   }
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
@@ -103,7 +102,7 @@ absl::Status LayerStreamer::Impl::AwaitPins() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (pins_finished_ < pins_.size() && broken_.ok()) {
     if (Cancelled()) return absl::CancelledError("loading: cancelled");
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, kLook);  // (9)
     if (options_.progress == nullptr) continue;
     const int64_t there = pinned_bytes_;
     lock.unlock();
@@ -119,7 +118,7 @@ absl::Status LayerStreamer::Impl::AwaitPins() {
 void LayerStreamer::Impl::ReadFrom(int unit) {
   if (!ReadNextIs(unit)) ++stats_.out_of_order;
   next_ = position_[unit];
-  ring_.SkipBefore(nullptr);
+  ring_.SkipBefore(nullptr);  // All of them are done (6).
   wake_.notify_one();
 }
 
@@ -127,12 +126,12 @@ void LayerStreamer::Impl::ReadFrom(int unit) {
 std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::Take(int unit) {
   UnitRing::Entry* const entry = ring_.Find(unit);
   if (entry == nullptr) {
-    if (!broken_.ok()) return broken_;
+    if (!broken_.ok()) return broken_;  // (8)
     ReadFrom(unit);
     return std::nullopt;
   }
   ring_.SkipBefore(entry);
-  if (entry->state == UnitRing::State::kReading) {
+  if (entry->state == UnitRing::State::kReading) {  // The device may still write there (4).
     entry->done = false;
     return std::nullopt;
   }
@@ -143,7 +142,7 @@ std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::
   }
   if (!std::exchange(entry->used, true)) stats_.bytes_used += entry->bytes;
   entry->done = position_[unit] + 1 == static_cast<int>(order_.size());  // Others go when one after them is asked for.
-  ++entry->leases;
+  ++entry->leases;  // Its place is not used again before they end (5).
   if (ReadNextIs(unit)) Advance();  // It was in the ring from before its turn came again.
   wake_.notify_one();
   return absl::MakeConstSpan(RingPlace(entry->offset), file_.UnitBytes(unit));
@@ -155,15 +154,15 @@ absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::Acquire(int uni
   if (Pinned(unit)) return LeasePin(unit);
   CHECK_GE(position_[unit], 0) << "unit " << unit << " is leased in parts only";
   if (auto taken = Take(unit)) return *std::move(taken);
-  const int64_t begin = RealClock().NowNanos();
+  const int64_t begin = Now();
   absl::StatusOr<absl::Span<const std::byte>> taken = AwaitUnit(unit, lock);
-  stats_.stall_nanos += RealClock().NowNanos() - begin;
+  stats_.stall_nanos += Now() - begin;
   return taken;
 }
 
 absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::AwaitUnit(int unit, std::unique_lock<std::mutex>& lock) {
   for (int looks = 0; looks < kLooksBeforeStuck;) {
-    const bool looked = changed_.wait_for(lock, kLook) == std::cv_status::timeout;
+    const bool looked = changed_.wait_for(lock, kLook) == std::cv_status::timeout;  // (9)
     if (Cancelled()) return absl::CancelledError("pass: cancelled");
     if (looked && no_room_ && units_reading_ == 0) ++looks;
     if (auto taken = Take(unit)) return *std::move(taken);
@@ -173,7 +172,7 @@ absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::AwaitUnit(int u
 }
 
 absl::Status LayerStreamer::Impl::AwaitParts(std::unique_lock<std::mutex>& lock) {
-  while (!parts_asked_.empty()) {
+  while (!parts_asked_.empty()) {  // The device may still write there (4).
     changed_.wait_for(lock, kLook);
     if (Cancelled()) return absl::CancelledError("pass: cancelled");
   }
@@ -181,9 +180,9 @@ absl::Status LayerStreamer::Impl::AwaitParts(std::unique_lock<std::mutex>& lock)
 }
 
 absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::unique_lock<std::mutex>& lock) {
-  CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";
+  CHECK_EQ(parts_leased_, 0) << "parts of the last call are still leased";  // (5)
   RETURN_IF_ERROR(broken_);
-  const int64_t begin = RealClock().NowNanos();
+  const int64_t begin = Now();
   absl::Status status = AwaitParts(lock);  // Those of a call that was cancelled.
   if (status.ok()) {
     parts_asked_ = std::move(parts);
@@ -191,7 +190,7 @@ absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::un
     wake_.notify_one();
     status = AwaitParts(lock);
   }
-  stats_.stall_nanos += RealClock().NowNanos() - begin;
+  stats_.stall_nanos += Now() - begin;
   return status.ok() ? parts_->status() : status;
 }
 
@@ -249,7 +248,7 @@ void LayerStreamer::Impl::GiveBackUnused(int unit) {
   Pin& pin = pin_of_[unit];
   if (pin.pinned || pin.leases > 0) return;
   if (!buffer_.GiveBack(pin.place - buffer_.data(), file_.StoredBytes(unit)).ok()) stats_.kept_bytes += file_.StoredBytes(unit);
-  pin.place = nullptr;
+  pin.place = nullptr;  // (7)
 }
 
 absl::Status LayerStreamer::Impl::CheckUnpin(absl::Span<const int> unpinned) const {

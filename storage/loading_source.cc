@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/loading_source_impl.h"
 #include "tessera/storage/internal/reading_priority.h"
@@ -44,7 +43,7 @@ void LoadingSource::Impl::StartThreads(const Options& options) {
 LoadingSource::Impl::Impl(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
     : reader_(reader), memory_(std::move(memory)), cancel_(options.cancel != nullptr ? *options.cancel : never_),
       cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
-      borrowed_until_(RealClock().NowNanos() + options.longest_borrowed) {
+      borrowed_until_(Now() + options.longest_borrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
     first_of_unit_.push_back(chunks_.size());
     const int64_t begin = reader.FirstBlock(unit), end = begin + CeilDiv(reader.UnitBytes(unit), kTsrBlockBytes);
@@ -56,7 +55,7 @@ LoadingSource::Impl::Impl(const TsrReader& reader, std::unique_ptr<ResidentSourc
 }
 
 LoadingSource::Impl::~Impl() {
-  unwanted_ = true;
+  unwanted_ = true;  // (9)
   Settle();
   for (std::thread& thread : threads_) thread.join();
   SettleAttachments();
@@ -65,9 +64,9 @@ LoadingSource::Impl::~Impl() {
 void LoadingSource::Impl::Work(bool late) {
   if (late) all_work_.wait(false);
   const int64_t count = chunks_.size();
-  for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {
+  for (int64_t i = next_++; i < count && !unwanted_; i = next_++) {  // (6)
     ReadIfUnread(chunks_[i], unwanted_).IgnoreError();  // A caller that needs it will read it again, and have the error.
-    if (RealClock().NowNanos() > borrowed_until_) Settle();
+    if (Now() > borrowed_until_) Settle();
     if (settling_ && !moved_) MoveAll();
   }
   RunAfterOthers();
@@ -83,7 +82,7 @@ void LoadingSource::Impl::CallLateThreads() {
 void LoadingSource::Impl::AwaitSettling() {
   {
     std::unique_lock<std::mutex> lock(settle_mutex_);
-    const std::chrono::nanoseconds left(std::max<int64_t>(0, borrowed_until_ - RealClock().NowNanos()));
+    const std::chrono::nanoseconds left(std::max<int64_t>(0, borrowed_until_ - Now()));
     settled_.wait_for(lock, left, [this] { return settling_ || moved_; });
   }
   Settle();
@@ -92,7 +91,7 @@ void LoadingSource::Impl::AwaitSettling() {
 void LoadingSource::Impl::Settle() {
   if (settling_) return;
   {
-    const std::lock_guard<std::mutex> lock(settle_mutex_);
+    const std::lock_guard<std::mutex> lock(settle_mutex_);  // (8)
     settling_ = true;
   }
   settled_.notify_all();
@@ -101,7 +100,7 @@ void LoadingSource::Impl::Settle() {
 
 absl::Status LoadingSource::Impl::ReadIfUnread(Chunk& chunk, const std::atomic<bool>& cancel) {
   State state = kUnread;
-  if (!chunk.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();
+  if (!chunk.state.compare_exchange_strong(state, kReading)) return absl::OkStatus();  // From here on this thread alone writes (1).
   absl::Status status;
   state = kCached;
   if (!FindInCache(chunk, cancel)) {
@@ -109,9 +108,9 @@ absl::Status LoadingSource::Impl::ReadIfUnread(Chunk& chunk, const std::atomic<b
     status = ReadBlocks(chunk, cancel);
     state = status.ok() ? kRead : kUnread;
   }
-  chunk.state = state;
+  chunk.state = state;  // (1)
   chunk.state.notify_all();
-  if (status.ok()) --unread_;
+  if (status.ok()) --unread_;  // After the state was stored (2).
   return status;
 }
 
@@ -139,11 +138,11 @@ absl::Status LoadingSource::Impl::ReadBlocks(const Chunk& chunk, const std::atom
 }
 
 absl::Status LoadingSource::Impl::Need(Range range) {
-  if (unread_ == 0) return absl::OkStatus();
+  if (unread_ == 0) return absl::OkStatus();  // (2)
   CallLateThreads();
-  const int64_t before = RealClock().NowNanos();
+  const int64_t before = Now();
   const absl::Status status = WaitFor(range);
-  waited_ns_ += RealClock().NowNanos() - before;
+  waited_ns_ += Now() - before;
   return status;
 }
 
@@ -174,17 +173,17 @@ absl::Status LoadingSource::Impl::AwaitResident() {
 
 void LoadingSource::Impl::MoveAll() {
   const int64_t count = chunks_.size();
-  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(chunks_[i]);
+  for (int64_t i = next_moved_++; i < count && !unwanted_; i = next_moved_++) MoveIfCached(chunks_[i]);  // (6)
   if (unwanted_) return;
   Move({0, count});
-  if (unread_ == 0) resident_ = true;
+  if (unread_ == 0) resident_ = true;  // (4): all was passed over.
   ReturnPages();
 }
 
 void LoadingSource::Impl::ReturnPages() {
   ++cache_users_;  // No other thread returns the pages before all of this has settled.
-  settling_ = moved_ = true;
-  SettleAttachments();
+  settling_ = moved_ = true;  // (4)
+  SettleAttachments();        // After moved_ was stored (7).
   LeaveCache();
 }
 
@@ -194,13 +193,13 @@ void LoadingSource::Impl::Move(Range range) {
 }
 
 void LoadingSource::Impl::MoveIfCached(Chunk& chunk) {
-  chunk.state.wait(kReading);
+  chunk.state.wait(kReading);  // Its reader may not have seen settling_ (3).
   State state = kCached;
   if (!chunk.state.compare_exchange_strong(state, kMoving)) return;
   const absl::Span<const std::byte> cached = CachedBytes(chunk);
   std::memcpy(OwnBytes(chunk).data(), cached.data(), cached.size());
   cache_->Drop(cached);
-  chunk.state = kMoved;
+  chunk.state = kMoved;  // (1)
   chunk.state.notify_all();
 }
 
@@ -215,7 +214,7 @@ void LoadingSource::Impl::Release(int unit, absl::Span<const std::byte> bytes) {
 }
 
 bool LoadingSource::Impl::EnterCache() {
-  ++cache_users_;
+  ++cache_users_;  // Before the look at moved_ (5).
   if (!moved_) return true;
   LeaveCache();
   return false;
@@ -290,7 +289,7 @@ absl::StatusOr<WeightLease> LoadingSource::Impl::Lease(const UnitPart& part) {
   const auto& [unit, offset, bytes] = part;
   CHECK(unit >= 0 && unit < units() && offset >= 0 && bytes >= 0 && bytes <= reader_.UnitBytes(unit) - offset)
       << "unit " << unit << " of " << units() << ": " << bytes << " bytes at " << offset;
-  if (!resident_) {
+  if (!resident_) {  // (4)
     if (asked_) Settle();
     const Range range = ChunksOf(part);
     RETURN_IF_ERROR(Need(range));

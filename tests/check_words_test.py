@@ -14,6 +14,11 @@ HABITS = (
     ("a.md", "| a |\n|---|\n| Who reads |\n", 'a.md:3: "Who"'),
     ("a.cc", "\nint F();  // For\n          // callers, or for\n          // who waits.\n", 'a.cc:3: "for who"'),
     ("a.h", "int F();\n/* Two rows\n a pass. */\n", 'a.h:2: "rows a pass"'),
+    ("a.h", "// It takes 30 us a step.\n", 'a.h:1: "us a step"'),
+    ("b.cc", 'Table table({{"drafter"},\n             {"us a step"}});\n', 'b.cc:2: "us a step"'),
+    ("b.cc", 'const char* kUnit = "MiB a pass";\n', 'b.cc:1: "MiB a pass"'),
+    ("b.cc", "TEST(Lock,\n     WhoWaitsIsTold) {}\n", 'b.cc:1: "TEST(Lock, WhoWaitsIsTold"'),
+    ("b.cc", "TEST_F(Lock, ItIsTheErrorOfWhoWaits) {}\n", 'b.cc:1: "TEST_F(Lock, ItIsTheErrorOfWhoWaits"'),
     ("a.py", '"""Says.\n\nTokens, and tokens a second.\n"""\n', 'a.py:3: "tokens a second"'),
     ("a.py", "x = 1  # Of y.\n", 'a.py:1: "Of"'),
     ("a.cmake", "set(X 1)  # It is read by who asks.\n", 'a.cmake:1: "by who"'),
@@ -21,7 +26,8 @@ HABITS = (
     ("a.sh", "# Prints bytes a row.\n", 'a.sh:1: "bytes a row"'))
 PLAIN = (
     ("a.md", 'Its column is `tokens a pass`, its title "Of Mice".\n\n```\n$ x\ntokens a second\n```\nTokens per second.\n'),
-    ("a.cc", 'const char* k = "// Of x";  // Path::Of (x), OffsetOf x.\n'),
+    ("a.cc", 'const char* k = "// Of x";  // Path::Of (x), OffsetOf x.\n'
+             'TEST(Parts, OfWholePanels) { F(items, "a step", "status a pass"); }\n'),
     ("a.py", 'print("tokens a second # Of x")  # Tokens per second, of x.\n'),
     ("a.sh", "echo $# Of\n"))
 

@@ -97,6 +97,20 @@ class CheckTest(unittest.TestCase):
     def test_libraries_catches_the_name_of_a_flag(self):
         self.planted("check_libraries", "storage/unit.cc", 'const char kText[] = "--io: found a, expected b";\n', "names a flag")
 
+    def test_libraries_catches_a_clock_that_is_not_given_in(self):
+        self.planted("check_libraries", "storage/unit.cc", "int64_t Now() {\n  return RealClock().NowNanos();  // In real time.\n}\n",
+                     "storage/unit.cc:2: takes the system's clock")
+        self.plant("storage/unit.cc", "auto now = std::chrono::steady_clock::now();\n")
+        self.fails("check_libraries", "storage/unit.cc:1: takes the system's clock")
+
+    def test_libraries_lets_the_real_clock_be_a_default_or_have_a_reason(self):
+        self.plant("storage/unit.cc", "// RealClock() is for those that are given none.\n"
+                                      "struct Options { const Clock* clock = &RealClock(); };\n"
+                                      "void Read(const Clock& clock = RealClock());\n"
+                                      "Unit::Unit(Options given) : clock_(given.clock != nullptr ? given.clock : &RealClock()) {}\n"
+                                      "int64_t Now() { return RealClock().NowNanos(); }   // Real time: the disk takes it.\n")
+        self.passes("check_libraries")
+
     def test_libraries_catches_an_installed_header_that_logs(self):
         self.planted("check_libraries", "storage/unit.h",
                      "// A unit.\n#include <glog/logging.h>\n", "an installed header includes a logging")
@@ -261,6 +275,18 @@ class CheckTest(unittest.TestCase):
 
     def test_readme_catches_figure_without_command(self):
         self.planted("check_readme", "README.md", "# T\n\n`scripts/x` says:\n\n# U\nIt runs at 200 tokens/s.\n", "README.md:6:")
+
+    def test_readme_catches_a_program_without_a_row(self):
+        self.planted("check_readme", "apps/chat.cc", "int main() {}\n", "README.md:1: found no row for tessera_chat (apps/chat.cc)")
+        self.plant("README.md", GOOD_TREE["README.md"] + "\n| program | does |\n|---|---|\n| `tessera_chat` | talks |\n")
+        self.passes("check_readme")
+
+    def test_readme_catches_a_test_that_is_not_there(self):
+        self.plant("docs/bits.md", "# T\n\n`Half.HeaderExample`, `View.*`, `Half.hidden`\n")
+        self.planted("check_readme", "docs/bits.md", "# T\n\n`Half.Example` and `View.Other*`\n", "docs/bits.md:3: found the test View.O")
+
+    def test_readme_catches_a_long_first_page(self):
+        self.planted("check_readme", "README.md", "# T\n" + "\n" * 180, "README.md:181: found 181 lines, expected at most 180")
 
     def test_readme_catches_block_without_command(self):
         self.planted("check_readme", "docs/speed.md", "Text.\n\n```\n12 MiB\n```\n", "docs/speed.md:4:")

@@ -91,7 +91,7 @@ std::string AcceptanceText(const std::vector<CategoryResult>& results) {
   std::vector<Table::Column> columns = {
       {"category"}, {"drafter"}, {"proposed", kRight}, {"verified", kRight}, {"right, %", kRight}};
   for (int depth = 1; depth <= kShownDepths; ++depth) columns.push_back({absl::StrCat("at ", depth), kRight});
-  columns.push_back({"us a step", kRight});
+  columns.push_back({"us per step", kRight});
   columns.push_back({"paused", kRight});
   Table table(columns);
   for (const CategoryResult& result : results) {

@@ -50,7 +50,7 @@ std::string PlanText(const StreamingSpeed& speed) {
   Table table({{"in memory"},
                {"pinned MB", kRight},
                {"ring MB", kRight},
-               {"a pass reads MB", kRight},
+               {"MB per pass", kRight},
                {"GB/s", kRight},
                {"of probe", kRight},
                {"asked", kRight}});
@@ -63,7 +63,7 @@ std::string PlanText(const StreamingSpeed& speed) {
 }
 
 std::string PassText(const StreamingSpeed& speed) {
-  Table table({{"a pass, ms"}, {"compute", kRight}, {"bytes / probe", kRight}, {"reading", kRight}, {"stall", kRight}, {"pass", kRight},
+  Table table({{"ms per pass"}, {"compute", kRight}, {"bytes / probe", kRight}, {"reading", kRight}, {"stall", kRight}, {"pass", kRight},
                {"of the greater", kRight}, {"asked", kRight}});
   for (const StreamedPasses& passes : speed.passes) {
     table.AddRow({Budget(passes), Millis(passes.compute_seconds), Millis(passes.ReadAtProbe()), Millis(passes.read_seconds),

@@ -2,7 +2,7 @@
 
 #include <gflags/gflags.h>
 
-DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Without it: that of fetch_model.sh.");
+DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
 DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: what a measurement needs, else the model's own, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
@@ -12,7 +12,7 @@ DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (MiB, GiB); we
 DEFINE_string(pin, "auto", "NAME|Which weights a budget keeps in memory: auto, spread, prefix, none.");
 DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered; auto: what works.");
 DEFINE_string(verify, "first",
-              "WHEN?always|Check weights when they are read: first (time only), always or never; inspect: the whole file.");
+              "WHEN?always|Check weights when they are read: first (the first time only), always or never; inspect: the whole file.");
 DEFINE_string(flash, "", "NAME|Read weights no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
 DEFINE_string(speculate, "auto",
@@ -29,7 +29,7 @@ DEFINE_uint64(seed, 0, "N|Seed of the random numbers: the same seed gives the sa
 DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the likeliest token.");
 DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");
-DEFINE_double(min_p, 0.05, "P|Leave out tokens less than P times as probable as the likeliest.");
+DEFINE_double(min_p, 0.05, "P|Leave out tokens less than P times as probable as the likeliest; 0: no limit.");
 DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the last 64 tokens by X; 1: no penalty.");
 DEFINE_string(stop, "", "TEXT|End the answer before this text, or one of '[\"###\", \"User:\"]'.");
 
@@ -45,7 +45,7 @@ DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave
 DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
 DEFINE_bool(jsonl, false, "|Answer JSON requests from standard input, one per line; so are answers.");
 
-DEFINE_string(prompts, "", "FILE|Prompts, one per line: a text, or an object as for --jsonl; else stdin.");
+DEFINE_string(prompts, "", "FILE|Prompts, one per line: a text, or an object as for --jsonl. Without it: standard input.");
 DEFINE_string(a, "speculate=none", "SETTINGS|First way to write: NAME=VALUE NAME=VALUE ...");
 DEFINE_string(b, "speculate=auto", "SETTINGS|Second way to write.");
 

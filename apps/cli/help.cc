@@ -89,7 +89,7 @@ const std::vector<FlagDescription>& GeneralFlags() {
       {"flagfile", "string", "FILE", "", "Read flags from a file, one --name=value per line; # begins a comment."},
       {"fromenv", "string", "NAMES", "", "Read flags from the environment: top_k,seed from FLAGS_top_k, FLAGS_seed."},
       {"tryfromenv", "string", "NAMES", "", "As --fromenv, but passes over variables that are not set."},
-      {"version", "bool", "", "false", "Version, commit, kernels that this CPU can run, and those that are used."},
+      {"version", "bool", "", "false", "Version, commit, kernels that this CPU can run, and those in use."},
       {"help", "bool", "", "false", "This text."},
   };
   return flags;

@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/embedding_table.h"
+#include "tessera/model/internal/pass_check.h"
 
 namespace tessera {
 namespace {
 
-absl::Status RowError(int64_t row, absl::string_view what, int64_t found, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat("row ", row, ": ", what, ": found ", found, ", expected ", expected));
-}
+int32_t OwnSlot(SlotPath path) { return path.back().begin + path.back().count - 1; }
 
 template <typename T>
 void KeepPlaces(absl::Span<const int> places, std::vector<T>& values) {
@@ -33,43 +32,20 @@ absl::StatusOr<PassRows> PassRows::Create(const ModelConfig& config, int capacit
 }
 
 absl::Status PassRows::Set(absl::Span<const PassRow> rows, const KvCache& cache, int rows_together) {
-  numbers_.clear();
-  RETURN_IF_ERROR(Check(rows, cache.groups()));
+  RETURN_IF_ERROR(CheckPassRows(rows, config_, cache, capacity_));
+  const bool in_chunks = rows.size() > static_cast<size_t>(rows_together);
+  for (size_t group = 0; group < static_cast<size_t>(cache.groups()); ++group) {
+    SortSlots(rows, group);
+    RETURN_IF_ERROR(CheckSlotsDiffer());
+    if (in_chunks) RETURN_IF_ERROR(CheckOrder(rows, /*numbers=*/{}, group, rows_together));
+  }
   cache_ = &cache;
   given_ = static_cast<int>(rows.size());
-  in_order_ = false;
+  in_order_ = in_chunks;
   rows_.assign(rows.begin(), rows.end());
-  Fill();
-  for (const Group& group : groups_) RETURN_IF_ERROR(CheckSlotsDiffer(group.slots));
   numbers_.resize(rows.size());
   std::iota(numbers_.begin(), numbers_.end(), 0);
-  const absl::Status chunks = CheckChunks(rows_together);
-  if (!chunks.ok()) numbers_.clear();
-  return chunks;
-}
-
-absl::Status PassRows::Check(absl::Span<const PassRow> rows, int groups) const {
-  if (rows.size() > static_cast<size_t>(capacity_)) {
-    return absl::InvalidArgumentError(absl::StrCat("rows of a pass: found ", rows.size(), ", expected at most ", capacity_));
-  }
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const int64_t number = static_cast<int64_t>(r);
-    const PassRow& row = rows[r];
-    if (row.embedding == nullptr && (row.token < 0 || row.token >= config_.vocabulary)) {
-      return RowError(number, "token", row.token, absl::StrCat("0 to ", config_.vocabulary - 1));
-    }
-    if (row.position < PassRow::kOwnPosition || row.position >= kAllPositions) {
-      return RowError(number, "position", row.position, absl::StrCat("-1 (its own) to ", kAllPositions - 1));
-    }
-    const int64_t paths = static_cast<int64_t>(row.paths.size());
-    if (paths != groups) return RowError(number, "paths", paths, absl::StrCat(groups, ", one for each group of layers"));
-    const int64_t expected = PathLength(row.paths[0]);
-    for (const SlotPath path : row.paths) {
-      const int64_t length = PathLength(path);
-      if (length < 1 || length > kAllPositions) return RowError(number, "path length", length, absl::StrCat("1 to ", kAllPositions));
-      if (length != expected) return RowError(number, "path length", length, absl::StrCat(expected, ", that of its first path"));
-    }
-  }
+  Fill();
   return absl::OkStatus();
 }
 
@@ -82,9 +58,8 @@ void PassRows::Fill() {
     slots.clear();
     paths.clear();
     for (const PassRow& row : rows_) {
-      const KvCache::Path& path = row.paths[group];
-      slots.push_back(static_cast<int32_t>(int64_t{path.back().begin} + path.back().count - 1));  // Checked with the path, by the device.
-      paths.push_back(path);
+      slots.push_back(OwnSlot(row.paths[group]));
+      paths.push_back(row.paths[group]);
     }
   }
   for (size_t t = 0; t < ropes_.size(); ++t) {
@@ -97,15 +72,14 @@ void PassRows::Fill() {
   }
 }
 
-void PassRows::SortSlots(const std::vector<int32_t>& slots) {
+void PassRows::SortSlots(absl::Span<const PassRow> rows, size_t group) {
   sorted_slots_.clear();
-  for (size_t r = 0; r < slots.size(); ++r) sorted_slots_.push_back({slots[r], static_cast<int>(r)});
+  for (size_t r = 0; r < rows.size(); ++r) sorted_slots_.push_back({OwnSlot(rows[r].paths[group]), static_cast<int>(r)});
   std::sort(sorted_slots_.begin(), sorted_slots_.end());
 }
 
 // If two rows stored to one slot, the last one would win, or either of them, depending on the threads.
-absl::Status PassRows::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
-  SortSlots(slots);
+absl::Status PassRows::CheckSlotsDiffer() const {
   const auto twice = std::adjacent_find(sorted_slots_.begin(), sorted_slots_.end(),
                                         [](const SlotOfRow& a, const SlotOfRow& b) { return a.first == b.first; });
   if (twice == sorted_slots_.end()) return absl::OkStatus();
@@ -114,34 +88,35 @@ absl::Status PassRows::CheckSlotsDiffer(const std::vector<int32_t>& slots) {
 
 absl::Status PassRows::CheckChunks(int chunk_rows) {
   if (size() <= chunk_rows || in_order_) return absl::OkStatus();
-  for (const Group& group : groups_) {
-    SortSlots(group.slots);
-    RETURN_IF_ERROR(CheckOrder(group, chunk_rows));
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    SortSlots(rows_, group);
+    RETURN_IF_ERROR(CheckOrder(rows_, numbers_, group, chunk_rows));
   }
   in_order_ = true;
   return absl::OkStatus();
 }
 
 // A chunk stores its keys and values before its rows attend to any. Those of later chunks are not there yet, so no row may attend to them.
-// What a path shares with the path of the row before was checked with that row. REQUIRES: sorted_slots_ are those of the group.
-absl::Status PassRows::CheckOrder(const Group& group, int chunk_rows) const {
+// What a path shares with the path of the row before was checked with that row. numbers: empty if the rows' are their places.
+absl::Status PassRows::CheckOrder(absl::Span<const PassRow> rows, absl::Span<const int> numbers, size_t group, int chunk_rows) const {
+  const auto number_of = [&](int place) { return numbers.empty() ? place : numbers[static_cast<size_t>(place)]; };
   SlotPath before;
-  for (size_t r = 0; r < group.paths.size(); before = group.paths[r++]) {
-    const SlotPath path = group.paths[r];
+  for (int r = 0; r < static_cast<int>(rows.size()); ++r) {
+    const SlotPath path = rows[static_cast<size_t>(r)].paths[group];
     const size_t same = static_cast<size_t>(std::mismatch(path.begin(), path.end(), before.begin(), before.end()).first - path.begin());
     for (size_t i = same; i < path.size(); ++i) {
       if (path[i].begin == kNoSlot) continue;
       const bool longer = i == same && same < before.size() && before[i].begin == path[i].begin && before[i].count < path[i].count;
-      const int64_t begin = path[i].begin, end = begin + path[i].count;
-      auto stored = std::lower_bound(sorted_slots_.begin(), sorted_slots_.end(), begin + (longer ? before[i].count : 0),
-                                     [](const SlotOfRow& row, int64_t slot) { return row.first < slot; });
+      const int32_t begin = path[i].begin, end = begin + path[i].count;
+      auto stored = std::lower_bound(sorted_slots_.begin(), sorted_slots_.end(), SlotOfRow(begin + (longer ? before[i].count : 0), 0));
       for (; stored != sorted_slots_.end() && stored->first < end; ++stored) {
-        if (stored->second <= static_cast<int>(r)) continue;
-        return RowError(numbers_[r], "slot of its path", stored->first,
-                        absl::StrCat("no slot of a row after it, as of row ", numbers_[static_cast<size_t>(stored->second)],
-                                     ", in a pass of more than ", chunk_rows));
+        if (stored->second <= r) continue;
+        return RowError(number_of(r), "slot of its path", stored->first,
+                        absl::StrCat("no slot of a row after it, as of row ", number_of(stored->second), ", in a pass of more than ",
+                                     chunk_rows));
       }
     }
+    before = path;
   }
   return absl::OkStatus();
 }
@@ -162,6 +137,16 @@ absl::StatusOr<absl::Span<const int>> PassRows::PlacesOf(absl::Span<const int> n
     places_.push_back(static_cast<int>(place - numbers_.begin()));
   }
   return absl::MakeConstSpan(places_);
+}
+
+absl::StatusOr<absl::Span<const int>> PassRows::PlacesWithout(absl::Span<const int> numbers) {
+  ASSIGN_OR_RETURN(const absl::Span<const int> dropped, PlacesOf(numbers, "dropped"));
+  RETURN_IF_ERROR(CheckUnread(dropped));
+  others_.clear();
+  for (int place = 0; place < size(); ++place) {
+    if (!std::binary_search(dropped.begin(), dropped.end(), place)) others_.push_back(place);
+  }
+  return absl::MakeConstSpan(others_);
 }
 
 absl::Status PassRows::CheckUnread(absl::Span<const int> places) {

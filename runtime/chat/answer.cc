@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "tessera/base/clock.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/prompt_size.h"
 #include "tessera/runtime/prompt.h"
 
 namespace tessera {
 namespace {
-
-double SecondsSince(int64_t nanos) { return static_cast<double>(RealClock().NowNanos() - nanos) * 1e-9; }
 
 void Tell(const AnswerOptions& options, AnswerOptions::Stage stage, int64_t most) {
   if (options.on_stage) options.on_stage(stage, most);
@@ -22,12 +19,12 @@ Answerer::Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions
                    std::unique_ptr<Speculation> speculation)
     : engine_(&engine), sampler_(sampler), stop_(options.stop), session_(std::move(session)), speculation_(std::move(speculation)),
       flash_(options.flash_bytes_per_second),
-      asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : RealClock().NowNanos()) {}
+      clock_(options.clock), asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : clock_->NowNanos()) {}
 
 absl::StatusOr<Answerer> Answerer::Create(Engine& engine, const AnswererOptions& options) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create(options.sampling));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::Create(engine, options.speculation));
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::Create(engine, options.speculation, *options.clock));
   return Answerer(engine, sampler, options, std::move(session), std::move(speculation));
 }
 
@@ -57,7 +54,7 @@ absl::StatusOr<Generation> Answerer::Run(const std::vector<TokenId>& prompt, con
 
 absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options) {
   RETURN_IF_ERROR(CheckTokensFit(prompt.size(), engine_->context()));
-  const int64_t begin = RealClock().NowNanos();
+  const int64_t begin = clock_->NowNanos();
   const double loading = engine_->stats().loading_seconds;
   absl::Status appended = AppendPrompt(prompt, options);
   // No word of an answer comes from a file that is damaged anywhere.
@@ -65,7 +62,7 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
   if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
   RETURN_IF_ERROR(appended);
   timings_.prompt_seconds += SecondsSince(begin) - (engine_->stats().loading_seconds - loading);
-  const int64_t prompt_end = RealClock().NowNanos();
+  const int64_t prompt_end = clock_->NowNanos();
   ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   timings_.generation_seconds += SecondsSince(prompt_end);
   if (speculation_ != nullptr) {

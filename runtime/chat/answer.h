@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/clock.h"
 #include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/chat/timings.h"
@@ -29,7 +30,8 @@ struct AnswererOptions {
   std::vector<std::string> stop = {};
   SpeculationOptions speculation = {};
   double flash_bytes_per_second = 0;   // What the flash of a streamed model does at best; 0: unknown.
-  int64_t asked_nanos = -1;            // On the real clock, from when the first text is waited for; below 0: from Create on.
+  const Clock* clock = &RealClock();   // What timings and drafting count by. Must outlive the answerer; never null.
+  int64_t asked_nanos = -1;            // On that clock, from when the first text is waited for; below 0: from Create on.
 };
 
 struct AnswerOptions {
@@ -65,6 +67,7 @@ class Answerer {
   Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions& options, std::unique_ptr<Session> session,
            std::unique_ptr<Speculation> speculation);
 
+  double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_->NowNanos() - nanos) * 1e-9; }
   Speculator* speculator() const { return speculation_ == nullptr ? nullptr : &speculation_->speculator(); }
   absl::StatusOr<Generation> RunTimed(const std::vector<TokenId>& prompt, const AnswerOptions& options);
   absl::Status AppendPrompt(const std::vector<TokenId>& prompt, const AnswerOptions& options);
@@ -76,6 +79,7 @@ class Answerer {
   std::unique_ptr<Session> session_;
   std::unique_ptr<Speculation> speculation_;   // Null: one token per pass.
   double flash_;
+  const Clock* clock_;
   int64_t asked_nanos_;
   Timings timings_;
 };

@@ -46,8 +46,8 @@ class Request {
 absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine);
 
 struct TextRequest {
-  std::vector<TokenId> prompt;
-  std::optional<int> max_tokens;       // "n"
+  std::vector<TokenId> prompt = {};
+  std::optional<int> max_tokens = {};  // "n"
 };
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine);
 

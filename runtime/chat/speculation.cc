@@ -10,7 +10,6 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/vocabulary_of.h"
-#include "tessera/spec/drafter_registry.h"
 
 namespace tessera {
 namespace {
@@ -28,33 +27,45 @@ bool Useful(const std::vector<std::string>& drafters, const SpeculationOptions& 
   return !drafters.empty() || !options.history.empty();
 }
 
-// Rows of logits: those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
-int LogitRows(const std::string& list) {
+absl::StatusOr<DrafterRegistry> RegistryOf(const SpeculationOptions& options, std::shared_ptr<const HistoryStore> history) {
+  DrafterRegistry registry = DrafterRegistry::BuiltIn(std::move(history));
+  for (const DrafterRegistry::Kind& kind : options.own_drafters) RETURN_IF_ERROR(ForField("own_drafters", registry.Add(kind)));
+  return registry;
+}
+
+// Rows of logits: those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt). A program's own drafters
+// may learn from it: none of them is made for a plan.
+int LogitRows(const std::vector<std::string>& names) {
   const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
-  const std::vector<std::unique_ptr<Drafter>> drafters = DrafterRegistry::BuiltIn().Make(list, {.context = 1, .vocabulary = 1}).value();
-  const bool learns = std::any_of(drafters.begin(), drafters.end(), [](const auto& drafter) { return drafter->needs().top_of_prompt > 0; });
+  const DrafterRegistry built_in = DrafterRegistry::BuiltIn();
+  const bool learns = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto drafters = built_in.Make(name, {.context = 1, .vocabulary = 1});
+    return !drafters.ok() || drafters->front()->needs().top_of_prompt > 0;
+  });
   return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
 }
 
 }  // namespace
 
 absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> drafters = DrafterRegistry::BuiltIn().Parse(speculation.speculate);
+  ASSIGN_OR_RETURN(const DrafterRegistry registry, RegistryOf(speculation, nullptr));
+  const absl::StatusOr<std::vector<std::string>> drafters = registry.Parse(speculation.speculate);
   RETURN_IF_ERROR(ForField("speculate", drafters.status()));
   const std::string& costs = speculation.cost_profile;
   if (!costs.empty()) RETURN_IF_ERROR(ForField("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
   if (speculation.history_prompts && speculation.history.empty()) return WrongUsage("history_prompts", "without history", "both");
-  if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, speculation.history.empty() ? 0 : kHistoryBytes, options);
+  const int64_t history_bytes = speculation.history.empty() ? 0 : kHistoryBytes;
+  if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, history_bytes, options, registry);
   return absl::OkStatus();
 }
 
-void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options) {
-  if (!DrafterRegistry::BuiltIn().Parse(drafters).value().empty()) {
+void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options, const DrafterRegistry& registry) {
+  if (const std::vector<std::string> names = registry.Parse(drafters).value(); !names.empty()) {
     options.workload.least_logit_rows = options.workload.logit_rows + 1;  // Then one token per pass.
-    options.workload.logit_rows += LogitRows(drafters);
+    options.workload.logit_rows += LogitRows(names);
   }
-  options.workload.drafting_bytes = [drafters, history_bytes](int context, int vocabulary) {
-    return history_bytes + DrafterRegistry::BuiltIn().MostBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
+  options.workload.drafting_bytes = [drafters, history_bytes, registry](int context, int vocabulary) {
+    return history_bytes + registry.MostBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
   };
 }
 
@@ -82,16 +93,18 @@ absl::Status Speculation::ReadCosts(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& engine, const SpeculationOptions& options) {
+absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& engine, const SpeculationOptions& options,
+                                                                 const Clock& clock) {
   auto speculation = std::unique_ptr<Speculation>(new Speculation());
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, DrafterRegistry::BuiltIn().Parse(options.speculate));
+  ASSIGN_OR_RETURN(DrafterRegistry registry, RegistryOf(options, nullptr));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, registry.Parse(options.speculate));
   if (!Useful(names, options)) return nullptr;
   RETURN_IF_ERROR(speculation->OpenHistory(engine, options));
   if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts(options.cost_profile));
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
-  const DrafterRegistry registry = DrafterRegistry::BuiltIn(speculation->history_);
+  ASSIGN_OR_RETURN(registry, RegistryOf(options, speculation->history_));
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(options.speculate, size));
-  const Speculator::Options checked = {.weigh_costs = !names.empty(), .costs = &speculation->costs_};
+  const Speculator::Options checked = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock};
   speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), checked);
   return speculation;
 }

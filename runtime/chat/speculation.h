@@ -13,13 +13,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
 #include "tessera/spec/cost_profile.h"
+#include "tessera/spec/drafter_registry.h"
 #include "tessera/spec/history_store.h"
 #include "tessera/spec/speculator.h"
 
@@ -31,20 +34,25 @@ struct SpeculationOptions {
   std::string history_folder = {};     // Where it lies.
   bool history_prompts = false;        // Keep prompts, too.
   std::string cost_profile = {};       // A file with what passes cost. Save writes it if there is none. Empty: learnt in each run.
+  // Drafters of the program's own, besides those that are built in: `speculate` may name them, and "auto" has them, too.
+  std::vector<DrafterRegistry::Kind> own_drafters = {};
 };
 
 // Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.
 absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options);
 
-// Makes memory plans include drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: DrafterRegistry knows the
+// Makes memory plans include drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: the registry knows the
 // list.
-void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options);
+void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options,
+                  const DrafterRegistry& registry = DrafterRegistry::BuiltIn());
 
 // The speculation of one stream of texts, each of which begins anew.
 class Speculation {
  public:
   // Null if nothing is drafted or kept. REQUIRES: PlanSpeculation was OK. Errors are those of the files of history and costs.
-  static absl::StatusOr<std::unique_ptr<Speculation>> Create(const Engine& engine, const SpeculationOptions& options);
+  // clock: as Speculator::Options has it; must outlive the speculation.
+  static absl::StatusOr<std::unique_ptr<Speculation>> Create(const Engine& engine, const SpeculationOptions& options,
+                                                             const Clock& clock = RealClock());
 
   Speculator& speculator() { return *speculator_; }
   double measure_seconds() const;   // See GenerateOptions.

@@ -9,6 +9,8 @@ namespace {
 
 double Seconds(int64_t nanos) { return static_cast<double>(nanos) * 1e-9; }
 
+double Now() { return Seconds(RealClock().NowNanos()); }   // Real time, as that of the streamer's counts.
+
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 void WriteTimes(JsonWriter& json, const StreamingFigures::Times& times) {
@@ -37,7 +39,7 @@ void AddCounters(StreamingFigures& figures, const StreamingFigures& other, int t
 StreamingFigures StreamingFigures::Of(Engine& engine, double flash_bytes_per_second) {
   const LayerStreamer& streamer = *engine.model().streamer();
   return {.stats = streamer.stats(), .device = streamer.device_reason(), .flash_bytes_per_second = flash_bytes_per_second,
-          .passes = engine.stats().passes, .seconds = Seconds(RealClock().NowNanos())};
+          .passes = engine.stats().passes, .seconds = Now()};
 }
 
 StreamingFigures StreamingFigures::Since(const StreamingFigures& before) const {

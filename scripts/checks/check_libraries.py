@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Libraries are good guests: they log nothing, name no program's flags in their errors, and their installed headers bring no glog and
-ask for C++20 in plain words (base/cpp20.h, included directly or by another header).
+"""Libraries are good guests: they log nothing, name no program's flags in their errors, take the clock that they are given, and their
+installed headers bring no glog and ask for C++20 in plain words (base/cpp20.h, included directly or by another header).
 
-A LOG line that ends the process (FATAL) is a bug of ours that was found, and stays; comments are not looked at."""
+A LOG line that ends the process (FATAL) is a bug of ours that was found, and stays; comments are not looked at. The real clock is a
+default for one that is given in, or its line has a comment that begins with "Real time" and says why no other would do."""
 import re
 from sources import code, files, line_of, problems, report, root, text
 
@@ -11,6 +12,10 @@ LOGS = re.compile(r"\b(?:VLOG|D?LOG)\s*\(\s*(?!FATAL)\w+|\b(?:LOG_IF|LOG_EVERY_N
 # A flag as a person would type it, in a string literal: "--threads". A lone "--" and an option of another program's are no flags.
 FLAG = re.compile(r'"[^"\n]*(?<![\w-])--[a-z][a-z_]+\b[^"\n]*"')
 CPP20 = "base/cpp20.h"
+# A clock of the system's, and the lines that may have one: `Clock* clock = &RealClock()`, `given != nullptr ? given : &RealClock()`.
+CLOCK = re.compile(r"\bRealClock\(\)|\b(?:steady|system|high_resolution)_clock\b|\bclock_gettime\b|\bgettimeofday\b")
+CLOCK_DEFAULT = re.compile(r"\bclock = &?RealClock\(\)|: &RealClock\(\)\)")
+CLOCK_REASON = re.compile(r"//.*\bReal time\b")
 GLOG = re.compile(r'^#include [<"](?:glog/|absl/log/)', re.MULTILINE)
 
 
@@ -43,9 +48,14 @@ for path in files("*.h", "*.cc"):
     for number, line in enumerate(strings_only(path).splitlines(), 1):
         if named := FLAG.search(line):
             problems.append(f"{path}:{number}: names a flag, {named.group()[:60]}; a library names the option's field")
+    if path not in ("base/clock.h", "base/clock.cc"):
+        for number, (line, whole) in enumerate(zip(code(path).splitlines(), text(path).splitlines()), 1):
+            if CLOCK.search(line) and not CLOCK_DEFAULT.search(line) and not CLOCK_REASON.search(whole):
+                problems.append(f"{path}:{number}: takes the system's clock; a library takes a Clock that is given in, or says after "
+                                '"// Real time" why it has to be this one')
     installed = path.endswith(".h") and not re.search(r"/(internal|kernels)/", path)
     if installed and (match := GLOG.search(text(path))):
         problems.append(f"{path}:{line_of(text(path), match.start())}: an installed header includes a logging library")
     if installed and CPP20 not in all_includes(path):
         problems.append(f"{path}:1: does not include {CPP20}, directly or by another header; an older standard gives a page of errors")
-report("libraries log nothing and know no flags")
+report("libraries log nothing, know no flags and take the clock that they are given")

@@ -2,11 +2,18 @@
 """Every figure in README.md and docs/*.md says which command prints it. A figure is a number with tokens/s, GB/s, ms, MiB or %.
 
 In a fenced block: the block starts with a line `$ command`, or the fenced block before it in the section does. In running text or
-a table: the section (heading to heading) names its command in backticks, starting with scripts/ or build/bin/."""
+a table: the section (heading to heading) names its command in backticks, starting with scripts/ or build/bin/.
+
+README.md has at most 180 lines, and a row for every program (apps/*.cc) in its table. A test that a document names (`Suite.Name`, or with
+a `*` for some of a name) is there."""
+import fnmatch
 import re
 from sources import files, problems, report, text
 
 FIGURE = re.compile(r"\d\s*(tokens/s|GB/s|ms\b|MiB\b|%)")
+TEST = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)")
+NAMED_TEST = re.compile(r"`([A-Z]\w+\.[A-Z*][\w*]*)`")
+MOST_LINES = 180
 COMMAND = re.compile(r"`(\./)?(scripts|build/bin)/\w")
 
 
@@ -44,6 +51,18 @@ def check(path):
             before = has_command
 
 
+lines = text("README.md").splitlines()
+if len(lines) > MOST_LINES:
+    problems.append(f"README.md:{MOST_LINES + 1}: found {len(lines)} lines, expected at most {MOST_LINES}")
+for path in files("apps/*.cc"):
+    program = f"tessera_{path[len('apps/'):-len('.cc')]}"
+    if path.count("/") == 1 and not any(line.startswith(f"| `{program}` |") for line in lines):
+        problems.append(f"README.md:1: found no row for {program} ({path}) in the table of programs, expected one")
+tests = {".".join(match.groups()) for path in files("tests/*.cc", "tests/*.h") for match in TEST.finditer(text(path))}
 for document in files("README.md", "docs/*.md"):
     check(document)
-report("figures in documents name their command")
+    for number, line in enumerate(text(document).splitlines(), 1):
+        for named in NAMED_TEST.findall(line):
+            if not fnmatch.filter(tests, named):
+                problems.append(f"{document}:{number}: found the test {named} named, expected one of tests/")
+report("figures in documents name their command, README.md names every program, and the tests that are named exist")

@@ -92,6 +92,18 @@ by_pkg_config() {
   run_program "$layer" "$kind" "$folder/consumer"
 }
 
+# As docs/packages.md says: Tessera's archives, and the rest shared. With the assertions of the standard library, which change no layout.
+by_archives() {
+  local layer=$1 prefix=$work/$1/installed folder=$work/$1/by_archives flags archives
+  mkdir "$folder"
+  flags=$(with_packages "$prefix" pkg-config --cflags --libs "tessera-$layer")
+  archives="-Wl,-Bstatic $(grep -oE -- '-ltessera_\w+' <<<"$flags" | paste -sd ' ') -Wl,-Bdynamic"
+  flags=$(sed -E 's/-ltessera_\w+//g' <<<"$flags")
+  # shellcheck disable=SC2086
+  g++ -std=c++20 -D_GLIBCXX_ASSERTIONS $strict_gcc "$root/tests/consumer/$layer/main.cc" $archives $flags -o "$folder/consumer"
+  run_program "$layer" static "$folder/consumer"
+}
+
 # Compiles all headers that LAYER installs in one file, by both compilers: none may include a file that is not installed, or cause a
 # warning. Clang also compiles the consumer.
 all_headers() {
@@ -206,6 +218,7 @@ for layer in "${layers[@]}"; do
   project "$layer, all headers" all_headers "$layer"
   project "$layer, C++17" asks_for_cpp20 "$layer"
 done
+project "quant, archives" by_archives quant
 project "kernels, apart" kernels_are_apart
 project "programs, installed" installed_programs
 project "all, in a tree" in_a_tree plain ""
@@ -217,6 +230,9 @@ project "refused, both kinds" refused base "find_package(tessera REQUIRED COMPON
   "found the components static and shared, expected one of them"
 project "refused, two kinds" refused base "find_package(tessera REQUIRED COMPONENTS base static)
 find_package(tessera REQUIRED COMPONENTS base shared)" "this project has tessera::base as static"
+project "refused, missing package" refused storage "set(ENV{PKG_CONFIG_PATH} \"\")
+set(ENV{PKG_CONFIG_LIBDIR} /nowhere)
+find_package(tessera REQUIRED COMPONENTS storage)" "knows no module libglog (on Debian: apt-get install pkg-config libgoogle-glog-dev)"
 mkdir -p "$work/other_abseil/absl/base"
 printf '#define ABSL_OPTION_USE_INLINE_NAMESPACE 1\n#define ABSL_OPTION_INLINE_NAMESPACE_NAME lts_20990101\n' \
   >"$work/other_abseil/absl/base/options.h"

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/clock.h"
 #include "tessera/storage/block_reader.h"
 #include "tessera/storage/internal/block_checker.h"
 #include "tessera/storage/internal/parts_reader.h"
@@ -69,6 +70,7 @@ class LayerStreamer::Impl {
     int leases = 0;
   };
 
+  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it the threads wait for the device, and for each other.
   absl::Status CheckOptions() const;
   absl::Status CheckUnpin(absl::Span<const int> units) const;
   void PlacePins();

@@ -1,7 +1,6 @@
 // What the reading thread of a LayerStreamer does: pins, then unit after unit into the ring, and the parts that are asked for.
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "tessera/base/clock.h"
 #include "tessera/storage/internal/layer_streamer_impl.h"
 #include "tessera/storage/internal/reading_priority.h"
 
@@ -29,17 +28,17 @@ void LayerStreamer::Impl::Read() {
       wake_.wait(lock);
       continue;
     }
-    lock.unlock();
-    const int64_t begin = RealClock().NowNanos();
+    lock.unlock();  // A step waits for the device (2).
+    const int64_t begin = Now();
     const std::optional<BlockReader::Finished> finished = reader_->Step();
-    const int64_t nanos = RealClock().NowNanos() - begin;
+    const int64_t nanos = Now() - begin;
     lock.lock();
     stats_.read_nanos += nanos;
     CountReads();
     if (finished.has_value()) Finish(*finished);
   }
   lock.unlock();
-  reader_.reset();  // Waits for what is in flight.
+  reader_.reset();  // Waits for what is in flight (10).
   device_.reset();
 }
 
@@ -82,7 +81,7 @@ void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
 
 // A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
 absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
-  if (read.ok()) broken_.Update(device_->CheckUnchanged());
+  if (read.ok()) broken_.Update(device_->CheckUnchanged());  // (8)
   return read.ok() ? broken_ : read;
 }
 
@@ -99,7 +98,7 @@ void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
     if (Pinned(unit)) FinishPin(unit, status);
     else FinishStreamed(unit, status);
   }
-  changed_.notify_all();
+  changed_.notify_all();  // (9)
 }
 
 void LayerStreamer::Impl::CountReads() {

@@ -48,6 +48,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/clock.h"
 #include "tessera/storage/internal/borrowed_pages.h"
 #include "tessera/storage/internal/settling_bytes.h"
 #include "tessera/storage/loading_source.h"
@@ -83,6 +84,7 @@ class LoadingSource::Impl final : public LoadingSource {
   struct Range { int64_t begin, end; };  // In chunks_.
   static constexpr int64_t kBlocksPerChunk = 4, kChunkBytes = kBlocksPerChunk * kTsrBlockBytes;
 
+  static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it the system counts how long a writer waits for us.
   void Release(int unit, absl::Span<const std::byte> bytes) override;
   void Work(bool late);
   void CallLateThreads();

@@ -100,7 +100,7 @@ TEST(Interrupt, AnAnswerEndsTheProgramOnlyUntilItIsSaidThatItDoesNot) {
   }), 128 + SIGINT) << "the one before was for the program";
 }
 
-TEST(Interrupt, WhoDoesNotEndInOrderIsEnded) {
+TEST(Interrupt, AProgramThatDoesNotEndInOrderIsEnded) {
   for (int signal : {SIGINT, SIGTERM}) {
     EXPECT_EQ(CodeOf([&] {
       CatchSignals(signal == SIGINT ? CtrlC::kEndsProgram : CtrlC::kEndsAnswer);

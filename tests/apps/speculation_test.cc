@@ -1,4 +1,4 @@
-// --speculate changes how many passes a text takes, and not one byte of it.
+// With --speculate a text takes fewer passes, and not one byte of it changes.
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 

@@ -47,6 +47,13 @@ class Logbook {
     return added ? "" : Difference(text, logits, known->second);
   }
 
+  // The same of what so many layers make of the text's last row.
+  std::string NoteState(int layer, const Text& text, absl::Span<const float> state) {
+    const auto [known, added] = states_.emplace(std::pair(layer, text), std::vector<float>(state.begin(), state.end()));
+    if (added || absl::MakeConstSpan(known->second) == state) return "";
+    return absl::StrFormat("state after %d layers; tokens %s", layer, absl::StrJoin(text, " "));
+  }
+
   // Computes every text anew, one token per pass. Texts come in the order of their tokens, so that each beginning is computed once.
   std::string CompareWithPlain(Machine& oracle) const {
     const KvCache::SequenceId sequence = oracle.cache().NewSequence();
@@ -77,6 +84,7 @@ class Logbook {
   }
 
   std::map<Text, std::vector<float>> noted_;
+  std::map<std::pair<int, Text>, std::vector<float>> states_;
 };
 
 class RandomProgram {
@@ -237,7 +245,11 @@ class RandomProgram {
   // Runs the rows, of which some are wanted, and compares the logits of some of those, asked for in any order.
   std::string Compute(bool in_order) {
     std::vector<PassRow> rows;
-    RandomWalk::About about = {.in_order = in_order, .may_go = {}};
+    std::string state_difference;
+    RandomWalk::About about = {.in_order = in_order};
+    about.on_state = [&](int layer, int row, absl::Span<const float> state) {
+      if (state_difference.empty()) state_difference = book_->NoteState(layer, rows_[static_cast<size_t>(row)].text, state);
+    };
     for (const Row& row : rows_) {
       rows.push_back({row.text.back(), row.paths, nullptr});
       about.may_go.push_back(row.draft != Row::kNoDraft);
@@ -256,7 +268,7 @@ class RandomProgram {
     std::vector<const std::vector<TokenId>*> texts;
     for (const int row : chosen) asked.push_back({&done, row}), texts.push_back(&rows_[static_cast<size_t>(row)].text);
     for (const Asked& again : asked_again_) asked.push_back({&kept_, again.row}), texts.push_back(&again.text);
-    const std::string difference = CompareLogits(asked, texts);
+    const std::string difference = absl::StrCat(state_difference, CompareLogits(asked, texts));
     asked_again_.clear();
     if (!chosen.empty() && random_.Below(4) == 0) {   // Logits of this row are asked for with those of the next pass.
       Must(done.Keep());

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include <glog/logging.h>
@@ -26,6 +27,7 @@ class RandomWalk {
   struct About {
     bool in_order = false;           // No row attends to one after it, so chunks may be small.
     std::vector<bool> may_go = {};   // By row: whether nobody needs its keys and values after the pass. Wanted rows stay anyway.
+    std::function<void(int layer, int row, absl::Span<const float> state)> on_state = nullptr;   // At each stop, each row's.
   };
   HiddenRows Run(absl::Span<const PassRow> rows, const KvCache& cache, absl::Span<const int> wanted, const About& about) {
     dropped_.assign(rows.size(), false);
@@ -35,7 +37,7 @@ class RandomWalk {
     while (pass.layer() < layers && random_.Below(3) > 0) {
       const int to = pass.layer() + static_cast<int>(random_.Below(layers - pass.layer() + 1));
       Must(pass.RunTo(to, Runs(to - pass.layer(), about.in_order)));
-      CHECK_EQ(Must(pass.Hidden()).rows(), static_cast<int64_t>(pass.rows().size()));
+      ShowStates(pass, about);
       if (random_.Below(2) == 0) Drop(pass, rows, wanted, about.may_go);
       ++stops_;
     }
@@ -47,6 +49,14 @@ class RandomWalk {
   int64_t drops() const { return drops_; }
 
  private:
+  static void ShowStates(const Pass& pass, const About& about) {
+    const TensorView<const float> states = Must(pass.Hidden());
+    CHECK_EQ(states.rows(), static_cast<int64_t>(pass.rows().size()));
+    for (int64_t i = 0; about.on_state != nullptr && i < states.rows(); ++i) {
+      about.on_state(pass.layer(), pass.rows()[static_cast<size_t>(i)], {states.row(i), static_cast<size_t>(states.columns())});
+    }
+  }
+
   std::vector<LayerRun> Runs(int layers, bool in_order) {
     if (random_.Below(2) == 0) return {};
     const int most = runner_.model().rows_together();

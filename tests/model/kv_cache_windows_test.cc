@@ -129,7 +129,7 @@ TEST(KvCacheWindows, ExhaustionCountsWhatCouldBeGivenUp) {
   EXPECT_EQ(cache->Length(second), 74);
 }
 
-TEST(KvCacheWindows, RoomIsTakenFromWhoHoldsTheMost) {
+TEST(KvCacheWindows, RoomIsTakenFromTheSequenceThatHoldsTheMost) {
   const auto cache = WindowedCache(/*sequences=*/2);
   const SequenceId idle = cache->NewSequence(), busy = cache->NewSequence();
   GrowTo(*cache, idle, 30);

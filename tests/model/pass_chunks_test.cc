@@ -12,10 +12,10 @@ namespace {
 
 using Rows = std::vector<std::vector<float>>;
 
-class Bands : public testing::TestWithParam<const char*> {};
+class Chunks : public testing::TestWithParam<const char*> {};
 
 // Fourteen tokens at a time round the ring of a sliding window, some of them wanted or all.
-TEST_P(Bands, RowsTogetherChangeNoBit) {
+TEST_P(Chunks, RowsTogetherChangeNoBit) {
   const std::string architecture = GetParam();
   const LoadedWeights model(TinyModelBuilder({.architecture = architecture, .layers = 6, .window = architecture == "gemma3" ? 8 : 0}));
   std::vector<TokenId> tokens(14);
@@ -37,7 +37,7 @@ TEST_P(Bands, RowsTogetherChangeNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Bands, testing::Values("llama", "gemma3", "qwen2", "qwen3"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Models, Chunks, testing::Values("llama", "gemma3", "qwen2", "qwen3"), [](const auto& info) { return info.param; });
 
 // The paths of the three positions of a new sequence.
 std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
@@ -46,7 +46,7 @@ std::vector<KvCache::Paths> ThreePaths(KvCache& cache) {
   return {cache.PathsOf(sequence, 1), cache.PathsOf(sequence, 2), cache.PathsOf(sequence, 3)};
 }
 
-// A row's key and value are there when its band is, not before.
+// A row's key and value are there when its chunk is, not before.
 TEST(PassRunner, RowsThatOthersAttendToComeBeforeThem) {
   const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
@@ -63,8 +63,8 @@ TEST(PassRunner, RowsThatOthersAttendToComeBeforeThem) {
   EXPECT_EQ(machine.LogitsOfAll(3), expected);
 }
 
-// Errors count the rows of the pass, not of a band.
-TEST(PassRunner, AnErrorInALaterBandNamesItsRow) {
+// Errors count the rows of the pass, not of a chunk.
+TEST(PassRunner, AnErrorInALaterChunkNamesItsRow) {
   const LoadedWeights model(TinyModelBuilder({}));
   Machine machine(model, {.slots = 32, .row_capacity = 8, .rows_together = 2});
   std::vector<KvCache::Paths> paths = ThreePaths(machine.cache());
@@ -72,7 +72,7 @@ TEST(PassRunner, AnErrorInALaterBandNamesItsRow) {
   std::vector<PassRow> rows;
   for (const KvCache::Paths& path : paths) rows.push_back({7, path, nullptr});
   const absl::Status status = machine.Run(rows);
-  EXPECT_EQ(status.message(), "arguments: slot of row 3: found 32, expected 0 to 31");
+  EXPECT_EQ(status.message(), "row 3: slots of its path: found 32 to 32, expected 0 to 31");
   rows[3].paths = paths[2] = {{{2147483600, 100}}};
   EXPECT_EQ(machine.Run({rows[0], rows[1], rows[3]}).code(), absl::StatusCode::kInvalidArgument);
 }

@@ -105,7 +105,7 @@ TEST_F(RowsOfAPass, TwoRowsMayNotStoreToOneSlot) {
 
 TEST_F(RowsOfAPass, SlotsOutsideTheCacheAreNamed) {
   const KvCache::Paths beyond = {{{0, 1}, {32, 1}}};
-  EXPECT_EQ(Message({{.token = 5, .paths = beyond}}), "arguments: slot of row 0: found 32, expected 0 to 31");
+  EXPECT_EQ(Message({{.token = 5, .paths = beyond}}), "row 0: slots of its path: found 32 to 32, expected 0 to 31");
 }
 
 TEST_F(RowsOfAPass, MoreThanTheCapacityAreTooMany) {
@@ -129,7 +129,7 @@ TEST_F(RowsOfAPass, LogitsOfWhatWasNotComputedAreErrors) {
   machine_.Extend(machine_.cache().NewSequence(), {1, 2, 3});
   std::vector<float> logits(2 * kTinyVocabulary);
   const TensorView<float> one(logits.data(), 1, kTinyVocabulary), narrow(logits.data(), 1, 100), two(logits.data(), 2, kTinyVocabulary);
-  EXPECT_EQ(machine_.Logits({3}, one).message(), "row 3: row of the last pass: found 3, expected one of the 3 that were wanted of it");
+  EXPECT_EQ(machine_.Logits({3}, one).message(), "row 3: found one that was not wanted, expected one of the 3 that were");
   EXPECT_EQ(machine_.Logits({-1}, one).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(machine_.Logits({0}, narrow).message(), "logits: found [1, 100], expected [1, 265]");
   EXPECT_EQ(machine_.Logits({0}, two).message(), "logits: found [2, 265], expected [1, 265]");
@@ -278,7 +278,7 @@ TEST_F(RowsOfAPass, LogitsOfRowsThatWereNotWantedAreErrors) {
   std::vector<float> logits(kTinyVocabulary);
   const TensorView<float> one(logits.data(), 1, kTinyVocabulary);
   EXPECT_EQ(machine_.Logits({1}, one).message(),
-            "row 1: row of the last pass: found 1, expected one of the 2 that were wanted of it");
+            "row 1: found one that was not wanted, expected one of the 2 that were");
   Must(machine_.Logits({2}, one));
 }
 

@@ -10,6 +10,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/timeline.h"
 #include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/pass_text.h"
 #include "tessera/tests/fakes/vanishing_source.h"
 
 namespace tessera {
@@ -19,37 +20,10 @@ using Bits = std::vector<float>;
 
 const std::vector<TokenId> kTokens = {72, 101, 108, 108, 111, 44};
 
-// A text of six tokens in a machine's cache, and its rows.
-class Text {
- public:
-  explicit Text(Machine& machine) : machine_(machine), sequence_(machine.cache().NewSequence()) {
-    Must(machine.cache().MakeRoom(static_cast<int>(kTokens.size())));
-    Must(machine.cache().Extend(sequence_, static_cast<int>(kTokens.size())));
-    for (size_t i = 0; i < kTokens.size(); ++i) paths_.push_back(machine.cache().PathsOf(sequence_, static_cast<int>(i) + 1));
-    for (size_t i = 0; i < kTokens.size(); ++i) rows.push_back({.token = kTokens[i], .paths = paths_[i]});
-  }
-  ~Text() { machine_.cache().Release(sequence_); }
-
-  Pass Begin(const std::atomic<bool>* cancel = nullptr) { return Must(machine_.runner().Begin(rows, machine_.cache(), cancel)); }
-  Bits LogitsOf(const HiddenRows& done, int row) {
-    Bits logits(static_cast<size_t>(machine_.config().vocabulary));
-    Must(machine_.runner().Logits(done, {row}, TensorView<float>(logits.data(), 1, machine_.config().vocabulary)));
-    return logits;
-  }
-
-  std::vector<PassRow> rows;
-
- private:
-  Machine& machine_;
-  const KvCache::SequenceId sequence_;
-  std::vector<KvCache::Paths> paths_;
-};
-
-Bits RowOfView(TensorView<const float> view, int64_t row) { return {view.row(row), view.row(row) + view.columns()}; }
-
 class PassOfSixRows : public testing::Test {
  protected:
-  PassOfSixRows() : model_(TinyModelBuilder({.layers = 4})), machine_(model_, {.row_capacity = 8, .rows_together = 8}), text_(machine_) {}
+  PassOfSixRows()
+      : model_(TinyModelBuilder({.layers = 4})), machine_(model_, {.row_capacity = 8, .rows_together = 8}), text_(machine_, kTokens) {}
 
   static std::string Message(const absl::Status& status, absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
     EXPECT_EQ(status.code(), code) << status;
@@ -58,7 +32,7 @@ class PassOfSixRows : public testing::Test {
 
   const LoadedWeights model_;
   Machine machine_;
-  Text text_;
+  PassText text_;
 };
 
 TEST_F(PassOfSixRows, HeaderExample) {
@@ -88,13 +62,14 @@ TEST_F(PassOfSixRows, HeaderExample) {
 TEST_F(PassOfSixRows, HiddenStatesDoNotDependOnTheRowsBeside) {
   for (int layer = 0; layer <= 4; ++layer) {
     std::vector<Bits> alone;
-    for (int row = 0; row < 6; ++row) {
-      Pass pass = Must(machine_.runner().Begin({text_.rows[static_cast<size_t>(row)]}, machine_.cache()));
+    PassText one_by_one(machine_, kTokens), together(machine_, kTokens);
+    for (const PassRow& row : one_by_one.rows) {
+      Pass pass = Must(machine_.runner().Begin({row}, machine_.cache()));
       Must(pass.RunTo(layer));
       alone.push_back(RowOfView(Must(pass.Hidden()), 0));
       Must(pass.FinishAll());
     }
-    Pass pass = text_.Begin();
+    Pass pass = together.Begin();
     Must(pass.RunTo(layer / 2));
     Must(pass.Drop({5}));
     Must(pass.RunTo(layer));
@@ -170,24 +145,6 @@ TEST_F(PassOfSixRows, OnePassAtATime) {
   }
 }
 
-TEST_F(PassOfSixRows, HiddenRowsLastUntilTheNextPassOrAsLongAsTheyAreKept) {
-  HiddenRows first = Must(text_.Begin().FinishAll()), second;
-  const Bits expected = text_.LogitsOf(first, 3);
-  Must(first.Keep());
-  second = Must(text_.Begin().Finish({3}));
-  EXPECT_EQ(text_.LogitsOf(first, 3), expected);
-  Must(first.Keep());
-  const Pass third = text_.Begin();
-  EXPECT_EQ(text_.LogitsOf(first, 3), expected) << "while a pass is under way, too";
-  EXPECT_EQ(Message(second.Keep(), absl::StatusCode::kFailedPrecondition),
-            "hidden rows: found a later pass, expected none since theirs, or Keep before it");
-  Bits logits(kTinyVocabulary);
-  const TensorView<float> view(logits.data(), 1, kTinyVocabulary);
-  EXPECT_EQ(machine_.runner().Logits(second, {3}, view).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Message(machine_.runner().Logits(HiddenRows(), {3}, view)),
-            "hidden rows: found those of no pass, expected those of a finished one");
-}
-
 // The embedding of a token, given as one, is the token.
 TEST_F(PassOfSixRows, AnEmbeddingStandsForAToken) {
   std::vector<Bits> embeddings;
@@ -210,7 +167,7 @@ TEST_F(PassOfSixRows, AnEmbeddingStandsForAToken) {
 TEST_F(PassOfSixRows, APositionOfItsOwnTurnsARow) {
   const LoadedWeights wide(TinyModelBuilder({.layers = 4}), WeightEncoding::kFloat32);
   Machine machine(wide, {});
-  Text text(machine);
+  PassText text(machine, kTokens);
   const Bits expected = text.LogitsOf(Must(text.Begin().FinishAll()), 5);
   const auto distance = [&] {
     const Bits found = text.LogitsOf(Must(text.Begin().FinishAll()), 5);
@@ -236,7 +193,7 @@ TEST_F(PassOfSixRows, APositionOfItsOwnTurnsARow) {
 TEST_F(PassOfSixRows, NoLeaseIsHeldBetweenCalls) {
   VanishingSource source(model_.Units());
   Machine machine(model_, {.source = &source});
-  Text text(machine);
+  PassText text(machine, kTokens);
   Pass pass = text.Begin();
   for (int layer = 0; layer <= 4; ++layer) {
     Must(pass.RunTo(layer));
@@ -244,27 +201,6 @@ TEST_F(PassOfSixRows, NoLeaseIsHeldBetweenCalls) {
   }
   EXPECT_EQ(text.LogitsOf(Must(pass.Finish({5})), 5), Machine(model_, {}).Plain(kTokens));
   EXPECT_EQ(source.live(), 0);
-}
-
-// Rows of two passes read the head's units once.
-TEST_F(PassOfSixRows, RowsOfSeveralPassesShareTheHead) {
-  VanishingSource source(model_.Units());
-  Machine machine(model_, {.source = &source});
-  Text text(machine);
-  HiddenRows first = Must(text.Begin().Finish({0, 4}));
-  Must(first.Keep());
-  const HiddenRows second = Must(text.Begin().Finish({5}));
-  const int64_t before = source.leases();
-  Bits one(kTinyVocabulary), three(3 * kTinyVocabulary);
-  Must(machine.runner().Logits({{&second, 5}}, TensorView<float>(one.data(), 1, kTinyVocabulary)));
-  const int64_t of_one = source.leases() - before;
-  Must(machine.runner().Logits({{&first, 4}, {&second, 5}, {&first, 0}}, TensorView<float>(three.data(), 3, kTinyVocabulary)));
-  EXPECT_EQ(source.leases() - before, 2 * of_one);
-  Machine plain(model_, {});
-  const auto row = [&](int i) { return Bits(&three[i * kTinyVocabulary], &three[i * kTinyVocabulary] + kTinyVocabulary); };
-  EXPECT_EQ(row(0), plain.Plain(absl::MakeConstSpan(kTokens).first(5)));
-  EXPECT_EQ(row(1), plain.Plain(kTokens));
-  EXPECT_EQ(row(2), plain.Plain(absl::MakeConstSpan(kTokens).first(1)));
 }
 
 TEST_F(PassOfSixRows, CancellingEndsAWalk) {
@@ -304,7 +240,7 @@ TEST_F(PassOfSixRows, WithoutRowsNothingIsComputed) {
   Must(none.RunTo(3));
   EXPECT_EQ(Must(none.Hidden()).rows(), 0);
   Must(none.FinishAll());
-  Text text(machine);
+  PassText text(machine, kTokens);
   Pass dropped = text.Begin();
   Must(dropped.Drop({0, 1, 2, 3, 4, 5}));
   Must(dropped.FinishAll());

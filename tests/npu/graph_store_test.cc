@@ -159,6 +159,39 @@ TEST(GraphStore, AGraphThatIsLargerThanTheLimitsIsAnError) {
   EXPECT_EQ(device.Take(), " +10x8 run 10x8 wait");
 }
 
+// Block 4's graph of 8 rows cannot be loaded ahead: that of 1 row, which is loaded, must not count as replaced.
+TEST(GraphStore, ALoadAheadThatFailsUnloadsAndMarksNothingAndIsTriedAgainWhenNeeded) {
+  ListingDevice device;
+  GraphStore store(device, FiveBlocks());
+  ASSERT_EQ(store.Carry({.resident = {{4, 0}}, .limits = {.bytes = 40}}), absl::OkStatus());
+  ASSERT_TRUE(store.For(4, 1).ok());
+  device.fails = true;
+  EXPECT_EQ(store.Run({4, 1}, {}, {0, 1}), absl::OkStatus());
+  device.fails = false;
+  ASSERT_TRUE(store.For(0, 8).ok());
+  device.fails = true;
+  EXPECT_EQ(store.Run({0, 8}, {}, {4, 8}), absl::OkStatus());
+  EXPECT_EQ(device.Take(), " +14x1 run 14x1 wait +10x8 run 10x8 wait") << "there is room, so nothing is unloaded";
+  device.fails = false;
+  ASSERT_TRUE(store.For(1, 8).ok());
+  ASSERT_TRUE(store.For(2, 8).ok());  // 14, 10 and 11 bytes are loaded, and 12 more do not fit.
+  EXPECT_EQ(device.Take(), " +11x8 -11x8 +12x8");
+  device.fails = true;
+  EXPECT_EQ(store.Run({4, 8}, {}, {0, 8}), absl::UnavailableError("no graph"));
+}
+
+TEST(GraphStore, ALoadAheadThatFailsIsNoErrorWhereTheNextTrySucceeds) {
+  ListingDevice device;
+  GraphStore store(device, FiveBlocks());
+  ASSERT_EQ(store.Carry({.resident = {{0, 0}, {3, 0}}, .limits = {.graphs = 2}}), absl::OkStatus());
+  device.Take();
+  device.fails = true;
+  EXPECT_EQ(store.Run({0, 8}, {}, {1, 8}), absl::OkStatus());
+  device.fails = false;
+  EXPECT_EQ(store.Run({1, 8}, {}), absl::OkStatus());
+  EXPECT_EQ(device.Take(), " run 10x8 -13x8 wait +11x8 run 11x8 wait") << "what made room is not unloaded twice, and no other graph goes";
+}
+
 TEST(GraphStore, AGraphThatCannotBeLoadedFailsOneRunOnly) {
   ListingDevice device;
   GraphStore store(device, FiveBlocks());

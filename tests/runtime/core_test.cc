@@ -16,12 +16,14 @@ TEST(Core, HeaderExample) {
   std::vector<float> logits(engine->config().vocabulary);
   const auto run = [&]() -> absl::Status {
     EngineCore& core = CoreOf(*engine);
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());
     const KvCache::SequenceId sequence = core.cache().NewSequence();
     RETURN_IF_ERROR(core.cache().MakeRoom(1));
     RETURN_IF_ERROR(core.cache().Extend(sequence, 1));
     const KvCache::Paths paths = core.cache().PathsOf(sequence, 1);
     const std::vector<PassRow> rows = {{.token = 7, .paths = paths}};
-    ASSIGN_OR_RETURN(const HiddenRows done, core.runner().Run(rows, core.cache(), {0}));
+    ASSIGN_OR_RETURN(Pass pass, core.Begin(rows, /*cancel=*/nullptr));
+    ASSIGN_OR_RETURN(const HiddenRows done, pass.FinishAll());
     RETURN_IF_ERROR(core.runner().Logits(done, {0}, TensorView<float>(logits.data(), 1, engine->config().vocabulary)));
     core.cache().Release(sequence);
     return absl::OkStatus();

@@ -1,6 +1,8 @@
 #include "tessera/runtime/loaded_model.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -47,6 +49,25 @@ TEST(LoadedModel, StreamsWhatAPlanDoesNotPin) {
 TEST(LoadedModel, MayEndBeforeItsTokenizerIsMade) {
   const PackedModel packed(TinyModelBuilder({}));
   for (int i = 0; i < 20; ++i) Must(LoadedModel::Open(packed.path(), {.weights = ModelFile::Weights::kAtOnce}));
+}
+
+// As a program has it that was given a descriptor and no path.
+TEST(LoadedModel, AModelOnADescriptorIsReadByItsPathInProc) {
+  const PackedModel packed(TinyModelBuilder({}));
+  const TemporaryFolder folder;
+  const std::string gguf = folder.Path("model.gguf");
+  TinyModelBuilder({}).WriteTo(gguf);
+  ThreadPool pool(1);
+  for (const std::string& path : {packed.path(), gguf}) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(descriptor, 0);
+    ASSERT_EQ(unlink(path.c_str()), 0);
+    const auto model = Must(LoadedModel::Open("/proc/self/fd/" + std::to_string(descriptor), {.encoding = WeightEncoding::kPacked}));
+    Must(model->AwaitTokenizer());
+    Must(model->LoadWeights(pool));
+    EXPECT_EQ(Must(model->weights().Acquire(0)).unit(), 0) << path;
+    close(descriptor);
+  }
 }
 
 TEST(LoadedModel, AMissingFileIsNamed) {

@@ -6,6 +6,7 @@
 
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -61,6 +62,26 @@ TEST(MeasureCosts, ACancelEndsItAndLeavesTheSession) {
   EXPECT_EQ(session->length(), 20);
   cancel = false;
   Must(session->Append({{1}}));
+}
+
+// A pass is one look at the clock before it and one after it, so with any number of rows it takes a tick.
+TEST(MeasureCosts, PassesAndLogitsTakeWhatTheGivenClockSays) {
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
+  const auto session = Must(engine->NewSession());
+  const TickingClock clock(1'000'000);
+  CostProfile costs;
+  Must(MeasureCosts(*session, {.seconds = 10, .clock = &clock}, costs));
+  for (const int rows : {1, 4, 16}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}), 0.001, 1e-9) << rows;
+  for (const int rows : {1, 4}) EXPECT_NEAR(costs.HeadSeconds(rows), 0.001, 1e-9) << rows;
+}
+
+TEST(MeasureCosts, NoPassBeginsThatWouldEndTooLateByTheGivenClock) {
+  const auto engine = TinyEngine({}, {.compute = {.threads = 1}});
+  const auto session = Must(engine->NewSession());
+  const TickingClock clock(1'000'000'000);
+  CostProfile costs;
+  Must(MeasureCosts(*session, {.seconds = 0.9, .clock = &clock}, costs));
+  EXPECT_FALSE(costs.KnowsPlain()) << "a second has passed when the first would begin";
 }
 
 TEST(MeasureCosts, WithoutTimeNothingIsMeasured) {

@@ -106,6 +106,8 @@ TEST(RandomProgram, WindowsThatAreGivenUpChangeNoBit) {
       RandomProgram program({.seed = TestSeed() + window, .steps = 300, .longest = 58, .shuffle = rows_together == 64});
       EXPECT_EQ(program.Run(machine, book), "");
       EXPECT_GT(program.restored(), 5);
+      EXPECT_GT(program.stops(), 50);
+      EXPECT_GT(program.drops(), 5);
     }
     Machine oracle(model, {});
     ASSERT_EQ(oracle.cache().groups(), 1);
@@ -126,6 +128,7 @@ TEST(RandomProgram, ADeviceOfStaticGraphsHasTheBitsOfPlainDecoding) {
       const StaticDevice& device = static_cast<const StaticDevice&>(machine.device());
       EXPECT_EQ(device.most_loaded(), 2);
       EXPECT_GT(device.padded_rows(), program.rows());
+      EXPECT_GT(program.stops(), 0);
       EXPECT_GT(device.loads_ahead(), device.loads() / 2);   // Those of the embedding come when they are needed.
     }
     Machine oracle(*test.model, {.kv_format = test.kv_format});

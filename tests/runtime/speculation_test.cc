@@ -12,6 +12,7 @@
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/ticking_clock.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -54,6 +55,26 @@ class Speculation : public ::testing::Test {
     for (size_t i = 0; i < a.logits.size(); ++i) ASSERT_EQ(a.logits[i], b.logits[i]) << i;
   }
 };
+
+// What is measured for costs, too: with a clock that says the same, all that is decided by times is the same.
+TEST_F(Speculation, ARunIsRepeatedByTheClockThatIsGiven) {
+  const auto engine = TinyEngine({.writes_letters = true, .seed = 9}, {.compute = {.threads = 2}});
+  const Sampler greedy = Must(Sampler::Create({.temperature = 0}));
+  const GenerateOptions options = {.max_tokens = 60, .ignore_end = true, .measure_seconds = 10};
+  const std::vector<TokenId> text = Run(*engine, greedy, options, nullptr).generation.tokens;
+  const auto run = [&](int64_t tick) {
+    const TickingClock clock(tick);
+    Speculator speculator(std::make_unique<ScriptedDrafter>(text, 3, engine->config().vocabulary), {.clock = &clock});
+    RunWith(*engine, greedy, options, &speculator);
+    return speculator.report();
+  };
+  const SpeculationReport first = run(1'000'000), second = run(1'000'000), slower = run(4'000'000);
+  EXPECT_EQ(first.rows, second.rows);
+  EXPECT_EQ(first.Seconds(), second.Seconds());
+  EXPECT_EQ(first.predicted_seconds, second.predicted_seconds);
+  EXPECT_EQ(first.rows, slower.rows);
+  EXPECT_NEAR(slower.pass_seconds, 4 * first.pass_seconds, 1e-9);
+}
 
 // A pass of n rows gives n tokens at most, so of the last four tokens no more than four rows are worth while, and so on.
 TEST_F(Speculation, NothingIsDraftedBeyondTheLastTokenThatIsWanted) {

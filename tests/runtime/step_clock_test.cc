@@ -16,7 +16,7 @@ TEST(StepClock, HeaderExample) {
   EXPECT_GE(seconds, 0);   // With weights in memory it is any clock.
 }
 
-TEST(StepClock, ReadingIsChargedToWhoUsesWhatWasRead) {
+TEST(StepClock, AStepIsChargedForReadingTheBytesItUses) {
   // The device reads 100 MB/s all the time. A step of 1 s computes with 40 MB and leaves 60 MB to the next, which uses 100 MB in 0.4 s.
   const LayerStreamer::Stats before = {.bytes_read = 100'000'000, .bytes_used = 100'000'000, .read_nanos = 1'000'000'000};
   const LayerStreamer::Stats between = {.bytes_read = 200'000'000, .bytes_used = 140'000'000, .read_nanos = 2'000'000'000};

@@ -107,7 +107,7 @@ TEST_F(BorrowedPagesTest, AFileThatSomeoneWritesToIsNotMapped) {
 }
 
 // Also several at once: what they keep away is writing.
-TEST_F(BorrowedPagesTest, WhoWouldChangeTheFileWaitsUntilAllHaveReturnedIt) {
+TEST_F(BorrowedPagesTest, AWriterWaitsUntilAllHaveReturnedTheFile) {
   const auto other = *RandomAccessFile::Open(path_);
   auto pages = BorrowedPages::Map(file_->descriptor(), kSize), more = BorrowedPages::Map(other->descriptor(), kSize);
   ASSERT_TRUE(pages != nullptr && more != nullptr && pages->Hold(pages->bytes()));
@@ -127,7 +127,7 @@ TEST_F(BorrowedPagesTest, WhoWouldChangeTheFileWaitsUntilAllHaveReturnedIt) {
   EXPECT_TRUE(shortened);
 }
 
-TEST_F(BorrowedPagesTest, WhoDoesNotWaitIsToldToTryAgain) {
+TEST_F(BorrowedPagesTest, AWriterThatDoesNotWaitIsToldToTryAgain) {
   const auto pages = BorrowedPages::Map(file_->descriptor(), kSize);
   ASSERT_TRUE(pages != nullptr && pages->Hold(pages->bytes()));
   EXPECT_LT(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NONBLOCK), 0);

@@ -124,7 +124,7 @@ TEST_P(BorrowedFileTest, LeasesStayGoodWhileAllMoves) {
 }
 
 // Before, the file is as it was; after, nothing of it is needed any more. Unasked, the threads move everything in the end.
-TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsUntilAllIsInMemory) {
+TEST_P(BorrowedFileTest, AProgramThatShortensTheFileWaitsUntilAllIsInMemory) {
   const auto source = Start(2);
   for (int unit = 0; unit < source->units(); ++unit) EXPECT_EQ(source->Acquire(unit).status(), absl::OkStatus());
   ASSERT_EQ(truncate(path_.c_str(), 0), 0);
@@ -149,7 +149,7 @@ TEST_P(BorrowedFileTest, TheFirstLeaseAfterAwaitCheckedIsOfTheCache) {
 }
 
 // The lease of a part holds the file as one of a unit does.
-TEST_P(BorrowedFileTest, WhoShortensTheFileWaitsForTheLastLease) {
+TEST_P(BorrowedFileTest, AProgramThatShortensTheFileWaitsForTheLastLease) {
   const auto source = StartForLong(2);
   auto parts = *source->AcquireParts({{kLargeUnit, 64, 640}});
   EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
@@ -290,7 +290,7 @@ TEST_P(LoadingSourceTest, PartsWaitForTheirOwnChunkAlone) {
   }
 }
 
-TEST_P(LoadingSourceTest, DamageIsTheErrorOfWhoNeedsIt) {
+TEST_P(LoadingSourceTest, DamageIsTheErrorOfTheCallThatNeedsIt) {
   Flip(kLargeUnit, 2 * kTsrBlockBytes + 7);
   for (const int threads : {0, 1, 4}) {
     const auto source = Start(threads);

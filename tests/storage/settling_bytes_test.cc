@@ -53,7 +53,7 @@ TEST_F(SettlingBytesTest, StayWhereTheyAreWhenTheFileGoes) {
   EXPECT_TRUE(HoldsRandomBytes(bytes, kOffset, kSeed));
 }
 
-TEST_F(SettlingBytesTest, WhoReadsMeanwhileFindsTheSame) {
+TEST_F(SettlingBytesTest, AReaderMeanwhileFindsTheSame) {
   for (int round = 0; round < 10; ++round) {
     const auto settling = SettlingBytes::Map(file_->descriptor(), kOffset, kSize);
     ASSERT_NE(settling, nullptr);

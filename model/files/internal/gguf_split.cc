@@ -42,14 +42,14 @@ absl::StatusOr<GgufSplit::PartNumber> ReadPartNumber(const GgufFile& file) {
   return part;
 }
 
-// `who`: "the name says" or the like.
-absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expected, const char* who) {
+// reason: "the name says" or the like.
+absl::Status CheckSister(const GgufFile& file, const GgufSplit::PartNumber& expected, const char* reason) {
   ASSIGN_OR_RETURN(const GgufSplit::PartNumber found, ReadPartNumber(file));
   const auto check = [&file](const char* key, uint64_t found, uint64_t expected, const char* why) {
     return found == expected ? absl::OkStatus() : WrongKey(file, key, found, absl::StrCat(expected, ", as ", why));
   };
-  RETURN_IF_ERROR(check("split.no", found.number, expected.number, who));
-  RETURN_IF_ERROR(check("split.count", found.count, expected.count, who));
+  RETURN_IF_ERROR(check("split.no", found.number, expected.number, reason));
+  RETURN_IF_ERROR(check("split.count", found.count, expected.count, reason));
   return check("split.tensors.count", found.tensors, expected.tensors, "in the other parts");
 }
 

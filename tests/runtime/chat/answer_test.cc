@@ -9,6 +9,7 @@
 
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -59,6 +60,20 @@ TEST(Answerer, StagesAreToldInOrder) {
   EXPECT_EQ(told, expected);
 }
 
+TEST(Answerer, TimingsCountByTheGivenClock) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  VirtualClock clock;
+  clock.Advance(3'000'000'000);
+  Answerer answerer = Must(Answerer::Create(*engine, {.clock = &clock, .asked_nanos = 1'000'000'000}));
+  const auto wait = [&](AnswerOptions::Stage stage, int64_t) {
+    if (stage == AnswerOptions::Stage::kAnswer) clock.Advance(500'000'000);
+  };
+  Must(answerer.Run({70, 71, 72}, {.max_tokens = 16, .on_stage = wait}));
+  EXPECT_EQ(answerer.timings().first_token_seconds, 2.5);
+  EXPECT_EQ(answerer.timings().generation_seconds, 0.5);
+  EXPECT_EQ(answerer.timings().prompt_seconds, -engine->stats().loading_seconds);
+}
+
 TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}, .cache = {.context = 8}}));
   Answerer answerer = Must(Answerer::Create(*engine, {}));
@@ -75,6 +90,26 @@ TEST(ChatSpeculation, OptionsAreCheckedByName) {
   EXPECT_EQ(FieldOf(PlanSpeculation({.cost_profile = folder.path() + "/nowhere/costs"}, options)), "cost_profile");
   EXPECT_TRUE(PlanSpeculation({.speculate = "none"}, options).ok());
   EXPECT_EQ(options.workload.drafting_bytes, nullptr) << "nothing is drafted or kept";
+}
+
+// A draft model would be made by such a lambda.
+TEST(ChatSpeculation, ADrafterOfTheProgramsOwnIsPlannedForAndDrafts) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const AnswererOptions plain = {.sampling = {.temperature = 0}, .speculation = {.speculate = "none"}};
+  const std::vector<TokenId> text = Must(Must(Answerer::Create(*engine, plain)).Run({70, 71, 72}, {.max_tokens = 12})).tokens;
+  const DrafterRegistry::Kind oracle = {.name = "oracle",
+                                        .make = [text](const DraftingSize&) { return std::make_unique<ScriptedDrafter>(text); },
+                                        .most_bytes = [](const DraftingSize& size) { return int64_t{1000} * size.context; }};
+  AnswererOptions drafting = {.sampling = {.temperature = 0}, .speculation = {.speculate = "oracle", .own_drafters = {oracle}}};
+  EngineOptions options;
+  Must(PlanSpeculation(drafting.speculation, options));
+  EXPECT_EQ(options.workload.drafting_bytes(8, 256), 8000);
+  Answerer answerer = Must(Answerer::Create(*engine, drafting));
+  EXPECT_EQ(Must(answerer.Run({70, 71, 72}, {.max_tokens = 12})).tokens, text);
+  EXPECT_EQ(answerer.speculation()->report().sources.front().name, "fake") << "as the drafter calls itself";
+  drafting.speculation.own_drafters[0].name = "lookup";
+  EXPECT_EQ(FieldOf(PlanSpeculation(drafting.speculation, options)), "own_drafters");
+  EXPECT_EQ(FieldOf(PlanSpeculation({.speculate = "oracle"}, options)), "speculate") << "it is no other's";
 }
 
 TEST(ChatSpeculation, HeaderExampleKeepsAnswersForTheNextRun) {
