@@ -38,7 +38,7 @@ class RandomWalk {
       const int to = pass.layer() + static_cast<int>(random_.Below(layers - pass.layer() + 1));
       Must(pass.RunTo(to, Runs(to - pass.layer(), about.in_order)));
       ShowStates(pass, about);
-      if (random_.Below(2) == 0) Drop(pass, rows, wanted, about.may_go);
+      for (int i = 0; i < 4; ++i) Drop(pass, rows, wanted, about.may_go);
       ++stops_;
     }
     return Must(pass.Finish(wanted, Runs(layers - pass.layer(), about.in_order)));
