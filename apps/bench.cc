@@ -1,15 +1,16 @@
-// Measures a model: a subcommand for each thing to measure. Without one: tokens per second over a prompt and over generated text.
-#include "tessera/apps/commands/bench_commands.h"
+// Measures a model: a subcommand for each thing to measure.
+#include "tessera/apps/bench/commands/bench_commands.h"
 
 namespace tessera {
 namespace {
 
 AppInfo Info() {
   return {.name = "tessera_bench",
-          .summary = "Measures a model, and how near it comes to what the machine allows. Figures are medians of several runs.",
-          .examples = {"tessera_bench", "tessera_bench --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
+          .summary = "Measures a model, and how near it comes to what the machine allows.",
+          .examples = {"tessera_bench speed", "tessera_bench speed --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench overhead", "tessera_bench rows --plot rows.svg",
-                       "tessera_bench streaming --model model.tsr --threads 2"}};
+                       "tessera_bench streaming --model model.tsr --threads 2"},
+          .groups = {{"Output", {"json"}}}};
 }
 
 std::vector<Command> Commands() {

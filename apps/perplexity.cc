@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/budget_report.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
@@ -12,8 +14,6 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
 #include "tessera/apps/cli/streaming_report.h"
-#include "tessera/apps/show/budget_report.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/machine_probe.h"
 #include "tessera/apps/bench/spec_bench_drafters.h"
 #include "tessera/apps/bench/spec_bench_prompts.h"
@@ -16,7 +17,6 @@
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"

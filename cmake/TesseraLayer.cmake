@@ -149,9 +149,8 @@ function(tessera_create_library layer)
   tessera_install_library(${layer})
 endfunction()
 
-# The folders of apps/ are libraries: cli is what all programs share, bench measures, show describes, commands are the subcommands of
-# programs. Each may use those before it.
-set(tessera_apps_rooms cli bench show commands)
+# The folders of apps/ are libraries: cli is what all programs share, show describes files, bench measures. Each may use those before it.
+set(tessera_apps_rooms cli show bench)
 
 function(tessera_create_apps)
   set(links ${tessera_apps_LINKS})

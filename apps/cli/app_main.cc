@@ -38,8 +38,8 @@ std::string Printable(absl::string_view message) {
 }
 
 int Failure(const AppInfo& info, absl::string_view message, int code) {
-  WriteError(absl::StrCat(info.name, ": ", Printable(message), "\n"));
-  if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.name, " --help.\n"));
+  WriteError(absl::StrCat(info.FullName(), ": ", Printable(message), "\n"));
+  if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.FullName(), " --help.\n"));
   return code;
 }
 
@@ -73,14 +73,13 @@ int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl
   OccupyStandardFiles();
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
-  const std::string program = info.name.substr(0, info.name.find(' '));  // "tessera_x show" is a subcommand of it.
-  google::InitGoogleLogging(program.c_str());
+  google::InitGoogleLogging(info.name.c_str());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
   EndOnSignals();
   if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
-  if (line->version) return RunGuarded(info, [&] { return ShowVersion(program); });
+  if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
   return RunGuarded(info, run);
 }
 

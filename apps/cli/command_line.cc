@@ -57,6 +57,15 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message()));
 }
 
+// "in \"tessera_x show\"": where a flag is known. Subcommands that many have in common are not listed.
+std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& names) {
+  constexpr size_t kMost = 2;
+  if (names.size() > kMost && !info.subcommand.empty()) return "in other subcommands";
+  const auto add_name = [&](std::string* text, const std::string& name) { absl::StrAppend(text, "\"", info.name, " ", name, "\""); };
+  if (names.size() > kMost) return absl::StrCat("in a subcommand, such as \"", info.name, " ", names[0], "\"");
+  return absl::StrCat("in ", absl::StrJoin(names, ", ", add_name));
+}
+
 // Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
 class Parser {
  public:
@@ -102,18 +111,36 @@ class Parser {
       name = name.substr(2);
       return true;
     }
-    for (const std::string& meant : {name, std::string(absl::StripPrefix(name, "no"))}) {
-      const auto found = info_.elsewhere.find(meant);
-      if (found != info_.elsewhere.end()) return FlagError(name, absl::StrCat("in \"", info_.name, "\""), found->second);
-    }
+    RETURN_IF_ERROR(CheckNotElsewhere(name));
     return Unknown(name.substr(0, 64));
   }
 
+  bool IsSubcommand(const std::string& name) const {
+    const auto is_it = [&](const Subcommand& command) { return command.name == name; };
+    return std::any_of(info_.subcommands.begin(), info_.subcommands.end(), is_it);
+  }
+
+  // An error if a name that is no flag here is one of another subcommand, or a subcommand.
+  absl::Status CheckNotElsewhere(const std::string& name) const {
+    const std::string found = absl::StrCat("in \"", info_.FullName(), "\"");
+    for (const std::string& meant : {name, std::string(absl::StripPrefix(name, "no"))}) {
+      const auto other = info_.elsewhere.find(meant);
+      if (other != info_.elsewhere.end()) return FlagError(name, found, InSubcommands(info_, other->second));
+    }
+    if (!IsSubcommand(name) || name == info_.subcommand) return absl::OkStatus();
+    return FlagError(name, found, absl::StrCat("the subcommand \"", info_.name, " ", name, "\""));
+  }
+
   absl::Status Unknown(const std::string& name) const {
+    std::vector<std::string> names = names_;
+    for (const auto& [other, subcommands] : info_.elsewhere) names.push_back(other);
+    const std::string nearest = NearestName(name, names);
     std::string hint;
-    if (const std::string nearest = NearestName(name, names_); !nearest.empty()) {
-      hint = absl::StrCat(": did you mean --", nearest, "?");
-    } else if (!info_.subcommands.empty()) {
+    if (!nearest.empty()) {
+      const auto other = info_.elsewhere.find(nearest);
+      hint = absl::StrCat(": did you mean --", nearest,
+                          other == info_.elsewhere.end() ? "" : absl::StrCat(" ", InSubcommands(info_, other->second)), "?");
+    } else if (info_.subcommand.empty() && !info_.subcommands.empty()) {
       const auto name_of = [](std::string* text, const Subcommand& command) { text->append(command.name); };
       hint = absl::StrCat("; the subcommands are ", absl::StrJoin(info_.subcommands, ", ", name_of));
     }
@@ -121,11 +148,14 @@ class Parser {
   }
 
   absl::Status Unexpected(const std::string& argument) const {
-    const auto is_argument = [&](const Subcommand& command) { return command.name == argument; };
-    const bool late = std::any_of(info_.subcommands.begin(), info_.subcommands.end(), is_argument);
-    const std::string hint = late ? absl::StrCat("the subcommand stands before all flags: ", info_.name, " ", argument)
-                                  : "put text in quotes: --prompt=\"two words\"";
-    return absl::InvalidArgumentError(absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag (", hint, ")"));
+    std::string hint;
+    if (IsSubcommand(argument)) {
+      hint = info_.subcommand.empty() ? absl::StrCat(" (the subcommand stands before all flags: ", info_.name, " ", argument, ")")
+                                      : " (one subcommand per run)";
+    } else if (IsKnown("prompt")) {
+      hint = " (put text in quotes: --prompt=\"two words\")";
+    }
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument ", Shown(argument), ", expected a flag", hint));
   }
 
   absl::Status Set(const std::string& name, const std::string& value) {
@@ -167,6 +197,7 @@ class Parser {
   absl::Status ReadEnvironment(const std::string& by, const std::string& names, bool required) {
     const std::vector<std::string> list = absl::StrSplit(names, ',');
     for (const std::string& name : list) {
+      if (!IsKnown(name)) RETURN_IF_ERROR(At(absl::StrCat("--", by), CheckNotElsewhere(name)));
       if (!IsKnown(name) || IsGeneral(name)) return FlagError(by, Shown(name), "flags of this program, with commas between");
       const std::string variable = absl::StrCat("FLAGS_", name);
       const char* value = std::getenv(variable.c_str());
@@ -183,6 +214,8 @@ class Parser {
 };
 
 }  // namespace
+
+std::string AppInfo::FullName() const { return subcommand.empty() ? name : absl::StrCat(name, " ", subcommand); }
 
 absl::StatusOr<CommandLine> ParseCommandLine(const AppInfo& info, absl::Span<const std::string> arguments) {
   Parser parser(info);

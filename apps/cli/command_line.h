@@ -27,14 +27,17 @@ struct Subcommand {
 };
 
 struct AppInfo {
-  std::string name;
+  std::string name = {};                // The program's.
+  std::string subcommand = {};          // Its subcommand, if this describes one: "show".
   std::string summary;                  // What the program does, a sentence or two.
   std::vector<std::string> examples;    // Command lines worth copying.
   std::vector<FlagGroup> groups;
   std::vector<std::string> plain_arguments = {};  // The flags that arguments without a flag's name set, in order.
-  // commands.h sets these two, for a program with subcommands.
-  std::vector<Subcommand> subcommands = {};           // Those that could have been named, if none was.
-  std::map<std::string, std::string> elsewhere = {};  // Names that are no flags here, and what errors expect: "in \"tessera_x show\"".
+  // commands.h sets these two, for the help text and for errors that say what was meant.
+  std::vector<Subcommand> subcommands = {};                        // All that the program has.
+  std::map<std::string, std::vector<std::string>> elsewhere = {};  // Flags that are not here, and the subcommands that have them.
+
+  std::string FullName() const;         // "tessera_x", or "tessera_x show".
 };
 
 struct CommandLine {

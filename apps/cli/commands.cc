@@ -14,39 +14,28 @@
 namespace tessera {
 namespace {
 
-std::string InQuotes(const AppInfo& program, const Command& command) {
-  return absl::StrCat("\"", program.name, " ", command.info.name, "\"");
-}
-
-bool Takes(const Command& command, const std::string& flag) {
+bool Takes(const AppInfo& info, const std::string& flag) {
   const auto has = [&](const FlagGroup& group) { return std::find(group.flags.begin(), group.flags.end(), flag) != group.flags.end(); };
-  return std::any_of(command.info.groups.begin(), command.info.groups.end(), has);
+  return std::any_of(info.groups.begin(), info.groups.end(), has);
 }
 
-// The flags that only others take, and the others' names.
-std::map<std::string, std::string> Elsewhere(const AppInfo& program, const std::vector<Command>& commands, const Command& chosen) {
-  std::map<std::string, std::string> elsewhere;
+std::map<std::string, std::vector<std::string>> Elsewhere(const std::vector<Command>& commands, const AppInfo& here) {
+  std::map<std::string, std::vector<std::string>> elsewhere;
   for (const Command& command : commands) {
     for (const FlagGroup& group : command.info.groups) {
       for (const std::string& flag : group.flags) {
-        if (Takes(chosen, flag)) continue;
-        std::string& where = elsewhere[flag];
-        absl::StrAppend(&where, where.empty() ? "in " : ", ", InQuotes(program, command));
+        if (!Takes(here, flag)) elsewhere[flag].push_back(command.info.subcommand);
       }
     }
-  }
-  for (const Command& command : commands) {
-    if (&command == &chosen || Takes(chosen, command.info.name)) continue;
-    elsewhere.emplace(command.info.name, absl::StrCat("the subcommand ", InQuotes(program, command)));
   }
   return elsewhere;
 }
 
-absl::Status UnknownCommand(const std::string& name, const std::vector<Command>& commands) {
+absl::Status NoSuchCommand(const std::string& found, const std::string& name, const std::vector<Command>& commands) {
   std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.info.name);
+  for (const Command& command : commands) names.push_back(command.info.subcommand);
   const std::string meant = NearestName(name, names);
-  return WrongUsage("subcommand", Quoted(name),
+  return WrongUsage("subcommand", found,
                     absl::StrCat("one of ", absl::StrJoin(names, ", "), meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
 }
 
@@ -54,20 +43,15 @@ absl::Status UnknownCommand(const std::string& name, const std::vector<Command>&
 
 int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vector<Command>& commands) {
   const bool named = argc > 1 && argv[1][0] != '-';
-  const auto chosen =
-      named ? std::find_if(commands.begin(), commands.end(), [&](const Command& command) { return command.info.name == argv[1]; })
-            : commands.begin();
-  if (chosen == commands.end()) return AppMain(1, argv, program, [&] { return UnknownCommand(argv[1], commands); });
-  AppInfo info = named ? chosen->info : program;
-  info.elsewhere = Elsewhere(program, commands, *chosen);
-  if (named) {
-    info.name = absl::StrCat(program.name, " ", chosen->info.name);
-    return AppMain(argc - 1, argv + 1, info, chosen->run);
-  }
-  info.groups = chosen->info.groups;
-  info.plain_arguments = chosen->info.plain_arguments;
-  for (const Command& command : commands) info.subcommands.push_back({command.info.name, command.info.summary});
-  return AppMain(argc, argv, info, chosen->run);
+  const auto chosen = std::find_if(commands.begin(), commands.end(),
+                                   [&](const Command& command) { return named && command.info.subcommand == argv[1]; });
+  AppInfo info = chosen == commands.end() ? program : chosen->info;
+  info.name = program.name;
+  info.elsewhere = Elsewhere(commands, info);
+  for (const Command& command : commands) info.subcommands.push_back({command.info.subcommand, command.info.summary});
+  if (chosen != commands.end()) return AppMain(argc - 1, argv + 1, info, chosen->run);
+  if (named) return AppMain(1, argv, info, [&] { return NoSuchCommand(Quoted(argv[1]), argv[1], commands); });
+  return AppMain(argc, argv, info, [&] { return NoSuchCommand("none", "", commands); });
 }
 
 }  // namespace tessera

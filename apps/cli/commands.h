@@ -1,14 +1,14 @@
 // A program with subcommands. Each has flags, examples and a help text of its own.
 //
 //   std::vector<Command> CountAndShow() {                              // absl::Status Count(); absl::Status Show();
-//     return {{{.name = "count", .summary = "Counts bytes.", .examples = {...}, .groups = {{"Text", {"prompt"}}}}, Count},
-//             {{.name = "show", .summary = "Shows it. Nothing else.", .groups = {{"Output", {"top"}}}}, Show}};
+//     return {{{.subcommand = "count", .summary = "Counts bytes.", .groups = {{"Text", {"prompt"}}}}, Count},
+//             {{.subcommand = "show", .summary = "Shows it. Nothing else.", .groups = {{"Output", {"top"}}}}, Show}};
 //   }
 //   int main(int argc, char** argv) { return CommandsMain(argc, argv, {.name = "tessera_x", .summary = "..."}, CountAndShow()); }
 //
-// The first argument names the subcommand: tessera_x show --top=7. Where a flag or nothing is in its place, the first of the list runs.
-// tessera_x --help lists them, each with the first sentence of its summary. An unknown name is answered with the nearest and the list, a
-// flag of another subcommand with the name of that. Everything else is as in app_main.h.
+// The first argument names the subcommand: tessera_x show --top=7. tessera_x --help lists them, each with the first sentence of its
+// summary. A name that is missing or unknown is answered with the list and the nearest, a flag of another subcommand with the name of
+// that. Everything else is as in app_main.h.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@
 namespace tessera {
 
 struct Command {
-  AppInfo info;                          // Its name is the subcommand's alone: "rows".
+  AppInfo info;                          // Without a name, which is the program's.
   std::function<absl::Status()> run;
 };
 
-// `program` has no flags of its own. REQUIRES: at least one command.
+// The flags of `program` are for its --help and --version alone.
 int CommandsMain(int argc, char** argv, const AppInfo& program, const std::vector<Command>& commands);
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
 DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
-DEFINE_int32(context, 0, "TOKENS|Most tokens of prompt and answer; 0: the model's own, at most 8192.");
+DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: as measuring needs, or the model's to 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
@@ -54,11 +54,11 @@ DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.")
 DEFINE_int32(window, 512, "TOKENS|Tokens per window; each window is computed from an empty cache.");
 DEFINE_int32(max_windows, 4, "N|Windows to take from a text; 0: all.");
 DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers and their places, weights and units.");
-DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; 0: do not.");
-DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; 0: do not.");
+DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; speed, attention and memory also take 0: none.");
+DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; speed and memory also take 0: none.");
 DEFINE_int32(depth, 0, "N|Tokens in the cache before those that are timed.");
 DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
-DEFINE_string(rows, "default", "LIST|Numbers of rows: 1 and more, such as 1,2,4,8; default: up to 64.");
+DEFINE_string(rows, "default", "LIST|Numbers of rows: 1 and others up to 512, such as 1,2,4,8; default: up to 64.");
 DEFINE_string(depths, "default", "LIST|Numbers of earlier tokens, such as 128,1024; default: up to 8192.");
 DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, verify nothing.");
 DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of rows, or gains.");

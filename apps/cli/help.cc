@@ -61,6 +61,8 @@ std::string FlagLine(const FlagDescription& flag) {
   return HelpLine(left, shows_default ? absl::StrCat(flag.help, " [", flag.default_value, "]") : flag.help);
 }
 
+bool ListsSubcommands(const AppInfo& info) { return info.subcommand.empty() && !info.subcommands.empty(); }
+
 void WriteSubcommands(JsonWriter& json, const std::vector<Subcommand>& subcommands) {
   json.BeginArray();
   for (const Subcommand& command : subcommands) {
@@ -104,13 +106,12 @@ FlagDescription DescribeFlag(const std::string& name) {
 }
 
 std::string HelpText(const AppInfo& info) {
-  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.name, ": ", info.summary), 0), "\n\nExamples:\n");
+  std::string help = absl::StrCat(Wrapped(absl::StrCat(info.FullName(), ": ", info.summary), 0), "\n\nExamples:\n");
   for (const std::string& example : info.examples) absl::StrAppend(&help, "  ", example, "\n");
-  if (!info.subcommands.empty()) {
-    absl::StrAppend(&help, "Subcommands, each with its own --help. Without one, ", info.subcommands[0].name,
-                    " runs, with the flags below:\n");
+  if (ListsSubcommands(info)) {
+    absl::StrAppend(&help, "Subcommands (for the flags of one: ", info.name, " ", info.subcommands[0].name, " --help):\n");
+    for (const Subcommand& command : info.subcommands) help += HelpLine(command.name, FirstSentence(command.summary));
   }
-  for (const Subcommand& command : info.subcommands) help += HelpLine(command.name, FirstSentence(command.summary));
   for (const auto& [title, flags] : DescribedGroups(info)) {
     absl::StrAppend(&help, title, ":\n");
     for (const FlagDescription& flag : flags) help += FlagLine(flag);
@@ -120,8 +121,8 @@ std::string HelpText(const AppInfo& info) {
 
 std::string HelpJson(const AppInfo& info) {
   JsonWriter json(1);
-  json.BeginObject().Key("program").String(info.name).Key("summary").String(info.summary);
-  if (!info.subcommands.empty()) WriteSubcommands(json.Key("subcommands"), info.subcommands);
+  json.BeginObject().Key("program").String(info.FullName()).Key("summary").String(info.summary);
+  if (ListsSubcommands(info)) WriteSubcommands(json.Key("subcommands"), info.subcommands);
   json.Key("groups").BeginArray();
   for (const auto& [title, flags] : DescribedGroups(info)) {
     json.BeginObject().Key("title").String(title).Key("flags").BeginArray();

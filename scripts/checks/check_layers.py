@@ -12,8 +12,8 @@ from sources import files, line_of, problems, report, root, text
 
 LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], "storage": ["base"], "model/text": ["base"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
-         "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/bench": ["apps/cli"], "apps/show": ["apps/bench"],
-         "apps/commands": ["apps/show"], "apps": ["apps/commands"]}
+         "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/bench": ["apps/show"],
+         "apps": ["apps/bench"]}
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}

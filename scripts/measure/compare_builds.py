@@ -7,6 +7,9 @@ Figures: prompt and generation (seconds per token), rows (seconds of a pass of e
 to the first byte of text), streamed (seconds per token of the packed model under 3/4 of the memory that it takes). Each pair runs both
 builds one after the other, the first of the two in turns. A ratio is after / before of one pair: below 1 is faster. Shown are the medians
 and, for the ratio, an interval that holds its median with 95 % (order statistics of the pairs). Nothing else should run meanwhile.
+
+Both builds must know `tessera_bench speed` and `tessera_bench rows`. A build from before subcommands needs a wrapper for its tessera_bench
+that drops the first argument.
 """
 import json
 import math

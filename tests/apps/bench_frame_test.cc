@@ -1,12 +1,13 @@
 // What the subcommands of tessera_bench share.
-#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include "tessera/apps/bench/attention_time.h"
-#include "tessera/apps/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/apps/run_commands.h"
 #include "tessera/tests/apps/run_program.h"
 
 namespace tessera {
@@ -31,7 +32,7 @@ TEST_F(BenchFrame, HeaderExample) {
     ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(/*context=*/640));
     EXPECT_EQ(options.cache.context, 640);
     ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
-    return ShowResult(heading, heading.Text() + AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+    return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
   };
   testing::internal::CaptureStdout();
   const absl::Status status = example();
@@ -55,15 +56,26 @@ TEST_F(BenchFrame, AContextThatIsGivenWins) {
   EXPECT_EQ(OptionsForContext(640)->cache.context, 99);
 }
 
+TEST_F(BenchFrame, ATableStandsUnderTheHeading) {
+  testing::internal::CaptureStdout();
+  const absl::Status status = ShowResult({.model = "m", .threads = 2, .kernels = "avx2", .depth = 7}, "a table\n", [](JsonWriter&) {});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "m, 2 threads, kernels avx2, 7 tokens before\n\na table\n");
+  EXPECT_EQ(status, absl::OkStatus());
+}
+
 TEST_F(BenchFrame, FlagsOfTheModelMayBeLeftOut) {
   EXPECT_EQ(ModelFlagsBut({"threads", "context", "path", "kernels", "kv_format"}).flags,
             (std::vector<std::string>{"model", "trace", "dry_run"}));
+  EXPECT_DEATH(ModelFlagsBut({"threads", "dryrun"}), "dryrun") << "a flag that is misspelt";
 }
 
 TEST(BenchCommandList, HeaderExample) {
-  const std::vector<Command> commands = {BenchSpeed(), BenchRows()};
-  EXPECT_EQ(commands[0].info.name, "speed");
-  EXPECT_EQ(commands[1].info.name, "rows");
+  const AppInfo info = {.name = "tessera_x", .summary = "Measures."};
+  const Ended help = RunCommands({"rows", "--help"}, info, {BenchSpeed(), BenchRows()});
+  EXPECT_EQ(help.code, 0) << help.errors;
+  EXPECT_EQ(help.output.rfind("tessera_x rows: The time of passes", 0), 0u) << help.output;
+  EXPECT_EQ(RunCommands({}, info, {BenchSpeed(), BenchRows()}).errors,
+            "tessera_x: subcommand: found none, expected one of speed, rows\nTry tessera_x --help.\n");
 }
 
 }  // namespace

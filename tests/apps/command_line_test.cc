@@ -176,9 +176,9 @@ TEST(CommandLine, VersionNamesCommitAndKernels) {
     EXPECT_EQ(RunProgram(program, {"--version"}).output, program + " " + version + " (commit " + commit + ")\nkernels: " +
                                                              absl::StrJoin(kernels, " ") + "; used: " + kernels.back() + "\n");
   }
-  const Ended portable = RunProgram("tessera_bench", {"--version", "--kernels=portable"});
+  const Ended portable = RunProgram("tessera_bench speed", {"--version", "--kernels=portable"});
   EXPECT_NE(portable.output.find("; used: portable\n"), std::string::npos);
-  EXPECT_EQ(RunProgram("tessera_bench", {"--version", "--kernels=best"}).code, 2);
+  EXPECT_EQ(RunProgram("tessera_bench speed", {"--version", "--kernels=best"}).code, 2);
 }
 
 TEST(CommandLine, ErrorsShowNoControlCharacters) {

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/tests/apps/run_commands.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -20,43 +20,12 @@ absl::Status Count() { return WriteOutput(absl::StrCat(FLAGS_prompt.size(), " by
 absl::Status Show() { return WriteOutput(absl::StrCat("mode ", FLAGS_top, "\n")); }
 
 std::vector<Command> CountAndShow() {
-  return {{{.name = "count", .summary = "Counts bytes.", .examples = {"tessera_x count"}, .groups = {{"Text", {"prompt"}}}}, Count},
-          {{.name = "show", .summary = "Shows it. Nothing else.", .groups = {{"Output", {"top"}}}}, Show}};
+  return {{{.subcommand = "count", .summary = "Counts bytes.", .groups = {{"Text", {"prompt"}}}}, Count},
+          {{.subcommand = "show", .summary = "Shows it. Nothing else.", .groups = {{"Output", {"top"}}}}, Show}};
 }
 
-// What the program of the header's example prints and returns. It runs in a process of its own, since it begins and ends one.
 Ended RunExample(const Arguments& arguments) {
-  int output[2], errors[2];
-  CHECK_EQ(pipe2(output, O_CLOEXEC), 0);
-  CHECK_EQ(pipe2(errors, O_CLOEXEC), 0);
-  const pid_t process = fork();
-  if (process == 0) {
-    dup2(output[1], STDOUT_FILENO);
-    dup2(errors[1], STDERR_FILENO);
-    google::ShutdownGoogleLogging();  // The test's own; the program begins another.
-    FLAGS_prompt.clear();             // Other tests set it.
-    Arguments all = arguments;
-    all.insert(all.begin(), "tessera_x");
-    std::vector<char*> argv;
-    for (std::string& argument : all) argv.push_back(argument.data());
-    _exit(CommandsMain(static_cast<int>(argv.size()), argv.data(), {.name = "tessera_x", .summary = "Does two things."}, CountAndShow()));
-  }
-  close(output[1]);
-  close(errors[1]);
-  const auto read_all = [](int file) {
-    std::string text;
-    char bytes[4096];
-    for (ssize_t count; (count = read(file, bytes, sizeof(bytes))) > 0;) text.append(bytes, count);
-    close(file);
-    return text;
-  };
-  Ended ended;
-  ended.output = read_all(output[0]);
-  ended.errors = read_all(errors[0]);
-  int status = 0;
-  CHECK_EQ(waitpid(process, &status, 0), process);
-  ended.code = WEXITSTATUS(status);
-  return ended;
+  return RunCommands(arguments, {.name = "tessera_x", .summary = "Does two things."}, CountAndShow());
 }
 
 TEST(Commands, HeaderExample) {
@@ -65,15 +34,17 @@ TEST(Commands, HeaderExample) {
   EXPECT_EQ(RunExample({"show", "--top=1"}).errors, "");
 }
 
-TEST(Commands, WithoutANameTheFirstRuns) {
-  EXPECT_EQ(RunExample({}).output, "0 bytes\n");
-  EXPECT_EQ(RunExample({"--prompt=seven!!"}).output, "7 bytes\n");
-}
-
 void ExpectWrongUsage(const Ended& ended, const std::string& errors) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.output, "");
   EXPECT_EQ(ended.errors, errors);
+}
+
+TEST(Commands, WithoutANameItIsWrongUsageAndTheListIsShown) {
+  const std::string list = "tessera_x: subcommand: found none, expected one of count, show\nTry tessera_x --help.\n";
+  ExpectWrongUsage(RunExample({}), list);
+  ExpectWrongUsage(RunExample({"--tryfromenv="}), "tessera_x: --tryfromenv: found an empty value, expected NAMES\nTry tessera_x --help.\n");
+  ExpectWrongUsage(RunExample({"--noversion"}), list);
 }
 
 TEST(Commands, AnUnknownOneIsAnsweredWithTheNearestAndAll) {
@@ -85,29 +56,49 @@ TEST(Commands, AnUnknownOneIsAnsweredWithTheNearestAndAll) {
   EXPECT_TRUE(absl::StrContains(RunExample({"\x1b[31m"}).errors, "found \"\\x1b[31m\"")) << "no control characters";
 }
 
+std::string In(const std::string& where, const std::string& error) {
+  return absl::StrCat(where, ": ", error, "\nTry ", where, " --help.\n");
+}
+
 TEST(Commands, AFlagOfAnotherIsAnsweredWithItsName) {
   ExpectWrongUsage(RunExample({"count", "--top=1"}),
-                   "tessera_x count: --top: found in \"tessera_x count\", expected in \"tessera_x show\"\nTry tessera_x count --help.\n");
-  ExpectWrongUsage(RunExample({"--top=1"}), "tessera_x: --top: found in \"tessera_x\", expected in \"tessera_x show\"\n"
-                                            "Try tessera_x --help.\n");
-  ExpectWrongUsage(RunExample({"--notop"}), "tessera_x: --notop: found in \"tessera_x\", expected in \"tessera_x show\"\n"
-                                            "Try tessera_x --help.\n");
+                   In("tessera_x count", "--top: found in \"tessera_x count\", expected in \"tessera_x show\""));
+  ExpectWrongUsage(RunExample({"--top=1"}), In("tessera_x", "--top: found in \"tessera_x\", expected in \"tessera_x show\""));
+  ExpectWrongUsage(RunExample({"--notop"}), In("tessera_x", "--notop: found in \"tessera_x\", expected in \"tessera_x show\""));
+  for (const std::string by : {"fromenv", "tryfromenv"}) {
+    ExpectWrongUsage(RunExample({"count", absl::StrCat("--", by, "=top,prompt")}),
+                     In("tessera_x count", absl::StrCat("--", by, ": --top: found in \"tessera_x count\", ",
+                                                        "expected in \"tessera_x show\"")));
+  }
+}
+
+TEST(Commands, AMisspeltFlagIsAnsweredWithTheNearestOfAll) {
+  ExpectWrongUsage(RunExample({"count", "--promt=a"}), In("tessera_x count", "unknown flag --promt: did you mean --prompt?"));
+  ExpectWrongUsage(RunExample({"count", "--topp=1"}),
+                   In("tessera_x count", "unknown flag --topp: did you mean --top in \"tessera_x show\"?"));
+  ExpectWrongUsage(RunExample({"count", "--something"}), In("tessera_x count", "unknown flag --something"));
+  ExpectWrongUsage(RunExample({"--something"}), In("tessera_x", "unknown flag --something; the subcommands are count, show"));
 }
 
 TEST(Commands, ANameAmongFlagsIsAnsweredWithItsPlace) {
-  ExpectWrongUsage(RunExample({"--show"}), "tessera_x: --show: found in \"tessera_x\", expected the subcommand \"tessera_x show\"\n"
-                                           "Try tessera_x --help.\n");
-  ExpectWrongUsage(RunExample({"--prompt=a", "show"}),
-                   "tessera_x: unexpected argument \"show\", expected a flag (the subcommand stands before all flags: tessera_x show)\n"
-                   "Try tessera_x --help.\n");
-  ExpectWrongUsage(RunExample({"--something"}), "tessera_x: unknown flag --something; the subcommands are count, show\n"
-                                                "Try tessera_x --help.\n");
+  ExpectWrongUsage(RunExample({"--show"}), In("tessera_x", "--show: found in \"tessera_x\", expected the subcommand \"tessera_x show\""));
+  ExpectWrongUsage(RunExample({"--noversion", "show"}), In("tessera_x", "unexpected argument \"show\", expected a flag (the subcommand "
+                                                                        "stands before all flags: tessera_x show)"));
+  ExpectWrongUsage(RunExample({"count", "show"}),
+                   In("tessera_x count", "unexpected argument \"show\", expected a flag (one subcommand per run)"));
+}
+
+TEST(Commands, TextWithoutAFlagIsAnsweredWithPromptWhereThereIsOne) {
+  ExpectWrongUsage(RunExample({"count", "four"}),
+                   In("tessera_x count", "unexpected argument \"four\", expected a flag (put text in quotes: --prompt=\"two words\")"));
+  ExpectWrongUsage(RunExample({"show", "four"}), In("tessera_x show", "unexpected argument \"four\", expected a flag"));
 }
 
 TEST(Commands, HelpListsThemAndEachHasItsOwn) {
   const std::string all = RunExample({"--help"}).output;
-  EXPECT_TRUE(absl::StrContains(all, "  count                   Counts bytes.\n  show                    Shows it.\n")) << all;
-  EXPECT_TRUE(absl::StrContains(all, "--prompt=TEXT")) << "flags of the first: " << all;
+  EXPECT_TRUE(absl::StrContains(all, "Subcommands (for the flags of one: tessera_x count --help):\n"
+                                     "  count                   Counts bytes.\n  show                    Shows it.\nGeneral:\n")) << all;
+  EXPECT_FALSE(absl::StrContains(all, "--prompt=")) << all;
   EXPECT_FALSE(absl::StrContains(all, "--top=")) << all;
   const std::string one = RunExample({"show", "--help"}).output;
   EXPECT_EQ(one.rfind("tessera_x show: Shows it. Nothing else.\n", 0), 0u) << one;
@@ -129,14 +120,47 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
   EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming"}));
 }
 
-TEST(BenchCommands, SpeedIsWhatRunsWithoutAName) {
-  const Arguments flags = {"--model=" + TinyModel("llama"), "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1", "--json"};
-  Arguments named = flags;
-  named.insert(named.begin(), "speed");
-  for (const Arguments& arguments : {flags, named}) {
-    const Ended ended = RunProgram("tessera_bench", arguments);
-    ASSERT_EQ(ended.code, 0) << ended.errors;
-    EXPECT_EQ(Json(ended.output).Keys(), (Arguments{"model", "threads", "kernels", "repetitions", "depth", "generation"}));
+TEST(BenchCommands, WithoutANameNothingIsMeasured) {
+  ExpectWrongUsage(RunProgram("tessera_bench", {}),
+                   In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
+                                       "products, memory, streaming"));
+  ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
+                   In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
+}
+
+TEST(BenchCommands, SpeedHasAFigureForEachKindOfTokensAndNeedsOne) {
+  const std::string model = "--model=" + TinyModel("llama");
+  const Ended ended =
+      RunProgram("tessera_bench speed", {model, "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_EQ(Json(ended.output).Keys(), (Arguments{"model", "threads", "kernels", "repetitions", "depth", "generation"}));
+  ExpectWrongUsage(RunProgram("tessera_bench speed", {model, "--prompt_tokens=0", "--generate_tokens=0"}),
+                   In("tessera_bench speed", "--generate_tokens: found 0 beside --prompt_tokens=0, expected one of them above 0"));
+}
+
+// It is read before the model is, and before anything is timed.
+TEST(BenchCommands, ABadPeerCurveIsRefusedFirst) {
+  const TemporaryFolder folder;
+  const std::string plot = "--plot=" + folder.Path("rows.svg"), text = std::string(TESSERA_SOURCE_DIR) + "/CMakeLists.txt";
+  for (const std::string& peer : {folder.Path("none.json"), text}) {
+    const Ended ended = RunProgram("tessera_bench rows", {"--model=/nowhere/model.gguf", plot, "--peer_curve=" + peer});
+    EXPECT_NE(ended.code, 0);
+    EXPECT_EQ(ended.output, "");
+    EXPECT_EQ(ended.errors.rfind("tessera_bench rows: --peer_curve: ", 0), 0u) << ended.errors;
+  }
+}
+
+TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
+  const std::string model = TinyModel("llama");
+  for (const Arguments& flags : std::vector<Arguments>{{"overhead", "--generate_tokens=6"}, {"memory", "--generate_tokens=2"},
+                                                       {"rows", "--rows=1,2"}}) {
+    Arguments all = {"--model=" + model, "--threads=1", "--kernels=portable"};
+    all.insert(all.end(), flags.begin() + 1, flags.end());
+    if (flags[0] != "memory") all.push_back("--repetitions=1");
+    if (flags[0] == "memory") all.push_back("--prompt_tokens=4");
+    const Ended ended = RunProgram("tessera_bench " + flags[0], all);
+    EXPECT_EQ(ended.code, 0) << ended.errors;
+    EXPECT_EQ(ended.output.rfind(model + ", 1 threads, kernels portable", 0), 0u) << flags[0] << ": " << ended.output;
   }
 }
 
@@ -158,18 +182,34 @@ TEST(BenchCommands, EachTakesOnlyFlagsThatChangeItsFigures) {
   for (const Arguments& wrong : std::vector<Arguments>{{"speed", "--plot=x"}, {"overhead", "--prompt_tokens=1"}, {"threads", "--threads=2"},
                                                        {"roofline", "--path=reference"}, {"rows", "--generate_tokens=1"},
                                                        {"attention", "--depth=1"}, {"products", "--model=x"},
-                                                       {"memory", "--repetitions=1"}, {"streaming", "--mapped"}, {"rows", "--trace=x"}}) {
+                                                       {"memory", "--repetitions=1"}, {"streaming", "--mapped"}, {"rows", "--trace=x"},
+                                                       {"streaming", "--depth=1"}}) {
     const Ended ended = RunProgram("tessera_bench", wrong);
     EXPECT_EQ(ended.code, 2) << wrong[0];
     const std::string flag = wrong[1].substr(0, wrong[1].find('='));
     EXPECT_EQ(ended.errors.rfind(absl::StrCat("tessera_bench ", wrong[0], ": ", flag, ": found in \"tessera_bench ", wrong[0],
-                                              "\", expected in \"tessera_bench "), 0), 0u)
+                                              "\", expected in "), 0), 0u)
         << ended.errors;
   }
 }
 
+// A budget counts one process with one engine in it, and a plan tells the memory of that; these take more.
+TEST(BenchCommands, BudgetsAndPlansAreRefusedWhereTheyWouldNotBeKept) {
+  for (const auto& [flag, names] : std::vector<std::pair<std::string, Arguments>>{
+           {"memory_budget", {"threads", "roofline", "rows", "memory"}}, {"verify", {"threads", "roofline", "rows", "memory"}},
+           {"dry_run", {"threads", "roofline", "rows", "streaming"}}}) {
+    for (const std::string& name : names) {
+      ExpectWrongUsage(RunProgram("tessera_bench " + name, {absl::StrCat("--", flag, flag == "memory_budget" ? "=1GiB" : "")}),
+                       In("tessera_bench " + name,
+                          absl::StrCat("--", flag, ": found in \"tessera_bench ", name, "\", expected in other subcommands")));
+    }
+  }
+}
+
 TEST(BenchCommands, VersionIsTheProgramsEverywhere) {
-  EXPECT_EQ(RunProgram("tessera_bench rows", {"--version"}).output, RunProgram("tessera_bench", {"--version"}).output);
+  for (const Arguments& json : {Arguments{"--version"}, Arguments{"--version", "--json"}}) {
+    EXPECT_EQ(RunProgram("tessera_bench rows", json).output, RunProgram("tessera_bench", json).output);
+  }
 }
 
 }  // namespace

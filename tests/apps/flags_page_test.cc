@@ -1,4 +1,5 @@
 // The tables of docs/flags.md against the --help of the programs.
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "tessera/apps/cli/flags.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 
@@ -15,7 +17,8 @@ namespace tessera {
 namespace {
 
 constexpr char kFlags[] = "| flag | type | default | programs | meaning |\n|---|---|---|---|---|\n";
-constexpr char kSubcommands[] = "| subcommand | measures | its flags |\n|---|---|---|\n";
+constexpr char kSubcommands[] = "| subcommand | measures | flags of its own, and of output | model flags | streaming flags |\n"
+                                "|---|---|---|---|---|\n";
 
 JsonValue HelpOf(const std::string& command) { return Json(RunProgram(command, {"--help", "--json"}).output); }
 
@@ -56,28 +59,47 @@ std::string TableOfPrograms() {
   return table;
 }
 
-// A row for each subcommand: its sentence in the program's help, and its own flags.
+std::string InTicks(const std::vector<std::string>& flags) {
+  return absl::StrJoin(flags, " ", [](std::string* text, const std::string& flag) { absl::StrAppend(text, "`--", flag, "`"); });
+}
+
+// "all", "none" or "all but ...": what a subcommand has of a group that many have in common.
+std::string ShareOf(const FlagGroup& group, const std::vector<std::string>& flags) {
+  std::vector<std::string> missing = group.flags;
+  std::erase_if(missing, [&](const std::string& flag) { return std::find(flags.begin(), flags.end(), flag) != flags.end(); });
+  if (flags.empty()) return "none";
+  return missing.empty() ? "all" : "all but " + InTicks(missing);
+}
+
+// A row for each subcommand: its sentence in the program's help, and its flags.
 std::string TableOfSubcommands(const std::string& program) {
   std::string table = kSubcommands;
   const JsonValue subcommands = *HelpOf(program).Array("subcommands");
   for (int64_t s = 0; s < subcommands.size(); ++s) {
     const std::string name = absl::StrCat(program, " ", *subcommands[s].String("name"));
     const JsonValue groups = *HelpOf(name).Array("groups");
-    std::vector<std::string> flags;
+    std::vector<std::string> own, model, streaming;
     for (int64_t g = 0; g < groups.size(); ++g) {
-      const JsonValue of_group = *groups[g].Array("flags");
-      if (*groups[g].String("title") == "General") continue;
-      for (int64_t f = 0; f < of_group.size(); ++f) flags.push_back(absl::StrCat("`--", *of_group[f].String("name"), "`"));
+      const std::string title = *groups[g].String("title");
+      if (title == "General") continue;
+      const JsonValue flags = *groups[g].Array("flags");
+      std::vector<std::string>& place = title == ModelFlags().title ? model : title == StreamingFlags().title ? streaming : own;
+      for (int64_t f = 0; f < flags.size(); ++f) place.push_back(*flags[f].String("name"));
     }
-    absl::StrAppend(&table, "| `", name, "` | ", *subcommands[s].String("summary"), " | ", absl::StrJoin(flags, " "), " |\n");
+    absl::StrAppend(&table, "| `", name, "` | ", *subcommands[s].String("summary"), " | ", InTicks(own), " | ",
+                    ShareOf(ModelFlags(), model), " | ", ShareOf(StreamingFlags(), streaming), " |\n");
   }
   return table;
 }
 
+std::string Page() {
+  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/docs/flags.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 // The page's table that begins with `head`.
 std::string TableOfPage(const std::string& head) {
-  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/docs/flags.md");
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = Page();
   const size_t begin = page.find(head), end = page.find("\n\n", begin);
   if (begin == std::string::npos) return "";
   return end == std::string::npos ? page.substr(begin) : page.substr(begin, end + 1 - begin);
@@ -89,6 +111,12 @@ TEST(FlagsPage, ListsEveryFlagOfEveryProgram) {
 
 TEST(FlagsPage, ListsTheFlagsOfEverySubcommand) {
   EXPECT_EQ(TableOfPage(kSubcommands), TableOfSubcommands("tessera_bench")) << "if the change is meant, put the second into docs/flags.md";
+}
+
+TEST(FlagsPage, SaysWhatModelAndStreamingFlagsAre) {
+  for (const FlagGroup& group : {ModelFlags(), StreamingFlags()}) {
+    EXPECT_NE(Page().find(InTicks(group.flags) + "\n"), std::string::npos) << InTicks(group.flags) << " on a line of its own";
+  }
 }
 
 }  // namespace

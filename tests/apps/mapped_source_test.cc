@@ -65,11 +65,11 @@ TEST_F(MappedSourceTest, TheBenchmarkGeneratesFromAMappedFileUnderABudget) {
                                               "--mapped"};
   std::vector<std::string> with_budget = arguments;
   with_budget.push_back("--memory_budget=1GiB");
-  const Ended ended = RunProgram("tessera_bench", with_budget);
+  const Ended ended = RunProgram("tessera_bench speed", with_budget);
   EXPECT_EQ(ended.code, 0) << ended.errors;
   EXPECT_NE(ended.output.find("\"generation\""), std::string::npos) << ended.output;
   with_budget.push_back("--pin=none");  // Its plan's pins are what is locked.
-  EXPECT_EQ(RunProgram("tessera_bench", with_budget).code, 0);
+  EXPECT_EQ(RunProgram("tessera_bench speed", with_budget).code, 0);
 }
 
 TEST_F(MappedSourceTest, TheBenchmarkRefusesWhatAMappedFileHasNoUseFor) {
@@ -83,7 +83,7 @@ TEST_F(MappedSourceTest, TheBenchmarkRefusesWhatAMappedFileHasNoUseFor) {
                         Case{{"--model=" + model, budget, "--flash=ufs4.0"}, "--flash: found beside --mapped"}}) {
     std::vector<std::string> flags = {"--mapped", "--prompt_tokens=0", "--generate_tokens=4", "--repetitions=1"};
     flags.insert(flags.end(), c.flags.begin(), c.flags.end());
-    const Ended ended = RunProgram("tessera_bench", flags);
+    const Ended ended = RunProgram("tessera_bench speed", flags);
     EXPECT_EQ(ended.code, 2) << c.said;
     EXPECT_NE(ended.errors.find(c.said), std::string::npos) << ended.errors;
     EXPECT_TRUE(ended.output.empty()) << ended.output;

@@ -185,7 +185,7 @@ TEST(Inspect, GraphShowsEachDistinctBlockOnce) {
 
 TEST(Bench, ReportsSpreadAsJson) {
   const Ended ended = RunTiny(
-      "tessera_bench", {"--json", "--prompt_tokens=16", "--generate_tokens=8", "--repetitions=3", "--depth=4", "--threads=2"});
+      "tessera_bench speed", {"--json", "--prompt_tokens=16", "--generate_tokens=8", "--repetitions=3", "--depth=4", "--threads=2"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);
   EXPECT_EQ(*report.Int("threads"), std::min(2, AvailableCpus()));
@@ -195,7 +195,7 @@ TEST(Bench, ReportsSpreadAsJson) {
     EXPECT_LE(*spread.Double("min"), *spread.Double("median"));
     EXPECT_LE(*spread.Double("median"), *spread.Double("max"));
   }
-  EXPECT_FALSE(Json(RunTiny("tessera_bench", {"--json", "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1"}).output)
+  EXPECT_FALSE(Json(RunTiny("tessera_bench speed", {"--json", "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1"}).output)
                    .Has("prompt"));
 }
 
@@ -222,7 +222,7 @@ TEST(Bench, OverheadTakesATokenOfEachKind) {
 }
 
 TEST(Bench, DepthBeyondTheContextIsAnError) {
-  const Ended ended = RunTiny("tessera_bench", {"--depth=500", "--context=100"});
+  const Ended ended = RunTiny("tessera_bench speed", {"--depth=500", "--context=100"});
   EXPECT_EQ(ended.code, 1);
   EXPECT_NE(ended.errors.find("context: found"), std::string::npos) << ended.errors;
 }

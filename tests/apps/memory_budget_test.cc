@@ -252,7 +252,7 @@ TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {
   };
   for (const std::string flag : {"--flash=ufs4.0", "--io=pread", "--pin=none", "--verify=always", "--io=auto"}) {
     const std::string name = flag.substr(0, flag.find('='));
-    for (const char* program : {"tessera_generate", "tessera_perplexity", "tessera_logits", "tessera_bench"}) {
+    for (const char* program : {"tessera_generate", "tessera_perplexity", "tessera_logits", "tessera_bench speed"}) {
       SCOPED_TRACE(absl::StrCat(program, " ", flag));
       const std::string without = errors(program, {"--model=" + packed.path(), flag});
       EXPECT_NE(without.find(name + ": found without --memory_budget, expected both"), std::string::npos) << without;

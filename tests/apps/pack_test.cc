@@ -106,7 +106,7 @@ TEST_F(Pack, EveryProgramAnswersAsOnTheGgufFile) {
     EXPECT_EQ(found.code, 0) << program << found.errors;
     EXPECT_EQ(found.output, expected.output) << program;
   }
-  EXPECT_EQ(RunProgram("tessera_bench", {"--model=" + out_, "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}).code,
+  EXPECT_EQ(RunProgram("tessera_bench speed", {"--model=" + out_, "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}).code,
             0);
   EXPECT_EQ(RunProgram("tessera_generate", {"--model=" + out_, "--dry_run"}).code, 0);
 }

@@ -57,8 +57,8 @@ std::vector<Phase> Signals::Phases() const {
       {"scoring a text", "tessera_perplexity", {tiny, "--prompt_file=" + text, "--max_windows=0", "--path=reference"}},
       {"computing logits", "tessera_logits", {tiny, "--prompt_file=" + text, "--context=1000000"}},
       {"encoding a text, then blocked by its reader", "tessera_tokenize", {tiny, "--prompt_file=" + book}},
-      {"timing a prompt", "tessera_bench", {tiny, "--prompt_tokens=1000000"}},
-      {"timing, to trace it", "tessera_bench", {tiny, "--prompt_tokens=1000000", "--trace=" + folder_.Path("trace")}},
+      {"timing a prompt", "tessera_bench speed", {tiny, "--prompt_tokens=1000000"}},
+      {"timing, to trace it", "tessera_bench speed", {tiny, "--prompt_tokens=1000000", "--trace=" + folder_.Path("trace")}},
       {"writing a model", "tessera_random_model", {"--shape=4b", "--out=" + folder_.Path("model")}},
   };
 }

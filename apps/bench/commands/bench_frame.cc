@@ -1,7 +1,8 @@
-#include "tessera/apps/commands/bench_frame.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 
-#include <algorithm>
 #include <utility>
+
+#include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -13,7 +14,7 @@ namespace tessera {
 
 FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out) {
   FlagGroup group = ModelFlags();
-  std::erase_if(group.flags, [&](const std::string& flag) { return std::find(left_out.begin(), left_out.end(), flag) != left_out.end(); });
+  for (const std::string& flag : left_out) CHECK_EQ(std::erase(group.flags, flag), 1u) << flag;
   return group;
 }
 
@@ -43,7 +44,7 @@ std::string BenchHeading::Text() const {
 }
 
 absl::Status ShowResult(const BenchHeading& heading, const std::string& text, absl::FunctionRef<void(JsonWriter& json)> put) {
-  if (!FLAGS_json) return WriteOutput(text);
+  if (!FLAGS_json) return WriteOutput(absl::StrCat(heading.Text(), text));
   JsonWriter json;
   json.BeginObject().Key("model").String(heading.model).Key("threads").Int(heading.threads).Key("kernels").String(heading.kernels);
   if (heading.repetitions) json.Key("repetitions").Int(*heading.repetitions);

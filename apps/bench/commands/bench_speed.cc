@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/benchmark.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/mapped_source.h"
 #include "tessera/apps/cli/engine_flags.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -29,6 +29,9 @@ struct Speeds {                      // Tokens per second.
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckTokens("prompt_tokens", FLAGS_prompt_tokens, 0));
   RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 0));
+  if (FLAGS_prompt_tokens == 0 && FLAGS_generate_tokens == 0) {
+    return WrongUsage("generate_tokens", "0 beside --prompt_tokens=0", "one of them above 0");
+  }
   RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
   for (const char* flag : {"flash", "io", "verify"}) {
     if (!FLAGS_mapped || gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
@@ -89,7 +92,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   const absl::StatusOr<Speeds> speeds = Measure(*engine, benchmark);
   RETURN_IF_ERROR(trace.Finish(speeds.status()));
-  return ShowResult(heading, absl::StrCat(heading.Text(), SpeedsText(*speeds)), [&](JsonWriter& json) {
+  return ShowResult(heading, SpeedsText(*speeds), [&](JsonWriter& json) {
     WriteSpeed(json, "prompt", FLAGS_prompt_tokens, speeds->prompt);
     WriteSpeed(json, "generation", FLAGS_generate_tokens, speeds->generation);
   });
@@ -98,7 +101,7 @@ absl::Status Run() {
 }  // namespace
 
 Command BenchSpeed() {
-  return {{.name = "speed",
+  return {{.subcommand = "speed",
            .summary = "Tokens per second over a prompt and over generated text. A prompt is computed many tokens at once; generated "
                       "tokens are computed and chosen one by one. Shows the least, median and greatest of several runs.",
            .examples = {"tessera_bench speed --threads 2",

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/attention_time.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -25,14 +24,13 @@ absl::Status Run() {
                                 .prompt_tokens = FLAGS_prompt_tokens};
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const std::vector<AttentionTime> all, MeasureAttention(*engine, depths, pairs));
-  return ShowResult(heading, absl::StrCat(heading.Text(), AttentionText(all)),
-                    [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+  return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 }
 
 }  // namespace
 
 Command BenchAttention() {
-  return {{.name = "attention",
+  return {{.subcommand = "attention",
            .summary = "How much longer a pass takes after many tokens than after none. That is its attention to them: for passes of one "
                       "row, --repetitions x --generate_tokens times, and for passes of --prompt_tokens.",
            .examples = {"tessera_bench attention --threads 2", "tessera_bench attention --depths 128,4096"},

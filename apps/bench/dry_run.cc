@@ -1,4 +1,4 @@
-#include "tessera/apps/show/dry_run.h"
+#include "tessera/apps/bench/dry_run.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/apps/show/budget_report.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"

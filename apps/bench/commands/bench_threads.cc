@@ -1,10 +1,8 @@
 // tessera_bench threads: what threads gain and cost on two CPUs.
-#include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/overhead.h"
 #include "tessera/apps/bench/thread_figures.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -18,22 +16,20 @@ absl::Status Run() {
   const BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(benchmark.NeededContext()));
   options.compute.threads = kThreadFigureCpus;
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, FLAGS_repetitions));
-  return ShowResult(heading, absl::StrCat(heading.Text(), ThreadFiguresText(figures)),
-                    [&](JsonWriter& json) { WriteThreadFigures(json.Key("figures"), figures); });
+  return ShowResult(heading, ThreadFiguresText(figures), [&](JsonWriter& json) { WriteThreadFigures(json.Key("figures"), figures); });
 }
 
 }  // namespace
 
 Command BenchThreads() {
-  return {{.name = "threads",
+  return {{.subcommand = "threads",
            .summary = "What threads gain and cost on two CPUs. Also for two engines side by side, for idle ones, and for more threads "
                       "than CPUs.",
            .examples = {"tessera_bench threads", "tessera_bench threads --repetitions 9 --generate_tokens 96"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions"}},
-                      ModelFlagsBut({"threads", "trace"}), StreamingFlags(), {"Output", {"json"}}}},
+                      ModelFlagsBut({"threads", "trace", "dry_run"}), {"Output", {"json"}}}},
           Run};
 }
 

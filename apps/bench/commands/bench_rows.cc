@@ -3,10 +3,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/rows_curve.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -36,27 +35,26 @@ absl::Status Draw(const RowsCurve& curve, const BenchHeading& heading, const std
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
+  ASSIGN_OR_RETURN(const std::optional<NamedCurve> peer, PeerOfFlags());
   ASSIGN_OR_RETURN(const std::vector<int> rows, ParseRows(FLAGS_rows));
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(FLAGS_depth + rows.back()));
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
-  ASSIGN_OR_RETURN(const std::optional<NamedCurve> peer, PeerOfFlags());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(*engine, path, rows, FLAGS_depth, FLAGS_repetitions));
   if (!FLAGS_plot.empty()) RETURN_IF_ERROR(Draw(curve, heading, peer));
-  return ShowResult(heading, absl::StrCat(heading.Text(), RowsCurveText(curve)), [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
+  return ShowResult(heading, RowsCurveText(curve), [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
 }
 
 }  // namespace
 
 Command BenchRows() {
-  return {{.name = "rows",
-           .summary = "The time of a pass of 1 to 64 rows, beside its bound. It shows what each row costs that a speculative step "
-                      "checks.",
+  return {{.subcommand = "rows",
+           .summary = "The time of passes of 1 to 64 rows (--rows: up to 512), beside the bound. It shows what each row costs that "
+                      "a speculative step checks.",
            .examples = {"tessera_bench rows --plot rows.svg", "tessera_bench rows --rows 1,2,4,8 --depth 370 --threads 2"},
            .groups = {{"Measurement", {"rows", "depth", "repetitions"}},
-                      ModelFlagsBut({"path", "trace"}), StreamingFlags(), {"Output", {"plot", "peer_curve", "json"}}}},
+                      ModelFlagsBut({"path", "trace", "dry_run"}), {"Output", {"plot", "peer_curve", "json"}}}},
           Run};
 }
 

@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/product_speed.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -31,8 +31,8 @@ absl::Status Run() {
 }  // namespace
 
 Command BenchProducts() {
-  return {{.name = "products",
-           .summary = "Products of each block format in cache, on one thread. No model is loaded.",
+  return {{.subcommand = "products",
+           .summary = "Speed of each block format's products, weights in cache, one thread. No model is loaded.",
            .examples = {"tessera_bench products", "tessera_bench products --kernels avx2"},
            .groups = {{"Measurement", {"repetitions", "kernels"}}, {"Output", {"json"}}}},
           Run};

@@ -1,4 +1,4 @@
-#include "tessera/apps/show/budget_report.h"
+#include "tessera/apps/bench/budget_report.h"
 
 #include <algorithm>
 

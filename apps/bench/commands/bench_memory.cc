@@ -1,8 +1,8 @@
 // tessera_bench memory: the most memory that loading and running take.
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/memory_use.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -23,12 +23,12 @@ absl::Status Run() {
 }  // namespace
 
 Command BenchMemory() {
-  return {{.name = "memory",
+  return {{.subcommand = "memory",
            .summary = "The most memory that loading and running take, and may take. Beside it: how much of the file the page cache "
                       "holds before and after.",
            .examples = {"tessera_bench memory --depth 3500 --threads 2"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth"}},
-                      ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
+                      ModelFlagsBut({"trace"}), {"Output", {"json"}}}},
           Run};
 }
 

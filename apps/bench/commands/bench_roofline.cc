@@ -1,11 +1,9 @@
 // tessera_bench roofline: speed beside the best that memory and arithmetic of this machine allow.
 #include <memory>
 
-#include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/roofline.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -19,24 +17,22 @@ absl::Status Run() {
   const BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   const bool as_deep_as_the_context = FLAGS_depth == 0;
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(as_deep_as_the_context ? 0 : benchmark.NeededContext()));
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const Roofline roofline, MeasureRoofline(*engine, path, benchmark, FLAGS_repetitions));
-  return ShowResult(heading, absl::StrCat(heading.Text(), RooflineText(roofline)),
-                    [&](JsonWriter& json) { WriteRoofline(json.Key("roofline"), roofline); });
+  return ShowResult(heading, RooflineText(roofline), [&](JsonWriter& json) { WriteRoofline(json.Key("roofline"), roofline); });
 }
 
 }  // namespace
 
 Command BenchRoofline() {
-  return {{.name = "roofline",
+  return {{.subcommand = "roofline",
            .summary = "Speed beside the best that memory and arithmetic here allow. Both are probed between the runs. Attention is "
                       "measured after --depth tokens; without it after 512 and, where the context allows, after 4096.",
            .examples = {"tessera_bench roofline --threads 2"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions"}},
-                      ModelFlagsBut({"path", "trace"}), StreamingFlags(), {"Output", {"json"}}}},
+                      ModelFlagsBut({"path", "trace", "dry_run"}), {"Output", {"json"}}}},
           Run};
 }
 

@@ -1,8 +1,8 @@
 // The subcommands of tessera_bench, a file each.
 //
-//   return CommandsMain(argc, argv, Info(), {BenchSpeed(), BenchRows()});            // commands.h
+//   return CommandsMain(argc, argv, info, {BenchSpeed(), BenchRows()});            // cli/commands.h
 //
-// Each has the flags that change its figures, and no others. With --json it writes an object, else a table. Threads: one at a time.
+// Each has only flags that it uses. With --json it writes an object, else a table. Threads: one at a time.
 #pragma once
 
 #include "tessera/apps/cli/commands.h"

@@ -1,8 +1,8 @@
 // tessera_bench overhead: what a token costs outside the graphs.
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/overhead.h"
-#include "tessera/apps/commands/bench_commands.h"
-#include "tessera/apps/commands/bench_frame.h"
-#include "tessera/apps/show/dry_run.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -23,9 +23,9 @@ absl::Status Run() {
 }  // namespace
 
 Command BenchOverhead() {
-  return {{.name = "overhead",
-           .summary = "A token's time outside the graphs, and that of a timeline. Shows where the time of a generated token goes, and "
-                      "how long threads wait for each other.",
+  return {{.subcommand = "overhead",
+           .summary = "What a token costs outside the graphs, and what a timeline adds. Shows where the time of a generated token "
+                      "goes, and how long threads wait for each other.",
            .examples = {"tessera_bench overhead --threads 2"},
            .groups = {{"Measurement", {"generate_tokens", "depth", "repetitions"}},
                       ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},

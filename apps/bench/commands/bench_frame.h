@@ -3,7 +3,7 @@
 //   RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 1));
 //   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(/*context=*/640));
 //   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
-//   return ShowResult(heading, heading.Text() + AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
+//   return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 //
 // Errors are wrong usage of the flag that they are about. Threads: one at a time.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace tessera {
 
-// ModelFlags() without some of them.
+// ModelFlags() without some of them. REQUIRES: they are model flags.
 FlagGroup ModelFlagsBut(const std::vector<std::string>& left_out);
 
 absl::Status CheckTokens(const char* flag, int value, int least);  // least to 2^20
@@ -41,7 +41,7 @@ struct BenchHeading {
   std::string Text() const;          // A line, and an empty one.
 };
 
-// Writes `text` or, with --json, an object of the heading and the members that `put` adds.
+// Writes the heading and `text` or, with --json, an object of the heading and the members that `put` adds.
 absl::Status ShowResult(const BenchHeading& heading, const std::string& text, absl::FunctionRef<void(JsonWriter& json)> put);
 
 }  // namespace tessera
