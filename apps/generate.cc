@@ -7,7 +7,7 @@
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/answer_progress.h"
-#include "tessera/apps/cli/answer_report.h"
+#include "tessera/apps/show/answer_report.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -108,7 +108,7 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
   WriteSummary(answerer.timings());
-  return TerminationRequested() ? absl::CancelledError("terminated") : FinishAnswers(answerer);
+  return TerminationRequested() ? absl::CancelledError("terminated") : FinishAnswers(engine, answerer);
 }
 
 // A dialogue on standard input.
@@ -199,7 +199,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(opened, conversation, answerer).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.timings());
-  const absl::Status saved = FinishAnswers(answerer);
+  const absl::Status saved = FinishAnswers(engine, answerer);
   return status.ok() ? saved : status;
 }
 
@@ -220,7 +220,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
     SaveAnswers(answerer).IgnoreError();
     return WriteAnswer(TextAnswer(request, asked.prompt, result));
   });
-  const absl::Status saved = FinishAnswers(answerer);
+  const absl::Status saved = FinishAnswers(engine, answerer);
   return status.ok() ? saved : status;
 }
 

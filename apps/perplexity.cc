@@ -13,7 +13,7 @@
 #include "tessera/apps/cli/logit_math.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
-#include "tessera/apps/cli/streaming_report.h"
+#include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 

@@ -46,7 +46,7 @@ AppInfo Info() {
                        "tessera_spec_bench --data evaluation_sets --categories code,ui --plot gains.svg",
                        "tessera_spec_bench --speculate wrong --writings 5",
                        "tessera_spec_bench --model model.tsr --memory_budget 100MiB --pin none"},
-          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_meeting_nanos"}},
+          .groups = {{"Measurement", {"data", "categories", "texts", "generate_tokens", "writings", "most_barrier_nanos"}},
                      {"Speculation", {"speculate", "cost_profile", "remember"}},
                      ModelFlags(),
                      StreamingFlags(),
@@ -67,7 +67,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckWritings());
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
-  RETURN_IF_ERROR(CheckFlagRange("most_meeting_nanos", FLAGS_most_meeting_nanos, 0, 1 << 30));
+  RETURN_IF_ERROR(CheckFlagRange("most_barrier_nanos", FLAGS_most_barrier_nanos, 0, 1 << 30));
   if (FLAGS_plot.empty()) return absl::OkStatus();
   return ForField("plot", CheckWritable(FLAGS_plot));
 }
@@ -77,7 +77,7 @@ struct Pair {
   std::string category;
   std::vector<TokenId> prompt;
   TimedText plain, drafted;
-  double meeting_nanos = 0;  // The longer of two probes, before and after.
+  double barrier_nanos = 0;  // The longer of two probes, before and after.
 };
 
 // The things that all speculators of a run share.
@@ -151,14 +151,14 @@ class CategoryBench {
   }
 
   absl::StatusOr<Pair> Add(PairRunner& runner, const MachineProbe& probe, std::vector<TokenId> prompt) {
-    Pair pair = {.category = result_.name, .prompt = std::move(prompt), .meeting_nanos = probe.MeetingNanos()};
+    Pair pair = {.category = result_.name, .prompt = std::move(prompt), .barrier_nanos = probe.BarrierNanos()};
     RETURN_IF_ERROR(Write(runner, pair));
-    pair.meeting_nanos = std::max(pair.meeting_nanos, probe.MeetingNanos());
+    pair.barrier_nanos = std::max(pair.barrier_nanos, probe.BarrierNanos());
     if (history_ != nullptr) history_->Add(pair.prompt, pair.drafted.tokens);
-    if (FLAGS_most_meeting_nanos > 0 && pair.meeting_nanos > FLAGS_most_meeting_nanos) {
+    if (FLAGS_most_barrier_nanos > 0 && pair.barrier_nanos > FLAGS_most_barrier_nanos) {
       ++result_.left_out;
     } else {
-      RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted, pair.meeting_nanos));
+      RETURN_IF_ERROR(result_.AddPair(pair.prompt, pair.plain, pair.drafted, pair.barrier_nanos));
     }
     return pair;
   }
@@ -249,7 +249,7 @@ std::string FindingsJson(const Engine& engine, const Findings& findings) {
     WriteTokens(json.Key("drafted_tokens"), pair.drafted.tokens);
     json.Key("plain_seconds").Double(pair.plain.decode_seconds, 6).Key("drafted_seconds").Double(pair.drafted.decode_seconds, 6);
     json.Key("passes").Int(pair.drafted.passes).Key("rows").Int(pair.drafted.rows);
-    json.Key("meeting_nanos").Double(pair.meeting_nanos, 6).EndObject();
+    json.Key("barrier_nanos").Double(pair.barrier_nanos, 6).EndObject();
   }
   json.EndArray().EndObject();
   return std::move(json).Take() + "\n";

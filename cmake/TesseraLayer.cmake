@@ -125,7 +125,8 @@ function(tessera_create_library layer)
   target_compile_options(tessera_${layer}_objects PRIVATE -fno-semantic-interposition ${TESSERA_PLAIN_FILE_NAMES})
   target_link_libraries(tessera_${layer}_objects PRIVATE
     ${tessera_${layer}_LINKS} ${tessera_${layer}_PRIVATE_LINKS} ${tessera_${layer}_HEADERS_OF})
-  # In other builds each source file must compile without: that shows that its own header compiles alone (check_headers.py).
+  # Precompiled headers save 0.7 s per file here. Other builds have none, so that each source file shows that its own header compiles
+  # alone (check_headers.py).
   if(CMAKE_BUILD_TYPE MATCHES Sanitizer AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(tessera_${layer}_objects PRIVATE <algorithm> <memory> <string> <string_view> <utility> <vector>
       <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/types/span.h>)
@@ -183,7 +184,8 @@ function(tessera_create_test_main)
   tessera_need(GTest::gtest)
   add_library(tessera_test_main OBJECT tests/test_main.cc)
   target_link_libraries(tessera_test_main PUBLIC tessera::base GTest::gtest)
-  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds
+  target_compile_options(tessera_test_main PUBLIC $<$<CONFIG:Release>:-O1> -Wno-array-bounds -Wno-unused-parameter
+    -Wno-missing-field-initializers  # Fakes look at few of their arguments, and name few of their fields.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-stringop-overread>)  # g++ 12 warns about std::string.
   target_compile_definitions(tessera_test_main PUBLIC
     TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY_DIR="${PROJECT_BINARY_DIR}")

@@ -37,7 +37,7 @@ struct GraphNeed;
 
 struct PassRow {
   TokenId token = 0;                      // Not looked at where there is an embedding.
-  absl::Span<const KvCache::Path> paths;  // KvCache::Paths, which must outlive the pass.
+  absl::Span<const KvCache::Path> paths = {};  // KvCache::Paths, which must outlive the pass.
   const LoraAdapter* adapter = nullptr;   // Null: the model as it is.
   // [width], a hidden state as RunTo(0) shows it, taken instead of the token's: what a draft head or a forecast is fed with. The model's
   // embedding scale is in it already. Must live until the pass has run its first layer.

@@ -26,6 +26,11 @@ namespace {
 
 constexpr int kMostContext = 1 << 24;
 
+// A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt.
+std::vector<int> GraphRowsFor(const Device& device) {
+  return device.row_policy() == RowPolicy::kExact ? std::vector<int>{1, 8, 64} : std::vector<int>();
+}
+
 absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
   if (context == 0) return std::min(config.context_length, kDefaultContext);
   if (context > 0 && context <= kMostContext) return context;
@@ -88,7 +93,8 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
   const ModelConfig& config = model_->config();
   std::optional<CompiledModel> compiled;
   const auto scratch_of = [&](int rows) -> absl::StatusOr<int64_t> {
-    absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, model_->layout(), {.row_capacity = rows});
+    absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, model_->layout(),
+                                                                 {.row_capacity = rows, .graph_rows = GraphRowsFor(*device_)});
     RETURN_IF_ERROR(OfThisFile(model.status()));
     compiled.emplace(*std::move(model));
     return device_->ScratchBytes(compiled->graphs(), context_) + PassRunner::ScratchBytes(config, rows);

@@ -45,7 +45,7 @@ absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
 }
 
 absl::Status MemoryPlanner::TooSmall(const BudgetPlan& plan) const {
-  const char* less = model_.file().packed() != nullptr ? "" : " (less once it is packed by tessera_pack, and so streamed)";
+  const char* less = model_.file().packed() != nullptr ? "" : " (less once it is packed, and so streamed)";
   const std::string found = absl::StrCat(model_.file().path(), ": found ", FormatByteSize(plan.budget), ", expected at least ",
                                          plan.least / kMiB, " MiB", less, ", of which keys and values for a context of ", inputs_.context,
                                          " tokens take ", FormatByteSize(plan.memory.cache));

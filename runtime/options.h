@@ -43,7 +43,8 @@ struct ComputeOptions {
   // Most threads; 0: one per CPU. Never more than the CPUs this process may use (ThreadsOf): their number is looked up before each pass.
   int threads = 0;
   // Threads that are there already. The engine then neither makes nor resizes any, and ignores `threads`. Must outlive the engine and its
-  // sessions. Engines that share a pool make one pass at a time. Null: the engine makes its own pool.
+  // sessions. Engines that share a pool must make one pass at a time: two at once from two threads end the process. Null: the engine makes
+  // its own pool.
   ThreadPool* pool = nullptr;
   // Makes the device that runs the graphs; it may use the engine's pool. Null: the device of `path`, `kernels` and the cache's format.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(ThreadPool& pool)> make_device = nullptr;

@@ -2,6 +2,7 @@
 
     python3 tests/script_flags_test.py -v
 """
+import json
 import os
 import signal
 import subprocess
@@ -73,6 +74,7 @@ class PythonScripts(unittest.TestCase):
             for flags, said in (([folder, folder, f"{folder}/none"], "none: found no file, expected a model"),
                                 ([folder, folder, str(model)], f"{folder}/tessera_bench is missing, expected a program"),
                                 ([folder, folder, str(model), "--figures", "rows,cols"], "--figures: found cols, expected some of prompt,"),
+                                ([folder, folder, str(model), "--pairs", "5"], "--pairs: found 5, expected 6 or more"),
                                 ([folder, folder, str(model), "--pairs", "0"], "--pairs: found 0, expected a whole number")):
                 result = self.run_script("measure/compare_builds.py", *flags)
                 self.assertIn(result.returncode, (1, 2))
@@ -83,7 +85,33 @@ class PythonScripts(unittest.TestCase):
         sys.path.insert(0, str(SCRIPTS / "measure"))
         from compare_builds import interval  # pylint: disable=import-outside-toplevel
         self.assertEqual(interval(range(15)), (3, 11))   # 96.5 %; 4 to 10 would be 88 %.
-        self.assertEqual(interval([4, 2, 9]), (2, 9))    # Too few to leave one out.
+        self.assertEqual(interval([4, 2, 9, 5, 6, 7]), (2, 9))   # Too few to leave one out.
+
+    def test_builds_are_compared_in_every_figure(self):
+        bench = """#!/bin/sh
+case "$1" in
+  speed) echo '{"prompt": {"tokens_per_second": {"median": 10}}, "generation": {"tokens_per_second": {"median": %d}}}' ;;
+  rows) [ "$9 ${10}" = "--rows 1,8" ] || exit 9; echo '{"rows": [{"rows": 1, "seconds": 1}, {"rows": 8, "seconds": 2}]}' ;;
+  memory) echo '{"memory_bytes": {"peak_loading": 1000000, "peak_running": 400000000}}' ;;
+esac
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder, "m.gguf")
+            model.write_text("a model")
+            for build, speed in (("before", 20), ("after", 25)):
+                Path(folder, build).mkdir()
+                for name, text in (("tessera_bench", bench % speed), ("tessera_pack", "#!/bin/sh\n"), ("tessera_perplexity", "#!/bin/sh\n"),
+                                   ("tessera_generate", "#!/bin/sh\necho word\n")):
+                    Path(folder, build, name).write_text(text)
+                    Path(folder, build, name).chmod(0o755)
+            result = self.run_script("measure/compare_builds.py", f"{folder}/before", f"{folder}/after", str(model), "--pairs", "6", "--json")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            report = json.loads(result.stdout)
+            self.assertEqual(report["budget"], "286MiB", "3/4 of 400 MB")
+            ratios = {line["figure"]: line["ratio"] for line in report["figures"]}
+            self.assertEqual(list(ratios), ["prompt", "generation", "rows", "first_byte", "streamed"])
+            for figure, ratio in (("prompt", 1), ("generation", 0.8), ("rows", 1), ("streamed", 0.8)):
+                self.assertAlmostEqual(ratios[figure], ratio)
 
     def test_a_signal_leaves_no_temporary_folder_and_no_program(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

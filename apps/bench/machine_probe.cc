@@ -15,7 +15,7 @@ namespace tessera {
 namespace {
 
 constexpr double kSecondsOfArithmetic = 0.02;
-constexpr int kMeetings = 4096;        // They take less than one or two milliseconds.
+constexpr int kBarriers = 4096;        // They take less than one or two milliseconds.
 constexpr int64_t kRounds = 1 << 12;  // Between readings of the clock: a few microseconds; some milliseconds in plain C++.
 
 double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
@@ -64,15 +64,15 @@ double MachineProbe::RateOf(int64_t (*loop)(int64_t rounds)) const {
   return sum;
 }
 
-double MachineProbe::MeetingNanos() const {
+double MachineProbe::BarrierNanos() const {
   double seconds = 0;
   pool_->Run([&](int worker) {
     pool_->Barrier();
     const double begin = Now();
-    for (int i = 0; i < kMeetings; ++i) pool_->Barrier();
+    for (int i = 0; i < kBarriers; ++i) pool_->Barrier();
     if (worker == 0) seconds = Now() - begin;
   });
-  return seconds / kMeetings * 1e9;
+  return seconds / kBarriers * 1e9;
 }
 
 double MachineProbe::Int8() const { return RateOf(loops_->int8); }

@@ -31,7 +31,7 @@ class MachineProbe {
   double Fp32() const;
   // Nanoseconds of a thread barrier, with no work between two barriers. For cores that share a cache a barrier, and handing data to each
   // other, is several times as fast as for cores that do not. A virtual machine may change that between two runs.
-  double MeetingNanos() const;
+  double BarrierNanos() const;
 
  private:
   MachineProbe(ThreadPool& pool, const PeakLoops& loops, AlignedBuffer buffer)

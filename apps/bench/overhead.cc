@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "tessera/apps/bench/allocation_count.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -18,7 +17,7 @@ namespace {
 // A token has several hundred graph runs and leases: 32 MiB hold some ten thousand tokens.
 constexpr int64_t kEvents = 1 << 20;
 
-// What one token took; times in seconds.
+// The times of one token, in seconds.
 struct TokenTime {
   double pass = 0;
   double choose = 0;
@@ -26,7 +25,6 @@ struct TokenTime {
   double leases = 0;
   double working = 0;   // Mean of the threads.
   double waiting = 0;
-  int64_t allocations = 0;
   bool interrupted = false;  // Another program got the CPU of one of the threads.
 };
 
@@ -63,14 +61,11 @@ class TokenClock {
       CoreOf(engine_).SetTimeline(kind == &traced_ ? &timeline_ : nullptr);
       CoreOf(engine_).pool().CountTimes(kind == &counted_);
       const int64_t interruptions = Interruptions();
-      const int64_t allocations = Allocations();
       const int64_t begin = RealClock().NowNanos();
       RETURN_IF_ERROR(session_.Append({&token, 1}));
       const int64_t passed = RealClock().NowNanos();
-      const int64_t allocated = Allocations() - allocations;
       ASSIGN_OR_RETURN(token, sampler_.Choose(session_.logits(), {}, /*stream=*/0, i));
       kind->push_back({.pass = Seconds(begin, passed), .choose = Seconds(passed, RealClock().NowNanos())});
-      kind->back().allocations = allocated;
       kind->back().interrupted = Interruptions() > interruptions;
       AddTimesOfThreads(kind->back());
     }
@@ -117,12 +112,6 @@ std::vector<TokenTime> Undisturbed(const std::vector<TokenTime>& tokens) {
   return undisturbed.empty() ? tokens : undisturbed;
 }
 
-double MedianAllocations(const std::vector<TokenTime>& tokens) {
-  std::vector<double> values;
-  for (const TokenTime& token : tokens) values.push_back(static_cast<double>(token.allocations));
-  return MedianOf(std::move(values));
-}
-
 // The median of seconds(token) over the tokens, in microseconds.
 template <typename SecondsOf>
 double MedianMicros(const std::vector<TokenTime>& tokens, SecondsOf seconds) {
@@ -146,7 +135,6 @@ Overhead MediansOf(const TokenClock& clock) {
   overhead.total_counted = MedianMicros(counted, total);
   overhead.waiting = MedianMicros(counted, [](const TokenTime& token) { return token.waiting; });
   overhead.working = MedianMicros(counted, [](const TokenTime& token) { return token.working; });
-  overhead.allocations = MedianAllocations(plain);
   overhead.tokens = static_cast<int>(plain.size() + traced.size() + counted.size());
   return overhead;
 }
@@ -188,10 +176,9 @@ std::string OverheadText(const Overhead& overhead) {
   return absl::StrFormat("%smedians of %d tokens\n"
                          "outside graphs: %.2f %% of a token's time, at most %.0f %%\n"
                          "outside graphs or waiting for other threads: %.2f %%, at most %.0f %%\n"
-                         "the timeline adds %.2f %%\n"
-                         "allocations per pass: %.0f\n",
+                         "the timeline adds %.2f %%\n",
                          table.ToString(), overhead.tokens, 100 * overhead.OutsideShare(), 100 * kMostOutside,
-                         100 * overhead.NotWorkingShare(), 100 * kMostNotWorking, 100 * overhead.TimelineShare(), overhead.allocations);
+                         100 * overhead.NotWorkingShare(), 100 * kMostNotWorking, 100 * overhead.TimelineShare());
 }
 
 void WriteOverhead(JsonWriter& json, const Overhead& overhead) {
@@ -209,7 +196,6 @@ void WriteOverhead(JsonWriter& json, const Overhead& overhead) {
   json.Key("outside_share").Double(overhead.OutsideShare(), 6);
   json.Key("not_working_share").Double(overhead.NotWorkingShare(), 6);
   json.Key("timeline_share").Double(overhead.TimelineShare(), 6);
-  json.Key("allocations_per_pass").Double(overhead.allocations, 6);
   json.EndObject();
 }
 

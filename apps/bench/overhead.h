@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-struct Overhead {                  // Medians over tokens, times in microseconds.
+struct Overhead {                  // Medians over tokens, in microseconds.
   double pass = 0;                 // With a timeline: Session::Append.
   double graphs = 0;               // The part of it inside Device::Run,
   double leases = 0;               // and the part that leases weights.
@@ -28,7 +28,6 @@ struct Overhead {                  // Medians over tokens, times in microseconds
   double total_counted = 0;        // With working time counted.
   double waiting = 0;              // The part of it in which threads wait for each other,
   double working = 0;              // and the part in which they compute.
-  double allocations = 0;          // With operator new, in Session::Append.
   int tokens = 0;                  // Tokens of all kinds behind the medians.
 
   double OutsideShare() const { return (total - graphs) / total; }               // A token's time outside Device::Run,

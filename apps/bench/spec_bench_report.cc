@@ -44,7 +44,7 @@ std::string GainsText(const std::vector<CategoryResult>& results) {
                   absl::StrFormat("%.1f", result.drafted.TokensPerSecond()), QuantileText(result.gains, 0.25),
                   QuantileText(result.gains, 0.5), QuantileText(result.gains, 0.75), QuantileText(result.total_gains, 0.5),
                   absl::StrFormat("%.2f", BestGain(result.row_times)),
-                  result.meeting_nanos.empty() ? "-" : absl::StrFormat("%.0f", Quantile(result.meeting_nanos, 0.5)),
+                  result.barrier_nanos.empty() ? "-" : absl::StrFormat("%.0f", Quantile(result.barrier_nanos, 0.5)),
                   absl::StrCat(result.different)});
   }
   return table.ToString();
@@ -165,7 +165,7 @@ void WriteCategory(JsonWriter& json, const CategoryResult& result) {
   WriteQuartiles(json.Key("gain"), result.gains);
   WriteQuartiles(json.Key("end_to_end_gain"), result.total_gains);
   WriteQuartiles(json.Key("prompt_cost"), result.prompt_costs);
-  WriteQuartiles(json.Key("meeting_nanos"), result.meeting_nanos);
+  WriteQuartiles(json.Key("barrier_nanos"), result.barrier_nanos);
   json.Key("best_gain").Double(BestGain(result.row_times), 6);
   json.Key("lookup_rule_tokens_per_pass").Double(result.lookup_rule.tau(), 6);
   json.Key("suffix_rule_tokens_per_pass").Double(result.suffix_rule.tau(), 6);
@@ -194,9 +194,9 @@ void TextTotals::Add(const TimedText& text) {
 }
 
 absl::Status CategoryResult::AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text,
-                                     const TimedText& drafted_text, double meeting) {
+                                     const TimedText& drafted_text, double barrier) {
   ++texts;
-  Insert(meeting, meeting_nanos);
+  Insert(barrier, barrier_nanos);
   if (plain_text.tokens != drafted_text.tokens) ++different;
   if (plain_text.DecodedTokens() < 1) return absl::OkStatus();
   plain.Add(plain_text);

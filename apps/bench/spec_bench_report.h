@@ -1,7 +1,7 @@
 // The results of tessera_spec_bench, category by category, as a table, as JSON and as a picture.
 //
 //   CategoryResult result("code");
-//   RETURN_IF_ERROR(result.AddPair(prompt, plain, drafted, probe.MeetingNanos()));
+//   RETURN_IF_ERROR(result.AddPair(prompt, plain, drafted, probe.BarrierNanos()));
 //   const std::vector<CategoryResult> results = {result};
 //   RETURN_IF_ERROR(WriteOutput(SpecBenchText(results)));
 //
@@ -41,13 +41,13 @@ struct CategoryResult {
   std::vector<double> gains,
       total_gains;                    // From first to last token, and with the prompt; of texts with two tokens or more. Sorted.
   std::vector<double> prompt_costs;   // Time of a prompt with drafters that learn from it, divided by its plain time. Sorted.
-  std::vector<double> meeting_nanos;  // Time of a thread barrier, around each text. Sorted.
+  std::vector<double> barrier_nanos;  // Time of a thread barrier, around each text. Sorted.
   Replayed lookup_rule, suffix_rule;  // Published rules on the same texts.
   SpeculationReport speculation;
   RowTimes row_times;  // After the last text.
 
-  // meeting: the time of a thread barrier meanwhile (MachineProbe), in nanoseconds.
-  absl::Status AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text, const TimedText& drafted_text, double meeting);
+  // barrier: the time of a thread barrier meanwhile (MachineProbe), in nanoseconds.
+  absl::Status AddPair(const std::vector<TokenId>& prompt, const TimedText& plain_text, const TimedText& drafted_text, double barrier);
 };
 
 std::string SpecBenchText(const std::vector<CategoryResult>& results);

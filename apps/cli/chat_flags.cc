@@ -87,7 +87,8 @@ absl::Status SaveAnswers(const Answerer& answerer) {
   return saved;
 }
 
-absl::Status FinishAnswers(const Answerer& answerer) {
+absl::Status FinishAnswers(const Engine& engine, const Answerer& answerer) {
+  WarnOfShortages(engine);
   RETURN_IF_ERROR(SaveAnswers(answerer));
   const Speculation* const speculation = answerer.speculation();
   LOG_IF(WARNING, speculation != nullptr && speculation->lacks_costs())

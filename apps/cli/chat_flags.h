@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine->model().gguf()));
 //   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, opened.flash_bytes_per_second));
 //   ... answers ...
-//   return FinishAnswers(answerer);
+//   return FinishAnswers(*engine, answerer);
 //
 // Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
 #pragma once
@@ -37,6 +37,6 @@ absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_
 // Answerer::Save; says if a damaged history was replaced.
 absl::Status SaveAnswers(const Answerer& answerer);
 // The same for the last time; says if there is no cost profile to write.
-absl::Status FinishAnswers(const Answerer& answerer);
+absl::Status FinishAnswers(const Engine& engine, const Answerer& answerer);
 
 }  // namespace tessera

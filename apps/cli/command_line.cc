@@ -60,7 +60,6 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
 // "in \"tessera_x show\"": where a flag is known. Subcommands that many have in common are not listed.
 std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& names) {
   constexpr size_t kMost = 2;
-  if (names.size() > kMost && !info.subcommand.empty()) return "in other subcommands";
   const auto add_name = [&](std::string* text, const std::string& name) { absl::StrAppend(text, "\"", info.name, " ", name, "\""); };
   if (names.size() > kMost) return absl::StrCat("in a subcommand, such as \"", info.name, " ", names[0], "\"");
   return absl::StrCat("in ", absl::StrJoin(names, ", ", add_name));

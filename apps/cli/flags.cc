@@ -4,7 +4,7 @@
 
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
 DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
-DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: as measuring needs, or the model's to 8192.");
+DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
@@ -54,8 +54,8 @@ DEFINE_int32(top, 20, "N|Logits to write for each position, the largest first.")
 DEFINE_int32(window, 512, "TOKENS|Tokens per window; each window is computed from an empty cache.");
 DEFINE_int32(max_windows, 4, "N|Windows to take from a text; 0: all.");
 DEFINE_bool(graph, false, "|Show the static graphs: operators, buffers and their places, weights and units.");
-DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; speed, attention and memory also take 0: none.");
-DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; speed and memory also take 0: none.");
+DEFINE_int32(prompt_tokens, 512, "N|Length of the prompt to time; bench speed, attention and memory take 0, too.");
+DEFINE_int32(generate_tokens, 128, "N|Tokens to generate and time; bench speed and memory take 0, too.");
 DEFINE_int32(depth, 0, "N|Tokens in the cache before those that are timed.");
 DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
 DEFINE_string(rows, "default", "LIST|Numbers of rows: 1 and others up to 512, such as 1,2,4,8; default: up to 64.");
@@ -66,7 +66,7 @@ DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with 
 DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
 DEFINE_string(categories, "all", "LIST|Sorts of prompts, separated by commas, or all.");
 DEFINE_int32(texts, 48, "N|Most prompts of each sort.");
-DEFINE_int32(most_meeting_nanos, 0,
+DEFINE_int32(most_barrier_nanos, 0,
              "NS|Exclude texts during which a thread barrier took longer than NS from gains and tokens per pass; 0 excludes none.");
 DEFINE_int32(writings, 1, "N|How often a text is written each way, in turns; the text of median time counts.");
 DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to prompts of the same sort.");

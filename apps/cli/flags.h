@@ -72,7 +72,7 @@ DECLARE_string(peer_curve);
 DECLARE_string(data);
 DECLARE_string(categories);
 DECLARE_int32(texts);
-DECLARE_int32(most_meeting_nanos);
+DECLARE_int32(most_barrier_nanos);
 DECLARE_int32(writings);
 DECLARE_bool(remember);
 DECLARE_string(shape);

@@ -23,6 +23,9 @@ void WarnOfShortages(const Engine& engine) {
     WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
   }
   WarnOnce(CoreOf(engine).pool().shortage());
+  if (const Loading* const loading = engine.model().loading(); loading != nullptr) {
+    for (const std::string& shortage : loading->Shortages()) WarnOnce(shortage);
+  }
   const TsrReader* const packed = engine.model().file().packed();
   if (packed != nullptr && !packed->manifest_damage().ok()) {
     WarnOnce(absl::StrCat(packed->manifest_damage().message(), "; its copy is used"));

@@ -1,6 +1,6 @@
 // What went wrong, though the program works all the same, only slower: each said once, on standard error.
 //
-//   WarnOfShortages(engine);      // after Engine::Open, and once the weights are loaded
+//   WarnOfShortages(engine);      // after Engine::Open, once the weights are loaded, and at the end
 //
 // Libraries log nothing, so programs ask for these facts. Threads: one at a time.
 #pragma once
@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-// Fewer threads than asked for, a damaged manifest whose copy is used, a model that is streamed through the page cache.
+// Fewer threads than asked for, also for loading; a damaged manifest whose copy is used; no memory for a copy of a file that must not be
+// changed then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
 // A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.

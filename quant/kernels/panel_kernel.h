@@ -86,20 +86,20 @@ inline __attribute__((always_inline)) float ScaledSum(const Group& activations, 
 
 // Tiles kTile and up, as many as L takes together: their integer sums over the group's half, exact.
 template <typename L, typename Format, typename Group, int kRows, int kHalf, int kTile, int kTogether>
-inline TESSERA_FLAT void DotHalf(const std::byte* group, const Group* const (&rows)[kRows], typename L::Int (&integer)[kRows][kTogether]) {
+inline TESSERA_INLINED void DotHalf(const std::byte* group, const Group* const (&rows)[kRows], typename L::Int (&integer)[kRows][kTogether]) {
   using Products = ProductsOf<L, Group>;
   constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
   constexpr int kBatch = std::min(kQuads, Products::template kQuadsOfPairs<Format::kBits>);
   for (int r = 0; r < kRows; ++r) {
     for (int t = 0; t < kTogether; ++t) integer[r][t] = L::SetInt(Start<L, Format>(*rows[r], kHalf));
   }
-  Unrolled(Constants<Products::template kPlanes<Format::kBits> * kQuads / kBatch>(), [&](auto batch) TESSERA_FLAT {
+  Unrolled(Constants<Products::template kPlanes<Format::kBits> * kQuads / kBatch>(), [&](auto batch) TESSERA_INLINED {
     constexpr int kPlane = batch.value * kBatch / kQuads, kFirst = kHalf * 4 + batch.value * kBatch % kQuads;
     typename Products::Pairs pairs[kRows][kTogether];
     for (int r = 0; r < kRows; ++r) {
       for (int t = 0; t < kTogether; ++t) pairs[r][t] = Products::BeginPairs(integer[r][t]);
     }
-    Unrolled(Constants<kBatch>(), [&](auto quad) TESSERA_FLAT {
+    Unrolled(Constants<kBatch>(), [&](auto quad) TESSERA_INLINED {
       constexpr int j = kFirst + quad.value;
       typename Products::Weights weights[kTogether];
       for (int t = 0; t < kTogether; ++t) {
@@ -119,10 +119,10 @@ inline TESSERA_FLAT void DotHalf(const std::byte* group, const Group* const (&ro
 }
 
 template <typename L, typename Format, typename Group, int kRows, int kHalf>
-inline TESSERA_FLAT void AddGroupHalf(const std::byte* header, const std::byte* group, const Group* const* all_rows, int64_t g,
+inline TESSERA_INLINED void AddGroupHalf(const std::byte* header, const std::byte* group, const Group* const* all_rows, int64_t g,
                                       PanelSums<L, kRows>& sums) {
   constexpr int kTogether = ProductsOf<L, Group>::kTilesTogether;
-  Unrolled(Constants<kTiles / kTogether>(), [&](auto step) TESSERA_FLAT {
+  Unrolled(Constants<kTiles / kTogether>(), [&](auto step) TESSERA_INLINED {
     constexpr int kTile = step.value * kTogether;
     const Group* rows[kRows];
     for (int r = 0; r < kRows; ++r) {
@@ -131,16 +131,16 @@ inline TESSERA_FLAT void AddGroupHalf(const std::byte* header, const std::byte* 
     }
     typename L::Int integer[kRows][kTogether];
     DotHalf<L, Format, Group, kRows, kHalf, kTile>(group, rows, integer);
-    Unrolled(Constants<kTogether>(), [&](auto tile) TESSERA_FLAT {
+    Unrolled(Constants<kTogether>(), [&](auto tile) TESSERA_INLINED {
       constexpr int t = kTile + tile.value;
       const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);
-      Unrolled(Constants<kRows>(), [&](auto r) TESSERA_FLAT {
+      Unrolled(Constants<kRows>(), [&](auto r) TESSERA_INLINED {
         const typename L::Float product = L::Mul(scale, L::Set(rows[r.value]->scale));
         sums.lanes[r.value][t] = L::Fma(L::ToFloat(integer[r.value][tile.value]), product, sums.lanes[r.value][t]);
       });
       if constexpr (Format::kHasMinimum) {
         const typename L::Float minimum = Format::template Minimum<L>(header, group, t, kHalf);
-        Unrolled(Constants<kRows>(), [&](auto r) TESSERA_FLAT {
+        Unrolled(Constants<kRows>(), [&](auto r) TESSERA_INLINED {
           sums.lanes[r.value][t] = L::Fma(minimum, L::Set(ScaledSum<Format>(*rows[r.value], kHalf)), sums.lanes[r.value][t]);
         });
       }
@@ -149,7 +149,7 @@ inline TESSERA_FLAT void AddGroupHalf(const std::byte* header, const std::byte* 
 }
 
 template <typename L, typename Format, typename Group, int kRows>
-inline TESSERA_FLAT void AddGroup(const std::byte* header, const std::byte* group, const Group* const* rows, int64_t g,
+inline TESSERA_INLINED void AddGroup(const std::byte* header, const std::byte* group, const Group* const* rows, int64_t g,
                                   PanelSums<L, kRows>& sums) {
   AddGroupHalf<L, Format, Group, kRows, 0>(header, group, rows, g, sums);
   if constexpr (Format::kHalves == 2) AddGroupHalf<L, Format, Group, kRows, 1>(header, group, rows, g, sums);
@@ -157,24 +157,24 @@ inline TESSERA_FLAT void AddGroup(const std::byte* header, const std::byte* grou
 
 // Calls f(row, tile) with both as constants: sums that an index could choose among would lie in memory.
 template <int kRows, typename F>
-inline TESSERA_FLAT void ForEachSum(F f) {
-  Unrolled(Constants<kRows * kTiles>(), [&](auto i) TESSERA_FLAT {
+inline TESSERA_INLINED void ForEachSum(F f) {
+  Unrolled(Constants<kRows * kTiles>(), [&](auto i) TESSERA_INLINED {
     f(std::integral_constant<int, i.value / kTiles>(), std::integral_constant<int, i.value % kTiles>());
   });
 }
 
 template <typename L, int kRows>
-inline TESSERA_FLAT PanelSums<L, kRows> LoadSums(const PassRows& pass) {
+inline TESSERA_INLINED PanelSums<L, kRows> LoadSums(const PassRows& pass) {
   PanelSums<L, kRows> sums;
   const int64_t outputs = pass.outputs, stride = pass.y_stride;
   if (!pass.go_on) {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_FLAT { sums.lanes[r.value][t.value] = L::Zero(); });
+    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED { sums.lanes[r.value][t.value] = L::Zero(); });
   } else if (outputs >= 16 * kTiles) {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_FLAT {
+    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
       sums.lanes[r.value][t.value] = L::Load(pass.y + r.value * stride + 16 * t.value);
     });
   } else {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_FLAT {
+    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
       const int exist = static_cast<int>(std::clamp<int64_t>(outputs - 16 * t.value, 0, 16));
       const float* y = pass.y + r.value * stride + 16 * t.value;
       sums.lanes[r.value][t.value] = exist == 0 ? L::Zero() : exist == 16 ? L::Load(y) : L::LoadPartial(y, exist);
@@ -184,14 +184,14 @@ inline TESSERA_FLAT PanelSums<L, kRows> LoadSums(const PassRows& pass) {
 }
 
 template <typename L, int kRows>
-inline TESSERA_FLAT void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
+inline TESSERA_INLINED void StoreSums(const PanelSums<L, kRows>& sums, float* y, int64_t y_stride, int64_t outputs) {
   if (outputs >= 16 * kTiles) {
-    ForEachSum<kRows>([&](auto r, auto t) TESSERA_FLAT {
+    ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
       L::Store(y + r.value * y_stride + 16 * t.value, sums.lanes[r.value][t.value]);
     });
     return;
   }
-  ForEachSum<kRows>([&](auto r, auto t) TESSERA_FLAT {
+  ForEachSum<kRows>([&](auto r, auto t) TESSERA_INLINED {
     const int exist = static_cast<int>(std::clamp<int64_t>(outputs - 16 * t.value, 0, 16));
     float* to = y + r.value * y_stride + 16 * t.value;
     if (exist == 16) L::Store(to, sums.lanes[r.value][t.value]);

@@ -51,9 +51,9 @@ template <typename Format>
 constexpr bool kWorthPreparing = Format::kHasHighPlane || Format::kHalves == 2;
 
 template <typename L, typename Format>
-inline TESSERA_FLAT void PrepareGroup(const std::byte* header, const std::byte* group, std::byte* out) {
+inline TESSERA_INLINED void PrepareGroup(const std::byte* header, const std::byte* group, std::byte* out) {
   using Prepared = PreparedOf<Format>;
-  Unrolled(Constants<kTiles * 8>(), [&](auto line) TESSERA_FLAT {
+  Unrolled(Constants<kTiles * 8>(), [&](auto line) TESSERA_INLINED {
     constexpr int kTile = line.value / 8, kQuad = line.value % 8;
     const typename L::Bytes codes = Format::template Quad<L, kQuad>(group + kTile * Format::kTileBytes);
     L::StoreBytes(out + kTile * Prepared::kTileBytes + panels::kLineBytes * kQuad, codes);

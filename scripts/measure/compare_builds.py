@@ -25,6 +25,7 @@ from script_main import flag_parser, positive, run_main  # noqa: E402
 
 FIGURES = ("prompt", "generation", "rows", "first_byte", "streamed")
 STREAMED_TOKENS = 48
+FEWEST_PAIRS = 6
 
 
 def seconds_per_token(build, model, prompt, generated, *more):
@@ -38,14 +39,14 @@ def measure(build, figure, model, packed, budget):
     if figure == "generation":
         return seconds_per_token(build, model, 0, GENERATED_TOKENS)
     if figure == "rows":
-        return build.rows_seconds(model, (8,))[8]
+        return build.rows_seconds(model, (1, 8))[8]
     if figure == "first_byte":
         return build.first_byte(model)
     return seconds_per_token(build, packed, 0, STREAMED_TOKENS, "--memory_budget", budget)
 
 
 def interval(values):
-    """The narrowest pair of order statistics between which the median lies with at least 95 %; of few values, the least and greatest."""
+    """The narrowest pair of order statistics between which the median lies with at least 95 %; of six, the least and greatest."""
     values, count = sorted(values), len(values)
     lowest, tail = 0, 1 + count  # Ways in which at most lowest + 1 of the values are below the median, of 2 ** count.
     while 2 * tail / 2**count <= 0.05:
@@ -79,13 +80,15 @@ def parse_flags(arguments=None):
     flags.add_argument("--json", action="store_true")
     flags = flags.parse_args(arguments)
     flags.figures = flags.figures.split(",")
+    if flags.pairs < FEWEST_PAIRS:
+        sys.exit(f"failed: --pairs: found {flags.pairs}, expected {FEWEST_PAIRS} or more: fewer hold no median with 95 %")
     for figure in flags.figures:
         if figure not in FIGURES:
             sys.exit(f"failed: --figures: found {figure}, expected some of {','.join(FIGURES)}")
     if not Path(flags.model).is_file():
         sys.exit(f"failed: {flags.model}: found no file, expected a model")
     for folder in (flags.before, flags.after):
-        check_programs(folder, Ours.PROGRAMS)
+        check_programs(folder, (*Ours.PROGRAMS, "tessera_pack"))
     return flags
 
 

@@ -160,6 +160,10 @@ in_a_tree() {
   mapfile -t objects < <(ninja -C "$folder/build" -t targets all | sed -nE 's/^(CMakeFiles\/\w+_consumer\.dir\/.*\.o): .*/\1/p')
   ((${#objects[@]} == ${#layers[@]}))
   ninja -C "$folder/build" "${objects[@]}"
+  for layer in "${layers[@]}"; do
+    # shellcheck disable=SC2086
+    "$clang" -std=c++20 -fsyntax-only $strict -I "$folder/build/tessera/include" "$root/tests/consumer/$layer/main.cc"
+  done
   if ninja -C "$folder/build" -t targets all | grep -E '_tests|tessera_apps'; then return 1; fi
   if grep -rq 'tessera-base' "$folder"/build/tessera/cmake_install.cmake; then echo "would install Tessera"; return 1; fi
   echo "compiled ${#objects[@]} programs"

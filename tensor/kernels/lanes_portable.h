@@ -131,7 +131,7 @@ struct LanesPortable {
   // the other, and may be reduced by kTakenOff before; a kernel starts its sums higher to make up for that.
   template <typename Value>
   struct Products {
-    static constexpr int kRowsAtOnce = 1;     // Rows that share a load of weights: one, so that there is little to compile.
+    static constexpr int kRowsAtOnce = 2;     // Rows that share a load of weights. Few here, so that there is little to compile.
     static constexpr int kTilesTogether = 2;  // Tiles whose sums are made at once, from one load of the activations.
     template <int kBits>
     static constexpr int kPlanes = 1;

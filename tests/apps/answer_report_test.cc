@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/answer_report.h"
+#include "tessera/apps/show/answer_report.h"
 
 #include <gtest/gtest.h>
 

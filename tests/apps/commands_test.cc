@@ -164,7 +164,7 @@ TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
   }
 }
 
-// What used to be flags of one command are now names.
+// A name of a subcommand is no flag.
 TEST(BenchCommands, AModeThatIsAskedForByAFlagIsNamed) {
   for (const std::string name : {"overhead", "roofline", "products", "memory", "streaming", "attention"}) {
     for (const std::string& flag : {"--" + name, "--" + name + "=default"}) {
@@ -178,7 +178,7 @@ TEST(BenchCommands, AModeThatIsAskedForByAFlagIsNamed) {
   EXPECT_TRUE(absl::StrContains(RunProgram("tessera_bench", {"--thread_figures"}).errors, " threads, ")) << "the list";
 }
 
-TEST(BenchCommands, EachTakesOnlyFlagsThatChangeItsFigures) {
+TEST(BenchCommands, FlagsThatDoNotApplyAreRefused) {
   for (const Arguments& wrong : std::vector<Arguments>{{"speed", "--plot=x"}, {"overhead", "--prompt_tokens=1"}, {"threads", "--threads=2"},
                                                        {"roofline", "--path=reference"}, {"rows", "--generate_tokens=1"},
                                                        {"attention", "--depth=1"}, {"products", "--model=x"},
@@ -201,7 +201,7 @@ TEST(BenchCommands, BudgetsAndPlansAreRefusedWhereTheyWouldNotBeKept) {
     for (const std::string& name : names) {
       ExpectWrongUsage(RunProgram("tessera_bench " + name, {absl::StrCat("--", flag, flag == "memory_budget" ? "=1GiB" : "")}),
                        In("tessera_bench " + name,
-                          absl::StrCat("--", flag, ": found in \"tessera_bench ", name, "\", expected in other subcommands")));
+                          absl::StrCat("--", flag, ": found in \"tessera_bench ", name, "\", expected in a subcommand, such as \"tessera_bench ")));
     }
   }
 }

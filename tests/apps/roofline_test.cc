@@ -109,8 +109,8 @@ TEST(MachineProbes, RatesAreThoseOfAProcessor) {
 TEST(MachineProbes, ThreadsMeetInLessThanTheyWouldSleepFor) {
   ThreadPool pool(2);
   const MachineProbe probe = *MachineProbe::Create(pool, BestKernelPath(), PeakLoops::kReadStep);
-  EXPECT_GT(probe.MeetingNanos(), 1);
-  EXPECT_LT(probe.MeetingNanos(), 1e8);
+  EXPECT_GT(probe.BarrierNanos(), 1);
+  EXPECT_LT(probe.BarrierNanos(), 1e8);
 }
 
 TEST(RowsCurves, TheListIsChecked) {

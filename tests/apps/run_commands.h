@@ -46,7 +46,7 @@ inline Ended RunCommands(std::vector<std::string> arguments, const AppInfo& prog
   ended.errors = read_all(errors[0]);
   int status = 0;
   CHECK_EQ(waitpid(process, &status, 0), process);
-  ended.code = WEXITSTATUS(status);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return ended;
 }
 

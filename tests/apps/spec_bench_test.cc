@@ -91,16 +91,16 @@ TEST(SpecBenchReport, TextsThatDiffer_AndOnlyThese_AreCounted) {
   const std::vector<TokenId> prompt = {1, 2, 3};
   const TimedText plain = {.tokens = {4, 5, 6}, .prompt_seconds = 1, .decode_seconds = 2, .passes = 2, .rows = 2};
   TimedText drafted = {.tokens = {4, 5, 6}, .prompt_seconds = 1, .decode_seconds = 1, .passes = 1, .rows = 3};
-  ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*meeting=*/90).ok());
+  ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*barrier=*/90).ok());
   EXPECT_EQ(result.different, 0);
   drafted.tokens[2] = 7;
   drafted.prompt_seconds = 1.5;
-  ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*meeting=*/90).ok());
+  ASSERT_TRUE(result.AddPair(prompt, plain, drafted, /*barrier=*/90).ok());
   EXPECT_EQ(result.different, 1);
   EXPECT_EQ(result.gains, (std::vector<double>{2, 2}));
   EXPECT_EQ(result.total_gains, (std::vector<double>{1.2, 1.5}));
   EXPECT_EQ(result.prompt_costs, (std::vector<double>{1, 1.5}));
-  EXPECT_EQ(result.meeting_nanos, (std::vector<double>{90, 90}));
+  EXPECT_EQ(result.barrier_nanos, (std::vector<double>{90, 90}));
   EXPECT_DOUBLE_EQ(result.plain.TokensPerSecond(), 1);
   EXPECT_DOUBLE_EQ(result.drafted.TokensPerPass(), 2);
 }
@@ -149,8 +149,8 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
     EXPECT_EQ(*category.String("category"), "code");
     EXPECT_EQ(*category.Int("changed"), 0);
     EXPECT_GE(*category.Double("best_gain"), 1);
-    EXPECT_GT(*category.Object("meeting_nanos")->Double("median"), 0);
-    EXPECT_GT(*texts[0].Double("meeting_nanos"), 0);
+    EXPECT_GT(*category.Object("barrier_nanos")->Double("median"), 0);
+    EXPECT_GT(*texts[0].Double("barrier_nanos"), 0);
   }
 }
 
@@ -179,16 +179,16 @@ TEST(SpecBench, ShowsTablesAndDrawsThem) {
 
 TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
   const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + TinyModel("llama"), "--threads=2", "--json",
-                                                      "--categories=code", "--generate_tokens=12", "--most_meeting_nanos=1"});
+                                                      "--categories=code", "--generate_tokens=12", "--most_barrier_nanos=1"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);
   const JsonValue category = (*report.Array("categories"))[0];
   EXPECT_EQ(*category.Int("texts"), 0);  // No barrier takes less than a nanosecond.
   EXPECT_GT(*category.Int("left_out"), 0);
   EXPECT_EQ(report.Array("texts")->size(), *category.Int("left_out"));
-  const Ended wrong = RunBench({"--most_meeting_nanos=-1"});
+  const Ended wrong = RunBench({"--most_barrier_nanos=-1"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_NE(wrong.errors.find("--most_meeting_nanos: found -1"), std::string::npos) << wrong.errors;
+  EXPECT_NE(wrong.errors.find("--most_barrier_nanos: found -1"), std::string::npos) << wrong.errors;
 }
 
 TEST(SvgRanges, NamesAreTextWhateverTheyHold) {

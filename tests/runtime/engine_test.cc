@@ -87,6 +87,11 @@ TEST(Engine, AGivenDeviceMayHoldFewGraphs) {
     if (given != nullptr) {
       EXPECT_GT(given->loads(), 0);
       EXPECT_LE(given->most_loaded(), 2);
+      const int64_t padded = given->padded_rows();
+      Must(session->Append({7}));
+      EXPECT_EQ(given->padded_rows(), padded) << "a token has graphs of one row";
+    } else {
+      Must(session->Append({7}));
     }
     return std::vector<float>(session->logits().begin(), session->logits().end());
   };

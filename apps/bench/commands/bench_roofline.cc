@@ -1,5 +1,6 @@
 // tessera_bench roofline: speed beside the best that memory and arithmetic of this machine allow.
 #include <memory>
+#include <optional>
 
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
@@ -16,8 +17,9 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckRepetitions());
   const BenchmarkOptions benchmark = {FLAGS_prompt_tokens, FLAGS_generate_tokens, FLAGS_depth};
   const bool as_deep_as_the_context = FLAGS_depth == 0;
+  const std::optional<int> depth = as_deep_as_the_context ? std::nullopt : std::optional<int>(FLAGS_depth);   // Else the lines tell.
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(as_deep_as_the_context ? 0 : benchmark.NeededContext()));
-  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, depth));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const Roofline roofline, MeasureRoofline(*engine, path, benchmark, FLAGS_repetitions));

@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/answer_report.h"
+#include "tessera/apps/show/answer_report.h"
 
 #include <cstddef>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "tessera/apps/cli/streaming_report.h"
+#include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/byte_size.h"
 
 namespace tessera {

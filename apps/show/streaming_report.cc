@@ -1,4 +1,4 @@
-#include "tessera/apps/cli/streaming_report.h"
+#include "tessera/apps/show/streaming_report.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -33,6 +33,7 @@ void StreamedRun::WriteMembers(JsonWriter& json) const {
 }
 
 void StreamedRun::WriteError() const {
+  WarnOfShortages(engine_);
   if (engine_.model().streamer() == nullptr) return;
   tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", FormatByteSize(PeakMemoryBytes()), "\n"));
 }

@@ -1,0 +1,49 @@
+// What a token of plain decoding allocates: a pass must not begin to allocate more without anybody noticing.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+
+}  // namespace
+
+#ifndef TESSERA_SANITIZED   // A sanitizer has operators of its own.
+void* operator new(size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* const memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#endif
+
+namespace tessera {
+namespace {
+
+// What it takes today, most of it for looking up the embedding. A change may lower it.
+constexpr int64_t kMostAllocations = 7;
+
+TEST(PassAllocations, ATokenOfPlainDecodingAllocatesLittle) {
+  if (kSanitized) GTEST_SKIP() << "allocations are not counted";
+  const auto engine = TinyEngine({.layers = 4}, {.compute = {.threads = 2}});
+  const auto session = Must(engine->NewSession());
+  Must(session->Append({1, 2, 3, 4, 5}));
+  for (int i = 0; i < 40; ++i) {
+    const int64_t before = allocations.load();
+    Must(session->Append({7}));
+    const int64_t after = allocations.load();
+    if (i < 30) continue;   // Buffers have grown to their size by then.
+    EXPECT_LE(after - before, kMostAllocations);
+    EXPECT_GT(after - before, 0) << "something is wrong with the counting";
+  }
+}
+
+}  // namespace
+}  // namespace tessera
