@@ -104,7 +104,8 @@ esac
                                    ("tessera_generate", "#!/bin/sh\necho word\n")):
                     Path(folder, build, name).write_text(text)
                     Path(folder, build, name).chmod(0o755)
-            result = self.run_script("measure/compare_builds.py", f"{folder}/before", f"{folder}/after", str(model), "--pairs", "6", "--json")
+            result = self.run_script("measure/compare_builds.py", f"{folder}/before", f"{folder}/after", str(model), "--pairs", "6",
+                                     "--json")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             report = json.loads(result.stdout)
             self.assertEqual(report["budget"], "286MiB", "3/4 of 400 MB")

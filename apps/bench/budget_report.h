@@ -21,8 +21,8 @@ namespace tessera {
 
 class BudgetReport {
  public:
-  // The probes take no more memory than is planned for what is not loaded yet. REQUIRES: engine.options().streaming.memory_budget > 0, and weights
-  // are not loaded. The errors of MemoryPlanner::PlanBudget.
+  // The probes take no more memory than is planned for what is not loaded yet. The errors of MemoryPlanner::PlanBudget. REQUIRES:
+  // engine.options().streaming.memory_budget > 0, and weights are not loaded.
   static absl::StatusOr<BudgetReport> Make(const Engine& engine);
 
   std::string Line() const;            // "memory budget 400 MiB: 3 of 51 units pinned, ...\n"

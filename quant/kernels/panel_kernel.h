@@ -86,7 +86,8 @@ inline __attribute__((always_inline)) float ScaledSum(const Group& activations, 
 
 // Tiles kTile and up, as many as L takes together: their integer sums over the group's half, exact.
 template <typename L, typename Format, typename Group, int kRows, int kHalf, int kTile, int kTogether>
-inline TESSERA_INLINED void DotHalf(const std::byte* group, const Group* const (&rows)[kRows], typename L::Int (&integer)[kRows][kTogether]) {
+inline TESSERA_INLINED void DotHalf(const std::byte* group, const Group* const (&rows)[kRows],
+                                    typename L::Int (&integer)[kRows][kTogether]) {
   using Products = ProductsOf<L, Group>;
   constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
   constexpr int kBatch = std::min(kQuads, Products::template kQuadsOfPairs<Format::kBits>);

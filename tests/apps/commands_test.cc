@@ -201,7 +201,8 @@ TEST(BenchCommands, BudgetsAndPlansAreRefusedWhereTheyWouldNotBeKept) {
     for (const std::string& name : names) {
       ExpectWrongUsage(RunProgram("tessera_bench " + name, {absl::StrCat("--", flag, flag == "memory_budget" ? "=1GiB" : "")}),
                        In("tessera_bench " + name,
-                          absl::StrCat("--", flag, ": found in \"tessera_bench ", name, "\", expected in a subcommand, such as \"tessera_bench ")));
+                          absl::StrCat("--", flag, ": found in \"tessera_bench ", name,
+                                       "\", expected in a subcommand, such as \"tessera_bench ")));
     }
   }
 }
