@@ -76,7 +76,29 @@ TEST(Answerer, TimingsCountByTheGivenClock) {
   Must(answerer.Run({70, 71, 72}, {.max_tokens = 16, .on_stage = wait}));
   EXPECT_EQ(answerer.timings().first_token_seconds, 2.5);
   EXPECT_EQ(answerer.timings().generation_seconds, 0.5);
-  EXPECT_EQ(answerer.timings().prompt_seconds, -engine->stats().loading_seconds);
+  EXPECT_EQ(answerer.timings().prompt_seconds, 0);
+}
+
+// Waiting for weights takes real time, and no time by a clock that stands still. A file that is damaged at first keeps the second prompt
+// waiting.
+TEST(Answerer, NoPromptTakesLessThanNothingByTheGivenClock) {
+  const PackedTiny model({});
+  const int64_t place = Must(TsrReader::Open(model.packed()))->UnitOffset(2) + 300;
+  std::fstream file(model.packed(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(place);
+  const char right = static_cast<char>(file.get());
+  const auto put = [&](char byte) { file.seekp(place).put(byte).flush(); };
+  put(static_cast<char>(~right));
+  const auto engine = Must(Engine::Open({.model_path = model.packed(), .compute = {.threads = 1}}));
+  Must(engine->LoadWeights());
+  const VirtualClock clock;
+  Answerer answerer = Must(Answerer::Create(*engine, {.clock = &clock}));
+  ASSERT_TRUE(absl::IsDataLoss(answerer.Run({70, 71, 72}, {.max_tokens = 1}).status()));
+  put(right);
+  const double before = engine->stats().loading_seconds;
+  Must(answerer.Run({70, 71, 72}, {.max_tokens = 1}));
+  EXPECT_GT(engine->stats().loading_seconds, before);
+  EXPECT_EQ(answerer.timings().prompt_seconds, 0);
 }
 
 TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
