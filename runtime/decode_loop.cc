@@ -88,7 +88,7 @@ class Text {
 absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, Text& text) {
   const double begin = logits.clock().Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double pass_seconds = logits.clock().Seconds() - begin;
+  const double pass_seconds = logits.clock().SecondsSince(begin);
   logits.Begin(tree.size(), speculator == nullptr ? LogitsPlan() : speculator->logits_plan());
   Verdict verdict;
   Choice last = {};

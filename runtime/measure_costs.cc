@@ -14,7 +14,7 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
   for (int node = 1; node < rows; ++node) tree.Add(node - 1, 0, 1);
   const double begin = logits.clock().Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double seconds = logits.clock().Seconds() - begin;
+  const double seconds = logits.clock().SecondsSince(begin);
   logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, CoreOf(session).logits_at_once()) : 1});
   const absl::Status status = logits.Of(TokenTree::kRoot).status();
   session.Keep({}, {});
@@ -35,7 +35,7 @@ absl::Status MeasureCosts(Session& session, const MeasureOptions& options, CostP
   }
   if (options.seconds <= 0) return absl::OkStatus();
   if (Loading* const loading = model.loading(); loading != nullptr) RETURN_IF_ERROR(loading->AwaitResident());
-  TreeLogits logits(session, model.config().vocabulary, *options.clock);
+  TreeLogits logits(session, model.config().vocabulary, options.clock != nullptr ? *options.clock : RealClock());
   const int most_rows = std::min(options.most_rows, session.TreeRoom());
   if (session.length() == 0 && most_rows > 0) {  // An engine's first pass finds caches cold and threads asleep.
     CostProfile warm_up;

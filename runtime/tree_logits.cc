@@ -31,30 +31,28 @@ absl::StatusOr<absl::Span<const float>> TreeLogits::Of(int node) {
 absl::Status TreeLogits::ComputeFirst() {
   std::vector<int> nodes(plan_.first_rows);
   std::iota(nodes.begin(), nodes.end(), 0);
-  const double begin = clock_.Seconds();
-  RETURN_IF_ERROR(Compute(nodes, 0));
+  RETURN_IF_ERROR(Compute(nodes, 0, time_.first_seconds));
   time_.first_rows = plan_.first_rows;
-  time_.first_seconds = clock_.Seconds() - begin - time_.top_seconds;
   has_first_ = true;
   return absl::OkStatus();
 }
 
 absl::Status TreeLogits::ComputeOne(int node) {
-  const double begin = clock_.Seconds(), top_before = time_.top_seconds;
-  RETURN_IF_ERROR(Compute({node}, plan_.first_rows));
+  RETURN_IF_ERROR(Compute({node}, plan_.first_rows, time_.later_seconds));
   time_.later_rows += 1;
-  time_.later_seconds += clock_.Seconds() - begin - (time_.top_seconds - top_before);
   return absl::OkStatus();
 }
 
-absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
+absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place, double& seconds) {
+  const double begin = clock_.Seconds();
   const int64_t rows = static_cast<int64_t>(nodes.size());
   const size_t needed = static_cast<size_t>(place + rows) * vocabulary_;
   if (buffer_.size() < needed) buffer_.resize(needed);
   RETURN_IF_ERROR(session_.TreeLogits(
       nodes, TensorView<float>(buffer_.data() + static_cast<size_t>(place) * vocabulary_, rows, vocabulary_)));
+  seconds += clock_.SecondsSince(begin);
   if (plan_.top == 0) return absl::OkStatus();
-  const double begin = clock_.Seconds();
+  const double top_begin = clock_.Seconds();
   EngineCore& core = CoreOf(session_);
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core.TryHold());  // Threads of a pool do one thing at a time.
   ThreadPool& pool = core.pool();
@@ -63,7 +61,7 @@ absl::Status TreeLogits::Compute(absl::Span<const int> nodes, int place) {
     for (int64_t i = share.begin; i < share.end; ++i) top_[nodes[i]] = TopTokensOf(Row(place + static_cast<int>(i)), plan_.top);
   });
   time_.top_rows += static_cast<int>(rows);
-  time_.top_seconds += clock_.Seconds() - begin;
+  time_.top_seconds += clock_.SecondsSince(top_begin);
   return absl::OkStatus();
 }
 

@@ -24,7 +24,7 @@ namespace tessera {
 
 class TreeLogits {
  public:
-  // clock: what time() counts by; must outlive this.
+  // clock: what time() counts by, as StepClock does; must outlive this.
   TreeLogits(Session& session, int vocabulary, const Clock& clock = RealClock());
 
   // Begins with a new tree of so many nodes, which the session has computed. Computes no logits yet.
@@ -45,8 +45,8 @@ class TreeLogits {
  private:
   absl::Status ComputeFirst();
   absl::Status ComputeOne(int node);
-  // Into rows of the buffer, from `place` on.
-  absl::Status Compute(absl::Span<const int> nodes, int place);
+  // Into rows of the buffer, from `place` on. Adds to `seconds` what that took, without the choice of top tokens.
+  absl::Status Compute(absl::Span<const int> nodes, int place, double& seconds);
   absl::Span<const float> Row(int place) const {
     const auto row = static_cast<size_t>(vocabulary_);
     return absl::MakeConstSpan(buffer_).subspan(static_cast<size_t>(place) * row, row);

@@ -95,21 +95,20 @@ std::vector<std::string> DrafterRegistry::Names() const {
 }
 
 absl::StatusOr<std::vector<std::string>> DrafterRegistry::Parse(absl::string_view list) const {
-  if (list == kAll) return Names();
   if (list == kNoDrafter) return std::vector<std::string>();
-  std::vector<std::string> names = absl::StrSplit(list, ',');
+  std::vector<std::string> names = list == kAll ? Names() : absl::StrSplit(list, ',');
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (Find(*name) == nullptr) return UnknownName(*name, Names());
     if (std::find(names.begin(), name, *name) != name) return Wrong(absl::StrCat("\"", *name, "\" twice"), "it once");
+  }
+  if (names.size() > Estimates::kMostSources) {
+    return Wrong(absl::StrCat(names.size(), " in \"", list, "\""), absl::StrCat("at most ", Estimates::kMostSources));
   }
   return names;
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> DrafterRegistry::Make(absl::string_view list, const DraftingSize& size) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, Parse(list));
-  if (names.size() > Estimates::kMostSources) {
-    return Wrong(absl::StrCat(names.size(), " in \"", list, "\""), absl::StrCat("at most ", Estimates::kMostSources));
-  }
   std::vector<std::unique_ptr<Drafter>> drafters;
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(drafters.emplace_back(), Find(name)->make(size));
@@ -117,11 +116,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> DrafterRegistry::Make(absl
   return drafters;
 }
 
-absl::StatusOr<int64_t> DrafterRegistry::MostBytes(absl::string_view list, const DraftingSize& size) const {
+absl::StatusOr<DrafterRegistry::BytesOf> DrafterRegistry::MostBytes(absl::string_view list) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, Parse(list));
-  int64_t bytes = 0;
-  for (const std::string& name : names) bytes += Find(name)->most_bytes(size);
-  return bytes;
+  std::vector<BytesOf> each;
+  for (const std::string& name : names) each.push_back(Find(name)->most_bytes);
+  return [each = std::move(each)](const DraftingSize& size) {
+    int64_t bytes = 0;
+    for (const BytesOf& most_bytes : each) bytes += most_bytes(size);
+    return bytes;
+  };
 }
 
 }  // namespace tessera

@@ -4,7 +4,8 @@
 //   RETURN_IF_ERROR(registry.Add({.name = "echo", .make = MakeEcho, .most_bytes = EchoBytes}));   // "auto" is all, "none" is none
 //   const DraftingSize size = {.context = 8192, .vocabulary = 49152};
 //   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make("lookup,echo", size));
-//   ASSIGN_OR_RETURN(const int64_t bytes, registry.MostBytes("lookup,echo", size));              // they never take more
+//   ASSIGN_OR_RETURN(const DrafterRegistry::BytesOf most_bytes, registry.MostBytes("lookup,echo"));
+//   most_bytes(size);                                                                            // they never take more
 //
 // What a drafter needs besides the text, a model for example, is for its maker to hold: it may be a lambda. A new built-in drafter is
 // one line of the table in drafter_registry.cc. A value; thread-compatible: const calls may run at once.
@@ -32,12 +33,13 @@ struct DraftingSize {
 
 class DrafterRegistry {
  public:
+  using BytesOf = std::function<int64_t(const DraftingSize& size)>;
   struct Kind {
     std::string name = {};
     // A new drafter, for one stream. Its error is the error of Make.
     std::function<absl::StatusOr<std::unique_ptr<Drafter>>(const DraftingSize& size)> make = {};
     // The most memory that such a drafter takes, and a Speculator for it, without what it shares with drafters of other streams.
-    std::function<int64_t(const DraftingSize& size)> most_bytes = {};
+    BytesOf most_bytes = {};
   };
 
   DrafterRegistry() = default;   // Has none.
@@ -53,14 +55,14 @@ class DrafterRegistry {
   std::vector<std::string> Names() const;
 
   // The names that a list means: "auto" (all), "none", or names with commas between. InvalidArgument (found, expected, what was meant)
-  // for a name that is none, or is there twice.
+  // for a name that is none, or is there twice, and for more drafters than a CompositeDrafter takes.
   absl::StatusOr<std::vector<std::string>> Parse(absl::string_view list) const;
 
-  // In the order of the list; empty for "none". The errors of Parse; InvalidArgument for more drafters than a CompositeDrafter takes.
+  // In the order of the list; empty for "none". The errors of Parse, and of makers.
   absl::StatusOr<std::vector<std::unique_ptr<Drafter>>> Make(absl::string_view list, const DraftingSize& size) const;
 
-  // The sum of their most_bytes. The errors of Parse.
-  absl::StatusOr<int64_t> MostBytes(absl::string_view list, const DraftingSize& size) const;
+  // The sum of their most_bytes. The function holds no maker, and so nothing that a maker holds. The errors of Parse.
+  absl::StatusOr<BytesOf> MostBytes(absl::string_view list) const;
 
  private:
   const Kind* Find(absl::string_view name) const;   // Null: there is none.

@@ -60,8 +60,8 @@ std::string SpeculationReport::Failures() const {
 Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : Speculator(One(std::move(drafter)), options) {}
 
 Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options)
-    : options_(options), composite_(std::move(drafters), *options.clock), costs_(options.costs != nullptr ? *options.costs : own_costs_),
-      rules_(composite_.size()) {}
+    : options_(options), clock_(options.clock != nullptr ? *options.clock : RealClock()), composite_(std::move(drafters), clock_),
+      costs_(options.costs != nullptr ? *options.costs : own_costs_), rules_(composite_.size()) {}
 
 void Speculator::Begin(absl::Span<const TokenId> text) {
   composite_.Begin(text);

@@ -93,7 +93,9 @@ class Speculator {
     int max_rows = 32;               // Per pass, the root included.
     bool weigh_costs = true;         // False: what is proposed is verified, whatever it costs, and nothing is paused.
     CostProfile* costs = nullptr;    // Must outlive the speculator; null: its own, which knows nothing at first.
-    const Clock* clock = &RealClock();  // What drafting, and the passes over drafts, are timed by. Must outlive the speculator.
+    // What drafting, and the passes over drafts, are timed by; but the time in which a streamed model's weights are read is real time.
+    // Null: the real one. Must outlive the speculator.
+    const Clock* clock = nullptr;
   };
   Speculator(std::unique_ptr<Drafter> drafter, const Options& options);
   Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options);
@@ -103,7 +105,7 @@ class Speculator {
   CostProfile* CostsToMeasure() { return options_.weigh_costs && !costs_.frozen() && !costs_.KnowsPlain() ? &costs_ : nullptr; }
   int max_rows() const { return options_.max_rows; }
   // What the times passed to Commit count by.
-  const Clock& clock() const { return *options_.clock; }
+  const Clock& clock() const { return clock_; }
   void Begin(absl::Span<const TokenId> text);
 
   // Before Begin: what the model says after tokens of the text from the one numbered `first` on; empty where that was not computed. The
@@ -133,9 +135,10 @@ class Speculator {
   void LearnCosts(const TokenTree& tree, const StepTime& time);
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
   double DraftSeconds() const;     // By active drafters, as modeled.
-  double Seconds() const { return static_cast<double>(options_.clock->NowNanos()) * 1e-9; }
+  double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
 
   const Options options_;
+  const Clock& clock_;
   CompositeDrafter composite_;
   CostProfile own_costs_;
   CostProfile& costs_;

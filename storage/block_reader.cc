@@ -26,7 +26,8 @@ int64_t Pause(int interruptions) {  // The n-th is twice as long as the one befo
 }  // namespace
 
 BlockReader::BlockReader(BlockDevice& device, Options options)
-    : device_(device), options_(std::move(options)), in_flight_(device.depth()) {
+    : device_(device), options_(std::move(options)), clock_(options_.clock != nullptr ? options_.clock : &RealClock()),
+      in_flight_(device.depth()) {
   CHECK(options_.block_bytes > 0 && options_.block_bytes % BlockDevice::kAlignment == 0) << options_.block_bytes;
   CHECK(options_.check_bytes >= 0 && options_.check_bytes % BlockDevice::kAlignment == 0) << options_.check_bytes;
   if (options_.check_bytes == 0) options_.check_bytes = options_.block_bytes;
@@ -87,9 +88,9 @@ std::optional<BlockReader::Finished> BlockReader::Step() {
 void BlockReader::AwaitDelayed() {
   int64_t soonest = INT64_MAX;
   for (const Block& block : delayed_) soonest = std::min(soonest, block.not_before);
-  const int64_t begin = options_.clock->NowNanos();
+  const int64_t begin = clock_->NowNanos();
   if (soonest > begin) options_.sleep(soonest - begin);
-  counters_.wait_nanos += options_.clock->NowNanos() - begin;
+  counters_.wait_nanos += clock_->NowNanos() - begin;
 }
 
 bool BlockReader::MayTake(const Block& block) const {
@@ -99,7 +100,7 @@ bool BlockReader::MayTake(const Block& block) const {
 
 void BlockReader::Submit() {
   if (!delayed_.empty()) {
-    const int64_t now = options_.clock->NowNanos();
+    const int64_t now = clock_->NowNanos();
     const auto ready =
         std::stable_partition(delayed_.begin(), delayed_.end(), [&](const Block& b) { return b.not_before > now; });
     waiting_.insert(waiting_.begin(), ready, delayed_.end());
@@ -108,7 +109,7 @@ void BlockReader::Submit() {
   while (!waiting_.empty() && MayTake(waiting_.front())) {
     const uint64_t tag = free_tags_.back();
     Block& block = in_flight_[tag] = waiting_.front();
-    block.submitted = options_.clock->NowNanos();
+    block.submitted = clock_->NowNanos();
     block.in_flight = bytes_in_flight_ + static_cast<int64_t>(block.out.size());
     const absl::Status status = device_.Submit({block.offset + block.done, block.out.subspan(block.done, block.most), tag});
     if (!status.ok()) return FailAll(status);
@@ -122,7 +123,7 @@ void BlockReader::Submit() {
 // A device serves blocks about in the order in which it was given them: one took as long as all that were in flight with it.
 void BlockReader::Learn(const Block& block) {
   if (options_.most_drain_nanos == 0) return;
-  const double of_most = static_cast<double>(options_.clock->NowNanos() - block.submitted) / static_cast<double>(options_.most_drain_nanos);
+  const double of_most = static_cast<double>(clock_->NowNanos() - block.submitted) / static_cast<double>(options_.most_drain_nanos);
   if (of_most > 1) {
     most_bytes_in_flight_ = std::min(most_bytes_in_flight_, static_cast<int64_t>(static_cast<double>(block.in_flight) / of_most));
   } else if (of_most <= 0.5 && block.in_flight + options_.block_bytes > most_bytes_in_flight_) {
@@ -133,9 +134,9 @@ void BlockReader::Learn(const Block& block) {
 // What came makes room at the device, and that is used before anything is checked: checking takes time.
 void BlockReader::Collect() {
   std::vector<BlockDevice::Completion> done;
-  const int64_t begin = options_.clock->NowNanos();
+  const int64_t begin = clock_->NowNanos();
   const absl::Status status = device_.Wait(done);
-  counters_.wait_nanos += options_.clock->NowNanos() - begin;
+  counters_.wait_nanos += clock_->NowNanos() - begin;
   std::vector<Block> whole;
   for (const BlockDevice::Completion& completion : done) {
     Block block = in_flight_[completion.tag];
@@ -181,7 +182,7 @@ BlockReader::Outcome BlockReader::JudgeError(Block& block, int error) {
     ++counters_.interruptions;
     if (++block.interruptions == kMostInterruptions) return Fail(block, Unreadable(block, error));
     if (error == EAGAIN) block.most = kMostAfterEagain;
-    block.not_before = options_.clock->NowNanos() + Pause(block.interruptions);
+    block.not_before = clock_->NowNanos() + Pause(block.interruptions);
     return Outcome::kAgain;
   }
   ++counters_.io_errors;

@@ -51,7 +51,7 @@ class BlockReader {
     // How long waiting for all that is in flight should take at most: a slow device is given fewer bytes at once, but one block
     // always. How many is learnt from how long blocks take; two at first. 0: as many as the device takes.
     int64_t most_drain_nanos = 0;
-    const Clock* clock = &RealClock();
+    const Clock* clock = nullptr;  // Null: the real one. Must outlive the reader.
     std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
   struct Extent {
@@ -139,6 +139,7 @@ class BlockReader {
 
   BlockDevice& device_;
   Options options_;
+  const Clock* const clock_;
   std::list<Reading> extents_;
   std::deque<Block> waiting_;     // In the order in which they go to the device.
   std::vector<Block> delayed_;    // Go before those, each at its time.

@@ -14,7 +14,7 @@ constexpr int64_t kCatchUp = 200'000;  // Nanoseconds; a sleeping thread wakes s
 }  // namespace
 
 int64_t ThrottledDevice::Serve(int64_t bytes, int depth) {
-  const int64_t now = options_.clock->NowNanos();
+  const int64_t now = clock_->NowNanos();
   const double seconds = static_cast<double>(bytes) / profile_.BytesPerSecond(bytes, depth);
   free_ = std::max(free_, now - kCatchUp) + std::llround(seconds * 1e9);
   return std::max(free_, now + profile_.latency_nanos);
@@ -38,11 +38,11 @@ absl::Status ThrottledDevice::Wait(std::vector<Completion>& done) {
       std::find_if(in_flight_.begin(), in_flight_.end(), of_tag)->result = completion.result;
     }
   }
-  int64_t now = options_.clock->NowNanos();
+  int64_t now = clock_->NowNanos();
   late_ = std::max(late_, now - in_flight_.front().ready);
   if (now < in_flight_.front().ready) {
     options_.sleep(in_flight_.front().ready - now);
-    now = std::max(options_.clock->NowNanos(), in_flight_.front().ready);
+    now = std::max(clock_->NowNanos(), in_flight_.front().ready);
   }
   while (!in_flight_.empty() && in_flight_.front().result.has_value() && in_flight_.front().ready <= now) {
     done.push_back({in_flight_.front().tag, *in_flight_.front().result});
@@ -54,7 +54,7 @@ absl::Status ThrottledDevice::Wait(std::vector<Completion>& done) {
 int64_t ThrottledDevice::ReadPlain(int64_t offset, absl::Span<std::byte> out) {
   const int64_t ready = Serve(static_cast<int64_t>(out.size()), /*depth=*/1);
   const int64_t result = device_->ReadPlain(offset, out);
-  options_.sleep(std::max<int64_t>(0, ready - options_.clock->NowNanos()));
+  options_.sleep(std::max<int64_t>(0, ready - clock_->NowNanos()));
   return result;
 }
 

@@ -27,11 +27,12 @@ namespace tessera {
 class ThrottledDevice : public BlockDevice {
  public:
   struct Options {
-    const Clock* clock = &RealClock();
+    const Clock* clock = nullptr;  // Null: the real one. Must outlive the device.
     std::function<void(int64_t nanos)> sleep = SleepNanos;
   };
   ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile, Options options)
-      : device_(std::move(device)), profile_(std::move(profile)), options_(std::move(options)) {}
+      : device_(std::move(device)), profile_(std::move(profile)), options_(std::move(options)),
+        clock_(options_.clock != nullptr ? options_.clock : &RealClock()) {}
   ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile)
       : ThrottledDevice(std::move(device), std::move(profile), Options()) {}
 
@@ -58,6 +59,7 @@ class ThrottledDevice : public BlockDevice {
   const std::unique_ptr<BlockDevice> device_;
   const FlashProfile profile_;
   Options options_;
+  const Clock* const clock_;
   std::deque<InFlight> in_flight_;  // In the order of submission, which is that of `ready`.
   int64_t free_ = 0;                // When the modeled flash has served all that was submitted.
   int64_t late_ = 0;

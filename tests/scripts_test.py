@@ -100,14 +100,24 @@ class CheckTest(unittest.TestCase):
     def test_libraries_catches_a_clock_that_is_not_given_in(self):
         self.planted("check_libraries", "storage/unit.cc", "int64_t Now() {\n  return RealClock().NowNanos();  // In real time.\n}\n",
                      "storage/unit.cc:2: takes the system's clock")
-        self.plant("storage/unit.cc", "auto now = std::chrono::steady_clock::now();\n")
-        self.fails("check_libraries", "storage/unit.cc:1: takes the system's clock")
+        for line in ("auto now = std::chrono::steady_clock::now();", "const absl::Time now = absl::Now();", "int64_t now = time(nullptr);",
+                     "int64_t now = std::time(0);", "const Clock& clock = RealClock();", "const Clock* clock = &RealClock();",
+                     "void Read(const Clock& clock = RealClock());", "Use(given != nullptr ? *given : RealClock(), RealClock());"):
+            self.plant("storage/unit.cc", line + "\n")
+            self.fails("check_libraries", "storage/unit.cc:1: takes the system's clock")
+
+    def test_libraries_catches_a_local_clock_in_a_header(self):
+        self.planted("check_libraries", "storage/internal/unit.h", "inline void F() {\n  const Clock& clock = RealClock();\n}\n",
+                     "storage/internal/unit.h:2: takes the system's clock")
 
     def test_libraries_lets_the_real_clock_be_a_default_or_have_a_reason(self):
+        self.plant("storage/internal/unit.h", "void Read(const Clock& clock = RealClock());\n"
+                                              "void Write(const Clock& clock = RealClock(), int bytes = 0);\n"
+                                              "const StepTime& time() const;\n")
         self.plant("storage/unit.cc", "// RealClock() is for those that are given none.\n"
-                                      "struct Options { const Clock* clock = &RealClock(); };\n"
-                                      "void Read(const Clock& clock = RealClock());\n"
                                       "Unit::Unit(Options given) : clock_(given.clock != nullptr ? given.clock : &RealClock()) {}\n"
+                                      "Unit::Unit(Clock* given) : clock_(given != nullptr ? *given : RealClock()) {}\n"
+                                      "double Seconds() { return logits.time().seconds; }\n"
                                       "int64_t Now() { return RealClock().NowNanos(); }   // Real time: the disk takes it.\n")
         self.passes("check_libraries")
 

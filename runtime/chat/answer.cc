@@ -19,12 +19,14 @@ Answerer::Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions
                    std::unique_ptr<Speculation> speculation)
     : engine_(&engine), sampler_(sampler), stop_(options.stop), session_(std::move(session)), speculation_(std::move(speculation)),
       flash_(options.flash_bytes_per_second),
-      clock_(options.clock), asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : clock_->NowNanos()) {}
+      clock_(options.clock != nullptr ? options.clock : &RealClock()),
+      asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : clock_->NowNanos()) {}
 
 absl::StatusOr<Answerer> Answerer::Create(Engine& engine, const AnswererOptions& options) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create(options.sampling));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::Create(engine, options.speculation, *options.clock));
+  const Clock& clock = options.clock != nullptr ? *options.clock : RealClock();
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::Create(engine, options.speculation, clock));
   return Answerer(engine, sampler, options, std::move(session), std::move(speculation));
 }
 
@@ -61,7 +63,8 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
   if (appended.ok()) appended = engine_->AwaitWeights(Engine::WeightsAre::kVerified);
   if (absl::IsCancelled(appended)) return Generation{.reason = FinishReason::kCancelled};
   RETURN_IF_ERROR(appended);
-  timings_.prompt_seconds += SecondsSince(begin) - (engine_->stats().loading_seconds - loading);
+  const double waited = engine_->stats().loading_seconds - loading;   // In real time, which may be more than passed by our clock.
+  timings_.prompt_seconds += std::max(0.0, SecondsSince(begin) - waited);
   const int64_t prompt_end = clock_->NowNanos();
   ASSIGN_OR_RETURN(Generation result, GenerateText(options));
   timings_.generation_seconds += SecondsSince(prompt_end);

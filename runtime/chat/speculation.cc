@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -29,20 +29,14 @@ bool Useful(const std::vector<std::string>& drafters, const SpeculationOptions& 
 
 absl::StatusOr<DrafterRegistry> RegistryOf(const SpeculationOptions& options, std::shared_ptr<const HistoryStore> history) {
   DrafterRegistry registry = DrafterRegistry::BuiltIn(std::move(history));
-  for (const DrafterRegistry::Kind& kind : options.own_drafters) RETURN_IF_ERROR(ForField("own_drafters", registry.Add(kind)));
+  for (const DrafterRegistry::Kind& kind : options.own_drafters) {
+    if (kind.make == nullptr || kind.most_bytes == nullptr) {
+      return WrongUsage("own_drafters", absl::StrCat("\"", kind.name, "\" without ", kind.make == nullptr ? "make" : "most_bytes"),
+                        "make and most_bytes");
+    }
+    RETURN_IF_ERROR(ForField("own_drafters", registry.Add(kind)));
+  }
   return registry;
-}
-
-// Rows of logits: those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt). A program's own drafters
-// may learn from it: none of them is made for a plan.
-int LogitRows(const std::vector<std::string>& names) {
-  const int of_tree = std::min(Speculator::Options().max_rows, Session::kLogitRows);
-  const DrafterRegistry built_in = DrafterRegistry::BuiltIn();
-  const bool learns = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    const auto drafters = built_in.Make(name, {.context = 1, .vocabulary = 1});
-    return !drafters.ok() || drafters->front()->needs().top_of_prompt > 0;
-  });
-  return learns ? std::max(of_tree, Session::kLogitRows) : of_tree;
 }
 
 }  // namespace
@@ -62,10 +56,11 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options, const DrafterRegistry& registry) {
   if (const std::vector<std::string> names = registry.Parse(drafters).value(); !names.empty()) {
     options.workload.least_logit_rows = options.workload.logit_rows + 1;  // Then one token per pass.
-    options.workload.logit_rows += LogitRows(names);
+    // At most those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
+    options.workload.logit_rows += Session::kLogitRows;
   }
-  options.workload.drafting_bytes = [drafters, history_bytes, registry](int context, int vocabulary) {
-    return history_bytes + registry.MostBytes(drafters, {.context = context, .vocabulary = vocabulary}).value();
+  options.workload.drafting_bytes = [history_bytes, most_bytes = registry.MostBytes(drafters).value()](int context, int vocabulary) {
+    return history_bytes + most_bytes({.context = context, .vocabulary = vocabulary});
   };
 }
 

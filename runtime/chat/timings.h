@@ -18,7 +18,7 @@ namespace tessera {
 
 struct Timings {
   int64_t prompt_tokens = 0;        // Computed: those that the session held already are not counted.
-  double prompt_seconds = 0;        // Without those in which weights were read that stay in memory.
+  double prompt_seconds = 0;        // Without the real time in which weights were read that stay in memory; of each prompt at least 0.
   int64_t output_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;     // If weights are streamed.

@@ -129,7 +129,7 @@ class DraftedTexts {
       const char* const list = kDrafterLists[which < kLists ? which : 0];
       const DrafterRegistry registry = DrafterRegistry::BuiltIn(store_);
       drafters = *registry.Make(list, size_);
-      most_bytes_ = *registry.MostBytes(list, size_);
+      most_bytes_ = (*registry.MostBytes(list))(size_);
       if (which == kWithSpelled) drafters.push_back(std::make_unique<SpelledDrafter>(bytes_, model_));
     }
     for (const std::unique_ptr<Drafter>& drafter : drafters) members_.push_back(drafter.get());

@@ -193,7 +193,7 @@ class SpeculatedTexts {
     text_ = Joined(std::move(text_), verdict.emitted);
     tokens_ += static_cast<int64_t>(verdict.emitted.size());
     rows_ += tree.size();
-    CHECK_LE(speculator_.bytes(), *DrafterRegistry::BuiltIn().MostBytes(list_, size()) + kObjects);
+    CHECK_LE(speculator_.bytes(), (*DrafterRegistry::BuiltIn().MostBytes(list_))(size()) + kObjects);
     return !ended;
   }
 
@@ -239,7 +239,7 @@ absl::Status UseList(const std::string& list) {
   const DrafterRegistry registry = DrafterRegistry::BuiltIn();
   const auto names = registry.Parse(list);
   const auto drafters = registry.Make(list, size);
-  CHECK(names.status() == drafters.status() && names.status() == registry.MostBytes(list, size).status()) << names.status();
+  CHECK(names.status() == drafters.status() && names.status() == registry.MostBytes(list).status()) << names.status();
   if (!names.ok()) {
     CHECK(absl::IsInvalidArgument(names.status())) << names.status();
     CHECK(absl::StartsWith(names.status().message(), "drafter: found ")) << names.status();

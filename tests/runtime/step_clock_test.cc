@@ -12,8 +12,17 @@ TEST(StepClock, HeaderExample) {
   const LayerStreamer* streamer = engine->model().streamer();
   const StepClock clock(streamer);
   const double begin = clock.Seconds();
-  const double seconds = clock.Seconds() - begin;
+  const double seconds = clock.SecondsSince(begin);
   EXPECT_GE(seconds, 0);   // With weights in memory it is any clock.
+}
+
+TEST(StepClock, NoStepTakesLessThanNothing) {
+  VirtualClock given;
+  const StepClock clock(nullptr, given);
+  const double begin = clock.Seconds();
+  given.Advance(500'000'000);
+  EXPECT_EQ(clock.SecondsSince(begin), 0.5);
+  EXPECT_EQ(clock.SecondsSince(begin + 1), 0) << "as where reading ahead took a second and the given clock went on by half of it";
 }
 
 TEST(StepClock, AStepIsChargedForReadingTheBytesItUses) {

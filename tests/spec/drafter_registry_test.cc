@@ -34,7 +34,7 @@ TEST(DrafterRegistry, OthersAddDraftersOfTheirOwn) {
   ASSERT_TRUE(drafters.ok()) << drafters.status();
   EXPECT_EQ((*drafters)[0]->name(), "fake");
   EXPECT_EQ((*drafters)[1]->name(), "lookup");
-  EXPECT_EQ(*registry.MostBytes("echo", kSmall), kSmall.context);
+  EXPECT_EQ((*registry.MostBytes("echo"))(kSmall), kSmall.context);
   EXPECT_EQ(registry.Names().back(), "echo");
   EXPECT_EQ(registry.Make("auto", kSmall)->size(), BuiltIn().Names().size() + 1);
   EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().Make("echo", kSmall).status())) << "a registry is a value: others have no echo";
@@ -63,6 +63,7 @@ TEST(DrafterRegistry, MoreDraftersThanOneTreeTakesAreRefused) {
   for (int i = 0; i <= Estimates::kMostSources; ++i) ASSERT_EQ(registry.Add(Echo(absl::StrCat("echo", i))), absl::OkStatus());
   const absl::Status status = registry.Make("auto", kSmall).status();
   EXPECT_EQ(status, absl::InvalidArgumentError("drafter: found 9 in \"auto\", expected at most 8"));
+  EXPECT_EQ(registry.Parse("auto").status(), status);
 }
 
 TEST(DrafterRegistry, AutoIsAllAndNoneIsNone) {
@@ -70,7 +71,7 @@ TEST(DrafterRegistry, AutoIsAllAndNoneIsNone) {
   EXPECT_EQ(BuiltIn().Make("auto", kSmall)->size(), BuiltIn().Names().size());
   EXPECT_TRUE(BuiltIn().Parse("none")->empty());
   EXPECT_TRUE(BuiltIn().Make("none", kSmall)->empty());
-  EXPECT_EQ(*BuiltIn().MostBytes("none", kSmall), 0);
+  EXPECT_EQ((*BuiltIn().MostBytes("none"))(kSmall), 0);
   for (const std::string& name : BuiltIn().Names()) EXPECT_EQ(BuiltIn().Make(name, kSmall)->at(0)->name(), name);
 }
 
@@ -83,7 +84,7 @@ TEST(DrafterRegistry, AWrongNameIsToldWhatThereIs) {
   for (const char* list : {"", ",", "lookup,", "lookup,lookup", "none,lookup", "auto,lookup", "LOOKUP", " lookup"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().Parse(list).status())) << list;
     EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().Make(list, kSmall).status())) << list;
-    EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().MostBytes(list, kSmall).status())) << list;
+    EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().MostBytes(list).status())) << list;
   }
 }
 
@@ -103,7 +104,7 @@ TEST(DrafterRegistry, NoDrafterTakesMoreThanWasSaid) {
       std::generate(text.begin(), text.end(), token);
       std::vector<TopTokens> learnt(text.size());
       std::generate(learnt.begin(), learnt.end(), top);
-      const int64_t most = *BuiltIn().MostBytes(name, size);
+      const int64_t most = (*BuiltIn().MostBytes(name))(size);
       drafter->Begin(text);
       drafter->LearnPrompt(0, learnt);
       EXPECT_LE(drafter->bytes(), most);
@@ -128,8 +129,8 @@ TEST(DrafterRegistry, HeaderExample) {
     RETURN_IF_ERROR(registry.Add({.name = "echo", .make = MakeEcho, .most_bytes = EchoBytes}));
     const DraftingSize size = {.context = 8192, .vocabulary = 49152};
     ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make("lookup,echo", size));
-    ASSIGN_OR_RETURN(const int64_t bytes, registry.MostBytes("lookup,echo", size));
-    EXPECT_LE(drafters[0]->bytes(), bytes);
+    ASSIGN_OR_RETURN(const DrafterRegistry::BytesOf most_bytes, registry.MostBytes("lookup,echo"));
+    EXPECT_LE(drafters[0]->bytes(), most_bytes(size));
     return absl::OkStatus();
   };
   EXPECT_EQ(example(), absl::OkStatus());

@@ -2,14 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/storage/tsr_reader.h"
 #include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -71,7 +76,29 @@ TEST(Answerer, TimingsCountByTheGivenClock) {
   Must(answerer.Run({70, 71, 72}, {.max_tokens = 16, .on_stage = wait}));
   EXPECT_EQ(answerer.timings().first_token_seconds, 2.5);
   EXPECT_EQ(answerer.timings().generation_seconds, 0.5);
-  EXPECT_EQ(answerer.timings().prompt_seconds, -engine->stats().loading_seconds);
+  EXPECT_EQ(answerer.timings().prompt_seconds, 0);
+}
+
+// Waiting for weights takes real time, and no time by a clock that stands still. A file that is damaged at first keeps the second prompt
+// waiting.
+TEST(Answerer, NoPromptTakesLessThanNothingByTheGivenClock) {
+  const PackedTiny model({});
+  const int64_t place = Must(TsrReader::Open(model.packed()))->UnitOffset(2) + 300;
+  std::fstream file(model.packed(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(place);
+  const char right = static_cast<char>(file.get());
+  const auto put = [&](char byte) { file.seekp(place).put(byte).flush(); };
+  put(static_cast<char>(~right));
+  const auto engine = Must(Engine::Open({.model_path = model.packed(), .compute = {.threads = 1}}));
+  Must(engine->LoadWeights());
+  const VirtualClock clock;
+  Answerer answerer = Must(Answerer::Create(*engine, {.clock = &clock}));
+  ASSERT_TRUE(absl::IsDataLoss(answerer.Run({70, 71, 72}, {.max_tokens = 1}).status()));
+  put(right);
+  const double before = engine->stats().loading_seconds;
+  Must(answerer.Run({70, 71, 72}, {.max_tokens = 1}));
+  EXPECT_GT(engine->stats().loading_seconds, before);
+  EXPECT_EQ(answerer.timings().prompt_seconds, 0);
 }
 
 TEST(Answerer, APromptThatDoesNotFitIsRefusedAndTheNextIsAnswered) {
@@ -104,12 +131,60 @@ TEST(ChatSpeculation, ADrafterOfTheProgramsOwnIsPlannedForAndDrafts) {
   EngineOptions options;
   Must(PlanSpeculation(drafting.speculation, options));
   EXPECT_EQ(options.workload.drafting_bytes(8, 256), 8000);
+  EXPECT_EQ(options.workload.logit_rows, 1 + Session::kLogitRows);
+  EXPECT_EQ(options.workload.least_logit_rows, 2);
   Answerer answerer = Must(Answerer::Create(*engine, drafting));
   EXPECT_EQ(Must(answerer.Run({70, 71, 72}, {.max_tokens = 12})).tokens, text);
   EXPECT_EQ(answerer.speculation()->report().sources.front().name, "fake") << "as the drafter calls itself";
   drafting.speculation.own_drafters[0].name = "lookup";
   EXPECT_EQ(FieldOf(PlanSpeculation(drafting.speculation, options)), "own_drafters");
   EXPECT_EQ(FieldOf(PlanSpeculation({.speculate = "oracle"}, options)), "speculate") << "it is no other's";
+}
+
+DrafterRegistry::Kind Own(const std::string& name) {
+  return {.name = name,
+          .make = [](const DraftingSize&) { return std::make_unique<ScriptedDrafter>(std::vector<TokenId>()); },
+          .most_bytes = [](const DraftingSize&) { return int64_t{1000}; }};
+}
+
+TEST(ChatSpeculation, ADrafterOfTheProgramsOwnWithoutAMakerOrItsBytesIsRefused) {
+  EngineOptions options;
+  DrafterRegistry::Kind unmade = Own("model"), unbounded = Own("model");
+  unmade.make = nullptr;
+  unbounded.most_bytes = nullptr;
+  for (const auto& [kind, found] : {std::pair(unmade, "without make,"), std::pair(unbounded, "without most_bytes,")}) {
+    const absl::Status status = PlanSpeculation({.own_drafters = {kind}}, options);
+    EXPECT_EQ(FieldOf(status), "own_drafters");
+    EXPECT_TRUE(absl::StrContains(status.message(), absl::StrCat("found \"model\" ", found))) << status;
+  }
+  EXPECT_EQ(options.workload.drafting_bytes, nullptr);
+}
+
+TEST(ChatSpeculation, MoreDraftersThanOneTreeTakesAreRefusedBeforeTheEngineIsOpened) {
+  EngineOptions options;
+  SpeculationOptions speculation = {.own_drafters = {Own("a"), Own("b"), Own("c")}};
+  EXPECT_EQ(PlanSpeculation(speculation, options), absl::OkStatus()) << "eight, with those that are built in";
+  speculation.own_drafters.push_back(Own("d"));
+  const absl::Status status = PlanSpeculation(speculation, options);
+  EXPECT_EQ(FieldOf(status), "speculate");
+  EXPECT_TRUE(absl::StrContains(status.message(), "found 9 in \"auto\", expected at most 8")) << status;
+  speculation.speculate = "lookup,d";
+  EXPECT_EQ(PlanSpeculation(speculation, options), absl::OkStatus());
+}
+
+// A maker may hold a draft model, which is large.
+TEST(ChatSpeculation, APlanKeepsNoMaker) {
+  auto weights = std::make_shared<int>(0);
+  const std::weak_ptr<int> kept = weights;
+  EngineOptions options;
+  {
+    DrafterRegistry::Kind own = Own("model");
+    own.make = [weights](const DraftingSize&) { return std::make_unique<ScriptedDrafter>(std::vector<TokenId>()); };
+    Must(PlanSpeculation({.speculate = "model", .own_drafters = {own}}, options));
+  }
+  weights.reset();
+  EXPECT_TRUE(kept.expired());
+  EXPECT_EQ(options.workload.drafting_bytes(8, 256), 1000);
 }
 
 TEST(ChatSpeculation, HeaderExampleKeepsAnswersForTheNextRun) {
