@@ -76,7 +76,7 @@ absl::Status CheckFlags() {
 struct Pair {
   std::string category;
   std::vector<TokenId> prompt;
-  TimedText plain, drafted;
+  TimedText plain = {}, drafted = {};
   double barrier_nanos = 0;  // The longer of two probes, before and after.
 };
 

@@ -64,7 +64,7 @@ std::map<int, int> LayersOfWindows(const KvCache::Options& options) {
   return layers;
 }
 
-struct GroupShape { int window; int layers; int slots; int64_t key_bytes; int64_t value_bytes; };
+struct GroupShape { int window; int layers; int slots; int64_t key_bytes = 0; int64_t value_bytes = 0; };
 
 // As KvView::KeyBytes and ValueBytes over all layers of a group, but checked. width: numbers of a head in one slot.
 absl::StatusOr<int64_t> CheckedBytes(const KvCache::Options& options, int layers, int slots, int64_t width) {

@@ -100,7 +100,7 @@ bool Contains(absl::Span<const TokenId> text, absl::Span<const TokenId> part) {
 
 }  // namespace
 
-void DraftReuse::Begin(absl::Span<const TokenId> text) { runs_.clear(); }
+void DraftReuse::Begin(absl::Span<const TokenId> /*text*/) { runs_.clear(); }
 
 absl::Status DraftReuse::Propose(const DraftBudget& budget, TokenTree& tree) {
   const int leaf = MainLeaf(tree);

@@ -15,9 +15,9 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file's order");
 
 struct Header {
-  char magic[8];
+  char magic[8] = {};
   uint32_t version;
-  uint32_t checksum;
+  uint32_t checksum = 0;
   uint64_t vocabulary_hash;
   uint32_t vocabulary_size;
   uint32_t tokens;

@@ -39,7 +39,7 @@ absl::Status PromptLookup::Propose(const DraftBudget& budget, TokenTree& tree) {
   return absl::OkStatus();
 }
 
-void PromptLookup::Commit(const TokenTree& tree, const Verdict& verdict) {
+void PromptLookup::Commit(const TokenTree& /*tree*/, const Verdict& verdict) {
   for (const TokenId token : verdict.emitted) Append(token);
 }
 

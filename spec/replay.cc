@@ -40,7 +40,7 @@ absl::StatusOr<Replayed> Replay(Drafter& drafter, absl::Span<const TokenId> prom
   std::vector<TokenId> text(prompt.begin(), prompt.end());
   text.push_back(output[0]);
   drafter.Begin(text);
-  const auto no_logits = [](int node) -> absl::StatusOr<absl::Span<const float>> { return absl::Span<const float>(); };
+  const auto no_logits = [](int /*node*/) -> absl::StatusOr<absl::Span<const float>> { return absl::Span<const float>(); };
   for (size_t next = 1; next < output.size();) {
     TokenTree tree(output[next - 1]);
     RETURN_IF_ERROR(drafter.Propose(budget, tree));

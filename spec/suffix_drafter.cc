@@ -172,7 +172,7 @@ absl::Status SuffixDrafter::Propose(const DraftBudget& budget, TokenTree& tree) 
   return absl::OkStatus();
 }
 
-void SuffixDrafter::Commit(const TokenTree& tree, const Verdict& verdict) { Append(verdict.emitted); }
+void SuffixDrafter::Commit(const TokenTree& /*tree*/, const Verdict& verdict) { Append(verdict.emitted); }
 
 int64_t SuffixDrafter::bytes() const { return text_.bytes(); }
 

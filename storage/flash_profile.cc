@@ -33,7 +33,7 @@ constexpr BuiltIn kBuiltIn[] = {
 // Keeps the first error that the parser reports.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
-  void AddError(int line, int column, const std::string& message) override {
+  void AddError(int line, int /*column*/, const std::string& message) override {
     if (text_.empty()) text_ = absl::StrCat("line ", line + 1, ": ", message);
   }
   const std::string& text() const { return text_; }

@@ -73,8 +73,8 @@ absl::Status CheckWritten(const std::string& path, const std::function<void(int6
 // A file before it is written.
 struct Plan {
   TsrManifest manifest;  // Checksums are 0.
-  TsrIndex index;
-  Superblock superblock;
+  TsrIndex index = {};
+  Superblock superblock = {};
 };
 
 absl::StatusOr<Plan> MakePlan(const std::string& path, const TsrContents& contents, const TsrUuid& uuid) {
@@ -90,7 +90,7 @@ absl::StatusOr<Plan> MakePlan(const std::string& path, const TsrContents& conten
 struct PlannedExtent {
   TsrManifest::Extent* extent;  // Its checksums are filled in as it is written.
   int64_t first_block;
-  int64_t end;                  // Where the next one begins.
+  int64_t end = 0;              // Where the next one begins.
 };
 
 }  // namespace

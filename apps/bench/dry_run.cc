@@ -21,9 +21,9 @@ namespace {
 
 struct LoadPlan {
   const Engine& engine;
-  std::string path;                // "fast" or "reference".
-  std::string kernels;             // "none" on the reference path.
-  EngineMemory memory;
+  std::string path = {};           // "fast" or "reference".
+  std::string kernels = {};        // "none" on the reference path.
+  EngineMemory memory = {};
   int64_t logits = 0, drafting = 0;
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
   int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget without code that is shared with other processes.

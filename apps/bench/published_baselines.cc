@@ -52,7 +52,7 @@ void PublishedSuffixAutomaton::Begin(absl::Span<const TokenId> text) {
   Append(text);
 }
 
-void PublishedSuffixAutomaton::Commit(const TokenTree& tree, const Verdict& verdict) { Append(verdict.emitted); }
+void PublishedSuffixAutomaton::Commit(const TokenTree& /*tree*/, const Verdict& verdict) { Append(verdict.emitted); }
 
 int PublishedSuffixAutomaton::WithRoom(int state, int length) const {
   const int before_root = static_cast<int>(text_.tokens().size()) - 1;   // The text that their automaton holds at this time.

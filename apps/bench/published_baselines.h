@@ -26,7 +26,7 @@ class PublishedPromptLookup : public Drafter {
   absl::string_view name() const override { return "published-lookup"; }
   void Begin(absl::Span<const TokenId> text) override { text_.assign(text.begin(), text.end()); }
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
-  void Commit(const TokenTree& tree, const Verdict& verdict) override {
+  void Commit(const TokenTree& /*tree*/, const Verdict& verdict) override {
     text_.insert(text_.end(), verdict.emitted.begin(), verdict.emitted.end());
   }
   int64_t bytes() const override { return static_cast<int64_t>(text_.capacity() * sizeof(TokenId)); }

@@ -28,7 +28,7 @@ struct ReadingOptions {
   int64_t ring_bytes = 0;           // At least twice the largest unit is used.
   int64_t least_bytes = int64_t{1} << 30;  // Bytes to time, rounded up to whole passes over the file.
   const std::atomic<bool>* cancel = nullptr;  // These two: see LayerStreamer.
-  std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device;
+  std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = nullptr;
 };
 
 struct ReadingSpeed {

@@ -32,9 +32,9 @@ struct RooflineLine {      // Medians over the repetitions.
 struct Roofline {
   Spread read;             // Bytes per second,
   Spread int8, fp32;       // operations per second, all threads together.
-  std::vector<RooflineLine> lines;
+  std::vector<RooflineLine> lines = {};
   struct PassShare { int depth; double share; };
-  std::vector<PassShare> attention_of_pass;   // The share of the pass's time that attention to `depth` tokens takes.
+  std::vector<PassShare> attention_of_pass = {};   // The share of the pass's time that attention to `depth` tokens takes.
 };
 
 // benchmark.depth: where attention is measured; 0: after 512 and after 4096 tokens, as far as the context allows.

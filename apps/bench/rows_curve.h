@@ -31,7 +31,7 @@ struct RowsPoint {
 
 struct RowsCurve {
   Spread read, int8, fp32;     // Probes: bytes and operations per second.
-  std::vector<RowsPoint> points;
+  std::vector<RowsPoint> points = {};
 };
 
 // Numbers in ascending order, from 1 to 512, separated by commas; or "default", which goes to 64. InvalidArgument (--rows) unless 1 is the

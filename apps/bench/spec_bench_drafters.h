@@ -46,9 +46,9 @@ class WrongDrafter : public Drafter {
   explicit WrongDrafter(int vocabulary) : vocabulary_(vocabulary) {}
 
   absl::string_view name() const override { return "wrong"; }
-  void Begin(absl::Span<const TokenId> text) override {}
+  void Begin(absl::Span<const TokenId> /*text*/) override {}
   absl::Status Propose(const DraftBudget& budget, TokenTree& tree) override;
-  void Commit(const TokenTree& tree, const Verdict& verdict) override {}
+  void Commit(const TokenTree& /*tree*/, const Verdict& /*verdict*/) override {}
   int64_t bytes() const override { return 0; }
 
  private:

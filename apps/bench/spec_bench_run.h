@@ -22,7 +22,7 @@
 namespace tessera {
 
 struct TimedText {
-  std::vector<TokenId> tokens;   // An end token included.
+  std::vector<TokenId> tokens = {};   // An end token included.
   double prompt_seconds = 0;     // Until the first token's logits.
   double decode_seconds = 0;     // From there to the last token.
   int64_t passes = 0, rows = 0;  // After the prompt.

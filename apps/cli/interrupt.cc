@@ -50,7 +50,7 @@ void Tell(int signal) {
 // on a busy disk is read, would only notice one when the call returns, which can take seconds. The end of the process cuts such calls
 // short.
 void Hear(const sigset_t& signals) {
-  constexpr timespec kGrace = {.tv_nsec = kGraceMillis * 1'000'000L};
+  constexpr timespec kGrace = {.tv_sec = 0, .tv_nsec = kGraceMillis * 1'000'000L};
   while (true) {
     const int signal = TerminationRequested() ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
     if (signal > 0) Tell(signal);

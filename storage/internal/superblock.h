@@ -28,16 +28,16 @@ inline constexpr uint64_t kManifestBlock = ~uint64_t{0};  // In the place of a b
 static_assert(std::endian::native == std::endian::little, "numbers lie in the file as in memory");
 
 struct Superblock {
-  char magic[8];
+  char magic[8] = {};
   uint32_t byte_order;
   uint16_t major, minor;
   TsrUuid uuid;
-  uint64_t must_understand;  // A bit for each feature without which the file would be misread.
-  int64_t file_bytes;
-  int64_t manifest_bytes;    // Without padding.
-  uint32_t manifest_crc;
-  std::byte reserved[4032];  // Zeros; what a later minor version puts there may be ignored.
-  uint32_t crc;              // Covers all before it.
+  uint64_t must_understand = 0;  // A bit for each feature without which the file would be misread.
+  int64_t file_bytes = 0;
+  int64_t manifest_bytes = 0;    // Without padding.
+  uint32_t manifest_crc = 0;
+  std::byte reserved[4032] = {};  // Zeros; what a later minor version puts there may be ignored.
+  uint32_t crc = 0;              // Covers all before it.
 };
 static_assert(sizeof(Superblock) == kTsrPage && std::is_trivially_copyable_v<Superblock>);
 

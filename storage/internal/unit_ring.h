@@ -29,7 +29,7 @@ class UnitRing {
     bool done = false;         // Nobody is going to lease it: goes once nothing holds it.
     int leases = 0;
     int64_t begin_nanos = 0;   // When it was placed, for the timeline.
-    absl::Status status;       // Why it failed.
+    absl::Status status = {};  // Why it failed.
     bool Held() const { return !done || leases > 0 || state == State::kReading; }
   };
 

@@ -80,7 +80,7 @@ class SpelledDrafter : public Drafter {
     }
     return absl::OkStatus();
   }
-  void Commit(const TokenTree& tree, const Verdict& verdict) override { text_ = Joined(std::move(text_), verdict.emitted); }
+  void Commit(const TokenTree& /*tree*/, const Verdict& verdict) override { text_ = Joined(std::move(text_), verdict.emitted); }
   int64_t bytes() const override { return 0; }
 
  private:

@@ -14,14 +14,14 @@ std::atomic<int64_t> allocations{0};
 
 }  // namespace
 
-#ifndef TESSERA_SANITIZED   // A sanitizer has operators of its own.
-void* operator new(size_t bytes) {
+#ifndef TESSERA_SANITIZED   // A sanitizer has operators of its own. Inlined, g++ takes malloc and delete for a mismatch.
+__attribute__((noinline)) void* operator new(size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 #endif
 
 namespace tessera {

@@ -166,7 +166,9 @@ TEST_P(BorrowedFileTest, AnAttachmentOutlivesFileAndSource) {
     auto source = StartForLong(2);
     const SharedBytes attachment = *source->ReadAttachment("config");
     EXPECT_TRUE(IsConfig(attachment));
-    if (moves) EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+    if (moves) {
+      EXPECT_EQ(source->AwaitResident(), absl::OkStatus());
+    }
     const SharedBytes late = *source->ReadAttachment("config");
     if (!moves) source = nullptr;
     const std::string all = *ReadFileToString(path_, 1 << 30);

@@ -70,7 +70,9 @@ TEST(PinPlan, KeepsToItsBudgetAndUsesIt) {
       EXPECT_EQ(pinned, plan.bytes);
       EXPECT_LE(plan.bytes, budget);
       const bool all = std::all_of(plan.pinned.begin(), plan.pinned.end(), [](bool pinned) { return pinned; });
-      if (!all) EXPECT_GT(smallest, budget - plan.bytes);  // Nothing more would fit.
+      if (!all) {
+        EXPECT_GT(smallest, budget - plan.bytes);  // Nothing more would fit.
+      }
       smallest = INT64_MAX;
     }
   }

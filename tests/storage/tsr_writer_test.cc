@@ -58,7 +58,7 @@ TEST_F(TsrWriterTest, NothingCanBeWrittenToo) {
 }
 
 TEST_F(TsrWriterTest, TheSmallestFilesThatAreAllowedCanBeWrittenAndRead) {
-  for (const std::string& layout : {"", "a", "ab"}) {
+  for (const std::string layout : {"", "a", "ab"}) {
     for (const int units : {1, 100}) {
       const TsrUnit unit = {.bytes = 1, .entries = {{"w", /*offset=*/0, /*bytes=*/1}}};
       const TsrContents contents = {.layout = layout, .units = std::vector<TsrUnit>(units, unit), .attachments = {{"c", {}}}};
