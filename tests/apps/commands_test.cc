@@ -202,7 +202,7 @@ TEST(BenchCommands, BudgetsAndPlansAreRefusedWhereTheyWouldNotBeKept) {
       ExpectWrongUsage(RunProgram("tessera_bench " + name, {absl::StrCat("--", flag, flag == "memory_budget" ? "=1GiB" : "")}),
                        In("tessera_bench " + name,
                           absl::StrCat("--", flag, ": found in \"tessera_bench ", name,
-                                       "\", expected in a subcommand, such as \"tessera_bench ")));
+                                       "\", expected in a subcommand, such as \"tessera_bench speed\"")));
     }
   }
 }

@@ -239,7 +239,7 @@ TEST_F(MemoryBudget, AModelThatIsNotPackedIsSaidToNeedPacking) {
   EXPECT_NE(refused.errors.find("--memory_budget: " + TinyModel("llama") + ": found 1.00 MiB, expected at least "),
             std::string::npos)
       << refused.errors;
-  EXPECT_NE(refused.errors.find("tessera_pack"), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("less once it is packed"), std::string::npos) << refused.errors;
 }
 
 TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {

@@ -1,6 +1,6 @@
 #include "tessera/apps/cli/warnings.h"
 
-#include <sys/resource.h>
+#include <pthread.h>
 
 #include <gtest/gtest.h>
 
@@ -15,23 +15,22 @@
 namespace tessera {
 namespace {
 
-// Address space that this process may still take.
-void LeaveAddressSpace(rlim_t bytes) {
-  long pages = 0;
-  FILE* const file = std::fopen("/proc/self/statm", "r");
-  CHECK(file != nullptr && std::fscanf(file, "%ld", &pages) == 1);
-  std::fclose(file);
-  const rlim_t all = static_cast<rlim_t>(pages) * 4096 + bytes;
-  const rlimit limit = {.rlim_cur = all, .rlim_max = all};
-  CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+// From here on threads would get stacks for which there is no room.
+void RefuseThreads() {
+  pthread_attr_t attributes;
+  CHECK_EQ(pthread_attr_init(&attributes), 0);
+  CHECK_EQ(pthread_attr_setstacksize(&attributes, size_t{1} << 46), 0);
+  CHECK_EQ(pthread_setattr_default_np(&attributes), 0);
 }
 
 TEST(Warnings, HeaderExample) {
   const PackedTiny model({});
   const auto engine = Must(Engine::Load({.model_path = model.packed(), .compute = {.threads = 1}}));
+  FLAGS_minloglevel = google::GLOG_WARNING;
   testing::internal::CaptureStderr();
   WarnOfShortages(*engine);
   WarnOfHistory(nullptr);
+  FLAGS_minloglevel = google::GLOG_ERROR;
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "nothing is short";
 }
 
@@ -39,9 +38,9 @@ TEST(Warnings, HeaderExample) {
 TEST(Warnings, ThreadsThatLoadingDidNotGetAreSaidOnce) {
   const PackedTiny model({});
   const auto run = [&] {
-    FLAGS_logtostderr = true;
+    FLAGS_minloglevel = google::GLOG_WARNING;   // As programs have it.
     const auto engine = Must(Engine::Open({.model_path = model.packed(), .compute = {.threads = 1}}));
-    LeaveAddressSpace(6 << 20);
+    RefuseThreads();
     const bool loaded = engine->LoadWeights().ok() && engine->AwaitWeights().ok();
     WarnOfShortages(*engine);
     std::fputs("again:", stderr);
