@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/failing_source.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/vanishing_source.h"
 
@@ -195,28 +196,6 @@ TEST(PassRunner, GenerationPassesUnderLeasesThatVanish) {
     }
   }
 }
-
-// A source whose unit cannot be read for a while.
-class FailingSource : public WeightSource {
- public:
-  explicit FailingSource(WeightSource& source) : source_(source) {}
-  int units() const override { return source_.units(); }
-  absl::StatusOr<WeightLease> Acquire(int unit) override {
-    if (unit == failing) return absl::UnavailableError("unit cannot be read");
-    return source_.Acquire(unit);
-  }
-  absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override {
-    for (const UnitPart& part : parts) {
-      if (part.unit == failing) return absl::UnavailableError("unit cannot be read");
-    }
-    return source_.AcquireParts(parts);
-  }
-  int failing = -1;
-
- private:
-  void Release(int, absl::Span<const std::byte>) override {}
-  WeightSource& source_;
-};
 
 // Before each block in turn: the error is passed on, the leases end, and the next pass is right.
 TEST(PassRunner, AnErrorOfTheSourceFailsOnePassOnly) {

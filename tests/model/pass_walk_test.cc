@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/random.h"
 #include "tessera/model/pass_runner.h"
+#include "tessera/tests/fakes/failing_source.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/pass_text.h"
 #include "tessera/tests/fakes/vanishing_source.h"
@@ -165,23 +166,6 @@ TEST(PassWalk, PathsMustLieInTheCache) {
   const KvCache::Paths right = {{{0, 20}}, {{kNoSlot, 4}, {0, 16}}};
   Must(Must(machine.runner().Begin({{.token = 1, .paths = right}}, machine.cache())).FinishAll());
 }
-
-// A source whose unit cannot be read for a while.
-class FailingSource : public WeightSource {
- public:
-  explicit FailingSource(WeightSource& source) : source_(source) {}
-  int units() const override { return source_.units(); }
-  absl::StatusOr<WeightLease> Acquire(int unit) override {
-    if (unit == failing) return absl::UnavailableError("unit cannot be read");
-    return source_.Acquire(unit);
-  }
-  absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override { return source_.AcquireParts(parts); }
-  int failing = -1;
-
- private:
-  void Release(int, absl::Span<const std::byte>) override {}
-  WeightSource& source_;
-};
 
 TEST(PassWalk, AnErrorBetweenStopsEndsThePassAndNoMore) {
   const LoadedWeights model(TinyModelBuilder({.layers = 4}));
