@@ -5,32 +5,18 @@
 #   prepare_peer; "$peer/build/bin/llama-bench" --help
 #   path=$(model_path random-1b)
 #
-# It comes from the source distribution of the Python package llama-cpp-python and is built for this CPU.
+# scripts/fetch_peer_source.sh fetches it; it is built for this CPU.
 
-version=0.3.36
-sha256=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
 peer=$cache/peer
-# A build for one CPU may not run on another: the cache may have moved.
-built_for="llama-cpp-python $version, $(grep -m1 '^model name' /proc/cpuinfo || uname -m), $(g++ -dumpfullversion 2>/dev/null || true)"
-
-fetch_source() {
-  local archive=llama_cpp_python-$version.tar.gz
-  mkdir -p "$peer"
-  if [[ $(sha256sum "$peer/$archive" 2>/dev/null) != "$sha256 "* ]]; then
-    run_logged "fetching llama.cpp" "$peer/fetch.log" python3 -m pip download --disable-pip-version-check --no-deps \
-      --no-binary llama-cpp-python --dest "$peer" "llama-cpp-python==$version" || die "pip could not download llama-cpp-python $version"
-    [[ $(sha256sum "$peer/$archive") == "$sha256 "* ]] || die "$peer/$archive has another SHA-256 than the expected $sha256"
-  fi
-  rm -rf "$peer/source"
-  mkdir "$peer/source"
-  tar -xzf "$peer/$archive" -C "$peer/source" --strip-components=3 "llama_cpp_python-$version/vendor/llama.cpp"
-}
 
 # A build for another CPU is removed. An interrupted build goes on from where it was, and a build with fewer programs gets the others.
 build_peer() {
+  source=$("$root/scripts/fetch_peer_source.sh") || die "llama.cpp's source could not be fetched"
+  # A build for one CPU may not run on another: the cache may have moved.
+  local built_for
+  built_for="$source, $(grep -m1 '^model name' /proc/cpuinfo || uname -m), $(g++ -dumpfullversion 2>/dev/null || true)"
   if [[ $(cat "$peer/built_for" 2>/dev/null) != "$built_for" ]]; then
     rm -rf "$peer/build" "$peer/built_for"
-    fetch_source
     echo "$built_for" >"$peer/built_for"
   fi
   local programs=(llama-bench llama-simple llama-quantize llama-server) program missing=0
@@ -39,7 +25,7 @@ build_peer() {
     say "peer: llama.cpp is there"
     return
   fi
-  run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$peer/source" -B "$peer/build" -G Ninja \
+  run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$source" -B "$peer/build" -G Ninja \
     -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
     -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_BUILD_APP=OFF ||
     die "cmake could not configure llama.cpp"
@@ -52,7 +38,7 @@ build_attention() {
   [[ $program -nt $from && $program -nt $peer/build/src/libllama.a ]] && return
   local ggml=$peer/build/ggml/src
   run_logged "building what times llama.cpp's attention" "$peer/attention.log" \
-    g++ -O2 -std=c++17 -I "$peer/source/include" -I "$peer/source/ggml/include" "$from" -o "$program" "$peer/build/src/libllama.a" \
+    g++ -O2 -std=c++17 -I "$source/include" -I "$source/ggml/include" "$from" -o "$program" "$peer/build/src/libllama.a" \
     "$ggml/libggml.a" "$ggml/libggml-cpu.a" "$ggml/libggml-base.a" -fopenmp -lpthread -ldl || die "$from could not be built"
 }
 
