@@ -21,6 +21,8 @@ std::atomic<bool> caught{false};
 std::atomic<bool> cancel{false};
 std::atomic<int> pending_signal{0};   // The signal since ForgetInterrupt; 0: none.
 std::atomic<int> ending_signal{0};    // The signal that has asked for the program's end; 0: none.
+std::atomic<bool> reader_gone{false};  // Of standard output.
+ReaderGone when_reader_goes = ReaderGone::kEndsAtOnce;
 std::atomic<bool> ctrl_c_ends_program{true};
 int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported.
 std::mutex mutex;                     // A signal is recorded as a whole, and forgotten as a whole.
@@ -28,7 +30,6 @@ std::mutex mutex;                     // A signal is recorded as a whole, and fo
 // Ends the process by the signal's default action, so that a shell's loop around the program sees Ctrl-C and ends, too.
 void EndProcess(int signal) {
   RemoveTemporaryFiles();
-  if (signal == SIGPIPE) _exit(0);
   std::signal(signal, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);
@@ -37,13 +38,18 @@ void EndProcess(int signal) {
   raise(signal);
 }
 
+// REQUIRES: the mutex is held.
+void AskForEnd() {
+  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
+  cancel = true;  // Last: a thread that sees it sees the rest.
+}
+
 void Tell(int signal) {
   const std::lock_guard<std::mutex> lock(mutex);
   const bool first = pending_signal.exchange(signal) == 0;
   if (!caught || !first) EndProcess(signal);
   if (signal != SIGINT || ctrl_c_ends_program) ending_signal = signal;
-  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
-  cancel = true;  // Last: a thread that sees it sees the rest.
+  AskForEnd();
 }
 
 // Waits for signals, forever. Signals are not handled on the threads that work: a thread in a system call, while memory is backed or a file
@@ -52,7 +58,7 @@ void Tell(int signal) {
 void Hear(const sigset_t& signals) {
   constexpr timespec kGrace = {.tv_sec = 0, .tv_nsec = kGraceMillis * 1'000'000L};
   while (true) {
-    const int signal = TerminationRequested() ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
+    const int signal = ending_signal != 0 ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
     if (signal > 0) Tell(signal);
     else if (errno == EAGAIN) EndProcess(ending_signal);
   }
@@ -76,13 +82,22 @@ void WatchReaderOfOutput() {
   std::thread([] {
     pollfd reader = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
     while ((reader.revents & (POLLERR | POLLHUP)) == 0) poll(&reader, 1, -1);
-    EndProcess(SIGPIPE);
+    TellReaderGone();
   }).detach();
 }
 
 }  // namespace
 
-void EndOnSignals() {
+void TellReaderGone() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (when_reader_goes == ReaderGone::kEndsAtOnce) EndProcess(SIGPIPE);
+  reader_gone = true;
+  if (caught || when_reader_goes == ReaderGone::kEndsInOrder) AskForEnd();
+}
+
+void EndOnSignals(ReaderGone reader) {
+  when_reader_goes = reader;
+  if (pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe[0] = wake_pipe[1] = -1;  // Then a signal wakes nobody, and ends later.
   sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -90,21 +105,21 @@ void EndOnSignals() {
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, since each begins with the mask of the thread that starts it.
   std::thread(Hear, signals).detach();
-  std::signal(SIGPIPE, EndProcess);  // Even if ignored: many parents pass that on without intent.
+  std::signal(SIGPIPE, SIG_IGN);  // Each write says what its reader's end means: nothing, for standard error.
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
 }
 
 void CatchSignals(CtrlC meaning) {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (!caught) CHECK_EQ(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK), 0);
   ctrl_c_ends_program = meaning == CtrlC::kEndsProgram;
   caught = true;
+  if (reader_gone) AskForEnd();
 }
 
 const std::atomic<bool>& CancelRequested() { return cancel; }
 void RequestCancel() { cancel = true; }
-bool TerminationRequested() { return ending_signal != 0; }
+bool TerminationRequested() { return ending_signal != 0 || (reader_gone && (caught || when_reader_goes == ReaderGone::kEndsInOrder)); }
 
 void ForgetInterrupt() {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -117,7 +132,7 @@ void ForgetInterrupt() {
 bool WaitForInput(int file) {
   pollfd files[] = {{.fd = file, .events = POLLIN, .revents = 0}, {.fd = wake_pipe[0], .events = POLLIN, .revents = 0}};
   while (true) {
-    const int ready = poll(files, 2, -1);  // poll ignores the wake pipe while that is -1.
+    const int ready = poll(files, 2, -1);  // poll ignores a wake pipe that is -1.
     if (ready < 0 && errno == EINTR) continue;
     if (files[1].revents == 0) return true;
     DrainWakePipe();
@@ -126,8 +141,9 @@ bool WaitForInput(int file) {
 }
 
 void EndAsSignalled() {
-  const int signal = TerminationRequested() ? ending_signal : pending_signal;
-  if (signal != 0) EndProcess(signal);
+  if (ending_signal != 0) EndProcess(ending_signal);
+  if (reader_gone) EndProcess(SIGPIPE);
+  if (pending_signal != 0) EndProcess(pending_signal);
 }
 
 }  // namespace tessera

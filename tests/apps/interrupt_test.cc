@@ -11,11 +11,11 @@ namespace tessera {
 namespace {
 
 // Signals go to a process, so each test has a process of its own. Its exit code, or 128 + the signal that ended it.
-int CodeOf(const std::function<int()>& body) {
+int CodeOf(const std::function<int()>& body, ReaderGone reader = ReaderGone::kEndsAtOnce) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
-    EndOnSignals();
+    EndOnSignals(reader);
     _exit(body());
   }
   int status = 0;
@@ -127,6 +127,41 @@ TEST(Interrupt, IsHeardWhileTheThreadThatWorksIsInASystemCall) {
   char when[5] = {};
   ASSERT_EQ(read(told[0], when, 4), 4);
   EXPECT_STREQ(when, "soon");
+}
+
+// A pipe in the place of standard output. It has no reader.
+void LoseReader() {
+  int ends[2];
+  if (pipe(ends) == 0 && dup2(ends[1], STDOUT_FILENO) >= 0) close(ends[0]);
+}
+
+TEST(Interrupt, AReaderThatHasGoneEndsTheProcessOrAsksForAnEndOrWaits) {
+  const auto write = [] {
+    LoseReader();
+    TellReaderGone();  // As WriteOutput does.
+    if (TerminationRequested() != CancelRequested()) return 1;
+    if (TerminationRequested()) return 2;
+    EndAsSignalled();
+    return 3;
+  };
+  EXPECT_EQ(CodeOf(write, ReaderGone::kEndsAtOnce), 128 + SIGPIPE);
+  EXPECT_EQ(CodeOf(write, ReaderGone::kEndsInOrder), 2);
+  EXPECT_EQ(CodeOf(write, ReaderGone::kEndsLast), 128 + SIGPIPE) << "by EndAsSignalled";
+}
+
+TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
+  for (ReaderGone reader : {ReaderGone::kEndsInOrder, ReaderGone::kEndsLast}) {
+    for (const bool before : {false, true}) {
+      EXPECT_EQ(CodeOf([&] {
+        if (before) TellReaderGone();
+        CatchSignals(CtrlC::kEndsProgram);
+        if (!before) TellReaderGone();
+        if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput())) return 1;
+        usleep(3 * kGraceMillis * 1000);
+        return 7;
+      }, reader), 7);
+    }
+  }
 }
 
 TEST(Interrupt, TheEndIsThatOfTheSignalThatAskedForIt) {

@@ -6,8 +6,8 @@
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/rows_curve.h"
-#include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -25,12 +25,12 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
   RETURN_IF_ERROR(CheckRepetitions());
   if (FLAGS_plot.empty()) return FLAGS_peer_curve.empty() ? absl::OkStatus() : WrongUsage("peer_curve", "without --plot", "both");
-  return ForField("plot", CheckWritable(FLAGS_plot));
+  return ForField("plot", CheckTextFileWritable(FLAGS_plot));
 }
 
 absl::Status Draw(const RowsCurve& curve, const BenchHeading& heading, const std::optional<NamedCurve>& peer) {
   const std::string title = absl::StrCat(heading.model.substr(heading.model.rfind('/') + 1), ", ", heading.threads, " threads");
-  return WriteFileAtomically(FLAGS_plot, RowsCurveSvg(curve, title, peer ? &*peer : nullptr));
+  return WriteTextFile(FLAGS_plot, RowsCurveSvg(curve, title, peer ? &*peer : nullptr));
 }
 
 absl::Status Run() {
