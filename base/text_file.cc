@@ -21,7 +21,7 @@ namespace {
 
 using Kind = OutputTarget::Kind;
 
-// Of an open file: not opened again, which would begin at its first byte, or be impossible (a socket).
+// Not opened again by its name: that would begin at its first byte, or be impossible (a socket).
 Descriptor CopyOf(int descriptor) { return Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
 
 Descriptor OpenWaiting(const std::string& path, int flags) {

@@ -21,7 +21,7 @@ std::atomic<bool> caught{false};
 std::atomic<bool> cancel{false};
 std::atomic<int> pending_signal{0};   // The signal since ForgetInterrupt; 0: none.
 std::atomic<int> ending_signal{0};    // The signal that has asked for the program's end; 0: none.
-std::atomic<bool> reader_gone{false};  // Of standard output.
+std::atomic<bool> reader_gone{false};  // The reader of standard output.
 ReaderGone when_reader_goes = ReaderGone::kEndsAtOnce;
 std::atomic<bool> ctrl_c_ends_program{true};
 int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported.
