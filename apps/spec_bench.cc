@@ -300,12 +300,13 @@ absl::Status Run() {
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
-  RETURN_IF_ERROR(trace.Finish(findings.status()));
+  absl::Status saved = trace.Finish(findings.status());
+  RETURN_IF_ERROR(findings.status());
   const std::string heading = Heading(*engine);
-  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
+  if (!FLAGS_plot.empty()) saved.Update(WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =
       FLAGS_json ? FindingsJson(*engine, *findings) : absl::StrCat(heading, "\n\n", SpecBenchText(findings->categories));
-  RETURN_IF_ERROR(WriteOutput(shown));
+  RETURN_IF_ERROR(EndOf(WriteOutput(shown), saved));
   return CheckSame(findings->pairs);
 }
 

@@ -92,7 +92,7 @@ void TellReaderGone() {
   const std::lock_guard<std::mutex> lock(mutex);
   if (when_reader_goes == ReaderGone::kEndsAtOnce) EndProcess(SIGPIPE);
   reader_gone = true;
-  if (caught || when_reader_goes == ReaderGone::kEndsInOrder) AskForEnd();
+  if (caught) AskForEnd();
 }
 
 void EndOnSignals(ReaderGone reader) {
@@ -119,7 +119,7 @@ void CatchSignals(CtrlC meaning) {
 
 const std::atomic<bool>& CancelRequested() { return cancel; }
 void RequestCancel() { cancel = true; }
-bool TerminationRequested() { return ending_signal != 0 || (reader_gone && (caught || when_reader_goes == ReaderGone::kEndsInOrder)); }
+bool TerminationRequested() { return ending_signal != 0 || (reader_gone && caught); }
 
 void ForgetInterrupt() {
   const std::lock_guard<std::mutex> lock(mutex);

@@ -24,9 +24,8 @@ constexpr int kGraceMillis = 100;
 
 // What the end of standard output's reader means.
 enum class ReaderGone {
-  kEndsAtOnce,   // Nobody else wants anything of this run.
-  kEndsInOrder,  // As a signal after CatchSignals, without a limit of time: files get what there is.
-  kEndsLast,     // The whole work is done for a file: the end comes with the first write. After CatchSignals: as kEndsInOrder.
+  kEndsAtOnce,   // Nobody wants anything else of this run.
+  kEndsInOrder,  // Files are wanted: WriteOutput says so, once there is text. After CatchSignals, too, as a signal without a limit of time.
 };
 
 void EndOnSignals(ReaderGone reader);  // REQUIRES: called once, before any other thread begins.

@@ -103,8 +103,6 @@ absl::Status CheckAnswersAreNotRead() {
   return WrongUsage("standard output", "what standard input reads", "another file");
 }
 
-bool Given(const AppInfo& info, const std::string& flag) { return Takes(info, flag) && !ValueOf(flag).empty(); }
-
 }  // namespace
 
 const std::vector<PathFlag>& PathFlags() {
@@ -129,10 +127,9 @@ absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string
 }
 
 ReaderGone WhenReaderGoes(const AppInfo& info) {
-  for (const char* flag : {"out", "plot", "cost_profile"}) {
-    if (Given(info, flag)) return ReaderGone::kEndsLast;
-  }
-  return Given(info, "trace") || Given(info, "history") ? ReaderGone::kEndsInOrder : ReaderGone::kEndsAtOnce;
+  const auto given = [&](const char* flag) { return Takes(info, flag) && !ValueOf(flag).empty(); };
+  const bool writes = given("out") || given("plot") || given("cost_profile") || given("trace") || given("history");
+  return writes ? ReaderGone::kEndsInOrder : ReaderGone::kEndsAtOnce;
 }
 
 }  // namespace tessera

@@ -19,6 +19,11 @@ absl::Status CheckMayWrite(const std::string& path) {
   return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 ? absl::OkStatus() : SystemError(path, "write");
 }
 
+bool IsMountPoint(const std::string& path) {
+  struct statx found;
+  return statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &found) == 0 && (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 absl::StatusOr<OutputTarget> FileTarget(const std::string& path, const FollowedPath& end) {
   OutputTarget target;
   const size_t slash = end.path.rfind('/');
@@ -28,6 +33,7 @@ absl::StatusOr<OutputTarget> FileTarget(const std::string& path, const FollowedP
   target.replaces = end.exists;
   if (!end.exists) return target;
   RETURN_IF_ERROR(CheckMayWrite(path));
+  if (IsMountPoint(end.path)) return WrongKind(path, "a mount point, which nothing can replace", "another file");
   target.mode = end.found.st_mode & 0777;
   return target;
 }

@@ -173,20 +173,15 @@ TEST_F(Signals, EndThePackingOfAModel) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
-TEST_F(Signals, AReaderThatGoesLeavesTheTraceOfWhatWasDone) {
+TEST_F(Signals, AReaderThatGoesLeavesTheTraceOfAnAnswerThatWouldNotEnd) {
   const std::string trace = folder_.Path("trace");
-  const std::vector<std::string> endless = {"--model=" + TinyModel("llama"), "--prompt=the", "--temperature=0", "--n_predict=0",
-                                            "--context=1000000", "--trace=" + trace};
-  for (const Phase& phase : {Phase{"generating", "tessera_generate", endless},
-                             Phase{"timing", "tessera_bench speed",
-                                   {"--model=" + TinyModel("llama"), "--prompt_tokens=1000000", "--trace=" + trace}}}) {
-    Program program(phase.program, phase.arguments);
-    usleep(kLongestDelay);
-    program.CloseOutput();
-    EXPECT_LT(program.MillisToEnd(), 10'000) << phase.name;
-    EXPECT_EQ(program.Finish("").code, 128 + SIGPIPE) << phase.name;
-    EXPECT_TRUE(std::filesystem::remove(trace)) << phase.name;
-  }
+  Program program("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=the", "--temperature=0", "--n_predict=0",
+                                       "--context=1000000", "--trace=" + trace});
+  usleep(kLongestDelay);
+  program.CloseOutput();
+  EXPECT_LT(program.MillisToEnd(), 10'000);
+  EXPECT_EQ(program.Finish("").code, 128 + SIGPIPE);
+  EXPECT_TRUE(std::filesystem::exists(trace));
 }
 
 TEST_F(Signals, ADialogueEndsBySigtermAndWithItsReader) {
