@@ -78,7 +78,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
     json.Key("units").Int(plan.layout.units());
     if (summary != nullptr) {
       json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
-      json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
+      WriteMemory(json);
       if (summary->extents >= 0) json.Key("extents").Int(summary->extents);
     }
     json.EndObject();
@@ -91,7 +91,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
   if (summary != nullptr) {
     table.AddRow({"uuid", FormatTsrUuid(summary->uuid)});
     table.AddRow({"pieces on the disk", summary->extents < 0 ? "unknown" : absl::StrCat(summary->extents)});
-    table.AddRow({"peak memory", FormatByteSize(PeakMemoryBytes())});
+    table.AddRow({"peak memory", FormatKnownByteSize(PeakMemoryBytes())});
     table.AddRow({"time", absl::StrFormat("%.2f s", SecondsSinceStart())});
   }
   return WriteOutput(table.ToString());

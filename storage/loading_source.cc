@@ -42,7 +42,7 @@ void LoadingSource::Impl::StartThreads(const Options& options) {
 
 LoadingSource::Impl::Impl(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
     : reader_(reader), memory_(std::move(memory)), cancel_(options.cancel != nullptr ? *options.cancel : never_),
-      cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
+      cache_(BorrowedPages::Map(reader.file()->descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
       borrowed_until_(Now() + options.longest_borrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
     first_of_unit_.push_back(chunks_.size());
@@ -238,7 +238,7 @@ absl::StatusOr<SharedBytes> LoadingSource::Impl::ReadAttachment(absl::string_vie
 
 std::shared_ptr<SettlingBytes> LoadingSource::Impl::BorrowAttachment(absl::string_view name, const TsrReader::Place& place) {
   if (!cache_->Hold(cache_->bytes().subspan(place.offset, place.stored_bytes))) return nullptr;
-  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.descriptor(), place.offset, place.stored_bytes);
+  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.file()->descriptor(), place.offset, place.stored_bytes);
   if (borrowed == nullptr || !reader_.CheckAttachment(name, borrowed->bytes()).ok()) return nullptr;
   {
     const std::lock_guard<std::mutex> lock(attachments_mutex_);

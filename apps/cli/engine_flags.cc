@@ -68,7 +68,9 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
 
 absl::StatusOr<std::string> ModelPath() {
   if (!FLAGS_model.empty()) return FLAGS_model;
-  const std::string path = absl::StrCat(CacheFolder(), "/", kDefaultModel);
+  const absl::StatusOr<std::string> cache = CacheFolder();
+  RETURN_IF_ERROR(ForField("model", cache.status()));
+  const std::string path = absl::StrCat(*cache, "/", kDefaultModel);
   struct stat status;
   if (stat(path.c_str(), &status) == 0) return path;
   return WrongUsage("model", absl::StrCat("none, and no default model at ", path), "--model=FILE, or a run of scripts/fetch_model.sh");

@@ -11,7 +11,8 @@
 // alone sets no such limit: the program goes on with the next question. A reader of standard output that goes away ends the process at once
 // and quietly, with exit code 0, even while nothing is written. A file beyond the limit on sizes (SIGXFSZ) ends nothing: the write fails
 // with an error. A signal that is ignored when the program starts (nohup) stays ignored. A forked child does not receive these; the process
-// that forked it ends it. Threads: a thread of its own waits for signals; all functions are for the main thread.
+// that forked it ends it. Threads: a thread of its own waits for signals; all functions are for the main thread. Where the system has no
+// thread to give, every signal ends the process at once, and a reader that has gone is noticed at the next write.
 #pragma once
 
 #include <atomic>

@@ -165,7 +165,7 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
     const GgufTensor& tensor = *file.FindTensor(*name);
     RETURN_IF_ERROR(FillPart(file, tensor, *part, layout.encoding(), buffer, out.subspan(part->offset, part->bytes)));
   }
-  return absl::OkStatus();
+  return file.CheckUnchanged();
 }
 
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {

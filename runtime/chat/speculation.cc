@@ -48,6 +48,9 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
   const std::string& costs = speculation.cost_profile;
   if (!costs.empty()) RETURN_IF_ERROR(ForField("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
   if (speculation.history_prompts && speculation.history.empty()) return WrongUsage("history_prompts", "without history", "both");
+  if (!speculation.history.empty() && speculation.history_folder.empty()) {
+    return WrongUsage("history", "no folder for it", "history_folder (of programs: TESSERA_CACHE or HOME in the environment)");
+  }
   const int64_t history_bytes = speculation.history.empty() ? 0 : kHistoryBytes;
   if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, history_bytes, options, registry);
   return absl::OkStatus();
