@@ -36,10 +36,10 @@ AppInfo Info() {
 // Refuses to replace a file that the user may have named in the wrong order.
 absl::Status CheckOut(const std::string& path) {
   if (path.empty()) return WrongUsage("out", "none", "a file to write");
-  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
+  RETURN_IF_ERROR(ForFile("out", CheckWritable(path)));
   const absl::StatusOr<bool> packed = IsTsrFile(path);
   if (absl::IsNotFound(packed.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(ForField("out", packed.status()));
+  RETURN_IF_ERROR(ForFile("out", packed.status()));
   if (*packed) return absl::OkStatus();
   return ForField("out", absl::InvalidArgumentError(absl::StrCat(path, ": found a file that is no .tsr file, expected one, or none")));
 }

@@ -3,7 +3,7 @@
 #include <gflags/gflags.h>
 
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
-DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
+DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU, as far as a quota of CPU time goes. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");

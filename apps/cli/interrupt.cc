@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/file.h"
 #include "tessera/base/start_thread.h"
 
@@ -38,6 +39,15 @@ void EndProcess(int signal) {
   sigaddset(&set, signal);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   raise(signal);
+}
+
+// A page of a mapped file that cannot be had any more, since the file was cut or its disk fails, is an error and no mystery.
+void EndForLostPage(int) {
+  constexpr char kWhy[] = ": a page of a mapped file cannot be read: the file was cut, or its disk fails (SIGBUS)\n";
+  WriteError(program_invocation_short_name);
+  WriteError({kWhy, sizeof(kWhy) - 1});
+  RemoveTemporaryFiles();
+  _exit(1);
 }
 
 void Tell(int signal) {
@@ -107,6 +117,7 @@ void EndOnSignals() {
   if (hearing.ok()) hearing->detach();
   else HearOnAnyThread(signals);
   std::signal(SIGPIPE, EndProcess);  // Even if ignored: many parents pass that on without intent.
+  std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
 }

@@ -85,5 +85,32 @@ TEST_F(NoResources, NoMemoryToBeHad) {
   }
 }
 
+// As when a program is cut that runs, or a mapped file.
+TEST_F(NoResources, APageThatIsLostIsAnErrorAndNoSignal) {
+  Program program("tessera_tokenize", {"--model=" + TinyModel("llama"), "--jsonl"});
+  program.Write("{\"id\": 1, \"text\": \"a\"}\n");
+  EXPECT_NE(program.FirstOutput(), "");
+  program.Signal(SIGBUS);
+  const Ended ended = program.Finish("");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(absl::StrContains(ended.errors, "tessera_tokenize: a page of a mapped file cannot be read")) << ended.errors;
+}
+
+TEST_F(NoResources, NoHomeIsAnErrorWhereTheCacheIsNeeded) {
+  const auto homeless = [] {
+    unsetenv("HOME");
+    unsetenv("TESSERA_CACHE");
+  };
+  const auto run = [&](const std::vector<std::string>& flags) { return Program("tessera_generate", flags, homeless).Finish("the"); };
+  const std::string model = "--model=" + TinyModel("llama");
+  EXPECT_EQ(run({model, "--n_predict=2"}).code, 0) << "nothing is needed of it";
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--n_predict=2"}, {model, "--n_predict=2", "--history=mail"}}) {
+    const Ended ended = run(flags);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_TRUE(absl::StrContains(ended.errors, "HOME")) << ended.errors;
+    EXPECT_EQ(ended.output, "");
+  }
+}
+
 }  // namespace
 }  // namespace tessera
