@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>

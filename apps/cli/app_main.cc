@@ -65,7 +65,7 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
 // Whatever is thrown where nobody waits for it, above all where memory ends on another thread than the main one, ends the process as an
 // error of the main thread would. Without memory there is no text to put together.
 [[noreturn]] void EndForException() {
-  const char* problem = "an exception that nothing caught";
+  const char *const name = program_invocation_short_name, *problem = "an exception that nothing caught";
   try {
     if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
@@ -74,7 +74,7 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
     problem = exception.what();
   } catch (...) {
   }
-  for (const char* part : {program_invocation_short_name, ": ", problem, "\n"}) WriteError(part);
+  for (const char* part : {name, ": ", problem, "\n"}) WriteError(part);
   RemoveTemporaryFiles();
   _exit(kFailed);
 }

@@ -144,7 +144,7 @@ void ForgetInterrupt() {
 bool WaitForInput(int file) {
   pollfd files[] = {{.fd = file, .events = POLLIN, .revents = 0}, {.fd = wake_pipe[0], .events = POLLIN, .revents = 0}};
   while (true) {
-    const int ready = poll(files, 2, wake_pipe[0] >= 0 ? -1 : kLookMillis);  // poll ignores the wake pipe while that is -1.
+    const int ready = poll(files, 2, caught && wake_pipe[0] < 0 ? kLookMillis : -1);  // poll ignores the wake pipe while that is -1.
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0 && !unreported) continue;
     if (ready != 0 && files[1].revents == 0) return true;

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tessera/base/available_cpus.h"
@@ -70,7 +72,8 @@ TEST_F(Groups, WhatMakesNoSenseIsNoLimit) {
 }
 
 TEST(ThreadsForQuota, TheNearestNumberCounts) {
-  for (const auto& [quota, threads] : {std::pair(0.01, 1), {0.5, 1}, {1.0, 1}, {1.5, 2}, {2.0, 2}, {2.4, 2}, {3.9, 4}, {64.0, 64}}) {
+  const std::vector<std::pair<double, int>> cases = {{0.01, 1}, {0.5, 1}, {1.0, 1}, {1.5, 2}, {2.0, 2}, {2.4, 2}, {3.9, 4}, {64.0, 64}};
+  for (const auto& [quota, threads] : cases) {
     EXPECT_EQ(ThreadsForQuota(quota), threads) << quota;
   }
 }
