@@ -96,6 +96,21 @@ TEST_F(NoResources, APageThatIsLostIsAnErrorAndNoSignal) {
   EXPECT_TRUE(absl::StrContains(ended.errors, "tessera_tokenize: a page of a mapped file cannot be read")) << ended.errors;
 }
 
+// A limit on the size of files stands for the disk: both are found only when bytes are written.
+TEST_F(NoResources, AFullDiskIsNoWrongUsage) {
+  const auto full = [] {
+    const rlimit limit = {64, 64};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  for (const std::string& flag : {"--trace=" + cache_.Path("trace"), std::string("--history=mail")}) {
+    const Ended ended = Program("tessera_generate", {"--model=" + TinyModel("llama"), "--n_predict=2", flag}, full).Finish("the");
+    EXPECT_EQ(ended.code, 1) << flag << ended.errors;
+    EXPECT_TRUE(absl::StrContains(ended.errors, cache_.path())) << ended.errors;
+    EXPECT_NE(ended.output, "") << "the text is there";
+  }
+  EXPECT_FALSE(std::filesystem::exists(cache_.Path("trace")));
+}
+
 TEST_F(NoResources, NoHomeIsAnErrorWhereTheCacheIsNeeded) {
   const auto homeless = [] {
     unsetenv("HOME");
