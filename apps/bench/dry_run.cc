@@ -9,6 +9,7 @@
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
@@ -26,9 +27,13 @@ struct LoadPlan {
   EngineMemory memory = {};
   int64_t logits = 0, drafting = 0;
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
-  int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget without code that is shared with other processes.
-  int64_t tokenizer_bytes = 0;     // Includes metadata.
-  int64_t Total() const { return memory.Total() + logits + drafting + reserve + program_bytes + tokenizer_bytes; }
+  // Code, libraries, stacks; under a budget without code that is shared with other processes. nullopt: not known, as what follows.
+  std::optional<int64_t> program_bytes = {};
+  std::optional<int64_t> tokenizer_bytes = {};  // Includes metadata.
+  std::optional<int64_t> Total() const {
+    if (!program_bytes.has_value() || !tokenizer_bytes.has_value()) return std::nullopt;
+    return memory.Total() + logits + drafting + reserve + *program_bytes + *tokenizer_bytes;
+  }
 };
 
 struct FormatUse {
@@ -69,7 +74,7 @@ std::string PlanText(const LoadPlan& plan) {
     formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
   }
   Table memory({{"memory"}, {"most", Table::Align::kRight}});
-  const auto add = [&](const char* part, int64_t bytes) { memory.AddRow({part, FormatByteSize(bytes)}); };
+  const auto add = [&](const char* part, std::optional<int64_t> bytes) { memory.AddRow({part, FormatKnownByteSize(bytes)}); };
   add("weights", plan.memory.weights);
   add("keys and values", plan.memory.cache);
   add("scratch of graphs", plan.memory.graphs);
@@ -100,10 +105,14 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.Key("hidden_states").Int(plan.memory.hidden_states);
   json.Key("logits").Int(plan.logits);
   json.Key("drafting").Int(plan.drafting);
-  json.Key("tokenizer").Int(plan.tokenizer_bytes);
-  json.Key("program").Int(plan.program_bytes);
-  json.Key("reserve").Int(plan.reserve);
-  json.Key("total").Int(plan.Total());
+  const auto put = [&](const char* key, std::optional<int64_t> bytes) {
+    json.Key(key);
+    if (bytes.has_value()) json.Int(*bytes); else json.Null();
+  };
+  put("tokenizer", plan.tokenizer_bytes);
+  put("program", plan.program_bytes);
+  put("reserve", plan.reserve);
+  put("total", plan.Total());
   json.EndObject();
 }
 
@@ -132,11 +141,14 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
 }  // namespace
 
 absl::Status ShowLoadPlan(const EngineOptions& options) {
-  const int64_t peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
+  const std::optional<int64_t> peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   const MemoryPlanner& planner = engine->planner();
-  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before,
-                   .tokenizer_bytes = PeakMemoryBytes() - peak_before};
+  WarnOfShortages(*engine);
+  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before};
+  if (const std::optional<int64_t> peak = PeakMemoryBytes(); peak.has_value() && peak_before.has_value()) {
+    plan.tokenizer_bytes = *peak - *peak_before;
+  }
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) {
     ASSIGN_OR_RETURN(const BudgetPlan budget, engine->planner().PlanBudget(options.streaming.memory_budget));
@@ -144,7 +156,7 @@ absl::Status ShowLoadPlan(const EngineOptions& options) {
     plan.logits = budget.logits;
     plan.reserve = budget.reserve;
     plan.program_bytes = own_before;
-    plan.tokenizer_bytes = budget.process - own_before;
+    plan.tokenizer_bytes = budget.process - own_before.value_or(0);  // A budget is refused where this is not known.
   }
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
   const bool reference = options.compute.path == ComputePath::kReference;

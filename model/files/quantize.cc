@@ -77,7 +77,7 @@ absl::Status QuantizedModel::AppendAsItIs(const GgufTensor& tensor, GgufWriter::
     RETURN_IF_ERROR(file_->Read(tensor, begin, some));
     RETURN_IF_ERROR(append(some));
   }
-  return absl::OkStatus();
+  return file_->CheckUnchanged();
 }
 
 absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::Append append) const {
@@ -95,7 +95,8 @@ absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::App
     from.dequantize(blocks.data(), part.end - part.begin, out);
     return absl::OkStatus();
   };
-  return QuantizeNumbers({NameOf(*file_, tensor), formats_[index], count}, pool, fill, append);
+  RETURN_IF_ERROR(QuantizeNumbers({NameOf(*file_, tensor), formats_[index], count}, pool, fill, append));
+  return file_->CheckUnchanged();
 }
 
 absl::Status QuantizedModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress) const {
