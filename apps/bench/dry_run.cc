@@ -66,7 +66,8 @@ std::string PlanText(const LoadPlan& plan) {
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
   what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
-  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"in the file", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
+  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"in the file", Table::Align::kRight},
+                 {"as loaded", Table::Align::kRight}});
   for (const auto& [format, use] : UseOfFormats(engine)) {
     formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.file_bytes), FormatByteSize(use.bytes)});
   }

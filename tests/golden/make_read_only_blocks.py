@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints read_only_blocks.jsonl: two random blocks in each format that is only read, and the FP32 numbers that the Python package gguf makes
-of them, as bits.
+"""Prints read_only_blocks.jsonl: two random blocks in each format that is only read, and the FP32 numbers that the Python package gguf
+makes of them, as bits.
 
     python3 tests/golden/make_read_only_blocks.py > tests/golden/read_only_blocks.jsonl
 

@@ -1,5 +1,5 @@
-// IQ1_S: 256 values in 50 bytes, 1.5625 bits each. An FP16 factor d, 32 bytes of low bits of indices, and for each 32 values a word: the top
-// three bits of four indices, a scale s of 3 bits and the sign of a shift by 1/8. A value is d * (2 s + 1) * (grid number + shift).
+// IQ1_S: 256 values in 50 bytes, 1.5625 bits each. An FP16 factor d, 32 bytes of low bits of indices, and for each 32 values a word: the
+// top three bits of four indices, a scale s of 3 bits and the sign of a shift by 1/8. A value is d * (2 s + 1) * (grid number + shift).
 #include "tessera/quant/internal/formats/coded_block.h"
 #include "tessera/quant/internal/formats/grids.h"
 

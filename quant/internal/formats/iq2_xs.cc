@@ -1,5 +1,5 @@
-// IQ2_XS: 256 values in 74 bytes, 2.3125 bits each. An FP16 factor d, a word for each 8 values (an index of 9 bits, seven signs), and 8 bytes
-// with a scale s of 4 bits for each 16 values. A value is d * (2 s + 1) / 8 * (signed grid number).
+// IQ2_XS: 256 values in 74 bytes, 2.3125 bits each. An FP16 factor d, a word for each 8 values (an index of 9 bits, seven signs), and 8
+// bytes with a scale s of 4 bits for each 16 values. A value is d * (2 s + 1) / 8 * (signed grid number).
 #include "tessera/quant/internal/formats/coded_block.h"
 #include "tessera/quant/internal/formats/grids.h"
 

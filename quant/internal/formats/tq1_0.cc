@@ -1,5 +1,5 @@
-// TQ1_0: 256 values of -d, 0 and d in 54 bytes, 1.6875 bits each. 48 bytes of five codes each, 4 bytes of four, an FP16 factor d. A value is
-// d * (q - 1).
+// TQ1_0: 256 values of -d, 0 and d in 54 bytes, 1.6875 bits each. 48 bytes of five codes each, 4 bytes of four, an FP16 factor d. A value
+// is d * (q - 1).
 //
 // A byte is a fraction of 256 whose digits, in base 3, are its codes. Bytes 0-31 hold values i, i + 32, ..., i + 128; bytes 32-47 values
 // 160 + i, 176 + i, ...; bytes 48-51 values 240 + i, 244 + i, ....

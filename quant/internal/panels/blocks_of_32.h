@@ -1,7 +1,8 @@
 // The formats with an FP16 scale for 32 inputs, in panels: two tiles of codes, then 32 FP16 scales and, where there are any, 32 FP16
-// minima. Nothing grows: these are the bytes of the GGUF blocks of 32 outputs in another order.
+// minima. Nothing grows: these are the bytes of the GGUF blocks of 32 outputs in another order. Only Q1_0 and Q2_0 do, which are held as
+// Q4_0.
 //
-// A weight is scale * (code - kZero) + minimum. Q1_0 and Q2_0 are held as Q4_0. What the kernel wants of such a struct is listed in docs/adding_a_block_format.md.
+// A weight is scale * (code - kZero) + minimum. What the kernel wants of such a struct is listed in docs/adding_a_block_format.md.
 #pragma once
 
 #include "tessera/quant/codebook.h"
