@@ -19,7 +19,7 @@ CodedBlock UnpackIQ1_M(const std::byte* bytes) {
     const std::byte pair = bytes[32 + run / 2];
     const int top = run % 2 == 0 ? LowNibble(pair) : HighNibble(pair);
     const int index = std::to_integer<int>(bytes[run]) | (top & 7) << 8;
-    PutGridCodes(kGridIQ1[index], 2, top >> 3 != 0 ? 0xff : 0, block.codes + 8 * run);
+    PutGridCodes<2>(kGridIQ1[index], top >> 3 != 0 ? 0xff : 0, block.codes + 8 * run);
   }
   return block;
 }

@@ -13,7 +13,7 @@ CodedBlock UnpackIQ1_S(const std::byte* bytes) {
     block.scales[2 * group] = block.scales[2 * group + 1] = static_cast<int8_t>(2 * (word >> 12 & 7) + 1);
     for (int run = 0; run < 4; ++run) {
       const uint32_t index = std::to_integer<uint32_t>(bytes[2 + 4 * group + run]) | (word >> 3 * run & 7) << 8;
-      PutGridCodes(kGridIQ1[index], 2, word >> 15 != 0 ? 0xff : 0, block.codes + 32 * group + 8 * run);
+      PutGridCodes<2>(kGridIQ1[index], word >> 15 != 0 ? 0xff : 0, block.codes + 32 * group + 8 * run);
     }
   }
   return block;

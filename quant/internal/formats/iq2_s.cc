@@ -12,7 +12,7 @@ CodedBlock UnpackIQ2_S(const std::byte* bytes) {
   for (int run = 0; run < 32; ++run) {
     const int top = std::to_integer<int>(bytes[66 + run / 4]) >> run % 4 * 2 & 3;
     const int index = std::to_integer<int>(bytes[2 + run]) | top << 8;
-    PutGridCodes(kGridIQ2_S[index], 2, std::to_integer<int>(bytes[34 + run]), block.codes + 8 * run);
+    PutGridCodes<2>(kGridIQ2_S[index], std::to_integer<int>(bytes[34 + run]), block.codes + 8 * run);
   }
   return block;
 }

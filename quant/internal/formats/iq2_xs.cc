@@ -11,7 +11,7 @@ CodedBlock UnpackIQ2_XS(const std::byte* bytes) {
   PutOddScales(bytes + 66, 16, block.scales);
   for (int run = 0; run < 32; ++run) {
     const uint32_t word = LoadUint16(bytes + 2 + 2 * run);
-    PutGridCodes(kGridIQ2_XS[word & 511], 2, EvenSigns(word >> 9), block.codes + 8 * run);
+    PutGridCodes<2>(kGridIQ2_XS[word & 511], EvenSigns(word >> 9), block.codes + 8 * run);
   }
   return block;
 }

@@ -14,7 +14,7 @@ CodedBlock UnpackIQ2_XXS(const std::byte* bytes) {
     block.scales[2 * group] = block.scales[2 * group + 1] = static_cast<int8_t>(2 * (word >> 28) + 1);
     for (int run = 0; run < 4; ++run) {
       const uint32_t entry = kGridIQ2_XXS[std::to_integer<size_t>(indices[run])];
-      PutGridCodes(entry, 2, EvenSigns(word >> 7 * run & 127), block.codes + 32 * group + 8 * run);
+      PutGridCodes<2>(entry, EvenSigns(word >> 7 * run & 127), block.codes + 32 * group + 8 * run);
     }
   }
   return block;

@@ -14,7 +14,7 @@ CodedBlock UnpackIQ3_S(const std::byte* bytes) {
     return static_cast<uint32_t>(kGridIQ3_S[std::to_integer<int>(bytes[2 + quad]) | top << 8]);
   };
   for (int run = 0; run < 32; ++run) {
-    PutGridCodes(entry(2 * run) | entry(2 * run + 1) << 16, 4, std::to_integer<int>(bytes[74 + run]), block.codes + 8 * run);
+    PutGridCodes<4>(entry(2 * run) | entry(2 * run + 1) << 16, std::to_integer<int>(bytes[74 + run]), block.codes + 8 * run);
   }
   return block;
 }

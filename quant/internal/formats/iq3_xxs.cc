@@ -13,7 +13,7 @@ CodedBlock UnpackIQ3_XXS(const std::byte* bytes) {
     if (run % 2 == 0) block.scales[run / 2] = static_cast<int8_t>(2 * (word >> 28) + 1);
     const std::byte* indices = bytes + 2 + 2 * run;
     const uint32_t first = kGridIQ3_XXS[std::to_integer<size_t>(indices[0])], second = kGridIQ3_XXS[std::to_integer<size_t>(indices[1])];
-    PutGridCodes(first | second << 16, 4, EvenSigns(word >> run % 4 * 7 & 127), block.codes + 8 * run);
+    PutGridCodes<4>(first | second << 16, EvenSigns(word >> run % 4 * 7 & 127), block.codes + 8 * run);
   }
   return block;
 }
