@@ -38,6 +38,7 @@ struct LoadPlan {
 
 struct FormatUse {
   std::set<std::string> tensors;
+  int64_t file_bytes = 0;          // In the GGUF file; a tensor that is loaded twice counts once.
   int64_t bytes = 0;               // As loaded.
 };
 
@@ -45,8 +46,9 @@ std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
   std::map<std::string, FormatUse> uses;
   for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
     for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
-      FormatUse& use = uses[std::string(engine.model().gguf().FindTensor(*placed.tensor)->format->name)];
-      use.tensors.insert(*placed.tensor);
+      const GgufTensor& tensor = *engine.model().gguf().FindTensor(*placed.tensor);
+      FormatUse& use = uses[tensor.format->name];
+      if (use.tensors.insert(tensor.name).second) use.file_bytes += tensor.size;
       use.bytes += placed.part->bytes;
     }
   }
@@ -69,9 +71,10 @@ std::string PlanText(const LoadPlan& plan) {
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
   what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
-  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
+  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"in the file", Table::Align::kRight},
+                 {"as loaded", Table::Align::kRight}});
   for (const auto& [format, use] : UseOfFormats(engine)) {
-    formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
+    formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.file_bytes), FormatByteSize(use.bytes)});
   }
   Table memory({{"memory"}, {"most", Table::Align::kRight}});
   const auto add = [&](const char* part, std::optional<int64_t> bytes) { memory.AddRow({part, FormatKnownByteSize(bytes)}); };
@@ -92,7 +95,8 @@ void WriteFormats(JsonWriter& json, const Engine& engine) {
   json.BeginArray();
   for (const auto& [format, use] : UseOfFormats(engine)) {
     json.BeginObject().Key("format").String(format);
-    json.Key("tensors").Int(static_cast<int64_t>(use.tensors.size())).Key("bytes").Int(use.bytes).EndObject();
+    json.Key("tensors").Int(static_cast<int64_t>(use.tensors.size())).Key("file_bytes").Int(use.file_bytes).Key("bytes").Int(use.bytes);
+    json.EndObject();
   }
   json.EndArray();
 }

@@ -108,6 +108,7 @@ absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
   const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
   RETURN_IF_ERROR(ForField(flag, info.status()));
+  RETURN_IF_ERROR(ForField(flag, CheckWritten((*info)->format)));
   return (*info)->format;
 }
 

@@ -37,8 +37,10 @@ bool Outdated(absl::string_view key, const QuantizeFormats& formats) {
 
 std::string NameOf(const GgufFile& file, const GgufTensor& tensor) { return absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name); }
 
-absl::Status CheckBlocks(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
-  const absl::Status status = BytesOfRows(format, tensor.shape[1], tensor.shape[0]).status();
+// Can this format be written, and are the tensor's rows whole blocks of it?
+absl::Status CheckFormat(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
+  absl::Status status = CheckWritten(format);
+  status.Update(BytesOfRows(format, tensor.shape[1], tensor.shape[0]).status());
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(NameOf(file, tensor), ": ", status.message()));
 }
 
@@ -49,7 +51,7 @@ absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const 
   model.PutMetadata(formats);
   for (const GgufTensor& tensor : file.tensors()) {
     const BlockFormat format = FormatFor(tensor, formats);
-    if (format != tensor.format->format) RETURN_IF_ERROR(CheckBlocks(file, tensor, format));
+    if (format != tensor.format->format) RETURN_IF_ERROR(CheckFormat(file, tensor, format));
     model.formats_.push_back(format);
     model.writer_.Tensor(tensor.name, format, tensor.shape);
   }
