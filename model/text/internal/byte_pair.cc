@@ -135,7 +135,7 @@ absl::StatusOr<absl::string_view> RuleName(const TokenizerFacts& facts) {
   return MissingInFact(facts.pre_tokenizer.place,
                        absl::StrCat("found none, and these ", merges.size(), " merges are of no vocabulary that is known, expected the "
                                     "name of the rule that cuts words, one of ", WordRuleNames(),
-                                    ". Convert the model again, or add the key (llama.cpp's gguf_new_metadata.py --pre-tokenizer NAME)"));
+                                    ". Convert the model again, or add the key, as llama.cpp's gguf_new_metadata.py does"));
 }
 
 }  // namespace
