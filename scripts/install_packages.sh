@@ -15,7 +15,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
-  libpcre2-dev nlohmann-json3-dev libeigen3-dev     # tokenizers, JSON, reference operators
+  libutf8proc-dev nlohmann-json3-dev libeigen3-dev  # tokenizers, JSON, reference operators
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
   libgtest-dev libseccomp-dev                       # tests
 )
