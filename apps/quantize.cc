@@ -44,7 +44,7 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
 
 absl::Status CheckOut(const std::string& path) {
   if (path.empty()) return WrongUsage("out", "none", "a file to write");
-  return ForField("out", CheckWritable(path));
+  return ForFile("out", CheckWritable(path));
 }
 
 absl::Status Write(const QuantizedModel& model, int threads) {

@@ -13,7 +13,7 @@ from path_kinds import ANSWER, BIN, EARLIER, GAINS, MAKERS, MODEL, PROMPT, ROOT,
 
 class TextIsRead(Folder):
     """--prompt_file, --prompts, --flagfile and --peer_curve: each of them with each kind of file."""
-    curve = json.dumps({"name": "peer", "rows": [1, 2], "seconds": [0.1, 0.2]})
+    curve = json.dumps({"name": "peer", "rows": [{"rows": 1, "seconds": 0.1}, {"rows": 2, "seconds": 0.2}]})
 
     def readers(self):
         """(flag, the command, a text that it reads, whether it read that)"""

@@ -73,12 +73,9 @@ class TextIsWritten(Folder):
                 file.write(EARLIER)
                 file.flush()
             number = log.stat().st_ino
-            self.assert_done_quietly(self.trace(path_of(log, link), **{to: file}))
+            self.assert_done(self.trace(path_of(log, link), **{to: file}))
         self.assertEqual(log.stat().st_ino, number)
         return log.read_text()
-
-    def assert_done_quietly(self, result):
-        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_to_the_log_to_which_standard_output_goes_which_keeps_its_lines(self):
         alone = run(ANSWER).stdout
@@ -122,7 +119,8 @@ class TextIsWritten(Folder):
 
     def test_a_descriptor_that_is_not_open_or_only_read_is_refused(self):
         self.assert_refused(self.trace("/dev/fd/77"), "--trace: /dev/fd/77: ", "Bad file descriptor")
-        self.assert_refused(self.trace("/dev/stdin"), "--trace: /dev/stdin: ")
+        with open("/dev/null") as file:
+            self.assert_refused(self.trace("/dev/stdin", stdin=file), "--trace: /dev/stdin: ", "not for writing")
         with open(self.path("in", EARLIER)) as file:
             self.assert_refused(self.trace("/dev/stdin", stdin=file), "--trace: /dev/stdin: ")
             self.assert_refused(self.trace(self.path("in"), stdin=file), "what standard input reads")
@@ -202,7 +200,7 @@ class TextIsWritten(Folder):
             with self.subTest(command[0].name):
                 log = self.path("log", EARLIER)
                 with open(log, "a") as file:
-                    self.assert_done_quietly(run(command, "--plot=/dev/stdout", stdout=file))
+                    self.assert_done(run(command, "--plot=/dev/stdout", stdout=file))
                 self.assertTrue(log.read_text().startswith(EARLIER))
                 self.assertIn("</svg>", log.read_text())
                 self.assert_done(run(command, f"--plot={self.path('svg')}"))
