@@ -19,8 +19,8 @@ namespace tessera {
 
 // Which products of a layer have a bias: those whose bias is in the file, among those that the architecture knows.
 struct LayerBiases {
-  bool query = false, key = false, value = false, output = false;  // Of attention.
-  bool gate = false, up = false, down = false;                     // Of the feed-forward part.
+  bool query = false, key = false, value = false, output = false;
+  bool gate = false, up = false, down = false;
 };
 
 struct LayerConfig {

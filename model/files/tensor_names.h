@@ -35,7 +35,7 @@ inline constexpr LayerBias kLayerBiases[] = {{"attn_q.bias", &LayerBiases::query
 std::vector<TensorNeed> LayerNeeds(const ModelConfig& config, int layer);
 TensorNeed EmbeddingNeed(const ModelConfig& config);
 TensorNeed OutputNormNeed(const ModelConfig& config);
-TensorNeed HeadNeed(const ModelConfig& config);      // Of its own, or the embedding table.
+TensorNeed HeadNeed(const ModelConfig& config);      // A matrix of its own, or the embedding table.
 TensorNeed HeadBiasNeed(const ModelConfig& config);  // Only where config.head_bias.
 // All of them, each once.
 std::vector<TensorNeed> AllNeeds(const ModelConfig& config);

@@ -71,9 +71,11 @@ class LayoutPlanner {
     return absl::OkStatus();
   }
 
-  // Rows of a tensor, and as many numbers of its bias.
+  // Rows of a tensor, and as many numbers of its bias in the same unit, if a unit can hold both. No unit gets two parts of the bias.
   absl::Status AppendRows(const TensorNeed& need, const GraphWeight& weight, int64_t first_row, const TensorNeed* bias) {
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
+    const int64_t together = AlignUp(bytes, kAlignment) + BytesOfBias(bias, weight.spec.out_features);
+    if (bias != nullptr && (first_row > 0 || layout_.unit_bytes_.back() + together > largest_unit_)) BeginUnit();
     Append(need.name, weight, first_row, bytes);
     if (bias == nullptr) return absl::OkStatus();
     const GraphWeight numbers = {{bias->label, BlockFormat::kF32, 1, weight.spec.out_features}, /*vector=*/true};

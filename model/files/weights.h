@@ -39,9 +39,9 @@ struct TensorPart {
 
 class WeightLayout {
  public:
-  // Checks that every tensor which the configuration needs is there with the right shape, and that the file has no other which might change
-  // texts; gives each its place. InvalidArgument also if all weights together need more than 4 TiB (as FP32 they may take twelve times the file). largest_unit: REQUIRES > 0; if 32 rows are
-  // larger than that, they become a unit of their own.
+  // Checks that every tensor which the configuration needs is there with the right shape, and that the file has no other which might
+  // change texts; gives each its place. InvalidArgument also if all weights together need more than 4 TiB (as FP32 they may take twelve
+  // times the file). largest_unit: REQUIRES > 0; if 32 rows are larger than that, they become a unit of their own.
   static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
                                            int64_t largest_unit = kLargestUnitBytes);
 

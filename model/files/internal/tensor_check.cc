@@ -29,8 +29,8 @@ absl::Status Unused(const std::string& path, absl::string_view tensor, const Mod
                                                    config.layers.size(), "; convert the model again, so that the key counts all layers"));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(place, "found a tensor that no part of a ", config.architecture, " model reads, expected none: without it the model ",
-                   "would write other texts; convert the model again with general.architecture as it is, or use a program for its kind"));
+      absl::StrCat(place, "found a tensor that no part of a ", config.architecture, " model reads, expected none, since the model would "
+                   "write other texts without it; convert the original model again, or run the file with a program that reads it"));
 }
 
 }  // namespace
