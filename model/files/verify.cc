@@ -125,6 +125,7 @@ class Verifier {
       if (!planned.ok()) Add(planned);
     }
     used_ = std::move(check.used);
+    report_.unused_reasons = std::move(check.reasons);
     report_.unused_tensors = static_cast<int>(std::count(used_.begin(), used_.end(), false) + file.unread_tensors().size());
   }
 

@@ -31,6 +31,7 @@ struct VerifyReport {
   std::vector<FileProblem> problems;
   int tensors = 0;
   int unused_tensors = 0;    // Tensors that no part of the model reads; packing left them out.
+  std::vector<std::string> unused_reasons = {};  // Why these change no text, each reason once.
   int64_t tensor_bytes = 0;  // For a packed file: bytes of its units.
   int64_t unused_bytes = 0;  // Between tensors beyond the alignment, and after the last.
 };

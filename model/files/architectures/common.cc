@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -29,20 +28,6 @@ class Keys {
     ASSIGN_OR_RETURN(const uint64_t value, file_.Uint(Full(key)));
     return Bounded(key, value, most);
   }
-  // One number for all layers, or an array that has it once for each layer. REQUIRES: the file has the key.
-  absl::StatusOr<int> CountOfLayers(absl::string_view key, size_t layers, int most) const {
-    const GgufValue* value = file_.Find(Full(key));
-    if (value == nullptr || value->type != GgufType::kArray) return Count(key, most);
-    ASSIGN_OR_RETURN(const std::vector<int32_t> each, file_.Ints(Full(key)));
-    if (each.size() != layers) return Wrong(key, absl::StrCat(each.size(), " entries"), absl::StrCat(layers, ", one for each layer"));
-    const auto other = std::find_if(each.begin(), each.end(), [&](int32_t count) { return count != each[0]; });
-    if (other != each.end()) {
-      const std::string problem = absl::StrCat("found ", *other, " after ", each[0], ", expected the same number for all layers");
-      return file_.WrongValue(Full(key), problem, other - each.begin());
-    }
-    if (each[0] < 1) return Wrong(key, each[0], absl::StrCat("1 to ", most));
-    return Bounded(key, static_cast<uint64_t>(each[0]), most);
-  }
   absl::StatusOr<int> CountOr(absl::string_view key, int most, int otherwise) const {
     ASSIGN_OR_RETURN(const uint64_t value, file_.UintOr(Full(key), static_cast<uint64_t>(otherwise)));
     return Bounded(key, value, most);
@@ -65,10 +50,10 @@ class Keys {
 
 absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& config) {
   ASSIGN_OR_RETURN(config.width, keys.Count("embedding_length", kLargestWidth));
+  ASSIGN_OR_RETURN(config.feed_forward, keys.Count("feed_forward_length", kLargestWidth));
+  ASSIGN_OR_RETURN(config.context_length, keys.Count("context_length", kLargestContext));
   ASSIGN_OR_RETURN(const int layers, keys.Count("block_count", kMostLayers));
   config.layers.resize(layers);
-  ASSIGN_OR_RETURN(config.feed_forward, keys.CountOfLayers("feed_forward_length", config.layers.size(), kLargestWidth));
-  ASSIGN_OR_RETURN(config.context_length, keys.Count("context_length", kLargestContext));
   const GgufTensor* embedding = file.FindTensor("token_embd.weight");
   const std::array<int64_t, 4> shape = embedding == nullptr ? std::array<int64_t, 4>{} : PaddedShape(*embedding);
   if (shape[1] < 1 || shape[1] > kLargestVocabulary || shape[2] != 1 || shape[3] != 1) {
@@ -89,11 +74,8 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
 }
 
 absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& config) {
-  ASSIGN_OR_RETURN(config.heads, keys.CountOfLayers("attention.head_count", config.layers.size(), kMostHeads));
-  config.kv_heads = config.heads;
-  if (file.Find(keys.Full("attention.head_count_kv")) != nullptr) {
-    ASSIGN_OR_RETURN(config.kv_heads, keys.CountOfLayers("attention.head_count_kv", config.layers.size(), kMostHeads));
-  }
+  ASSIGN_OR_RETURN(config.heads, keys.Count("attention.head_count", kMostHeads));
+  ASSIGN_OR_RETURN(config.kv_heads, keys.CountOr("attention.head_count_kv", kMostHeads, config.heads));
   if (config.heads % config.kv_heads != 0) {
     return keys.Wrong("attention.head_count_kv", config.kv_heads, absl::StrCat("a divisor of the head count ", config.heads));
   }

@@ -25,7 +25,7 @@ struct OptionalBiases {
 // Tensors that files hold and no text depends on: all whose names begin and end like this.
 struct HarmlessTensors {
   absl::string_view begin, end;
-  absl::string_view reason;  // "inverse frequencies of RoPE, which are computed": goes on where "3 tensors: " begins.
+  absl::string_view reason;  // "the image tower, through which no text passes": what they are, and why no text depends on them.
 };
 
 struct Architecture {

@@ -1,5 +1,6 @@
 #include "tessera/model/files/internal/tensor_check.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,13 @@ absl::Status Unused(const std::string& path, absl::string_view tensor, const Mod
                    "write other texts without it; convert the original model again, or run the file with a program that reads it"));
 }
 
+// Notes why the tensor changes no text. False: it might.
+bool IsHarmless(absl::string_view tensor, const ModelConfig& config, TensorCheck& check) {
+  const std::string reason(WhyHarmless(config.architecture, tensor));
+  if (!reason.empty() && !absl::c_linear_search(check.reasons, reason)) check.reasons.push_back(reason);
+  return !reason.empty();
+}
+
 }  // namespace
 
 TensorCheck CheckTensors(const GgufFile& file, const ModelConfig& config) {
@@ -42,12 +50,11 @@ TensorCheck CheckTensors(const GgufFile& file, const ModelConfig& config) {
   for (const TensorNeed& need : needs) asked_for.insert(need.name);
   for (const GgufTensor& tensor : file.tensors()) {
     check.used.push_back(asked_for.contains(tensor.name));
-    if (check.used.back() || !WhyHarmless(config.architecture, tensor.name).empty()) continue;
+    if (check.used.back() || IsHarmless(tensor.name, config, check)) continue;
     check.problems.push_back({std::string(tensor.name), Unused(file.PathOf(tensor), tensor.name, config)});
   }
   for (const GgufUnreadTensor& tensor : file.unread_tensors()) {
-    if (!WhyHarmless(config.architecture, tensor.name).empty()) continue;
-    check.problems.push_back({std::string(tensor.name), tensor.problem});
+    if (!IsHarmless(tensor.name, config, check)) check.problems.push_back({std::string(tensor.name), tensor.problem});
   }
   for (const TensorNeed& need : needs) {
     const absl::Status found = FindNeeded(file, need).status();

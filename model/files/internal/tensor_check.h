@@ -24,6 +24,8 @@ struct TensorCheck {
   // First tensors that nothing would read, in the order of the file: they say best what kind of model it is. Then needs that are not met.
   std::vector<TensorProblem> problems = {};
   std::vector<bool> used = {};  // Per tensor of the file.
+  // Why tensors that are not used, and are no problem, change no text; each reason once.
+  std::vector<std::string> reasons = {};
 
   absl::Status FirstProblem() const { return problems.empty() ? absl::OkStatus() : problems[0].status; }
 };

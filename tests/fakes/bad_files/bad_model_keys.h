@@ -27,12 +27,6 @@ std::function<void(GgufBuilder&)> Put(const std::string& key, T value) {
   return [=](GgufBuilder& b) { b.Number("llama." + key, value); };
 }
 
-// Puts an array in the place of "llama.<key>".
-template <typename T>
-std::function<void(GgufBuilder&)> InEachLayer(const std::string& key, const std::vector<T>& values) {
-  return [=](GgufBuilder& b) { b.Remove("llama." + key).Numbers<T>("llama." + key, values); };
-}
-
 inline std::vector<Spoiled> BadArchitecture() {
   const std::string key = "general.architecture";
   return {
@@ -88,6 +82,12 @@ inline std::vector<Spoiled> BadHeads() {
        "metadata \"llama.attention.head_count\" value at byte 255: found 4097, expected 1 to 4096"},
       {"heads-not-the-tensors", Overwrite("attention.head_count", 8u),
        "tensor blk.0.attn_q.weight: shape at byte 4618: found [64, 64], expected [64, 128]"},
+      {"heads-array",
+       [](GgufBuilder& b) {
+         b.Remove("llama.attention.head_count").Numbers<uint32_t>("llama.attention.head_count", {4, 4});
+       },
+       "metadata \"llama.attention.head_count\" value at byte 4488: found an array of 2 UINT32, "
+       "expected an integer of 0 or more"},
       {"kv-heads-0", Overwrite("attention.head_count_kv", 0u),
        "metadata \"llama.attention.head_count_kv\" value at byte 300: found 0, expected 1 to 4096"},
       {"kv-heads-no-divisor", Overwrite("attention.head_count_kv", 3u),
@@ -107,24 +107,6 @@ inline std::vector<Spoiled> BadHeads() {
        "metadata \"llama.attention.layer_norm_rms_epsilon\" value at byte 440: found nan, expected above 0 and below 1"},
       {"epsilon-integer", [=](GgufBuilder& b) { b.Remove("llama." + epsilon).Number("llama." + epsilon, 1u); },
        "metadata \"llama.attention.layer_norm_rms_epsilon\" value at byte 4476: found UINT32 1, expected FLOAT32 or FLOAT64"},
-  };
-}
-
-// Numbers for each layer that are not the same, or not as many as layers.
-inline std::vector<Spoiled> BadNumbersOfLayers() {
-  return {
-      {"heads-of-each-layer", InEachLayer<uint32_t>("attention.head_count", {4, 8}),
-       "metadata \"llama.attention.head_count\" value[1] at byte 4492: found 8 after 4, expected the same number for all layers"},
-      {"heads-of-too-many-layers", InEachLayer<uint32_t>("attention.head_count", {4, 4, 4}),
-       "metadata \"llama.attention.head_count\" value at byte 4488: found 3 entries, expected 2, one for each layer"},
-      {"heads-of-each-layer-0", InEachLayer<int32_t>("attention.head_count", {0, 0}),
-       "metadata \"llama.attention.head_count\" value at byte 4488: found 0, expected 1 to 4096"},
-      {"heads-of-each-layer-float", InEachLayer<float>("attention.head_count", {4, 4}),
-       "metadata \"llama.attention.head_count\" value at byte 4488: found an array of 2 FLOAT32, expected an array of INT32 or UINT32"},
-      {"kv-heads-of-each-layer", InEachLayer<int32_t>("attention.head_count_kv", {2, 1}),
-       "metadata \"llama.attention.head_count_kv\" value[1] at byte 4492: found 1 after 2, expected the same number for all layers"},
-      {"feed-forward-of-each-layer", InEachLayer<int32_t>("feed_forward_length", {96, 64}),
-       "metadata \"llama.feed_forward_length\" value[1] at byte 4492: found 64 after 96, expected the same number for all layers"},
   };
 }
 
@@ -191,7 +173,7 @@ inline std::vector<Spoiled> BadRopeScaling() {
 }
 
 inline void AddBadModelKeys(std::vector<BadFile>& files) {
-  for (const auto& table : {BadArchitecture(), BadSizes(), BadHeads(), BadNumbersOfLayers(), BadRope(), BadRopeScaling()}) {
+  for (const auto& table : {BadArchitecture(), BadSizes(), BadHeads(), BadRope(), BadRopeScaling()}) {
     AddSpoiled(TinyModelBuilder({}), table, files);
   }
 }

@@ -99,18 +99,6 @@ TEST(ModelConfig, SizesOutOfRangeAreNamed) {
             "tiny: metadata \"llama.attention.head_count\" value at byte 255: found 0, expected 1 to 4096");
 }
 
-// Converters of models whose layers may differ write one number for each.
-TEST(ModelConfig, OneNumberForEachLayerIsAsGoodAsOneForAllOfThem) {
-  const ModelConfig config = Must(Read({.heads = 8, .kv_heads = 4, .layers = 3}, [](GgufBuilder& b) {
-    b.Remove("llama.attention.head_count").Numbers<int32_t>("llama.attention.head_count", {8, 8, 8});
-    b.Remove("llama.attention.head_count_kv").Numbers<uint32_t>("llama.attention.head_count_kv", {4, 4, 4});
-    b.Remove("llama.feed_forward_length").Numbers<int32_t>("llama.feed_forward_length", {96, 96, 96});
-  }));
-  EXPECT_EQ(config.heads, 8);
-  EXPECT_EQ(config.kv_heads, 4);
-  EXPECT_EQ(config.feed_forward, 96);
-}
-
 TEST(ModelConfig, HeadsThatDoNotShareEvenlyAreNamed) {
   EXPECT_EQ(Refusal(Uint("attention.head_count_kv", 3)),
             "tiny: metadata \"llama.attention.head_count_kv\" value at byte 300: found 3, "

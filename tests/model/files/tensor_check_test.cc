@@ -139,6 +139,7 @@ TEST_F(TensorCheckTest, ATensorThatChangesNoTextRefusesNoFile) {
       const Verdicts verdicts = Judge(TinyModelBuilder(tiny).Tensor(tensor, {2}, type, not_numbers));
       EXPECT_TRUE(verdicts.AllOk()) << verdicts.run << verdicts.pack << verdicts.quantize;
       EXPECT_EQ(verdicts.verify.unused_tensors, 1);
+      EXPECT_EQ(verdicts.verify.unused_reasons, std::vector<std::string>{std::string(WhyHarmless(architecture, tensor))});
       EXPECT_EQ(Must(GgufFile::Open(path_))->unread_tensors().size(), type == kF32 ? 0u : 1u);
     }
     EXPECT_FALSE(WhyHarmless(architecture, tensor).empty());
