@@ -15,7 +15,9 @@ std::string ReportText(const std::string& path, const VerifyReport& report) {
   for (const FileProblem& problem : report.problems) absl::StrAppend(&text, problem.message, "\n");
   absl::StrAppend(&text, path, ": ", report.tensors, " tensors, ", FormatByteSize(report.tensor_bytes), "; not used: ",
                   report.unused_tensors, " tensors, ", FormatByteSize(report.unused_bytes), " between and after tensors\n");
-  for (const std::string& reason : report.unused_reasons) absl::StrAppend(&text, path, ": not used, and no text depends on it: ", reason, "\n");
+  for (const std::string& reason : report.unused_reasons) {
+    absl::StrAppend(&text, path, ": not used, and no text depends on it: ", reason, "\n");
+  }
   absl::StrAppend(&text, path, ": ",
                   report.problems.empty() ? "nothing wrong" : CountOfProblems(report), "\n");
   return text;

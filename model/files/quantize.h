@@ -4,11 +4,10 @@
 //   RETURN_IF_ERROR(model.Write("smaller.gguf", pool, progress));
 //
 // Matrices are those of the head (token_embd.weight, and output.weight where there is one) and seven of each layer: attn_q, attn_k, attn_v,
-// attn_output, ffn_gate, ffn_up, ffn_down. Matrices that have the wanted format already, and all other tensors, keep their bytes. So does
-// metadata, except for keys that are no longer true; a split model becomes one file. Tensors that change no text and are in a format that is
-// not read are left out (GgufFile::unread_tensors). Numbers are dequantized from the old format and
-// quantized to the new one (BlockFormatInfo). The bytes do not depend on the number of threads. Memory does not grow with the model.
-// Thread-compatible.
+// attn_output, ffn_gate, ffn_up, ffn_down. Matrices that have the wanted format already, and all other tensors, keep their bytes. Those
+// that change no text and are in a format that is not read (GgufFile::unread_tensors) are left out. Metadata is kept, too, except for keys
+// that are no longer true; a split model becomes one file. Numbers are dequantized from the old format and quantized to the
+// new one (BlockFormatInfo). The bytes do not depend on the number of threads. Memory does not grow with the model. Thread-compatible.
 #pragma once
 
 #include <cstdint>
