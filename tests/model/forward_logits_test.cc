@@ -75,7 +75,7 @@ TEST_F(ForwardLogits, EveryOptionalTensorMovesLogitsFarBeyondTheTolerance) {
 TEST_F(ForwardLogits, TheReferencePathAgrees) {
   for (const ForwardCase& line : cases_) {
     const LoadedWeights model(Written(line, F::kF32), WeightEncoding::kFloat32);
-    EXPECT_LT(Farthest(line.logits, Machine(model, {.threads = 2}).Plain(line.tokens)), kReferenceTolerance) << line.Name();
+    EXPECT_LT(Farthest(line.logits, Machine(model, {}).Plain(line.tokens)), kReferenceTolerance) << line.Name();
   }
 }
 
@@ -90,7 +90,8 @@ TEST_F(ForwardLogits, TheFastPathAgreesAndItsBitsDependOnNothingElse) {
     EXPECT_LT(Farthest(line.logits, plain), kFastTolerance);
     for (const KernelPath path : SupportedKernelPaths()) {
       for (const int static_graphs : {0, 2}) {
-        Machine machine(model, {.threads = static_graphs == 0 ? 2 : 1, .path = path, .static_graphs = static_graphs});
+        const int threads = static_graphs == 0 && i % 8 == 1 ? 2 : 1;
+        Machine machine(model, {.threads = threads, .path = path, .static_graphs = static_graphs});
         EXPECT_EQ(machine.Extend(machine.cache().NewSequence(), line.tokens).back(), plain) << KernelPathName(path);
       }
     }
