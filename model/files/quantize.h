@@ -28,8 +28,8 @@ struct QuantizeFormats {
 
 class QuantizedModel {
  public:
-  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a format; also
-  // if the model could not be run, by its configuration or its tensors: its copy would be refused as well.
+  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a format, or
+  // the format is only read; also if the model could not be run, by its configuration or its tensors: its copy would be refused as well.
   static absl::StatusOr<QuantizedModel> Plan(const GgufFile& file, const QuantizeFormats& formats);
 
   absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }
