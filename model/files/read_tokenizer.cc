@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/key_rules.h"
+
 namespace tessera {
 namespace {
 
@@ -41,7 +44,10 @@ ChatTemplateFacts ChatTemplateFactsOf(const GgufFile& file) {
   return facts;
 }
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const GgufFile& file) { return Tokenizer::Create(TokenizerFactsOf(file)); }
+absl::StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const GgufFile& file) {
+  RETURN_IF_ERROR(JudgeKeys(file, "tokenizer.", {TokenizerKeys()}));
+  return Tokenizer::Create(TokenizerFactsOf(file));
+}
 
 absl::StatusOr<ChatTemplate> ReadChatTemplate(const GgufFile& file) { return ChatTemplate::FromSource(ChatTemplateFactsOf(file)); }
 

@@ -5,6 +5,10 @@
 namespace tessera {
 namespace {
 
+constexpr KeyRule kKeys[] = {
+    {"tensor_data_layout", KeyRule::kText, "rows of queries and keys in another order", "Meta AI original pth"},
+};
+
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "llama"));
   config.qkv_bias = file.FindTensor("blk.0.attn_q.bias") != nullptr;
@@ -13,6 +17,6 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
 
 }  // namespace
 
-const Architecture kLlama = {"llama", Configure};
+const Architecture kLlama = {"llama", Configure, kKeys};
 
 }  // namespace tessera
