@@ -2,12 +2,15 @@
 // window and their own RoPE base per layer that attends to all positions. GGUF's norm weights already include the 1 that the model adds.
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/architecture.h"
 
 namespace tessera {
 namespace {
 
+constexpr char kCapKey[] = "gemma3.final_logit_softcapping";  // Some converters write it, as Gemma 2 had it.
+constexpr float kLargestCap = 1e30f;
 constexpr int kLayersOf27B = 62;  // The only size whose attention scale is not 1 / sqrt(head size).
 
 // The base is not in the metadata of older files.
@@ -18,6 +21,7 @@ constexpr KeyRule kKeys[] = {
     {"rope.freq_base_swa", KeyRule::kRead, "the base in layers with a window"},
     {"rope.local.freq_base", KeyRule::kRead, "the same, as Ollama's converter has it"},
     {"rope.global.freq_base", KeyRule::kRead, "the base in the other layers, as Ollama's converter has it"},
+    {"final_logit_softcapping", KeyRule::kRead, "the soft cap of logits; 0: none"},
     {"embedding_scale", KeyRule::kNone, "another factor of embeddings than the root of the width"},
     {"hidden_activation", KeyRule::kText, "another activation", "gelu_pytorch_tanh|gelu_tanh|gelu"},
     {"vision.*", KeyRule::kNoEffect, kImages},
@@ -34,7 +38,10 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   if (config.layers.size() == kLayersOf27B) {
     config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.width) / static_cast<float>(config.heads));
   }
-  return config;
+  ASSIGN_OR_RETURN(const double cap, file.FloatOr(kCapKey, 0));
+  config.logit_cap = static_cast<float>(cap);
+  if (config.logit_cap >= 0 && config.logit_cap <= kLargestCap) return config;
+  return file.Unexpected(kCapKey, absl::StrCat("0 to ", kLargestCap));
 }
 
 }  // namespace

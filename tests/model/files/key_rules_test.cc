@@ -175,6 +175,29 @@ TEST(KeyRules, ListsOfZerosAreNone) {
   turned.ExpectRefused(turned.Config());
 }
 
+TEST(KeyRules, EveryTokenThatIsListedAsAnEndMustBeOne) {
+  const auto ends = [](std::vector<int32_t> ids) { return [=](GgufBuilder& b, const std::string& key) { b.Numbers(key, ids); }; };
+  const std::string key = "tokenizer.ggml.eos_token_ids";
+  const GgufBuilder model = TinyModelBuilder({});
+  const int eos = Must(ReadTokenizer(Changed(model, "general.name", Text("tiny")).file()))->eos().value();
+  EXPECT_EQ(Changed(model, key, ends({eos})).Tokens(), absl::OkStatus());
+  EXPECT_EQ(Changed(model, key, ends({})).Tokens(), absl::OkStatus());
+  for (const int wrong : {'a' + 0, -1, kTinyVocabulary}) {
+    const absl::Status status = Changed(model, key, ends({eos, wrong})).Tokens();
+    EXPECT_NE(status.message().find("value[1] at byte "), absl::string_view::npos) << status;
+    const std::string found = absl::StrCat("found ", wrong, ", expected a token that ends a text");
+    EXPECT_NE(status.message().find(found), absl::string_view::npos) << status;
+  }
+}
+
+// A packed model keeps its file's header.
+TEST(KeyRules, KeysOfAPackedModelAreJudgedInTheSameWay) {
+  const Changed changed(TinyModelBuilder({}), "llama.residual_scale", Value(0.5f));
+  const auto packed = Must(GgufFile::ParseHeaders({Must(changed.file().HeaderOf(0))}, "model.tsr"));
+  EXPECT_EQ(ReadModelConfig(*packed).status().message(), absl::StrCat("model.tsr", changed.Config().message().substr(4)));
+  changed.ExpectRefused(changed.Config());
+}
+
 TEST(KeyRules, AFileThatIsNoModelIsRefusedByWhatItIs) {
   const std::pair<const char*, const char*> kinds[] = {
       {"adapter", "an adapter"}, {"mmproj", "tower"}, {"projector", "tower"}, {"imatrix", "importance matrix"}, {"vocab", "vocabulary"}};
