@@ -66,6 +66,12 @@ class Changed {
   std::unique_ptr<GgufFile> file_;
 };
 
+// Small, since it is written some thousand times.
+GgufBuilder SmallModel(const std::string& architecture = "llama") {
+  return TinyModelBuilder({.architecture = architecture, .width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .layers = 1,
+                           .window = architecture == "gemma3" ? 6 : 0});
+}
+
 // Values that a rule accepts and refuses.
 struct Samples { std::vector<Put> right, wrong; };
 
@@ -107,8 +113,7 @@ TEST(KeyRules, HeaderExample) {
 TEST(KeyRules, EveryKeyOfEveryArchitectureIsJudgedByItsValue) {
   for (const Architecture* const architecture : Architectures()) {
     const std::string prefix = absl::StrCat(architecture->name, ".");
-    const std::string name = architecture->name;
-    const GgufBuilder model = TinyModelBuilder({.architecture = name, .window = name == "gemma3" ? 6 : 0});
+    const GgufBuilder model = SmallModel(architecture->name);
     for (const KeyRules table : {architecture->keys, DecoderKeys()}) {
       for (const KeyRule& rule : table) {
         const std::string key = KeyOf(prefix, rule);
@@ -128,7 +133,7 @@ TEST(KeyRules, EveryKeyOfEveryArchitectureIsJudgedByItsValue) {
 
 TEST(KeyRules, AnUnknownKeyOfTheArchitectureIsRefusedByItsName) {
   for (const Architecture* const architecture : Architectures()) {
-    const GgufBuilder model = TinyModelBuilder({.architecture = architecture->name});
+    const GgufBuilder model = SmallModel(architecture->name);
     const Changed changed(model, absl::StrCat(architecture->name, ".attention.novelty"), Value(2u));
     changed.ExpectRefused(changed.Config());
     EXPECT_NE(changed.Config().message().find("found UINT32 2, expected no key of this name"), absl::string_view::npos);
@@ -137,14 +142,14 @@ TEST(KeyRules, AnUnknownKeyOfTheArchitectureIsRefusedByItsName) {
 }
 
 TEST(KeyRules, KeysOfOthersAreNotJudged) {
-  const GgufBuilder model = TinyModelBuilder({});
+  const GgufBuilder model = SmallModel();
   for (const char* key : {"general.novelty", "quantize.imatrix.file", "qwen2.expert_count", "llamas.novelty"}) {
     EXPECT_EQ(Changed(model, key, Text("x")).Config(), absl::OkStatus()) << key;
   }
 }
 
 TEST(KeyRules, EveryKeyOfTokenizersIsJudgedByItsValue) {
-  const GgufBuilder model = TinyModelBuilder({});
+  const GgufBuilder model = SmallModel();
   for (const KeyRule& rule : TokenizerKeys()) {
     const std::string key = KeyOf("tokenizer.", rule);
     const Samples samples = SamplesOf(rule);
@@ -165,20 +170,20 @@ TEST(KeyRules, ListsOfZerosAreNone) {
     return [=](GgufBuilder& builder, const std::string& key) { builder.Array(key, GgufType::kUint8, bytes.size(), bytes); };
   };
   const std::string key = "tokenizer.ggml.precompiled_charsmap";
-  EXPECT_EQ(Changed(TinyModelBuilder({}), key, charsmap("")).Tokens(), absl::OkStatus());
-  const Changed changed(TinyModelBuilder({}), key, charsmap(std::string("\0\1", 2)));
+  EXPECT_EQ(Changed(SmallModel(), key, charsmap("")).Tokens(), absl::OkStatus());
+  const Changed changed(SmallModel(), key, charsmap(std::string("\0\1", 2)));
   changed.ExpectRefused(changed.Tokens());
   const Put zeros = [](GgufBuilder& builder, const std::string& name) { builder.Numbers<int32_t>(name, {0, 0, 0, 0}); };
-  EXPECT_EQ(Changed(TinyModelBuilder({}), "llama.rope.dimension_sections", zeros).Config(), absl::OkStatus());
+  EXPECT_EQ(Changed(SmallModel(), "llama.rope.dimension_sections", zeros).Config(), absl::OkStatus());
   const Put sections = [](GgufBuilder& builder, const std::string& name) { builder.Numbers<int32_t>(name, {8, 0, 0, 0}); };
-  const Changed turned(TinyModelBuilder({}), "llama.rope.dimension_sections", sections);
+  const Changed turned(SmallModel(), "llama.rope.dimension_sections", sections);
   turned.ExpectRefused(turned.Config());
 }
 
 TEST(KeyRules, EveryTokenThatIsListedAsAnEndMustBeOne) {
   const auto ends = [](std::vector<int32_t> ids) { return [=](GgufBuilder& b, const std::string& key) { b.Numbers(key, ids); }; };
   const std::string key = "tokenizer.ggml.eos_token_ids";
-  const GgufBuilder model = TinyModelBuilder({});
+  const GgufBuilder model = SmallModel();
   const int eos = Must(ReadTokenizer(Changed(model, "general.name", Text("tiny")).file()))->eos().value();
   EXPECT_EQ(Changed(model, key, ends({eos})).Tokens(), absl::OkStatus());
   EXPECT_EQ(Changed(model, key, ends({})).Tokens(), absl::OkStatus());
@@ -192,7 +197,7 @@ TEST(KeyRules, EveryTokenThatIsListedAsAnEndMustBeOne) {
 
 // A packed model keeps its file's header.
 TEST(KeyRules, KeysOfAPackedModelAreJudgedInTheSameWay) {
-  const Changed changed(TinyModelBuilder({}), "llama.residual_scale", Value(0.5f));
+  const Changed changed(SmallModel(), "llama.residual_scale", Value(0.5f));
   const auto packed = Must(GgufFile::ParseHeaders({Must(changed.file().HeaderOf(0))}, "model.tsr"));
   EXPECT_EQ(ReadModelConfig(*packed).status().message(), absl::StrCat("model.tsr", changed.Config().message().substr(4)));
   changed.ExpectRefused(changed.Config());
@@ -202,20 +207,20 @@ TEST(KeyRules, AFileThatIsNoModelIsRefusedByWhatItIs) {
   const std::pair<const char*, const char*> kinds[] = {
       {"adapter", "an adapter"}, {"mmproj", "tower"}, {"projector", "tower"}, {"imatrix", "importance matrix"}, {"vocab", "vocabulary"}};
   for (const auto& [type, what] : kinds) {
-    const Changed changed(TinyModelBuilder({}), "general.type", Text(type));
+    const Changed changed(SmallModel(), "general.type", Text(type));
     changed.ExpectRefused(changed.Config());
     EXPECT_NE(changed.Config().message().find(what), absl::string_view::npos) << changed.Config();
   }
-  const Changed other(TinyModelBuilder({}), "general.type", Text("novelty"));
+  const Changed other(SmallModel(), "general.type", Text("novelty"));
   other.ExpectRefused(other.Config());
-  EXPECT_EQ(Changed(TinyModelBuilder({}), "general.type", Text("model")).Config(), absl::OkStatus());
-  const Changed adapter(TinyModelBuilder({}), "adapter.lora.alpha", Value(16.0f));
+  EXPECT_EQ(Changed(SmallModel(), "general.type", Text("model")).Config(), absl::OkStatus());
+  const Changed adapter(SmallModel(), "adapter.lora.alpha", Value(16.0f));
   adapter.ExpectRefused(adapter.Config());
 }
 
 TEST(KeyRules, BlocksOfAnotherVersionAreRefused) {
-  EXPECT_EQ(Changed(TinyModelBuilder({}), "general.quantization_version", Value(2u)).Config(), absl::OkStatus());
-  const Changed changed(TinyModelBuilder({}), "general.quantization_version", Value(1u));
+  EXPECT_EQ(Changed(SmallModel(), "general.quantization_version", Value(2u)).Config(), absl::OkStatus());
+  const Changed changed(SmallModel(), "general.quantization_version", Value(1u));
   changed.ExpectRefused(changed.Config());
 }
 
