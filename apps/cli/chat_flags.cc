@@ -54,9 +54,10 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
 }
 
 SpeculationOptions SpeculationOfFlags() {
+  const absl::StatusOr<std::string> cache = CacheFolder();
   return {.speculate = FLAGS_speculate,
           .history = FLAGS_history,
-          .history_folder = absl::StrCat(CacheFolder(), "/history"),
+          .history_folder = cache.ok() ? absl::StrCat(*cache, "/history") : "",
           .history_prompts = FLAGS_history_prompts,
           .cost_profile = FLAGS_cost_profile};
 }

@@ -20,6 +20,7 @@ SamplingOptions SamplingOfFlags() {
           .top_p = static_cast<float>(FLAGS_top_p),
           .min_p = static_cast<float>(FLAGS_min_p),
           .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+          .penalty_window = FLAGS_penalty_window,
           .seed = FLAGS_seed};
 }
 
@@ -43,7 +44,7 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   Take(recommended.top_p, "top_p", sampling.top_p);
   Take(recommended.min_p, "min_p", sampling.min_p);
   Take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
-  Take(recommended.penalty_window, "repetition_penalty", sampling.penalty_window);
+  Take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
   LOG_IF(WARNING, !recommended.not_applied.empty())
       << file.path() << ": recommends sampling that there is not here: " << absl::StrJoin(recommended.not_applied, ", ");
   return sampling;
@@ -63,6 +64,7 @@ std::string SamplingText(const GgufFile& file) {
   add("top_p", recommended->top_p, flags.top_p);
   add("min_p", recommended->min_p, flags.min_p);
   add("repetition_penalty", recommended->repetition_penalty, flags.repetition_penalty);
+  add("penalty_window", recommended->penalty_window, flags.penalty_window);
   return text + "\n";
 }
 

@@ -49,7 +49,7 @@ TEST_F(RecommendedByTheFile, HeaderExample) {
   };
   Must(run());
   EXPECT_EQ(temperature, 0);
-  EXPECT_EQ(written, "sampling: temperature 0 (file), top_k 7 (file), top_p 0.95, min_p 0.05, repetition_penalty 1\n");
+  EXPECT_EQ(written, "sampling: temperature 0 (file), top_k 7 (file), top_p 0.95, min_p 0.05, repetition_penalty 1, penalty_window 64\n");
 }
 
 TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
