@@ -45,7 +45,7 @@ class Keys {
     for (size_t i = 0; i < layers; ++i) {
       if (numbers[i] == numbers[0]) continue;
       return file_.WrongValue(Full(key), absl::StrCat("found ", numbers[i], ", expected ", numbers[0],
-                                                      ", as in the first layer; not computed here: layers of different sizes"),
+                                                      ", as in the first layer; not supported here: layers of different sizes"),
                               static_cast<int64_t>(i));
     }
     return numbers[0] < 0 ? Wrong(key, numbers[0], absl::StrCat("1 to ", most)) : Bounded(key, static_cast<uint64_t>(numbers[0]), most);

@@ -18,6 +18,7 @@ constexpr ModelFamily kFamilies[] = {
     {"Llama 4", "llama4", "", "experts; layers without rotation; attention within chunks"},
     {"Mistral 3: Ministral 3, Devstral 2", "mistral3", "", "scores scaled by position"},
     {"Nemotron of Llama: Nano, Super, Ultra", "deci", "", "layers of different sizes"},
+    {"Llama 3.2 Vision", "mllama", "", "attention to images"},
     {"Qwen", "qwen", "", "fused queries, keys and values"},
     {"Qwen 1.5 and 2 MoE", "qwen2moe", "", "experts"},
     {"Qwen 2 and 2.5 VL", "qwen2vl", "", "rotation by three positions, as images have"},

@@ -5,6 +5,10 @@
 namespace tessera {
 namespace {
 
+constexpr KeyRule kKeys[] = {
+    {"use_parallel_residual", KeyRule::kNoEffect, "a converter of early 2024 wrote it, true, into the files of all models"},
+};
+
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "qwen2"));
   config.qkv_bias = true;
@@ -14,6 +18,6 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
 
 }  // namespace
 
-const Architecture kQwen2 = {"qwen2", Configure};
+const Architecture kQwen2 = {"qwen2", Configure, kKeys};
 
 }  // namespace tessera

@@ -37,7 +37,7 @@ absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name) {
   const ModelFamily* const family = FindMissingFamily(name);
   return absl::NotFoundError(absl::StrCat("found ", Quoted(name), family == nullptr ? "" : absl::StrCat(" (", family->name, ")"),
                                           ", expected one of ", absl::StrJoin(kArchitectures, ", ", append_name),
-                                          family == nullptr ? "" : absl::StrCat("; not computed here: ", family->missing)));
+                                          family == nullptr ? "" : absl::StrCat("; not supported here: ", family->missing)));
 }
 
 absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {

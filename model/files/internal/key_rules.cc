@@ -33,7 +33,7 @@ bool IsOne(const GgufFile& file, absl::string_view key) {
 }
 
 absl::Status Unlike(const GgufFile& file, absl::string_view key, absl::string_view expected, const KeyRule& rule) {
-  return file.Unexpected(key, absl::StrCat(expected, "; not computed here: ", rule.why));
+  return file.Unexpected(key, absl::StrCat(expected, "; not supported here: ", rule.why));
 }
 
 absl::Status Judge(const GgufFile& file, absl::string_view key, const KeyRule& rule) {

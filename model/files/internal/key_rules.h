@@ -40,7 +40,7 @@ absl::Status JudgeKeys(const GgufFile& file, absl::string_view prefix, std::init
 // The first rule for a key; null if there is none.
 const KeyRule* FindKeyRule(absl::string_view key, std::initializer_list<KeyRules> tables);
 
-// Keys of any architecture ("foo.*"): what decoders here share, and what other models have that are not computed here.
+// Keys of any architecture ("foo.*"): what decoders here share, and what other models have that are not supported here.
 KeyRules DecoderKeys();
 // "tokenizer.*".
 KeyRules TokenizerKeys();

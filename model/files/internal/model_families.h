@@ -16,7 +16,7 @@ struct ModelFamily {
   const char* name;          // As people call it.
   const char* architecture;  // The value of general.architecture.
   const char* key = "";      // The key, without prefix, whose value tells it from others of the same architecture; empty: none is needed.
-  const char* missing = "";  // What it has that is not computed here, "experts; layer norms". Empty: it works.
+  const char* missing = "";  // What it has that is not supported here, "experts; layer norms". Empty: it works.
 };
 
 absl::Span<const ModelFamily> ModelFamilies();

@@ -33,7 +33,7 @@ inline std::vector<Spoiled> BadArchitecture() {
       {"architecture-missing", Without(key), "metadata \"general.architecture\": found no such key"},
       {"architecture-unknown", [=](GgufBuilder& b) { b.Remove(key).String(key, "mamba"); },
        "metadata \"general.architecture\" value at byte 4467: found \"mamba\" (Mamba), expected one of llama, qwen2, qwen3, gemma3; "
-       "not computed here: recurrent layers"},
+       "not supported here: recurrent layers"},
       {"architecture-not-text", [=](GgufBuilder& b) { b.Remove(key).String(key, "\xff\x1b[2J"); },
        "metadata \"general.architecture\" value at byte 4467: found \"\\xff\\x1b[2J\", "
        "expected one of llama, qwen2, qwen3, gemma3"},
@@ -88,7 +88,7 @@ inline std::vector<Spoiled> BadHeads() {
          b.Remove("llama.attention.head_count").Numbers<uint32_t>("llama.attention.head_count", {4, 2});
        },
        "metadata \"llama.attention.head_count\" value[1] at byte 4492: found 2, expected 4, as in the first layer; "
-       "not computed here: layers of different sizes"},
+       "not supported here: layers of different sizes"},
       {"kv-heads-0", Overwrite("attention.head_count_kv", 0u),
        "metadata \"llama.attention.head_count_kv\" value at byte 300: found 0, expected 1 to 4096"},
       {"kv-heads-no-divisor", Overwrite("attention.head_count_kv", 3u),

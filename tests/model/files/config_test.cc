@@ -263,7 +263,7 @@ TEST(ModelConfig, AnUnknownArchitectureListsTheKnown) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
             "tiny: metadata \"general.architecture\" value at byte 56: found \"mamba\" (Mamba), "
-            "expected one of llama, qwen2, qwen3, gemma3; not computed here: recurrent layers");
+            "expected one of llama, qwen2, qwen3, gemma3; not supported here: recurrent layers");
 }
 
 }  // namespace

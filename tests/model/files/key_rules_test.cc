@@ -107,7 +107,7 @@ TEST(KeyRules, HeaderExample) {
     return absl::OkStatus();
   };
   EXPECT_EQ(run().message(), "tiny: metadata \"foo.final_logit_softcapping\" value at byte 63: found FLOAT32 30, "
-                             "expected 0, false or nothing; not computed here: a soft cap of logits");
+                             "expected 0, false or nothing; not supported here: a soft cap of logits");
 }
 
 TEST(KeyRules, EveryKeyOfEveryArchitectureIsJudgedByItsValue) {

@@ -52,7 +52,7 @@ TEST(ModelFamilies, EveryFamilyWorksOrSaysInWordsWhatIsMissing) {
     }
     const absl::Status status = Open(HeaderOf(family));
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_TRUE(absl::EndsWith(status.message(), absl::StrCat("; not computed here: ", family.missing))) << status;
+    EXPECT_TRUE(absl::EndsWith(status.message(), absl::StrCat("; not supported here: ", family.missing))) << status;
     EXPECT_EQ(status.message().find("tensor "), absl::string_view::npos) << status;
     EXPECT_TRUE(IsArchitecture(family) || absl::StrContains(status.message(), absl::StrCat("(", family.name, ")"))) << status;
   }
@@ -69,7 +69,7 @@ TEST(ModelFamilies, AreThoseOfTheDocumentationInItsOrder) {
     const ModelFamily& family = ModelFamilies()[i];
     const std::string key = family.key[0] == '\0' ? "" : absl::StrCat(" with `", family.architecture, ".", family.key, "`");
     EXPECT_EQ(rows[i], absl::StrCat("| ", family.name, " | `", family.architecture, "`", key, " | ",
-                                    Works(family) ? "works" : absl::StrCat("not computed: ", family.missing), " |"));
+                                    Works(family) ? "works" : absl::StrCat("not supported: ", family.missing), " |"));
   }
   EXPECT_GE(rows.size(), 40u);
 }
