@@ -9,9 +9,11 @@
 
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/tests/apps/run_program.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/temporary_folder.h"
-#include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/fakes/tiny_model.h"
+#include "tessera/tests/apps/run_program.h"  // After tiny_model.h: both have a TinyModel.
 
 namespace tessera {
 namespace {
