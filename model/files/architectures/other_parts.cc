@@ -1,8 +1,7 @@
-// Tensors that show a part which no decoder here has, whatever the file's keys say: then the part is named, not only a tensor.
+// Tensors that show a part which no decoder here has: then the part is named, not only a tensor.
 #include <cstdint>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "tessera/model/files/internal/architecture.h"
 
@@ -56,17 +55,13 @@ absl::string_view WithoutLayer(absl::string_view name, bool& of_layer) {
 
 }  // namespace
 
-absl::Status CheckParts(const GgufFile& file) {
-  for (const GgufTensor& tensor : file.tensors()) {
-    bool of_layer = false;
-    const absl::string_view label = WithoutLayer(tensor.name, of_layer);
-    for (const OtherPart& part : of_layer ? absl::MakeConstSpan(kOfLayers) : absl::MakeConstSpan(kOfModels)) {
-      if (label != part.tensor) continue;
-      return absl::InvalidArgumentError(absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name,
-                                                     ": found it, expected none of this name; not supported here: ", part.what));
-    }
+absl::string_view PartShownBy(absl::string_view tensor) {
+  bool of_layer = false;
+  const absl::string_view label = WithoutLayer(tensor, of_layer);
+  for (const OtherPart& part : of_layer ? absl::MakeConstSpan(kOfLayers) : absl::MakeConstSpan(kOfModels)) {
+    if (label == part.tensor) return part.what;
   }
-  return absl::OkStatus();
+  return "";
 }
 
 }  // namespace tessera

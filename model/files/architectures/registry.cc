@@ -87,7 +87,6 @@ absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {
   const absl::StatusOr<const Architecture*> architecture = FindArchitecture(name);
   if (!architecture.ok()) return file.WrongValue("general.architecture", architecture.status().message());
   RETURN_IF_ERROR(JudgeKeys(file, absl::StrCat(name, "."), {(*architecture)->keys, DecoderKeys()}));
-  RETURN_IF_ERROR(CheckParts(file));
   ASSIGN_OR_RETURN(ModelConfig config, (*architecture)->configure(file));
   FindBiases(file, (*architecture)->biases, config);
   RETURN_IF_ERROR(CheckAttentionScale(file, config));

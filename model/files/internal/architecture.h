@@ -70,8 +70,8 @@ absl::StatusOr<ModelConfig> ReadCommonConfig(const GgufFile& file, absl::string_
 // The layers' windows, for ReadCommonConfig: the last step.
 absl::Status ReadWindows(const GgufFile& file, const FileDefaults& defaults, ModelConfig& config);
 
-// InvalidArgument if a tensor shows that the model has a part that no decoder here has; the part is named in words.
-absl::Status CheckParts(const GgufFile& file);
+// The part of a model that no decoder here has and a tensor of that name shows, in words: "experts". Empty if it shows none.
+absl::string_view PartShownBy(absl::string_view tensor);
 
 // The number under one of two keys, of which files may have both if they agree.
 absl::StatusOr<double> FloatOfEither(const GgufFile& file, absl::string_view key, absl::string_view other, double otherwise);
