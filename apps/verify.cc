@@ -99,7 +99,8 @@ std::string Json(const Comparison& comparison) {
 // Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  RETURN_IF_ERROR(Sampler::Create(SamplingOfFlags()).status());
+  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingOfFlags());
+  RETURN_IF_ERROR(Sampler::Create(sampling).status());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));

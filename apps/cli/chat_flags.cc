@@ -10,6 +10,7 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/json.h"
@@ -40,19 +41,23 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
   return conversation;
 }
 
-SamplingOptions SamplingOfFlags() {
-  return {.temperature = static_cast<float>(FLAGS_temperature),
-          .top_k = FLAGS_top_k,
-          .top_p = static_cast<float>(FLAGS_top_p),
-          .min_p = static_cast<float>(FLAGS_min_p),
-          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-          .seed = FLAGS_seed};
+absl::StatusOr<SamplingOptions> SamplingOfFlags() {
+  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
+  return SamplingOptions{.temperature = static_cast<float>(FLAGS_temperature),
+                         .top_k = FLAGS_top_k,
+                         .top_p = static_cast<float>(FLAGS_top_p),
+                         .min_p = static_cast<float>(FLAGS_min_p),
+                         .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+                         .seed = seed};
 }
 
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
-  absl::string_view list_start = FLAGS_stop;  // A text may also begin with a bracket; only a bracket before a quote begins a list.
-  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
+  // A text may also begin with a bracket: only one before a quote begins a list, or one before its end.
+  absl::string_view rest = absl::StripAsciiWhitespace(FLAGS_stop);
+  const bool bracket = absl::ConsumePrefix(&rest, "[");
+  rest = absl::StripAsciiWhitespace(rest);
+  const bool is_list = bracket && (absl::StartsWith(rest, "\"") || rest == "]");
   if (!is_list) return std::vector<std::string>{FLAGS_stop};
   const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "stop");
   RETURN_IF_ERROR(ForField("stop", list.status()));
@@ -71,7 +76,8 @@ SpeculationOptions SpeculationOfFlags() {
 
 absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second) {
   WarnOfShortages(engine);
-  AnswererOptions options = {.sampling = SamplingOfFlags(),
+  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingOfFlags());
+  AnswererOptions options = {.sampling = sampling,
                              .speculation = SpeculationOfFlags(),
                              .flash_bytes_per_second = flash_bytes_per_second,
                              .asked_nanos = StartNanos()};

@@ -25,8 +25,8 @@ absl::Status CheckConversationFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
 
-SamplingOptions SamplingOfFlags();
-// --stop: a text, or a list of texts as JSON.
+absl::StatusOr<SamplingOptions> SamplingOfFlags();
+// --stop: a text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
 SpeculationOptions SpeculationOfFlags();
 

@@ -60,6 +60,16 @@ struct TokenizerFacts {
   FileFact<uint64_t> unknown = {{"tokenizer.ggml.unknown_token_id"}};
   FileFact<uint64_t> turn_end = {{"tokenizer.ggml.eot_token_id"}};
   FileFact<uint64_t> message_end = {{"tokenizer.ggml.eom_token_id"}};
+  // For filling in the middle of a text, and between files. A text ends with each of them, too.
+  FileFact<uint64_t> fill_prefix = {{"tokenizer.ggml.fim_pre_token_id"}};
+  FileFact<uint64_t> fill_suffix = {{"tokenizer.ggml.fim_suf_token_id"}};
+  FileFact<uint64_t> fill_middle = {{"tokenizer.ggml.fim_mid_token_id"}};
+  FileFact<uint64_t> fill_pad = {{"tokenizer.ggml.fim_pad_token_id"}};
+  FileFact<uint64_t> repository = {{"tokenizer.ggml.fim_rep_token_id"}};
+  FileFact<uint64_t> file_separator = {{"tokenizer.ggml.fim_sep_token_id"}};
+
+  // The program that writes conversations: marks that it writes are tokens, whatever type they have.
+  FileFact<absl::string_view> chat_template = {{"tokenizer.chat_template"}};
 
   FileFact<bool> add_bos = {{"tokenizer.ggml.add_bos_token"}};
   FileFact<bool> add_space_prefix = {{"tokenizer.ggml.add_space_prefix"}};
