@@ -25,7 +25,7 @@ DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
-DEFINE_string(seed, "0", "N|Seed of the random numbers: the same gives the same result; random: any.");
+DEFINE_string(seed, "0", "N|The same seed gives the same result; random takes any, and says it.");
 DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the likeliest token.");
 DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");

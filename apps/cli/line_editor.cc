@@ -28,7 +28,8 @@ termios before, editing;
 
 // A program in the background must leave the terminal alone: it is another's.
 void SetTerminal(const termios& modes) {
-  if (tcgetpgrp(STDIN_FILENO) == getpgrp()) tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+  const pid_t owner = tcgetpgrp(STDIN_FILENO);  // Below 0: it is nobody's.
+  if (owner < 0 || owner == getpgrp()) tcsetattr(STDIN_FILENO, TCSANOW, &modes);
 }
 void LeaveTerminal() { SetTerminal(before); }
 void ReturnToTerminal() { SetTerminal(editing); }

@@ -15,6 +15,7 @@
 // kind needs it. Thread-safe (plain data).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -58,15 +59,13 @@ struct TokenizerFacts {
   FileFact<uint64_t> bos = {{"tokenizer.ggml.bos_token_id"}};
   FileFact<uint64_t> eos = {{"tokenizer.ggml.eos_token_id"}};
   FileFact<uint64_t> unknown = {{"tokenizer.ggml.unknown_token_id"}};
-  FileFact<uint64_t> turn_end = {{"tokenizer.ggml.eot_token_id"}};
-  FileFact<uint64_t> message_end = {{"tokenizer.ggml.eom_token_id"}};
-  // For filling in the middle of a text, and between files. A text ends with each of them, too.
-  FileFact<uint64_t> fill_prefix = {{"tokenizer.ggml.fim_pre_token_id"}};
-  FileFact<uint64_t> fill_suffix = {{"tokenizer.ggml.fim_suf_token_id"}};
-  FileFact<uint64_t> fill_middle = {{"tokenizer.ggml.fim_mid_token_id"}};
-  FileFact<uint64_t> fill_pad = {{"tokenizer.ggml.fim_pad_token_id"}};
-  FileFact<uint64_t> repository = {{"tokenizer.ggml.fim_rep_token_id"}};
-  FileFact<uint64_t> file_separator = {{"tokenizer.ggml.fim_sep_token_id"}};
+  // Tokens that end a text as EOS does: the end of a turn and of a message, and what parts files and lays out prompts for filling in the
+  // middle. Older files have the last three.
+  std::array<FileFact<uint64_t>, 11> ends = {{
+      {{"tokenizer.ggml.eot_token_id"}},     {{"tokenizer.ggml.eom_token_id"}},     {{"tokenizer.ggml.fim_pre_token_id"}},
+      {{"tokenizer.ggml.fim_suf_token_id"}}, {{"tokenizer.ggml.fim_mid_token_id"}}, {{"tokenizer.ggml.fim_pad_token_id"}},
+      {{"tokenizer.ggml.fim_rep_token_id"}}, {{"tokenizer.ggml.fim_sep_token_id"}}, {{"tokenizer.ggml.prefix_token_id"}},
+      {{"tokenizer.ggml.suffix_token_id"}},  {{"tokenizer.ggml.middle_token_id"}}}};
 
   // The program that writes conversations: marks that it writes are tokens, whatever type they have.
   FileFact<absl::string_view> chat_template = {{"tokenizer.chat_template"}};

@@ -53,11 +53,8 @@ class TokenizerMetadata {
     for (auto* const texts : {&facts.tokens, &facts.merges}) Fill<Texts>(*texts);
     Fill<std::vector<int32_t>>(facts.types);
     Fill<std::vector<float>>(facts.scores);
-    for (auto* const role :
-         {&facts.bos, &facts.eos, &facts.unknown, &facts.turn_end, &facts.message_end, &facts.fill_prefix, &facts.fill_suffix,
-          &facts.fill_middle, &facts.fill_pad, &facts.repository, &facts.file_separator}) {
-      Fill<uint32_t>(*role);
-    }
+    for (auto* const role : {&facts.bos, &facts.eos, &facts.unknown}) Fill<uint32_t>(*role);
+    for (auto& end : facts.ends) Fill<uint32_t>(end);
     for (auto* const option : {&facts.add_bos, &facts.add_space_prefix}) Fill<bool>(*option);
     return facts;
   }

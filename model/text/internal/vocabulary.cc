@@ -65,6 +65,7 @@ absl::Status Vocabulary::ReadTexts(const TokenizerFacts& facts) {
   }
   starts_.push_back(begin);
   kinds_.assign(texts.size(), TokenKind::kNormal);
+  is_end_.assign(texts.size(), false);
   return BuildIndex();
 }
 
@@ -110,11 +111,10 @@ absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
 
 // Whatever text the tokens have, a file that names them knows its model.
 absl::Status Vocabulary::ReadEnds(const TokenizerFacts& facts) {
-  if (eos_.has_value()) ends_.push_back(*eos_);
-  for (const FileFact<uint64_t>* role : {&facts.turn_end, &facts.message_end, &facts.fill_prefix, &facts.fill_suffix, &facts.fill_middle,
-                                         &facts.fill_pad, &facts.repository, &facts.file_separator}) {
-    ASSIGN_OR_RETURN(const std::optional<TokenId> end, RoleId(*role, facts));
-    if (end.has_value()) ends_.push_back(*end);
+  if (eos_.has_value()) is_end_[*eos_] = true;
+  for (const FileFact<uint64_t>& role : facts.ends) {
+    ASSIGN_OR_RETURN(const std::optional<TokenId> end, RoleId(role, facts));
+    if (end.has_value()) is_end_[*end] = true;
   }
   return absl::OkStatus();
 }
@@ -168,7 +168,5 @@ bool Vocabulary::IsJoined(TokenId id, absl::string_view left, absl::string_view 
   const absl::string_view joined = text(id);
   return joined.size() == left.size() + right.size() && absl::StartsWith(joined, left) && absl::EndsWith(joined, right);
 }
-
-bool Vocabulary::IsEnd(TokenId id) const { return std::find(ends_.begin(), ends_.end(), id) != ends_.end(); }
 
 }  // namespace tessera

@@ -56,7 +56,7 @@ class Vocabulary {
   std::optional<TokenId> bos() const { return bos_; }
   std::optional<TokenId> eos() const { return eos_; }
   std::optional<TokenId> unknown() const { return unknown_; }
-  bool IsEnd(TokenId id) const;
+  bool IsEnd(TokenId id) const { return Contains(id) && is_end_[id]; }
   // Marks that the file types as ordinary text: they are control tokens or marks here. In order of ids.
   const std::vector<TokenId>& retyped() const { return retyped_; }
 
@@ -88,7 +88,7 @@ class Vocabulary {
   uint32_t id_mask_ = 0;
   bool texts_differ_ = true;    // No two texts are equal.
   std::optional<TokenId> bos_, eos_, unknown_;
-  std::vector<TokenId> ends_;  // Few.
+  std::vector<bool> is_end_;   // For each token.
   std::vector<TokenId> retyped_;
 };
 

@@ -52,13 +52,14 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
     if (!id.has_value() || kind(*id) == TokenKind::kByte || !IsProven(mark, *id)) continue;
     if (merged[*id] && kind(*id) != TokenKind::kControl) continue;
     retype(*id, mark.role == MarkRole::kOpens ? TokenKind::kMark : TokenKind::kControl);
-    if (mark.role != MarkRole::kOpens) ends_.push_back(*id);
+    if (mark.role != MarkRole::kOpens) is_end_[*id] = true;
   }
-  // Tokens with a role, unless they are words: some files end texts with a line break.
-  std::vector<TokenId> named = ends_;
-  if (bos_.has_value()) named.push_back(*bos_);
-  for (TokenId id : named) {
-    if (HasBrackets(text(id))) retype(id, TokenKind::kControl);
+  for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Of equal texts, Find has given the last.
+    const std::optional<TokenId> last = Find(text(id));
+    if (last.has_value() && kind(id) == TokenKind::kControl && IsEnd(*last)) is_end_[id] = true;
+  }
+  for (TokenId id = 0; id < size(); ++id) {  // Tokens with a role, unless they are words: some files end texts with a line break.
+    if ((is_end_[id] || id == bos_) && HasBrackets(text(id))) retype(id, TokenKind::kControl);
   }
   const TemplateMarks written = FindTemplateMarks(facts.chat_template.value.value_or(""));
   for (const std::string& mark : written.texts) {

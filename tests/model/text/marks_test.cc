@@ -165,6 +165,13 @@ TEST(Ends, AVocabularyInWhichSlashSIsTextGoesOn) {
   EXPECT_FALSE(OpenTokenizer(PairsWith(qwen, merges))->IsEnd(kFirstPair + 2));
 }
 
+TEST(Ends, EachOfSeveralTokensWithTheSameTextEndsAText) {
+  const std::vector<Entry> twice = {{"<|eot_id|>", kControl}, {"a b", kNormal}, {"<|eot_id|>", kNormal}};
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(PairsWith(twice));
+  EXPECT_TRUE(tokenizer->IsEnd(kFirstPair) && tokenizer->IsEnd(kFirstPair + 2));
+  EXPECT_FALSE(tokenizer->IsEnd(kFirstPair + 1));
+}
+
 TEST(Ends, AMarkThatEndsAPartAloneGoesOn) {  // gpt-oss: <|end|> ends the reasoning, and <|return|> or <|call|> the answer.
   const std::vector<Entry> marks = {{"<|end|>", kControl}, {"<|return|>", kControl}, {"<|call|>", kControl}};
   const std::unique_ptr<Tokenizer> oss = OpenTokenizer(PairsWith(marks));
@@ -173,7 +180,8 @@ TEST(Ends, AMarkThatEndsAPartAloneGoesOn) {  // gpt-oss: <|end|> ends the reason
 }
 
 TEST(Ends, WhatAFileNamesEndsAText) {
-  for (const char* key : {"eos", "eot", "eom", "fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep"}) {
+  for (const char* key : {"eos", "eot", "eom", "fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep",
+                          "prefix", "suffix", "middle"}) {
     TokenizerMetadata metadata = PairsWith({{"anything", kNormal}});
     metadata.Set("tokenizer.ggml." + std::string(key) + "_token_id", TokenizerMetadata::Uint(kFirstPair));
     const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
