@@ -23,7 +23,7 @@ PATIENCE = 60  # Seconds until something that does not come is missing.
 
 class Dialogue:
     """tessera_generate --chat at a terminal of its own; its answers go to a pipe."""
-    def __init__(self, terminal="xterm"):
+    def __init__(self, terminal, command):
         self.master, slave = os.openpty()
         self.slave = slave
         self.before = termios.tcgetattr(slave)
@@ -34,7 +34,7 @@ class Dialogue:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
-        self.process = subprocess.Popen([GENERATE, *FLAGS], stdin=slave, stderr=slave, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(command, stdin=slave, stderr=slave, stdout=subprocess.PIPE,
                                         preexec_fn=take_terminal, env={**os.environ, "TERM": terminal})
 
     def type(self, text):
@@ -70,8 +70,8 @@ class Dialogue:
 
 
 class TerminalTest(unittest.TestCase):
-    def start(self, terminal="xterm"):
-        dialogue = Dialogue(terminal)
+    def start(self, terminal="xterm", command=(GENERATE, *FLAGS)):
+        dialogue = Dialogue(terminal, command)
         self.addCleanup(dialogue.close)
         return dialogue
 
@@ -148,11 +148,33 @@ class TerminalTest(unittest.TestCase):
             self.assertEqual(dialogue.end()[1], code)
             self.assertEqual(dialogue.modes(), dialogue.before)
 
-    def test_a_program_that_is_stopped_gives_the_terminal_back(self):
-        dialogue = self.start()
+    def test_a_shell_stops_it_and_wakes_it(self):
+        shell = self.start(command=("bash", "--norc", "--noprofile", "--noediting", "-i"))
+        shell.type(" ".join((GENERATE, *FLAGS)) + "\n")
+        shell.wait_for(b"--chat_template=none")
+        shell.wait_for(b"> ")
+        shell.type("hello")
+        shell.wait_for(b"hello")
+        shell.type("\x1a")
+        shell.wait_for(b"Stopped")
+        shell.type("fg\n")
+        shell.wait_for(b"> hello")
+        shell.type("\n")
+        shell.wait_for(b"> ")
+        shell.type("/exit\n")
+        shell.wait_for(b"MiB")   # The summary.
+        shell.type("exit\n")
+        output, code = shell.end()  # What fg prints comes first.
+        self.assertEqual((output.endswith("\n" + self.answers("hello")), code), (True, 0), output)
+
+    def test_a_stop_that_nothing_could_end_is_passed_over(self):
+        dialogue = self.start()  # In a session of its own: no shell could wake it.
         dialogue.wait_for(b"> ")
-        # In a session of its own no shell could wake it, so the system passes over the stop; the terminal is taken back at once.
-        dialogue.type("hel\x1alo\n")
+        dialogue.type("hel")
+        dialogue.wait_for(b"hel")
+        dialogue.type("\x1a")
+        time.sleep(0.1)          # The system drops what it has not passed on when a key makes a signal.
+        dialogue.type("lo\n")
         self.assertEqual(self.answers("hello"), self.finish(dialogue))
 
 

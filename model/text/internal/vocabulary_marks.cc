@@ -54,7 +54,7 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
     retype(*id, mark.role == MarkRole::kOpens ? TokenKind::kMark : TokenKind::kControl);
     if (mark.role != MarkRole::kOpens) is_end_[*id] = true;
   }
-  for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Of equal texts, Find has given the last.
+  for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Find has given the last of equal texts.
     const std::optional<TokenId> last = Find(text(id));
     if (last.has_value() && kind(id) == TokenKind::kControl && IsEnd(*last)) is_end_[id] = true;
   }
