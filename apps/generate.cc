@@ -15,6 +15,7 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -81,10 +82,11 @@ void WriteSummary(const Timings& timings) {
 }
 
 absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
+  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
   JsonWriter json;
   json.BeginObject().Key("text").String(result.text);
   WriteTokens(json.Key("tokens"), result.tokens);
-  json.Key("finish").String(FinishReasonName(result.reason));
+  json.Key("finish").String(FinishReasonName(result.reason)).Key("seed").Uint(seed);
   WriteTimings(json.Key("timings"), timings);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");

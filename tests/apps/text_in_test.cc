@@ -120,6 +120,7 @@ TEST_F(TextIn, ARandomSeedIsSaidAndRepeatsTheRun) {
   const std::string seed = random.errors.substr(at + 7, random.errors.find(' ', at) - at - 7);
   EXPECT_EQ(with(seed).output, random.output) << seed;
   EXPECT_NE(with("random").output, random.output);
+  EXPECT_EQ(*Json(Generate({"--prompt=the", "--json", "--seed=7"}).output).Uint("seed"), 7u);
   EXPECT_EQ(with("many").errors, "tessera_generate: --seed: found \"many\", expected a whole number, 0 and up, or random\n"
                                  "Try tessera_generate --help.\n");
 }
