@@ -8,6 +8,7 @@
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/show/answer_report.h"
+#include "tessera/apps/show/streaming_report.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -16,6 +17,7 @@
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -77,7 +79,8 @@ class Streamer {
 };
 
 void WriteSummary(const Timings& timings) {
-  WriteError(absl::StrCat(SummaryLine(timings, PeakMemoryBytes()), "\n"));
+  const std::string peak = timings.streaming.has_value() ? PeakText() : FormatKnownByteSize(PeakMemoryBytes());
+  WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
   if (FLAGS_stats) WriteError(StatsText(timings));
 }
 
@@ -92,13 +95,9 @@ absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
+                       Answerer& answerer) {
   Engine& engine = *opened.engine;
-  conversation.AddUser(prompt);
-  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
-  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
-  RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
   if (FLAGS_json) options.on_text = nullptr;
@@ -112,7 +111,18 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   }
   if (PromptGiven()) TellUnreadInput();
   WriteSummary(answerer.timings());
-  return TerminationRequested() ? absl::CancelledError("terminated") : FinishAnswers(engine, answerer);
+  return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
+}
+
+absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+  Engine& engine = *opened.engine;
+  conversation.AddUser(prompt);
+  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  const absl::Status written = WriteText(opened, conversation, tokens, answerer);
+  return EndOf(written, FinishAnswers(engine, answerer));
 }
 
 // A dialogue on standard input.
@@ -202,8 +212,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(opened, conversation, answerer, lines).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.timings());
-  const absl::Status saved = FinishAnswers(engine, answerer);
-  return status.ok() ? saved : status;
+  return EndOf(status, FinishAnswers(engine, answerer));
 }
 
 absl::Status AnswerRequests(const OpenedEngine& opened) {
@@ -223,8 +232,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
     SaveAnswers(answerer).IgnoreError();
     return WriteAnswer(TextAnswer(request, asked.prompt, result));
   });
-  const absl::Status saved = FinishAnswers(engine, answerer);
-  return status.ok() ? saved : status;
+  return EndOf(status, FinishAnswers(engine, answerer));
 }
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines) {

@@ -1,6 +1,8 @@
 #include "tessera/apps/cli/app_main.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <new>
 #include <string>
 #include <vector>
@@ -15,9 +17,12 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/library_messages.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/path_flags.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/file.h"
 #include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -41,12 +46,31 @@ int ExitCode(const AppInfo& info, const absl::Status& status) {
 
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   try {  // Our own code throws nothing; the standard library throws when memory ends.
-    return ExitCode(info, run());
+    const absl::Status status = run();
+    return ExitCode(info, status.ok() ? FinishOutput() : status);
   } catch (const std::bad_alloc&) {
     return Failure(info, "out of memory", kFailed);
   } catch (const std::exception& exception) {
     return Failure(info, exception.what(), kFailed);
   }
+}
+
+// Whatever is thrown where nobody waits for it, above all where memory ends on another thread than the main one, ends the process as an
+// error of the main thread would. Without memory there is no text to put together.
+[[noreturn]] void EndForException() {
+  const char *const name = program_invocation_short_name, *problem = "an exception that nothing caught";
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    problem = "out of memory";
+  } catch (const std::exception& exception) {
+    problem = exception.what();
+  } catch (...) {
+  }
+  for (const char* part : {name, ": ", problem, "\n"}) WriteError(part);
+  GiveTerminalBack();
+  RemoveTemporaryFiles();
+  _exit(kFailed);
 }
 
 // A file that is opened must not get the number of a closed standard stream. The replacement fails as the closed stream would: standard
@@ -61,15 +85,19 @@ void OccupyStandardFiles() {
 
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
+  std::set_terminate(EndForException);
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
   ShowLibraryMessages(info.FullName());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
-  EndOnSignals();
+  EndOnSignals(WhenReaderGoes(info));
   if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
   if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
-  return RunGuarded(info, run);
+  return RunGuarded(info, [&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckFilesDiffer(info, line->flag_files));
+    return run();
+  });
 }
 
 int64_t StartNanos() { return start_ns; }

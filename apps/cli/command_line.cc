@@ -15,9 +15,9 @@
 #include "tessera/apps/cli/byte_order_mark.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/other_names.h"
-#include "tessera/base/file.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 
 namespace tessera {
 namespace {
@@ -196,9 +196,10 @@ class Parser {
 
   absl::Status ReadFlagFile(const std::string& path) {
     if (in_file_) return FlagError("flagfile", Shown(path), "no flag file in a flag file");
-    absl::StatusOr<std::string> text = ReadFileToString(path, kLargestFlagFile);
+    absl::StatusOr<std::string> text = ReadTextFile(path, kLargestFlagFile);
     if (!text.ok()) return At("--flagfile", text.status());
     RETURN_IF_ERROR(At("--flagfile", DropByteOrderMark(path, &*text)));
+    line.flag_files.push_back(path);
     in_file_ = true;
     int number = 0;
     for (absl::string_view line : absl::StrSplit(*text, '\n')) {

@@ -17,8 +17,8 @@
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -35,6 +35,7 @@ absl::StatusOr<bool> ReadSome(std::string* text) {
   if (wake == Wake::kSignal) return absl::CancelledError("standard input: interrupted");
   char buffer[1 << 16];
   const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken what was there.
   if (bytes < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
   text->append(buffer, bytes);
   return bytes > 0;
@@ -63,17 +64,19 @@ absl::StatusOr<std::string> ReadPrompt() {
   if (IsGiven("prompt") && IsGiven("prompt_file")) {
     return WrongUsage("prompt_file", "beside --prompt", "one of them");
   }
-  const bool is_pipe_read = FLAGS_prompt_file == "-" || !PromptGiven() || FLAGS_chat;
-  if (!is_pipe_read) TellUnreadInput();
-  if (IsGiven("prompt")) return FLAGS_prompt;
+  if (IsGiven("prompt")) {
+    if (!FLAGS_chat) TellUnreadInput();
+    return FLAGS_prompt;
+  }
   const bool standard_input = FLAGS_prompt_file.empty() || FLAGS_prompt_file == "-";
   if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
     return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
   }
-  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadFileToString(FLAGS_prompt_file, kLargestPrompt));
+  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadTextFile(FLAGS_prompt_file, kLargestPrompt));
   RETURN_IF_ERROR(DropByteOrderMark(standard_input ? kInput : FLAGS_prompt_file, &text));
   if (absl::EndsWith(text, "\n")) text.pop_back();
   if (absl::EndsWith(text, "\r")) text.pop_back();
+  if (!standard_input && !FLAGS_chat) TellUnreadInput();  // Now: the file may be standard input by another name.
   return text;
 }
 

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/file.h"
+#include "tessera/base/start_thread.h"
 
 namespace tessera {
 namespace {
@@ -22,9 +24,12 @@ std::atomic<bool> caught{false};
 std::atomic<bool> cancel{false};
 std::atomic<int> pending_signal{0};   // The signal since ForgetInterrupt; 0: none.
 std::atomic<int> ending_signal{0};    // The signal that has asked for the program's end; 0: none.
+std::atomic<bool> reader_gone{false};  // The reader of standard output.
+ReaderGone when_reader_goes = ReaderGone::kEndsAtOnce;
 std::atomic<bool> ctrl_c_ends_program{true};
-int wake_pipe[2] = {-1, -1};          // A byte for each signal or resumption that WaitForInput has not reported.
-constexpr char kSignalled = 's', kResumed = 'r';
+int wake_pipe[2] = {-1, -1};          // A byte for each signal or resumption. -1: there was no pipe to be had.
+std::atomic<bool> unreported{false};  // A signal that WaitForInput has not reported. Without the pipe it looks at this now and then.
+constexpr int kLookMillis = 50;
 std::atomic<void (*)()> leave_terminal{nullptr}, back_to_terminal{nullptr};
 std::mutex mutex;                     // A signal is recorded as a whole, and forgotten as a whole.
 
@@ -32,13 +37,12 @@ void Call(void (*function)()) {
   if (function != nullptr) function();
 }
 
-void WakeWaiting(char why) { [[maybe_unused]] const ssize_t written = write(wake_pipe[1], &why, 1); }
+void WakeWaiting() { [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1); }
 
 // Ends the process by the signal's default action, so that a shell's loop around the program sees Ctrl-C and ends, too.
 void EndProcess(int signal) {
-  Call(leave_terminal);
+  GiveTerminalBack();
   RemoveTemporaryFiles();
-  if (signal == SIGPIPE) _exit(0);
   std::signal(signal, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);
@@ -47,13 +51,29 @@ void EndProcess(int signal) {
   raise(signal);
 }
 
+// REQUIRES: the mutex is held.
+void AskForEnd() {
+  unreported = true;
+  WakeWaiting();
+  cancel = true;  // Last: a thread that sees it sees the rest.
+}
+
+// A page of a mapped file that cannot be had any more, since the file was cut or its disk fails, is an error and no mystery.
+void EndForLostPage(int) {
+  constexpr char kWhy[] = ": a page of a mapped file cannot be read: the file was cut, or its disk fails (SIGBUS)\n";
+  WriteError(program_invocation_short_name);
+  WriteError({kWhy, sizeof(kWhy) - 1});
+  GiveTerminalBack();
+  RemoveTemporaryFiles();
+  _exit(1);
+}
+
 void Tell(int signal) {
   const std::lock_guard<std::mutex> lock(mutex);
   const bool first = pending_signal.exchange(signal) == 0;
   if (!caught || !first) EndProcess(signal);
   if (signal != SIGINT || ctrl_c_ends_program) ending_signal = signal;
-  WakeWaiting(kSignalled);
-  cancel = true;  // Last: a thread that sees it sees the rest.
+  AskForEnd();
 }
 
 // Waits for signals, forever. Signals are not handled on the threads that work: a thread in a system call, while memory is backed or a file
@@ -62,7 +82,7 @@ void Tell(int signal) {
 void Hear(const sigset_t& signals) {
   constexpr timespec kGrace = {.tv_sec = 0, .tv_nsec = kGraceMillis * 1'000'000L};
   while (true) {
-    const int signal = TerminationRequested() ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
+    const int signal = ending_signal != 0 ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
     if (signal > 0) Tell(signal);
     else if (errno == EAGAIN) EndProcess(ending_signal);
   }
@@ -74,11 +94,11 @@ bool IsIgnored(int signal) {
   return action.sa_handler == SIG_IGN;
 }
 
-// True if a signal was among what it told.
+// True if a signal came, which is reported now.
 bool DrainWakePipe() {
-  bool signalled = false;
-  for (char why; read(wake_pipe[0], &why, 1) == 1;) signalled |= why == kSignalled;
-  return signalled;
+  char bytes[16];
+  while (read(wake_pipe[0], bytes, sizeof(bytes)) > 0) {}
+  return unreported.exchange(false);
 }
 
 sigset_t StopSignals() {
@@ -92,7 +112,7 @@ sigset_t StopSignals() {
 
 // Stops the process as Ctrl-Z would have, and returns when it goes on: at once if there is no shell that could wake it.
 void StopProcess() {
-  Call(leave_terminal);
+  GiveTerminalBack();
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
@@ -106,7 +126,7 @@ void HearStopSignals(const sigset_t& stops) {
     const int signal = sigwaitinfo(&stops, nullptr);
     if (signal == SIGTSTP) StopProcess();
     if (signal > 0) Call(back_to_terminal);
-    if (signal == SIGCONT) WakeWaiting(kResumed);
+    if (signal == SIGCONT) WakeWaiting();
   }
 }
 
@@ -114,16 +134,35 @@ void HearStopSignals(const sigset_t& stops) {
 void WatchReaderOfOutput() {
   struct stat output;
   if (fstat(STDOUT_FILENO, &output) != 0 || !(S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
-  std::thread([] {
+  absl::StatusOr<std::thread> watching = StartThread([] {
     pollfd reader = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
     while ((reader.revents & (POLLERR | POLLHUP)) == 0) poll(&reader, 1, -1);
-    EndProcess(SIGPIPE);
-  }).detach();
+    TellReaderGone();
+  });
+  if (watching.ok()) watching->detach();  // Else the next write notices.
+}
+
+// Where the system has no thread to give, whatever thread the signal comes to ends the process.
+void HearOnAnyThread(const sigset_t& signals) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (sigismember(&signals, signal) == 1) std::signal(signal, EndProcess);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 }  // namespace
 
-void EndOnSignals() {
+void GiveTerminalBack() { Call(leave_terminal); }
+
+void TellReaderGone() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (when_reader_goes == ReaderGone::kEndsAtOnce) EndProcess(SIGPIPE);
+  reader_gone = true;
+  if (caught) AskForEnd();
+}
+
+void EndOnSignals(ReaderGone reader) {
+  when_reader_goes = reader;
   sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -132,8 +171,11 @@ void EndOnSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, since each begins with the mask of the thread that starts it.
   const sigset_t stops = StopSignals();
   pthread_sigmask(SIG_BLOCK, &stops, nullptr);    // In the threads that begin here: if the main thread blocks them later, all do.
-  std::thread(Hear, signals).detach();
-  std::signal(SIGPIPE, EndProcess);  // Even if ignored: many parents pass that on without intent.
+  absl::StatusOr<std::thread> hearing = StartThread([signals] { Hear(signals); });
+  if (hearing.ok()) hearing->detach();
+  else HearOnAnyThread(signals);
+  std::signal(SIGPIPE, SIG_IGN);  // Each write says what its reader's end means: nothing, for standard error.
+  std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
   pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
@@ -146,19 +188,22 @@ void HearStops(void (*leave)(), void (*back)()) {
   if (std::exchange(heard, true)) return;
   const sigset_t stops = StopSignals();
   pthread_sigmask(SIG_BLOCK, &stops, nullptr);
-  std::thread(HearStopSignals, stops).detach();
+  absl::StatusOr<std::thread> hearing = StartThread([stops] { HearStopSignals(stops); });
+  if (hearing.ok()) hearing->detach();
+  else pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);  // Stops are as for other programs then.
 }
 
 void CatchSignals(CtrlC meaning) {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (!caught) CHECK_EQ(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK), 0);
+  if (!caught && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe[0] = wake_pipe[1] = -1;
   ctrl_c_ends_program = meaning == CtrlC::kEndsProgram;
   caught = true;
+  if (reader_gone) AskForEnd();
 }
 
 const std::atomic<bool>& CancelRequested() { return cancel; }
 void RequestCancel() { cancel = true; }
-bool TerminationRequested() { return ending_signal != 0; }
+bool TerminationRequested() { return ending_signal != 0 || (reader_gone && caught); }
 
 void ForgetInterrupt() {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -171,16 +216,18 @@ void ForgetInterrupt() {
 Wake WaitForInput(int file) {
   pollfd files[] = {{.fd = file, .events = POLLIN, .revents = 0}, {.fd = wake_pipe[0], .events = POLLIN, .revents = 0}};
   while (true) {
-    const int ready = poll(files, 2, -1);  // poll ignores the wake pipe while that is -1.
+    const int ready = poll(files, 2, caught && wake_pipe[0] < 0 ? kLookMillis : -1);  // poll ignores the wake pipe while that is -1.
     if (ready < 0 && errno == EINTR) continue;
-    if (files[1].revents == 0) return Wake::kInput;
+    if (ready == 0 && !unreported) continue;
+    if (ready != 0 && files[1].revents == 0) return Wake::kInput;
     return DrainWakePipe() ? Wake::kSignal : Wake::kResumed;
   }
 }
 
 void EndAsSignalled() {
-  const int signal = TerminationRequested() ? ending_signal : pending_signal;
-  if (signal != 0) EndProcess(signal);
+  if (ending_signal != 0) EndProcess(ending_signal);
+  if (reader_gone) EndProcess(SIGPIPE);
+  if (pending_signal != 0) EndProcess(pending_signal);
 }
 
 }  // namespace tessera

@@ -118,6 +118,7 @@ absl::StatusOr<bool> LineEditor::ReadBytes() {
   }
   char bytes[4096];
   const ssize_t count = read(STDIN_FILENO, bytes, sizeof(bytes));
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken what was there.
   if (count < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
   waiting_.append(bytes, count);
   line_bytes_ += count;

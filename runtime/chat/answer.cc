@@ -73,6 +73,7 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
     timings_.speculation = speculation_->report();
   }
   timings_.output_tokens += result.tokens.size();
+  timings_.timed_tokens += result.tokens.empty() ? 0 : static_cast<int64_t>(result.tokens.size()) - 1;
   return result;
 }
 

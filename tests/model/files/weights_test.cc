@@ -1,17 +1,24 @@
 #include "tessera/model/files/weights.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/tensor_names.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/loaded_weights.h"
 #include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -108,6 +115,27 @@ TEST(WeightLayout, UnitsHoldEveryRowOnceAndAreNoLargerThanAsked) {
     for (const int64_t largest_unit : {int64_t{1}, int64_t{3000}, int64_t{10'000}, kLargestUnitBytes}) {
       SCOPED_TRACE(largest_unit);
       ExpectWhole(*tiny.file, Must(Plan(*tiny.file, encoding, largest_unit)), largest_unit);
+    }
+  }
+}
+
+TEST(WeightLayout, ABiasOfTheHeadIsCutWhereTheHeadIs) {
+  for (const bool tied : {false, true}) {
+    const TinyFile tiny(TinyModelBuilder({.architecture = "qwen2", .tied = tied, .formats = {F::kQ4_0}, .biases = {"output.bias"}}));
+    for (const int64_t largest_unit : {int64_t{1}, int64_t{3000}, int64_t{5000}, int64_t{10'000}, kLargestUnitBytes}) {
+      SCOPED_TRACE(largest_unit);
+      const WeightLayout layout = Must(Plan(*tiny.file, WeightEncoding::kPacked, largest_unit));
+      const auto head = layout.Parts(tied ? "token_embd.weight" : "output.weight"), bias = layout.Parts("output.bias");
+      ASSERT_EQ(head.size(), bias.size());
+      for (size_t i = 0; i < bias.size(); ++i) {
+        EXPECT_EQ(bias[i].first_row, head[i].first_row);
+        EXPECT_EQ(bias[i].weight.spec.in_features, head[i].weight.spec.out_features);
+        EXPECT_EQ(bias[i].unit - head[i].unit, largest_unit == 1 ? 1 : 0);  // Beside each other, if a unit can hold both.
+        if (i > 0) EXPECT_GT(bias[i].unit, bias[i - 1].unit);               // A unit's entries have names of their own.
+      }
+      for (int unit = 0; unit < layout.units(); ++unit) {
+        if (largest_unit > 1) EXPECT_LE(layout.UnitBytes(unit), largest_unit);
+      }
     }
   }
 }
@@ -222,6 +250,26 @@ TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
 }
 
 // However the table is cut, and for a vocabulary that is no multiple of 32.
+// Parts of a vector may begin and end within its blocks.
+TEST(FillUnit, PartsOfAVectorInLargeBlocksHoldItsNumbers) {
+  GgufBuilder builder = TinyModelBuilder({.architecture = "qwen2", .without = {"token_embd.weight", "output.weight"}});
+  for (const char* name : {"token_embd.weight", "output.weight"}) builder.Tensor(name, {64, 512}, 1, std::string(64 * 512 * 2, '\0'));
+  const std::vector<std::byte> blocks = RandomBlocks(F::kQ6_K, 512, /*seed=*/5, /*scale=*/1);
+  builder.Tensor("output.bias", {512}, 14, std::string(reinterpret_cast<const char*>(blocks.data()), blocks.size()));
+  std::vector<float> expected(512);
+  InfoOf(F::kQ6_K).dequantize(blocks.data(), 512, expected.data());
+  const LoadedWeights model(builder, WeightEncoding::kPacked, /*largest_unit=*/14'000);
+  const std::vector<std::vector<std::byte>> units = model.Units();
+  const auto parts = model.layout().Parts("output.bias");
+  ASSERT_EQ(parts[1].first_row, 96);
+  std::vector<float> found;
+  for (const TensorPart& part : parts) {
+    const float* numbers = reinterpret_cast<const float*>(units[part.unit].data() + part.offset);
+    found.insert(found.end(), numbers, numbers + part.weight.spec.in_features);
+  }
+  EXPECT_EQ(found, expected);
+}
+
 TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
   for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
     const LoadedWeights whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);
@@ -256,6 +304,29 @@ TEST(LoadResident, ThreadsMakeNoDifference) {
   for (int unit = 0; unit < source->units(); ++unit) {
     const WeightLease lease = Must(source->Acquire(unit));
     EXPECT_TRUE(std::equal(units[unit].begin(), units[unit].end(), lease.bytes().begin())) << unit;
+  }
+}
+
+// What happens to its names and attributes is nothing to a file; what is written to it is.
+TEST(LoadResident, AFileThatIsWrittenToMeanwhileIsRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("tiny.gguf");
+  ThreadPool pool(2);
+  const auto load_after = [&](const std::function<void()>& change) {
+    TinyModelBuilder({}).WriteTo(path);
+    const auto file = Must(GgufFile::Open(path));
+    const WeightLayout layout = Must(Plan(*file));
+    WaitForLaterFileTime(path);
+    change();
+    return LoadResident(*file, layout, pool).status();
+  };
+  EXPECT_EQ(load_after([&] { ASSERT_EQ(chmod(path.c_str(), 0640), 0); }), absl::OkStatus());
+  EXPECT_EQ(load_after([&] { ASSERT_EQ(rename(path.c_str(), folder.Path("moved").c_str()), 0); }), absl::OkStatus());
+  EXPECT_EQ(load_after([&] { ASSERT_EQ(unlink(path.c_str()), 0); }), absl::OkStatus());
+  for (const absl::Status& status : {load_after([&] { std::ofstream(path, std::ios::app) << "more"; }),
+                                     load_after([&] { ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), nullptr, 0), 0); })}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_EQ(status.message().find(path + ": the file changed while it was read: "), 0u) << status;
   }
 }
 
