@@ -146,7 +146,7 @@ TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
       if (before) TellReaderGone();
       CatchSignals(CtrlC::kEndsProgram);
       if (!before) TellReaderGone();
-      if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput())) return 1;
+      if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput()) != Wake::kSignal) return 1;
       usleep(3 * kGraceMillis * 1000);
       return 7;
     }, ReaderGone::kEndsInOrder), 7);
