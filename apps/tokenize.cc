@@ -5,6 +5,7 @@
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/model/files/model_file.h"
@@ -60,6 +61,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
+  WarnOfVocabulary(*tokenizer);
   if (FLAGS_jsonl) return AnswerRequests(*tokenizer);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});

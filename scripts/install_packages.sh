@@ -17,6 +17,7 @@ libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
   libutf8proc-dev nlohmann-json3-dev libeigen3-dev  # tokenizers, JSON, reference operators
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
+  libedit-dev                                       # lines typed at a terminal
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(

@@ -43,8 +43,11 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
 
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
-  absl::string_view list_start = FLAGS_stop;  // A text may also begin with a bracket; only a bracket before a quote begins a list.
-  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
+  // A text may also begin with a bracket: only one before a quote begins a list, or one before its end.
+  absl::string_view rest = absl::StripAsciiWhitespace(FLAGS_stop);
+  const bool bracket = absl::ConsumePrefix(&rest, "[");
+  rest = absl::StripAsciiWhitespace(rest);
+  const bool is_list = bracket && (absl::StartsWith(rest, "\"") || rest == "]");
   if (!is_list) return std::vector<std::string>{FLAGS_stop};
   const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "stop");
   RETURN_IF_ERROR(ForField("stop", list.status()));

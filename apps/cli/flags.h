@@ -32,7 +32,7 @@ DECLARE_string(history);
 DECLARE_bool(history_prompts);
 DECLARE_string(cost_profile);
 // Sampling.
-DECLARE_uint64(seed);
+DECLARE_string(seed);
 DECLARE_double(temperature);
 DECLARE_int32(top_k);
 DECLARE_double(top_p);

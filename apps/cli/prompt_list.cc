@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tessera/apps/cli/byte_order_mark.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/input.h"
@@ -49,8 +50,9 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
   const bool is_input = FLAGS_prompts.empty() || FLAGS_prompts == "-";
   PromptList list;
   list.source_ = is_input ? "standard input" : FLAGS_prompts;
-  const absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadTextFile(FLAGS_prompts, kLargestPrompt);
+  absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadTextFile(FLAGS_prompts, kLargestPrompt);
   RETURN_IF_ERROR(all.status());
+  RETURN_IF_ERROR(DropByteOrderMark(list.source_, &*all));
   int64_t number = 0;
   for (absl::string_view line : absl::StrSplit(*all, '\n')) {
     ++number;

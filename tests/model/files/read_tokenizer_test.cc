@@ -121,6 +121,8 @@ TEST(ReadTokenizer, KnowsTheRolesOfTheRealModels) {
   EXPECT_EQ(gemma3->Encode("", {.add_bos = true}), (Tokens{2}));
   EXPECT_TRUE(gemma3->IsEnd(1) && gemma3->IsEnd(106));  // <eos>, <end_of_turn>
   EXPECT_FALSE(gemma3->IsEnd(2) || gemma3->adds_space_prefix());
+  EXPECT_FALSE(gemma3->IsEnd(212));                             // </s>, a tag of HTML there.
+  EXPECT_EQ(gemma3->warning() + smollm2->warning(), "");
 }
 
 TEST(ReadTokenizer, OpensAQuarterMillionPiecesQuickly) {
