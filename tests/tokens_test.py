@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import unittest
 from pathlib import Path
 
@@ -156,6 +157,10 @@ class Package(unittest.TestCase):
                 self.tokenizer.pre_tokenizer = cutters.Sequence(splits + [cutters.ByteLevel(add_prefix_space=False, use_regex=False)])
                 self.tokenizer.normalizer = normalizers.NFC() if form_c else normalizers.Sequence([])
                 texts = random_texts(name, 400)
+                if form_c:  # The package knows fewer marks, those of Unicode 13.
+                    same = [text for text in texts if normalizers.NFC().normalize_str(text) == unicodedata.normalize("NFC", text)]
+                    self.assertGreater(len(same), 0.9 * len(texts))
+                    texts = same
                 found = tokens_of(self.model(name), texts)
                 self.assertIsInstance(found, list, found)
                 for text, tokens in zip(texts, found, strict=True):

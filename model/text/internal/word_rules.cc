@@ -124,7 +124,7 @@ constexpr NamedRule kRules[] = {
     Plain("llama4", kGpt4o), FormC("megrez", kQwen2), Plain("mellum", kGpt2), Plain("mellum2", kDigitsThenGpt2),
     KnownBos("midm-2.0", kLlama3), Plain("minerva-7b", kDigitsThenGpt2), Known("minicpm5", kMiniCpm5), Plain("minimax-m2", kGpt4o),
     FormC("modern-bert", kGpt2), FormC("mpt", kGpt2), FormC("olmo", kGpt2), Plain("phi-2", kGpt2), KnownBos("pixtral", kLlama3),
-    Plain("poro-chat", kBloom), FormC("qwen2", kQwen2), FormC("qwen35", kQwen35), Plain("refact", kDigitsThenGpt2),
+    Plain("poro-chat", kBloom), FormC("qwen2", kQwen2), Plain("qwen35", kQwen35), Plain("refact", kDigitsThenGpt2),
     Plain("roberta-bpe", kGpt2), Plain("seed-coder", kSeedCoder), Plain("smaug-bpe", kLlama3), Plain("smollm", kDigitsThenGpt2),
     Plain("solar-open", kQwen2), Plain("spark2_5", kSpark), FormC("stablelm2", kQwen2), Plain("starcoder", kDigitsThenGpt2),
     Plain("superbpe", kSuperBpe), Plain("talkie", kGpt4o), KnownBos("tekken", kTekken), FormC("tiny_aya", kTinyAya),
