@@ -73,6 +73,17 @@ def strings(key, texts):
     return string(key) + struct.pack("<IIQ", 9, 8, len(texts)) + b"".join(map(string, texts))
 
 
+class Table(unittest.TestCase):
+    def test_the_table_of_unicode_is_what_its_script_writes(self):
+        script = ROOT / "scripts/make_unicode_table.py"
+        done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "ReadMe.txt").write_text("final data files for the Unicode Character Database, for Version\n16.0.0 of the Standard")
+            done = subprocess.run([sys.executable, script, "--check", f"--data={folder}"], capture_output=True, text=True)
+        self.assertIn('expected the data of that version', done.stderr)
+
+
 class PeerVocabularies(unittest.TestCase):
     """Each vocabulary of llama.cpp that comes with texts and their tokens."""
 
