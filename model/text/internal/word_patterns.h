@@ -106,7 +106,7 @@ struct UpTo {
 
 // Set+
 template <typename Set>
-struct Run {
+struct RunOf {
   static size_t End(const PlainText& text, size_t at) { return SkipRun<Set>(text, at); }
 };
 
