@@ -79,7 +79,7 @@ class Table(unittest.TestCase):
         done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "ReadMe.txt").write_text("final data files for the Unicode Character Database, for Version\n16.0.0 of the Standard")
+            Path(folder, "ReadMe.txt").write_text("data of the Unicode Character Database, for Version\n16.0.0 of the Standard")
             done = subprocess.run([sys.executable, script, "--check", f"--data={folder}"], capture_output=True, text=True)
         self.assertIn('expected the data of that version', done.stderr)
 
