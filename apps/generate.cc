@@ -16,6 +16,7 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
@@ -56,7 +57,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
   RETURN_IF_ERROR(CheckConversationFlags());
-  RETURN_IF_ERROR(Sampler::Create(SamplingOfFlags()).status());
+  RETURN_IF_ERROR(CheckSamplingFlags());
   return StopStringsOfFlag().status();
 }
 
@@ -76,10 +77,10 @@ class Streamer {
   absl::Status status_;
 };
 
-void WriteSummary(const Timings& timings) {
+void WriteSummary(const Engine& engine, const Timings& timings) {
   const std::string peak = timings.streaming.has_value() ? PeakText() : FormatKnownByteSize(PeakMemoryBytes());
   WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
-  if (FLAGS_stats) WriteError(StatsText(timings));
+  if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
 }
 
 absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
@@ -92,13 +93,9 @@ absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
+                       Answerer& answerer) {
   Engine& engine = *opened.engine;
-  conversation.AddUser(prompt);
-  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
-  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
-  RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
   if (FLAGS_json) options.on_text = nullptr;
@@ -110,8 +107,19 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   if (result.reason == FinishReason::kContextFull) {
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
-  WriteSummary(answerer.timings());
-  return TerminationRequested() ? absl::CancelledError("terminated") : FinishAnswers(engine, answerer);
+  WriteSummary(engine, answerer.timings());
+  return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
+}
+
+absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+  Engine& engine = *opened.engine;
+  conversation.AddUser(prompt);
+  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  const absl::Status written = WriteText(opened, conversation, tokens, answerer);
+  return EndOf(written, FinishAnswers(engine, answerer));
 }
 
 // A dialogue on standard input.
@@ -201,9 +209,8 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(opened, conversation, answerer).Run(first);
-  if (status.ok() || TerminationRequested()) WriteSummary(answerer.timings());
-  const absl::Status saved = FinishAnswers(engine, answerer);
-  return status.ok() ? saved : status;
+  if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());
+  return EndOf(status, FinishAnswers(engine, answerer));
 }
 
 absl::Status AnswerRequests(const OpenedEngine& opened) {
@@ -223,8 +230,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
     SaveAnswers(answerer).IgnoreError();
     return WriteAnswer(TextAnswer(request, asked.prompt, result));
   });
-  const absl::Status saved = FinishAnswers(engine, answerer);
-  return status.ok() ? saved : status;
+  return EndOf(status, FinishAnswers(engine, answerer));
 }
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {
