@@ -24,6 +24,7 @@ packages=(
   g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates git              # checks, fetching models
+  unicode-data                                         # what scripts/make_unicode_table.py reads
   python3-numpy                                        # tests: numbers of block formats
 )
 list=false
