@@ -23,6 +23,7 @@ packages=(
   g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates git              # checks, fetching models
+  python3-jinja2                                       # what chat templates are compared with
 )
 list=false
 for argument in "$@"; do
