@@ -8,6 +8,7 @@
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/answer_progress.h"
 #include "tessera/apps/show/answer_report.h"
+#include "tessera/apps/show/streaming_report.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -15,6 +16,7 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -75,7 +77,8 @@ class Streamer {
 };
 
 void WriteSummary(const Timings& timings) {
-  WriteError(absl::StrCat(SummaryLine(timings, PeakMemoryBytes()), "\n"));
+  const std::string peak = timings.streaming.has_value() ? PeakText() : FormatKnownByteSize(PeakMemoryBytes());
+  WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
   if (FLAGS_stats) WriteError(StatsText(timings));
 }
 

@@ -36,10 +36,10 @@ AppInfo Info() {
 // Refuses to replace a file that the user may have named in the wrong order.
 absl::Status CheckOut(const std::string& path) {
   if (path.empty()) return WrongUsage("out", "none", "a file to write");
-  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
+  RETURN_IF_ERROR(ForFile("out", CheckWritable(path)));
   const absl::StatusOr<bool> packed = IsTsrFile(path);
   if (absl::IsNotFound(packed.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(ForField("out", packed.status()));
+  RETURN_IF_ERROR(ForFile("out", packed.status()));
   if (*packed) return absl::OkStatus();
   return ForField("out", absl::InvalidArgumentError(absl::StrCat(path, ": found a file that is no .tsr file, expected one, or none")));
 }
@@ -78,7 +78,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
     json.Key("units").Int(plan.layout.units());
     if (summary != nullptr) {
       json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
-      json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
+      WriteMemory(json);
       if (summary->extents >= 0) json.Key("extents").Int(summary->extents);
     }
     json.EndObject();
@@ -91,7 +91,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
   if (summary != nullptr) {
     table.AddRow({"uuid", FormatTsrUuid(summary->uuid)});
     table.AddRow({"pieces on the disk", summary->extents < 0 ? "unknown" : absl::StrCat(summary->extents)});
-    table.AddRow({"peak memory", FormatByteSize(PeakMemoryBytes())});
+    table.AddRow({"peak memory", FormatKnownByteSize(PeakMemoryBytes())});
     table.AddRow({"time", absl::StrFormat("%.2f s", SecondsSinceStart())});
   }
   return WriteOutput(table.ToString());

@@ -46,7 +46,7 @@ absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
 // Refuses to overwrite the file that is read.
 absl::Status CheckOut(const std::string& path, const GgufFile& file) {
   if (path.empty()) return WrongUsage("out", "none", "a file to write");
-  RETURN_IF_ERROR(ForField("out", CheckWritable(path)));
+  RETURN_IF_ERROR(ForFile("out", CheckWritable(path)));
   for (int part = 0; part < file.parts(); ++part) {
     std::error_code none;  // The error if a file does not exist.
     if (std::filesystem::equivalent(path, file.PathOfPart(part), none)) {

@@ -81,7 +81,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   if (!FLAGS_dry_run) {
     if (FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
-    RETURN_IF_ERROR(ForField("out", CheckWritable(FLAGS_out)));
+    RETURN_IF_ERROR(ForFile("out", CheckWritable(FLAGS_out)));
   }
   const RandomModel model(options);
   ASSIGN_OR_RETURN(const int64_t bytes, model.FileSize());

@@ -69,7 +69,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("most_barrier_nanos", FLAGS_most_barrier_nanos, 0, 1 << 30));
   if (FLAGS_plot.empty()) return absl::OkStatus();
-  return ForField("plot", CheckWritable(FLAGS_plot));
+  return ForFile("plot", CheckWritable(FLAGS_plot));
 }
 
 // One text, written both ways.
@@ -91,7 +91,7 @@ class DraftingTools {
       if (costs.ok())
         tools.costs_ = *std::move(costs);
       else if (!absl::IsNotFound(costs.status()))
-        return ForField("cost_profile", costs.status());
+        return ForFile("cost_profile", costs.status());
     }
     ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
     RETURN_IF_ERROR(MeasureCosts(*session, {}, tools.costs_));
@@ -102,7 +102,7 @@ class DraftingTools {
   // Writes the costs once everything is measured. Costs that were read from a file stay as they were.
   absl::Status Save() const {
     if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
-    return ForField("cost_profile", costs_.Save(FLAGS_cost_profile));
+    return ForFile("cost_profile", costs_.Save(FLAGS_cost_profile));
   }
 
   // Null without --remember. It is neither read from a file (none has the number of this process in its name) nor written.
@@ -295,7 +295,7 @@ absl::Status Run() {
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, FLAGS_texts);
-  RETURN_IF_ERROR(ForField("data", all.status()));
+  RETURN_IF_ERROR(ForFile("data", all.status()));
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());

@@ -112,7 +112,7 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
 
 AlignedBuffer::~AlignedBuffer() {
   if (data_ == nullptr) return;
-  CHECK_EQ(munmap(data_, AlignUp(size_, PageOf(size_))), 0) << std::strerror(errno);
+  munmap(data_, AlignUp(size_, PageOf(size_)));  // Where the system has no memory to part a mapping, this one stays.
 }
 
 }  // namespace tessera

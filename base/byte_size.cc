@@ -76,4 +76,6 @@ std::string FormatByteSize(int64_t bytes) {
   return absl::StrFormat("%.*f %s", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, value, kNames[unit]);
 }
 
+std::string FormatKnownByteSize(std::optional<int64_t> bytes) { return bytes.has_value() ? FormatByteSize(*bytes) : "not known"; }
+
 }  // namespace tessera

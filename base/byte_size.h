@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,5 +23,7 @@ absl::StatusOr<int64_t> ParseByteSize(absl::string_view text);
 
 // Three digits or more in the largest binary unit that fits: "0 B", "1023 B", "1.00 KiB", "35.2 MiB", "4.00 GiB".
 std::string FormatByteSize(int64_t bytes);
+// The same, or "not known".
+std::string FormatKnownByteSize(std::optional<int64_t> bytes);
 
 }  // namespace tessera

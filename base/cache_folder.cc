@@ -6,11 +6,12 @@
 
 namespace tessera {
 
-std::string CacheFolder() {
+absl::StatusOr<std::string> CacheFolder() {
   const char* cache = std::getenv("TESSERA_CACHE");
   if (cache != nullptr && *cache != '\0') return cache;
   const char* home = std::getenv("HOME");
-  return absl::StrCat(home == nullptr ? "" : home, "/.cache/tessera");
+  if (home != nullptr && *home != '\0') return absl::StrCat(home, "/.cache/tessera");
+  return absl::FailedPreconditionError("cache folder: found neither TESSERA_CACHE nor HOME in the environment, expected one of them");
 }
 
 }  // namespace tessera

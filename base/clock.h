@@ -21,6 +21,7 @@ class Clock {
 };
 
 const Clock& RealClock();
+inline const Clock& GivenOrRealClock(const Clock* given) { return given != nullptr ? *given : RealClock(); }
 void SleepNanos(int64_t nanos);  // The calling thread, on the real clock. Not at all if nanos <= 0.
 
 class VirtualClock : public Clock {

@@ -23,6 +23,7 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,12 +47,15 @@ class RandomAccessFile {
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
+  const std::string& path() const { return path_; }
   int64_t size() const { return size_; }  // When it was opened.
   bool direct() const { return direct_; }
-  // FailedPrecondition (path, what changed, from what to what) if the file was written to since it was opened. Renaming it or changing its
-  // permissions gives the same error, since the file's times do not show the difference. Deleting it, or another of its names, is no
-  // change. Not thread-safe.
-  absl::Status CheckUnchanged();
+  // FailedPrecondition (path, what changed, from what to what) if the file was written to since it was opened: its size or its time of
+  // writing is another. What happens to its names, owner, mode and attributes is no change: it is the same file.
+  absl::Status CheckUnchanged() const;
+  // True once CheckUnchanged has seen another time of change. Renaming the file leaves that behind, and so does a writer that sets the time
+  // of writing back: only the bytes can tell which.
+  bool MayHaveChanged() const { return may_have_changed_; }
 
   // Fills `out` with the bytes from `offset` on. DataLoss (byte, bytes needed and left) if the file ends before; the system's error if it
   // cannot read. REQUIRES: offset >= 0. If direct(): offset, size and address are multiples of 4096.
@@ -73,7 +77,8 @@ class RandomAccessFile {
   const int descriptor_;
   const int64_t size_;
   const bool direct_;
-  struct stat opened_;
+  const struct stat opened_;
+  mutable std::atomic<bool> may_have_changed_ = false;
   std::byte* mapped_ = nullptr;  // The whole file, only to ask which pages are in memory; never touched. Null: the system cannot be asked.
 };
 

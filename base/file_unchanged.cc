@@ -12,7 +12,7 @@ std::string Shown(const timespec& time) { return absl::StrCat(time.tv_sec, " s "
 
 }  // namespace
 
-absl::Status RandomAccessFile::CheckUnchanged() {
+absl::Status RandomAccessFile::CheckUnchanged() const {
   struct stat found;
   if (fstat(descriptor_, &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path_, ": cannot examine"));
   const auto changed = [&](absl::string_view what, const auto& expected, const auto& is) {
@@ -21,12 +21,7 @@ absl::Status RandomAccessFile::CheckUnchanged() {
   };
   if (found.st_size != opened_.st_size) return changed("size", opened_.st_size, found.st_size);
   if (!SameTime(found.st_mtim, opened_.st_mtim)) return changed("time of writing", Shown(opened_.st_mtim), Shown(found.st_mtim));
-  // A writer may set the time of writing back, but not that of the last change. That time also changes when the file or one of its other
-  // names is deleted, which does not matter here.
-  if (!SameTime(found.st_ctim, opened_.st_ctim)) {
-    if (found.st_nlink == opened_.st_nlink) return changed("time of change", Shown(opened_.st_ctim), Shown(found.st_ctim));
-    opened_ = found;
-  }
+  if (!SameTime(found.st_ctim, opened_.st_ctim)) may_have_changed_ = true;
   return absl::OkStatus();
 }
 

@@ -28,7 +28,7 @@ std::string Duration(double seconds) {
 Progress::Progress(std::string label, int64_t total) : Progress(std::move(label), total, Options{}) {}
 
 Progress::Progress(std::string label, int64_t total, const Options& options)
-    : label_(std::move(label)), total_(total), clock_(options.clock != nullptr ? options.clock : &RealClock()), write_(options.write),
+    : label_(std::move(label)), total_(total), clock_(&GivenOrRealClock(options.clock)), write_(options.write),
       terminal_(options.terminal == Options::kDetect ? isatty(STDERR_FILENO) == 1 : options.terminal == Options::kYes),
       begin_ns_(clock_->NowNanos()), shown_ns_(begin_ns_) {
   if (!write_) write_ = [](absl::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };

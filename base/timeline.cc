@@ -31,7 +31,7 @@ absl::string_view ResourceName(Resource resource) {
   return "unknown";
 }
 
-Timeline::Timeline(const Options& options) : clock_(options.clock != nullptr ? options.clock : &RealClock()) {
+Timeline::Timeline(const Options& options) : clock_(&GivenOrRealClock(options.clock)) {
   CHECK_GT(options.capacity, 0);
   events_.resize(options.capacity);
 }

@@ -33,6 +33,12 @@ absl::Status ForField(absl::string_view field, const absl::Status& status) {
   return marked;
 }
 
+absl::Status ForFile(absl::string_view field, const absl::Status& status) {
+  const bool wrong_file = absl::IsInvalidArgument(status) || absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
+                          absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status);
+  return wrong_file ? ForField(field, status) : status;
+}
+
 bool IsWrongUsage(const absl::Status& status) { return status.GetPayload(kField).has_value(); }
 
 std::string FieldOf(const absl::Status& status) { return PayloadOf(status, kField); }

@@ -27,6 +27,10 @@ absl::Status WrongUsage(absl::string_view field, const absl::AlphaNum& found, ab
 // stays as it is, and so does OK.
 absl::Status ForField(absl::string_view field, const absl::Status& status);
 
+// The same for an error of reading or writing the file that `field` names: a path that leads nowhere, a file of another kind, one that may
+// not be opened are wrong usage. A full disk, a device that fails, or a descriptor that is not to be had is none: `status` as it is.
+absl::Status ForFile(absl::string_view field, const absl::Status& status);
+
 bool IsWrongUsage(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);  // Empty: it is not wrong usage.
 

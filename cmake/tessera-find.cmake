@@ -2,7 +2,7 @@
 # this file, so it needs no newer CMake than users of the package (3.16).
 #
 #   absl::status             target of the CMake package absl
-#   PkgConfig::libpcre2-8    module of pkg-config
+#   PkgConfig::libutf8proc    module of pkg-config
 #
 # ERROR: what is missing, and which Debian package has it; empty if nothing is missing.
 #
@@ -13,7 +13,7 @@ set(tessera_debian_libglog libgoogle-glog-dev)
 set(tessera_debian_gflags libgflags-dev)
 set(tessera_debian_protobuf libprotobuf-dev)
 set(tessera_debian_liburing liburing-dev)
-set(tessera_debian_libpcre2-8 libpcre2-dev)
+set(tessera_debian_libutf8proc libutf8proc-dev)
 set(tessera_debian_libseccomp libseccomp-dev)
 set(tessera_debian_Eigen3 libeigen3-dev)
 set(tessera_debian_nlohmann_json nlohmann-json3-dev)

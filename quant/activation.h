@@ -27,11 +27,12 @@ struct alignas(64) ActivationGroupOf {
   int8_t values[static_cast<size_t>(kValues * kBits / 8)];
   float scale;           // The group's scale: x is about scale * value.
   float scaled_sum;      // scale * sum of values, for formats with a minimum.
-  // Weights are stored unsigned; where 4, 8, 16, 32 or 128 stands for zero, an integer sum starts at this instead of 0.
+  // Weights are stored unsigned; where 1, 4, 8, 16, 32 or 128 stands for zero, an integer sum starts at this, a part or a multiple of
+  // it, instead of 0.
   int32_t start8;        // -8 * sum of values; likewise below.
   int32_t start16;
   int32_t start128;
-  int32_t start32[2];    // One for each half of the group: Q2_K, Q3_K and Q6_K scale 16 values at a time. -32 times a sum is exact.
+  int32_t start32[2];    // One for each half of the group, where 16 values share a scale. -32 times a sum is exact.
   int32_t unused = 0;
 };
 using ActivationGroup = ActivationGroupOf<8>;

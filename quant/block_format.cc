@@ -1,7 +1,7 @@
 #include "tessera/quant/block_format.h"
 
-#include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -29,18 +29,43 @@ constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kQ5_K, "Q5_K", 13, 256, 176, DequantizeQ5_K, QuantizeQ5_K, {0, 2}},
     {BlockFormat::kQ6_K, "Q6_K", 14, 256, 210, DequantizeQ6_K, QuantizeQ6_K, {208, -1}},
     {BlockFormat::kIQ4_NL, "IQ4_NL", 20, 32, 18, DequantizeIQ4_NL, QuantizeIQ4_NL, {0, -1}},
+    {BlockFormat::kIQ1_S, "IQ1_S", 19, 256, 50, DequantizeIQ1_S, nullptr, {0, -1}},
+    {BlockFormat::kIQ1_M, "IQ1_M", 29, 256, 56, DequantizeIQ1_M, nullptr},
+    {BlockFormat::kIQ2_XXS, "IQ2_XXS", 16, 256, 66, DequantizeIQ2_XXS, nullptr, {0, -1}},
+    {BlockFormat::kIQ2_XS, "IQ2_XS", 17, 256, 74, DequantizeIQ2_XS, nullptr, {0, -1}},
+    {BlockFormat::kIQ2_S, "IQ2_S", 22, 256, 82, DequantizeIQ2_S, nullptr, {0, -1}},
+    {BlockFormat::kIQ3_XXS, "IQ3_XXS", 18, 256, 98, DequantizeIQ3_XXS, nullptr, {0, -1}},
+    {BlockFormat::kIQ3_S, "IQ3_S", 21, 256, 110, DequantizeIQ3_S, nullptr, {0, -1}},
+    {BlockFormat::kIQ4_XS, "IQ4_XS", 23, 256, 136, DequantizeIQ4_XS, nullptr, {0, -1}},
+    {BlockFormat::kTQ1_0, "TQ1_0", 34, 256, 54, DequantizeTQ1_0, nullptr, {52, -1}},
+    {BlockFormat::kTQ2_0, "TQ2_0", 35, 256, 66, DequantizeTQ2_0, nullptr, {64, -1}},
+    {BlockFormat::kMXFP4, "MXFP4", 39, 32, 17, DequantizeMXFP4, nullptr},
+    {BlockFormat::kNVFP4, "NVFP4", 40, 64, 36, DequantizeNVFP4, nullptr},
+    {BlockFormat::kQ1_0, "Q1_0", 41, 128, 18, DequantizeQ1_0, nullptr, {0, -1}},
+    {BlockFormat::kQ2_0, "Q2_0", 42, 64, 18, DequantizeQ2_0, nullptr, {0, -1}},
 };
 
-// What a GGUF type number is called, for messages; the number is the index. Null: never given out, or withdrawn.
-constexpr const char* kGgufTypeNames[] = {
-    "F32",    "F16",     "Q4_0",   "Q4_1",    nullptr,  // 0
-    nullptr,  "Q5_0",    "Q5_1",   "Q8_0",    "Q8_1",   // 5
-    "Q2_K",   "Q3_K",    "Q4_K",   "Q5_K",    "Q6_K",   // 10
-    "Q8_K",   "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S",  // 15
-    "IQ4_NL", "IQ3_S",   "IQ2_S",  "IQ4_XS",  "I8",     // 20
-    "I16",    "I32",     "I64",    "F64",     "IQ1_M",  // 25
-    "BF16",   nullptr,   nullptr,  nullptr,   "TQ1_0",  // 30
-    "TQ2_0",  nullptr,   nullptr,  nullptr,   "MXFP4",  // 35
+// GGUF's type numbers that no weights are read from: what they are and, where there is one, the way out.
+struct OtherType {
+  uint32_t type;
+  const char* what;
+};
+constexpr OtherType kOtherTypes[] = {
+    {4, "Q4_2, withdrawn: take the model in another format, or convert it again"},
+    {5, "Q4_3, withdrawn: take the model in another format, or convert it again"},
+    {9, "Q8_1, a format of intermediate results: convert the model again, for example to Q8_0"},
+    {15, "Q8_K, a format of intermediate results: convert the model again, for example to Q8_0"},
+    {24, "I8: integers, no weights"},
+    {25, "I16: integers, no weights"},
+    {26, "I32: integers, no weights"},
+    {27, "I64: integers, no weights"},
+    {28, "F64: convert the model again, for example to F32"},
+    {31, "Q4_0_4_4, repacked for one kind of processor and withdrawn: take the model in Q4_0, which has the same weights"},
+    {32, "Q4_0_4_8, repacked for one kind of processor and withdrawn: take the model in Q4_0, which has the same weights"},
+    {33, "Q4_0_8_8, repacked for one kind of processor and withdrawn: take the model in Q4_0, which has the same weights"},
+    {36, "IQ4_NL_4_4, repacked for one kind of processor and withdrawn: take the model in IQ4_NL, which has the same weights"},
+    {37, "IQ4_NL_4_8, repacked for one kind of processor and withdrawn: take the model in IQ4_NL, which has the same weights"},
+    {38, "IQ4_NL_8_8, repacked for one kind of processor and withdrawn: take the model in IQ4_NL, which has the same weights"},
 };
 
 std::string SupportedFormats(bool with_type) {
@@ -68,9 +93,22 @@ absl::StatusOr<const BlockFormatInfo*> BlockFormatByGgufType(uint32_t type) {
   for (const BlockFormatInfo& info : kFormats) {
     if (type == info.gguf_type) return &info;
   }
-  const char* name = type < std::size(kGgufTypeNames) ? kGgufTypeNames[type] : nullptr;
-  return absl::NotFoundError(absl::StrCat("GGUF type ", type, " (", name == nullptr ? "unknown" : name,
-                                          ") is not supported; supported: ", SupportedFormats(/*with_type=*/true)));
+  const char* what = "unknown";
+  for (const OtherType& other : kOtherTypes) {
+    if (type == other.type) what = other.what;
+  }
+  return absl::NotFoundError(absl::StrCat("GGUF type ", type, " (", what, ") is not supported; supported: ",
+                                          SupportedFormats(/*with_type=*/true)));
+}
+
+absl::Status CheckWritten(BlockFormat format) {
+  if (InfoOf(format).quantize != nullptr) return absl::OkStatus();
+  std::vector<std::string> written;
+  for (const BlockFormatInfo& info : kFormats) {
+    if (info.quantize != nullptr) written.push_back(info.name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("found ", InfoOf(format).name, ", which is only read; expected one of ",
+                                                 absl::StrJoin(written, ", ")));
 }
 
 absl::StatusOr<int64_t> BytesOfRows(BlockFormat format, int64_t rows, int64_t columns) {

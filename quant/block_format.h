@@ -19,9 +19,10 @@
 namespace tessera {
 
 enum class BlockFormat : uint8_t {
-  kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL
+  kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL,
+  kIQ1_S, kIQ1_M, kIQ2_XXS, kIQ2_XS, kIQ2_S, kIQ3_XXS, kIQ3_S, kIQ4_XS, kTQ1_0, kTQ2_0, kMXFP4, kNVFP4, kQ1_0, kQ2_0
 };
-inline constexpr int kBlockFormats = static_cast<int>(BlockFormat::kIQ4_NL) + 1;
+inline constexpr int kBlockFormats = static_cast<int>(BlockFormat::kQ2_0) + 1;
 
 struct BlockFormatInfo {
   BlockFormat format;
@@ -32,14 +33,15 @@ struct BlockFormatInfo {
   // Widens `values` numbers to FP32, exactly as the format defines them (one rounding per value).
   // REQUIRES: values is a multiple of values_per_block; blocks holds values / values_per_block blocks.
   void (*dequantize)(const std::byte* blocks, int64_t values, float* out);
-  // Rounds FP32 numbers into blocks; the same numbers always give the same bytes. Never null.
+  // Rounds FP32 numbers into blocks; the same numbers always give the same bytes. Null: the format is only read (CheckWritten).
   // Plain floats, Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0: the bytes that GGUF tools write, a scale from the largest values and the codes
   // nearest under it. A NaN gives some valid block; a scale that FP16 cannot hold becomes infinite.
   // The K formats and IQ4_NL: a search for the block with the smallest squared error (quant/internal/formats/k_search.h). Always finite:
   // NaN counts as 0, and numbers beyond the format's range, infinities too, as its largest.
   // REQUIRES: as dequantize.
   void (*quantize)(const float* in, int64_t values, std::byte* blocks);
-  // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats).
+  // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats, MXFP4
+  // and NVFP4, and IQ1_M, whose scale is in four pieces).
   int16_t scales[2] = {-1, -1};
 };
 
@@ -49,6 +51,9 @@ absl::Span<const BlockFormatInfo> AllBlockFormats();
 // NotFound, with the names or types that are known.
 absl::StatusOr<const BlockFormatInfo*> BlockFormatByName(absl::string_view name);
 absl::StatusOr<const BlockFormatInfo*> BlockFormatByGgufType(uint32_t type);
+
+// InvalidArgument, with the formats that can be written, for a format that is only read.
+absl::Status CheckWritten(BlockFormat format);
 
 // Bytes of `rows` rows of `columns` values. InvalidArgument if columns is not a whole number of blocks; OutOfRange if it overflows.
 absl::StatusOr<int64_t> BytesOfRows(BlockFormat format, int64_t rows, int64_t columns);

@@ -21,6 +21,16 @@ using UnsignedCodebook = std::array<uint8_t, 16>;
 // GGUF's IQ4_NL: steps grow with the magnitude, as weights thin out away from zero.
 inline constexpr Codebook kIq4NlCodebook = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
+// The codes of the grids: a magnitude, or a number before its shift, and from code 8 on the same with the other sign or shift. Zeros
+// stand where a code is never used. IQ1's numbers are -1, 0 and 1, shifted up or down by an eighth, times eight.
+inline constexpr Codebook kIq1Codebook = {-7, 1, 9, 0, 0, 0, 0, 0, -9, -1, 7, 0, 0, 0, 0, 0};
+inline constexpr Codebook kIq2Codebook = {8, 25, 43, 0, 0, 0, 0, 0, -8, -25, -43, 0, 0, 0, 0, 0};
+inline constexpr Codebook kIq3XxsCodebook = {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62};
+inline constexpr Codebook kIq3SCodebook = {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15};
+
+// The floating-point numbers of four bits (E2M1), twice as large: MXFP4 and NVFP4.
+inline constexpr Codebook kFp4Codebook = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
 constexpr UnsignedCodebook ShiftedBy128(const Codebook& codebook) {
   UnsignedCodebook shifted = {};
   for (size_t i = 0; i < codebook.size(); ++i) shifted[i] = static_cast<uint8_t>(codebook[i] + 128);

@@ -4,7 +4,8 @@
 //   const NotFiniteBlocks bad = FindNotFinite(BlockFormat::kQ4_0, bytes);
 //   if (bad.count > 0) Report(bad.count, bad.first * InfoOf(BlockFormat::kQ4_0).bytes_per_block);
 //
-// Reads scales only (BlockFormatInfo::scales), at the speed of memory: codes are finite by nature. Thread-safe (pure function).
+// Reads scales only, at the speed of memory: codes are finite by nature, but for MXFP4's under the largest scales.
+// Thread-safe (pure function).
 #pragma once
 
 #include <cstddef>

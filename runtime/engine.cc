@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/core.h"
 
@@ -10,25 +11,25 @@ namespace tessera {
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const EngineOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(options, ModelFile::Weights::kAtOnce));
   TimelineScope scope(options.timeline, Zone::kLoad, 0);
-  RETURN_IF_ERROR(engine->core_->LoadWeights());
+  RETURN_IF_ERROR(OrOutOfMemory([&] { return engine->core_->LoadWeights(); }));
   RETURN_IF_ERROR(engine->AwaitWeights());
   return engine;
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options, ModelFile::Weights weights) {
-  ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core, EngineCore::Open(options, weights));
+  ASSIGN_OR_RETURN(std::shared_ptr<EngineCore> core, OrOutOfMemory([&] { return EngineCore::Open(options, weights); }));
   return std::unique_ptr<Engine>(new Engine(std::move(core)));
 }
 
 absl::Status Engine::LoadWeights() {
   TimelineScope scope(options().timeline, Zone::kLoad, 0);
-  return core_->LoadWeights();
+  return OrOutOfMemory([&] { return core_->LoadWeights(); });
 }
 
 absl::Status Engine::AwaitWeights(WeightsAre state) {
   Loading* const loading = model().loading();
   if (loading == nullptr) return absl::OkStatus();
-  return state == WeightsAre::kVerified ? loading->AwaitChecked() : loading->AwaitResident();
+  return OrOutOfMemory([&] { return state == WeightsAre::kVerified ? loading->AwaitChecked() : loading->AwaitResident(); });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions& options) {

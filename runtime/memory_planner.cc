@@ -37,7 +37,11 @@ int64_t MemoryPlanner::drafting() const {
 absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
   const Workload& workload = inputs_.workload;
   const int most = workload.logit_rows, least = workload.least_logit_rows > 0 ? std::min(workload.least_logit_rows, most) : most;
-  BudgetPlan plan = {.budget = budget, .process = inputs_.process, .logit_rows = least, .logits = least * model_.logit_row_bytes(),
+  if (!inputs_.process.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat(model_.file().path(), ": memory budget: found no /proc/self/status, which says what "
+                                                      "the program has, expected it"));
+  }
+  BudgetPlan plan = {.budget = budget, .process = *inputs_.process, .logit_rows = least, .logits = least * model_.logit_row_bytes(),
                      .drafting = drafting(), .reserve = kReserve};
   ASSIGN_OR_RETURN(plan.memory, Plan());
   plan.memory.weights = 0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -52,7 +53,7 @@ class MemoryPlanner {
     KvCache::Options cache = {};
     int64_t graphs = 0;          // As EngineMemory has them.
     int64_t hidden_states = 0;
-    int64_t process = 0;         // As BudgetPlan has it.
+    std::optional<int64_t> process = 0;  // As BudgetPlan has it. nullopt: the system does not say.
     PinPolicy pin = PinPolicy::kAuto;
     Workload workload = {};
   };
@@ -67,7 +68,7 @@ class MemoryPlanner {
   int64_t drafting() const;                                                                  // Bytes.
 
   // How `budget` bytes would be spent. A model that is not packed cannot be streamed: its least budget has room for all its weights.
-  // ResourceExhausted (found, expected) if the budget is too small.
+  // ResourceExhausted (found, expected) if the budget is too small; FailedPrecondition if it is not known what the process has.
   absl::StatusOr<BudgetPlan> PlanBudget(int64_t budget) const;
 
   // What is left of a plan that is carried out if it may take `budget` bytes: fewer pins. `plan` itself if the budget is not smaller.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
+#include "tessera/base/cpu_quota.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/usage_error.h"
 
@@ -25,8 +26,9 @@ absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
   if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
     return WrongUsage("threads", options.threads, absl::StrCat("0 (all CPUs) to ", ThreadPool::kMaxThreads));
   }
+  static const int granted = ThreadsForQuota(CpuQuota().value_or(ThreadPool::kMaxThreads));  // Too slow to be looked up before each pass.
   const int cpus = std::min(AvailableCpus(), ThreadPool::kMaxThreads);
-  return options.threads == 0 ? cpus : std::min(options.threads, cpus);
+  return std::min(options.threads == 0 ? granted : options.threads, cpus);
 }
 
 absl::Status CheckOptions(const EngineOptions& options) {

@@ -108,7 +108,8 @@ struct EngineOptions {
   std::shared_ptr<const TestHooks> hooks = nullptr;  // For tests and comparisons. Null: none.
 };
 
-// The threads of a pool that an engine makes: at most as many as AvailableCpus() finds now. WrongUsage (threads) out of range.
+// The threads of a pool that an engine makes: at most as many as AvailableCpus() finds now, and for 0 at most as many as CpuQuota() found
+// at first. WrongUsage (threads) out of range.
 absl::StatusOr<int> ThreadsOf(const ComputeOptions& options);
 
 // Checks what can be checked without a model. WrongUsage (the field) of what is wrong.

@@ -15,7 +15,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/shell.sh"
 
 libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
-  libpcre2-dev nlohmann-json3-dev libeigen3-dev     # tokenizers, JSON, reference operators
+  libutf8proc-dev nlohmann-json3-dev libeigen3-dev  # tokenizers, JSON, reference operators
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
   libgtest-dev libseccomp-dev                       # tests
 )
@@ -23,7 +23,8 @@ packages=(
   g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates git              # checks, fetching models
-  python3-jinja2                                       # what chat templates are compared with
+  python3-numpy                                        # tests: numbers of block formats
+  python3-jinja2                                       # tests: the texts of chat templates
 )
 list=false
 for argument in "$@"; do

@@ -60,7 +60,7 @@ std::string SpeculationReport::Failures() const {
 Speculator::Speculator(std::unique_ptr<Drafter> drafter, const Options& options) : Speculator(One(std::move(drafter)), options) {}
 
 Speculator::Speculator(std::vector<std::unique_ptr<Drafter>> drafters, const Options& options)
-    : options_(options), clock_(options.clock != nullptr ? *options.clock : RealClock()), composite_(std::move(drafters), clock_),
+    : options_(options), clock_(GivenOrRealClock(options.clock)), composite_(std::move(drafters), clock_),
       costs_(options.costs != nullptr ? *options.costs : own_costs_), rules_(composite_.size()) {}
 
 void Speculator::Begin(absl::Span<const TokenId> text) {

@@ -1,6 +1,6 @@
 // A file read in aligned blocks, several at a time, past the page cache where the system lets us.
 //
-//   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice("model.tsr", {.buffers = arena.bytes()}));   // open_block_device.h
+//   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file, {.buffers = arena.bytes()}));   // open_block_device.h
 //   BlockDevice& device = *opened.device;
 //   RETURN_IF_ERROR(device.Submit({.offset = 0, .out = arena.bytes().first(1 << 20), .tag = 7}));
 //   std::vector<BlockDevice::Completion> done;
@@ -59,9 +59,8 @@ class BlockDevice {
   // refused or whose checksum is wrong. Bytes read, or -errno. May be called while reads are in flight.
   virtual int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) = 0;
 
-  // Whether the file still is what was opened: FailedPrecondition (path, what changed, from what to what) if it was written to or
-  // became shorter or longer; also if it was renamed or its permissions changed, which the times it keeps do not tell from
-  // writing. A file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed. Takes about a
+  // As RandomAccessFile has it: FailedPrecondition (path, what changed, from what to what) if the file was written to, or became shorter or
+  // longer. A file that was deleted or replaced by a new one is unchanged: the old one stays until it is closed. Takes about a
   // microsecond.
   virtual absl::Status CheckUnchanged() = 0;
 };

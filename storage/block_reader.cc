@@ -26,7 +26,7 @@ int64_t Pause(int interruptions) {  // The n-th is twice as long as the one befo
 }  // namespace
 
 BlockReader::BlockReader(BlockDevice& device, Options options)
-    : device_(device), options_(std::move(options)), clock_(options_.clock != nullptr ? options_.clock : &RealClock()),
+    : device_(device), options_(std::move(options)), clock_(&GivenOrRealClock(options_.clock)),
       in_flight_(device.depth()) {
   CHECK(options_.block_bytes > 0 && options_.block_bytes % BlockDevice::kAlignment == 0) << options_.block_bytes;
   CHECK(options_.check_bytes >= 0 && options_.check_bytes % BlockDevice::kAlignment == 0) << options_.check_bytes;

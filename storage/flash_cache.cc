@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -22,6 +24,7 @@ constexpr int64_t kMostFileBytes = 1 << 16;
 // What a measurement counts for.
 struct Key {
   dev_t device;
+  FlashProfileFile::FileSystem file_system;  // A device's number may be given to another one, after a restart or for another disk.
   std::string kernel;
   std::string io;
   int64_t buffer_bytes;
@@ -30,19 +33,33 @@ struct Key {
 absl::StatusOr<Key> KeyOf(const std::string& path, const FlashProbeOptions& options) {
   struct stat found;
   if (stat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine"));
+  struct statfs disk;
+  if (statfs(path.c_str(), &disk) != 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot examine its file system"));
+  FlashProfileFile::FileSystem file_system;
+  uint64_t id = 0;
+  static_assert(sizeof(disk.f_fsid) == sizeof(id));
+  std::memcpy(&id, &disk.f_fsid, sizeof(id));
+  file_system.set_id(id);
+  file_system.set_bytes(static_cast<int64_t>(disk.f_blocks) * disk.f_frsize);
+  file_system.set_kind(disk.f_type);
   utsname system;
   CHECK_EQ(uname(&system), 0);
   // Without the probe kAuto takes another device.
   const char* const unprobed = options.io == IoKind::kAuto && !options.probe_in_child ? "_unprobed" : "";
-  return Key{found.st_dev, system.release, absl::StrCat(IoKindName(options.io), unprobed), options.buffer_bytes};
+  return Key{found.st_dev, file_system, system.release, absl::StrCat(IoKindName(options.io), unprobed), options.buffer_bytes};
 }
 
-std::string CachePath(const Key& key) {
-  return absl::StrCat(CacheFolder(), "/flash_", major(key.device), "_", minor(key.device), "_", key.io, ".textproto");
+absl::StatusOr<std::string> CachePath(const Key& key) {
+  ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
+  return absl::StrCat(folder, "/flash_", major(key.device), "_", minor(key.device), "_", key.io, ".textproto");
 }
 
 absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
+}
+
+bool Same(const FlashProfileFile::FileSystem& a, const FlashProfileFile::FileSystem& b) {
+  return a.id() == b.id() && a.bytes() == b.bytes() && a.kind() == b.kind();
 }
 
 absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& key) {
@@ -50,9 +67,9 @@ absl::StatusOr<FlashMeasurement> ReadCache(const std::string& path, const Key& k
   ASSIGN_OR_RETURN(const FlashProfileFile file, ParseFlashProfileFile(text, path));
   ASSIGN_OR_RETURN(FlashProfile profile, ProfileOf(file, path));
   const FlashProfileFile::Measured& measured = file.measured();
-  if (measured.device() != key.device || measured.kernel() != key.kernel || measured.io() != key.io ||
-      measured.buffer_bytes() != key.buffer_bytes) {
-    return absl::NotFoundError(absl::StrCat(path, ": was measured on another disk or kernel, or otherwise"));
+  if (measured.device() != key.device || !Same(measured.file_system(), key.file_system) || measured.kernel() != key.kernel ||
+      measured.io() != key.io || measured.buffer_bytes() != key.buffer_bytes) {
+    return absl::NotFoundError(absl::StrCat(path, ": was measured on another file system or kernel, or otherwise"));
   }
   const double sequential = measured.sequential_megabytes_per_second(), cpu = measured.cpu_seconds_per_gib();
   if (!(sequential > 0 && sequential < 1e6 && cpu >= 0 && cpu < 1e3)) {
@@ -74,6 +91,7 @@ absl::Status WriteCache(const std::string& path, const Key& key, const FlashMeas
   }
   FlashProfileFile::Measured& measured = *file.mutable_measured();
   measured.set_device(key.device);
+  *measured.mutable_file_system() = key.file_system;
   measured.set_kernel(key.kernel);
   measured.set_io(key.io);
   measured.set_buffer_bytes(key.buffer_bytes);
@@ -89,14 +107,20 @@ absl::Status WriteCache(const std::string& path, const Key& key, const FlashMeas
 
 absl::StatusOr<FlashMeasurement> CachedFlash(const std::string& path, const FlashProbeOptions& options) {
   ASSIGN_OR_RETURN(const Key key, KeyOf(path, options));
-  const std::string cache = CachePath(key);
-  absl::StatusOr<FlashMeasurement> flash = ReadCache(cache, key);
+  const absl::StatusOr<std::string> cache = CachePath(key);
+  absl::StatusOr<FlashMeasurement> flash;
+  if (!cache.ok()) {
+    flash = MeasureFlash(path, options);
+    if (flash.ok()) flash->cache = Prefixed("not kept: ", cache.status());
+    return flash;
+  }
+  flash = ReadCache(*cache, key);
   if (flash.ok()) return flash;
   const absl::Status unread = absl::IsNotFound(flash.status()) ? absl::OkStatus() : Prefixed("measured again: ", flash.status());
   flash = MeasureFlash(path, options);
   RETURN_IF_ERROR(flash.status());
   flash->cache = unread;
-  flash->cache.Update(Prefixed("not kept: ", WriteCache(cache, key, *flash)));
+  flash->cache.Update(Prefixed("not kept: ", WriteCache(*cache, key, *flash)));
   return flash;
 }
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "glog/logging.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/start_thread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/block_reader.h"
 #include "tessera/storage/internal/device_file.h"
@@ -158,13 +160,14 @@ absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashPro
   RETURN_IF_ERROR(buffer.PrepareForDevices());
   const OpenOptions open = {.io = options.io, .probe_in_child = options.probe_in_child, .depth = kDepths[std::size(kDepths) - 1],
                             .buffers = buffer.bytes()};
-  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(path, open));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const RandomAccessFile> plain, RandomAccessFile::Open(path));
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(plain, open));
   const int64_t file_bytes = opened.device->size();
   if (file_bytes < kSizes[0]) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": size: found ", file_bytes, " bytes, expected at least ", kSizes[0]));
   }
   if (options.wrap_device) opened.device = options.wrap_device(std::move(opened.device));
-  ASSIGN_OR_RETURN(const DeviceFile file, DeviceFile::Open(path));
+  const DeviceFile file(plain);
   std::vector<Shape> shapes = ShapesFor(file_bytes);
   Cost sequential;
   Walk walk{.file = Places(file_bytes), .buffer = buffer.bytes()};
@@ -186,10 +189,11 @@ absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashPro
 
 absl::StatusOr<FlashMeasurement> MeasureFlash(const std::string& path, const FlashProbeOptions& options) {
   absl::StatusOr<FlashMeasurement> measured;
-  std::thread([&] {
-    if (options.raise_priority) RunBeforeOthers();
-    measured = Measure(path, options);
-  }).join();
+  ASSIGN_OR_RETURN(std::thread thread, StartThread([&] {
+                     if (options.raise_priority) RunBeforeOthers();
+                     measured = Measure(path, options);
+                   }));
+  thread.join();
   return measured;
 }
 

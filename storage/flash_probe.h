@@ -2,15 +2,15 @@
 //
 //   ASSIGN_OR_RETURN(FlashMeasurement flash, MeasureFlash("model.tsr"));      // a second or so
 //   const FlashProfile::Speed& best = flash.profile.Best();                   // of {512 KiB, 1 MiB, 4 MiB} x {1, 2, 4, 8}
-//   ASSIGN_OR_RETURN(flash, CachedFlash("model.tsr"));                        // measures once per disk and kernel
+//   ASSIGN_OR_RETURN(flash, CachedFlash("model.tsr"));                        // measures once per file system and kernel
 //
 // What is read is what a streamer would read: the file itself, from its beginning on and again if it is smaller, into memory on
 // large pages, through the same BlockReader, on a thread as a streamer has. All of that memory is read into by turns: what is read over
 // and over into the same few megabytes stays in the processor's cache, where virtual disks write faster than a streamer ever sees.
 // Shapes take turns, so that a disk whose speed changes favors none. Those with more in flight than the disk reads in 50 ms are left out:
 // a streamer would not have so much there, and a caller that cancels waits for it. The cache has a text file per disk, in CacheFolder()
-// (base/cache_folder.h); one that is damaged, of another kernel or measured otherwise is measured anew. Nothing is logged; no process is
-// forked and no priority raised unless the options say so. Thread-safe; two at a time measure each other.
+// (base/cache_folder.h); one that is damaged, of another kernel or file system (id, size, kind) or measured otherwise is measured anew.
+// Nothing is logged; no process is forked and no priority raised unless the options say so. Thread-safe; two at a time measure each other.
 #pragma once
 
 #include <atomic>

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/start_thread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/layer_streamer_impl.h"
 
@@ -53,6 +54,7 @@ absl::Status LayerStreamer::Impl::CheckOptions() const {
 }
 
 void LayerStreamer::Impl::PlacePins() {
+  trusting_.resize(units());
   pin_of_.resize(units());
   std::byte* place = buffer_.data();
   for (int unit = 0; unit < units(); ++unit) {
@@ -88,13 +90,15 @@ absl::Status LayerStreamer::Impl::Start() {
   // Pins are not among the buffers that devices may register, for the system keeps those. They are read once.
   const absl::Span<std::byte> read_again = buffer_.bytes().subspan(options_.pins.bytes);
   const OpenOptions open = {.io = options_.io, .probe_in_child = options_.probe_in_child, .depth = options_.depth, .buffers = read_again};
-  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.path(), open));
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file_.file(), open));
   io_ = opened.io;
   reason_ = std::move(opened.reason);
   device_ = options_.wrap_device == nullptr ? std::move(opened.device) : options_.wrap_device(std::move(opened.device));
   stats_.pinned_bytes = options_.pins.bytes;
   stats_.ring_bytes = options_.ring_bytes;
-  thread_ = std::thread([this] { Read(); });
+  absl::StatusOr<std::thread> thread = StartThread([this] { Read(); });
+  if (!thread.ok()) return absl::Status(thread.status().code(), absl::StrCat(file_.path(), ": reading: ", thread.status().message()));
+  thread_ = *std::move(thread);
   return absl::OkStatus();
 }
 

@@ -21,7 +21,8 @@
 //
 // Files are read past the page cache where the system allows it (open_block_device.h). Every block is compared with its checksum, by
 // `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next request tries again. After each unit
-// the file is checked for changes: if it was written to, neither that unit nor any after it is given out.
+// the file is checked for changes: if it was written to, neither that unit nor any after it is given out. If only its time of change
+// moved, as when it is renamed, every block is compared from then on, whatever `verify` says.
 // What opening does to the process: it makes one thread, which reads. Unless the options ask for it, nothing is forked, no thread gets a
 // priority above others, and io_uring is used only if it is asked for by name. Nothing is logged.
 // Threads: one acquires, any may end leases or unpin. The file must outlive the streamer.
@@ -75,8 +76,9 @@ class LayerStreamer : public WeightSource {
   // Memory of a streamer besides pins and ring: parts of units are read there.
   static constexpr int64_t kPartsBytes = int64_t{8} << 20;
 
-  // Reads the pins. InvalidArgument if options do not fit the file (which, found, expected), ResourceExhausted (with the bytes) if
-  // there is no memory for them, Cancelled; the errors of OpenBlockDevice, and of reading.
+  // Reads the pins, and all that follows, from file.file(). InvalidArgument if options do not fit the file (which, found, expected),
+  // ResourceExhausted if there is no memory for them (with the bytes) or no thread, Cancelled; the errors of OpenBlockDevice and of
+  // reading.
   static absl::StatusOr<std::unique_ptr<LayerStreamer>> Open(const TsrReader& file, Options options);
   ~LayerStreamer() override;  // Waits for what is in flight. REQUIRES: no lease is left.
 

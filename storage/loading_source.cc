@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/loading_source_impl.h"
 #include "tessera/storage/internal/reading_priority.h"
@@ -42,7 +43,7 @@ void LoadingSource::Impl::StartThreads(const Options& options) {
 
 LoadingSource::Impl::Impl(const TsrReader& reader, std::unique_ptr<ResidentSource> memory, const Options& options)
     : reader_(reader), memory_(std::move(memory)), cancel_(options.cancel != nullptr ? *options.cancel : never_),
-      cache_(BorrowedPages::Map(reader.descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
+      cache_(BorrowedPages::Map(reader.file()->descriptor(), reader.file_bytes())), moved_(cache_ == nullptr),
       borrowed_until_(Now() + options.longest_borrowed) {
   for (int unit = 0; unit < reader.units(); ++unit) {
     first_of_unit_.push_back(chunks_.size());
@@ -105,7 +106,7 @@ absl::Status LoadingSource::Impl::ReadIfUnread(Chunk& chunk, const std::atomic<b
   state = kCached;
   if (!FindInCache(chunk, cancel)) {
     CallLateThreads();
-    status = ReadBlocks(chunk, cancel);
+    status = OrOutOfMemory([&] { return ReadBlocks(chunk, cancel); });
     state = status.ok() ? kRead : kUnread;
   }
   chunk.state = state;  // (1)
@@ -118,11 +119,15 @@ bool LoadingSource::Impl::FindInCache(const Chunk& chunk, const std::atomic<bool
   // Looked at after the state was changed: a mover passes over what is unread (3).
   if (settling_ || !EnterCache()) return false;
   const absl::Span<const std::byte> bytes = CachedBytes(chunk);
-  bool found = true;
-  for (int64_t i = 0; i < chunk.blocks && found; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
-    const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
-    found = !cancel && cache_->Hold(block) && reader_.CheckBlock(chunk.first_block + i, block).ok();
-  }
+  const auto holds = [&]() -> absl::Status {
+    for (int64_t i = 0; i < chunk.blocks; ++i) {  // One by one: while pages are mapped, nobody else gets memory.
+      const absl::Span<const std::byte> block = bytes.subspan(i * kTsrBlockBytes, kTsrBlockBytes);
+      if (cancel || !cache_->Hold(block)) return absl::NotFoundError("");
+      RETURN_IF_ERROR(reader_.CheckBlock(chunk.first_block + i, block));
+    }
+    return absl::OkStatus();
+  };
+  const bool found = OrOutOfMemory(holds).ok();
   if (!found) cache_->Drop(bytes);
   LeaveCache();
   return found;
@@ -238,7 +243,7 @@ absl::StatusOr<SharedBytes> LoadingSource::Impl::ReadAttachment(absl::string_vie
 
 std::shared_ptr<SettlingBytes> LoadingSource::Impl::BorrowAttachment(absl::string_view name, const TsrReader::Place& place) {
   if (!cache_->Hold(cache_->bytes().subspan(place.offset, place.stored_bytes))) return nullptr;
-  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.descriptor(), place.offset, place.stored_bytes);
+  std::shared_ptr<SettlingBytes> borrowed = SettlingBytes::Map(reader_.file()->descriptor(), place.offset, place.stored_bytes);
   if (borrowed == nullptr || !reader_.CheckAttachment(name, borrowed->bytes()).ok()) return nullptr;
   {
     const std::lock_guard<std::mutex> lock(attachments_mutex_);

@@ -20,10 +20,9 @@ constexpr int kMostDepth = 4096;
 
 constexpr absl::string_view kNames[] = {"auto", "io_uring", "pread", "buffered"};  // In the order of IoKind.
 
-// FailedPrecondition: this kind is not to be had. The file is opened anew for each kind: which one it is open for, it is verified
-// for.
-absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::string& path, const OpenOptions& options) {
-  ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
+// FailedPrecondition: this kind is not to be had.
+absl::StatusOr<OpenedDevice> OpenAs(IoKind kind, const std::shared_ptr<const RandomAccessFile>& opened_file, const OpenOptions& options) {
+  DeviceFile file(opened_file);
   OpenedDevice opened = {.io = kind};
   if (kind == IoKind::kBuffered) {
     opened.device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/false, options.depth);
@@ -68,12 +67,12 @@ absl::StatusOr<IoKind> ParseIoKind(absl::string_view name) {
 
 absl::string_view IoKindName(IoKind kind) { return kNames[static_cast<int>(kind)]; }
 
-absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options) {
+absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::shared_ptr<const RandomAccessFile>& file, const OpenOptions& options) {
   CHECK(options.depth >= 1 && options.depth <= kMostDepth) << "depth: found " << options.depth;
   std::vector<std::string> reasons;  // Why nothing better, once each.
   if (options.io == IoKind::kAuto && !options.probe_in_child) reasons.push_back("io_uring: not tried, as probe_in_child is off");
   for (const IoKind kind : Candidates(options)) {
-    absl::StatusOr<OpenedDevice> opened = OpenAs(kind, path, options);
+    absl::StatusOr<OpenedDevice> opened = OpenAs(kind, file, options);
     if (opened.ok()) {
       if (!opened->reason.empty()) reasons.push_back(std::move(opened->reason));
       opened->reason = absl::StrCat(opened->device->kind(), reasons.empty() ? "" : ": ", absl::StrJoin(reasons, "; "));
@@ -83,7 +82,7 @@ absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const Open
     const std::string reason(opened.status().message());
     if (reasons.empty() || reasons.back() != reason) reasons.push_back(reason);
   }
-  return absl::FailedPreconditionError(absl::StrCat(path, ": io ", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
+  return absl::FailedPreconditionError(absl::StrCat(file->path(), ": io ", IoKindName(options.io), ": ", absl::StrJoin(reasons, "; ")));
 }
 
 }  // namespace tessera

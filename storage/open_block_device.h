@@ -1,7 +1,8 @@
-// Opens a file for reading in blocks: the one place that chooses how.
+// Makes a device of an open file, for reading it in blocks: the one place that chooses how.
 //
 //   ASSIGN_OR_RETURN(IoKind io, ParseIoKind("auto"));
-//   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(path, {.io = io, .buffers = arena.bytes()}));
+//   ASSIGN_OR_RETURN(std::shared_ptr<const RandomAccessFile> file, RandomAccessFile::Open(path));
+//   ASSIGN_OR_RETURN(OpenedDevice opened, OpenBlockDevice(file, {.io = io, .buffers = arena.bytes()}));
 //   if (opened.io == IoKind::kBuffered) Warn(opened.reason);        // "buffered: O_DIRECT: Invalid argument"
 //
 // kAuto takes the first of these that works: io_uring, threads with pread (both past the page cache), pread through the page cache. It
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/file.h"
 #include "tessera/storage/block_device.h"
 
 namespace tessera {
@@ -41,8 +43,8 @@ struct OpenedDevice {
   std::string reason = {};    // For people and reports: what was chosen, and why nothing better.
 };
 
-// Errors of opening are those of RandomAccessFile::Open. FailedPrecondition (with the reason) if what was asked for by name is
-// not to be had: only kAuto takes something else.
-absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::string& path, const OpenOptions& options = {});
+// The device reads this file, whatever its path leads to by now. FailedPrecondition (with the reason) if what was asked for by name is not
+// to be had: only kAuto takes something else.
+absl::StatusOr<OpenedDevice> OpenBlockDevice(const std::shared_ptr<const RandomAccessFile>& file, const OpenOptions& options = {});
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ class ThrottledDevice : public BlockDevice {
   };
   ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile, Options options)
       : device_(std::move(device)), profile_(std::move(profile)), options_(std::move(options)),
-        clock_(options_.clock != nullptr ? options_.clock : &RealClock()) {}
+        clock_(&GivenOrRealClock(options_.clock)) {}
   ThrottledDevice(std::unique_ptr<BlockDevice> device, FlashProfile profile)
       : ThrottledDevice(std::move(device), std::move(profile), Options()) {}
 

@@ -29,9 +29,13 @@ std::string FormatTsrUuid(const TsrUuid& uuid) {
 
 absl::StatusOr<bool> IsTsrFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  return IsTsrFile(*file);
+}
+
+absl::StatusOr<bool> IsTsrFile(const RandomAccessFile& file) {
   std::byte magic[sizeof kTsrMagic];
-  if (file->size() < static_cast<int64_t>(sizeof magic)) return false;
-  RETURN_IF_ERROR(file->Read(0, absl::MakeSpan(magic)));
+  if (file.size() < static_cast<int64_t>(sizeof magic)) return false;
+  RETURN_IF_ERROR(file.Read(0, absl::MakeSpan(magic)));
   return std::memcmp(magic, kTsrMagic, sizeof magic) == 0;
 }
 

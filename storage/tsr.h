@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "tessera/base/cpp20.h"
+#include "tessera/base/file.h"
 
 namespace tessera {
 
@@ -62,5 +63,6 @@ std::string FormatTsrUuid(const TsrUuid& uuid);  // "6ba7b810-9dad-41d1-80b4-00c
 
 // Whether the file begins as a .tsr file does. The errors of RandomAccessFile.
 absl::StatusOr<bool> IsTsrFile(const std::string& path);
+absl::StatusOr<bool> IsTsrFile(const RandomAccessFile& file);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <glog/logging.h>
 
@@ -25,13 +26,16 @@ int LastUpTo(int64_t place, const std::vector<TsrExtent>& units, int64_t TsrExte
 
 }  // namespace
 
-TsrReader::TsrReader() : superblock_(std::make_unique<Superblock>()) {}
+TsrReader::TsrReader(std::shared_ptr<const RandomAccessFile> file) : file_(std::move(file)), superblock_(std::make_unique<Superblock>()) {}
 TsrReader::~TsrReader() = default;
 
 absl::StatusOr<std::unique_ptr<TsrReader>> TsrReader::Open(const std::string& path, RandomAccessFile::Caching caching) {
-  std::unique_ptr<TsrReader> reader(new TsrReader);
-  reader->path_ = path;
-  ASSIGN_OR_RETURN(reader->file_, RandomAccessFile::Open(path, caching));
+  ASSIGN_OR_RETURN(std::shared_ptr<const RandomAccessFile> file, RandomAccessFile::Open(path, caching));
+  return Open(std::move(file));
+}
+
+absl::StatusOr<std::unique_ptr<TsrReader>> TsrReader::Open(std::shared_ptr<const RandomAccessFile> file) {
+  std::unique_ptr<TsrReader> reader(new TsrReader(std::move(file)));
   RETURN_IF_ERROR(reader->ReadSuperblock());
   RETURN_IF_ERROR(reader->ReadManifest());
   return reader;
@@ -40,15 +44,15 @@ absl::StatusOr<std::unique_ptr<TsrReader>> TsrReader::Open(const std::string& pa
 absl::Status TsrReader::ReadSuperblock() {
   const int64_t size = file_->size();
   if (size < kTsrPage) {
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": size: found ", size, " bytes, expected ", kTsrPage, " or more"));
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": size: found ", size, " bytes, expected ", kTsrPage, " or more"));
   }
   ASSIGN_OR_RETURN(const AlignedBuffer page, AlignedBuffer::Allocate(kTsrPage, AlignedBuffer::Pages::kSmall));
   RETURN_IF_ERROR(file_->Read(0, page.bytes()));
   std::memcpy(superblock_.get(), page.data(), kTsrPage);
-  RETURN_IF_ERROR(CheckSuperblock(*superblock_, size, path_));
+  RETURN_IF_ERROR(CheckSuperblock(*superblock_, size, path()));
   RETURN_IF_ERROR(file_->Read(FooterOffset(*superblock_), page.bytes()));
   if (std::memcmp(superblock_.get(), page.data(), kTsrPage) == 0) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(path_, ": footer at byte ", FooterOffset(*superblock_),
+  return absl::DataLossError(absl::StrCat(path(), ": footer at byte ", FooterOffset(*superblock_),
                                           ": found other bytes than in the superblock, expected the same"));
 }
 
@@ -79,10 +83,10 @@ absl::StatusOr<TsrIndex> TsrReader::ReadManifestAt(int64_t offset) const {
   const absl::Span<const std::byte> manifest = buffer.bytes().first(bytes);
   const uint32_t crc = BlockCrc(superblock_->uuid, kManifestBlock, manifest);
   if (crc != superblock_->manifest_crc) {
-    return absl::DataLossError(absl::StrFormat("%s: manifest at byte %d: CRC-32C: found 0x%08x, expected 0x%08x", path_, offset,
+    return absl::DataLossError(absl::StrFormat("%s: manifest at byte %d: CRC-32C: found 0x%08x, expected 0x%08x", path(), offset,
                                                crc, superblock_->manifest_crc));
   }
-  return ParseManifest(manifest, *superblock_, path_);
+  return ParseManifest(manifest, *superblock_, path());
 }
 
 const TsrUuid& TsrReader::uuid() const { return superblock_->uuid; }
@@ -109,7 +113,7 @@ int TsrReader::UnitOfBlock(int64_t block) const {
 int TsrReader::UnitAt(int64_t offset) const { return LastUpTo(offset, index_->units, &TsrExtent::offset); }
 
 std::string TsrReader::Describe(int unit, int64_t offset) const {
-  std::string text = absl::StrCat(path_, ": unit ", unit);
+  std::string text = absl::StrCat(path(), ": unit ", unit);
   const absl::Span<const TsrEntry> entries = Entries(unit);
   const auto after = std::upper_bound(entries.begin(), entries.end(), offset,
                                       [](int64_t offset, const TsrEntry& entry) { return offset < entry.offset; });
@@ -118,7 +122,7 @@ std::string TsrReader::Describe(int unit, int64_t offset) const {
 }
 
 absl::Status TsrReader::CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const {
-  CHECK(block >= 0 && block < blocks()) << path_ << ": block " << block << " of " << blocks();
+  CHECK(block >= 0 && block < blocks()) << path() << ": block " << block << " of " << blocks();
   const int unit = UnitOfBlock(block);
   const TsrExtent& extent = index_->units[unit];
   return CheckExtentBlock(extent, block, bytes, Describe(unit, (block - extent.first_block) * kTsrBlockBytes));
@@ -144,7 +148,7 @@ absl::Status TsrReader::ReadBlock(int64_t block, absl::Span<std::byte> out) cons
 absl::Status TsrReader::ReadUnit(int unit, absl::Span<std::byte> out) const {
   const TsrExtent& extent = index_->units[unit];
   const int64_t size = static_cast<int64_t>(out.size());
-  CHECK(size == extent.stored_bytes() || (size == extent.bytes && !direct())) << path_ << ": unit " << unit << ": " << size;
+  CHECK(size == extent.stored_bytes() || (size == extent.bytes && !direct())) << path() << ": unit " << unit << ": " << size;
   for (int64_t block = 0; block < extent.blocks(); ++block) {  // Each checked while the caches hold it.
     RETURN_IF_ERROR(ReadBlock(extent.first_block + block, out.subspan(block * kTsrBlockBytes, kTsrBlockBytes)));
   }
@@ -161,13 +165,13 @@ absl::StatusOr<const TsrExtent*> TsrReader::FindAttachment(absl::string_view nam
   const auto found =
       std::find_if(index_->attachments.begin(), index_->attachments.end(), [&](const auto& each) { return each.name == name; });
   if (found != index_->attachments.end()) return &found->extent;
-  return absl::NotFoundError(absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\": found none of that name"));
+  return absl::NotFoundError(absl::StrCat(path(), ": attachment \"", absl::CHexEscape(name), "\": found none of that name"));
 }
 
 absl::Status TsrReader::CheckAttachmentBlock(absl::string_view name, const TsrExtent& extent, int64_t block,
                                              absl::Span<const std::byte> bytes) const {
   return CheckExtentBlock(extent, extent.first_block + block, bytes,
-                          absl::StrCat(path_, ": attachment \"", absl::CHexEscape(name), "\" byte ", block * kTsrBlockBytes));
+                          absl::StrCat(path(), ": attachment \"", absl::CHexEscape(name), "\" byte ", block * kTsrBlockBytes));
 }
 
 absl::StatusOr<TsrReader::Place> TsrReader::PlaceOfAttachment(absl::string_view name) const {
@@ -177,7 +181,7 @@ absl::StatusOr<TsrReader::Place> TsrReader::PlaceOfAttachment(absl::string_view 
 
 absl::Status TsrReader::CheckAttachment(absl::string_view name, absl::Span<const std::byte> stored) const {
   ASSIGN_OR_RETURN(const TsrExtent* extent, FindAttachment(name));
-  CHECK_EQ(static_cast<int64_t>(stored.size()), extent->stored_bytes()) << path_ << ": attachment " << name;
+  CHECK_EQ(static_cast<int64_t>(stored.size()), extent->stored_bytes()) << path() << ": attachment " << name;
   for (int64_t block = 0; block < extent->blocks(); ++block) {
     RETURN_IF_ERROR(CheckAttachmentBlock(name, *extent, block, stored.subspan(block * kTsrBlockBytes, kTsrBlockBytes)));
   }

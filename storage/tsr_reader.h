@@ -37,9 +37,10 @@ class TsrReader {
   // A manifest that is damaged is replaced by its copy: manifest_damage() says so.
   static absl::StatusOr<std::unique_ptr<TsrReader>> Open(const std::string& path,
                                                          RandomAccessFile::Caching caching = RandomAccessFile::Caching::kCached);
+  static absl::StatusOr<std::unique_ptr<TsrReader>> Open(std::shared_ptr<const RandomAccessFile> file);
   ~TsrReader();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_->path(); }
   // What is wrong with the manifest whose copy is used (DataLoss). OK: it is whole.
   const absl::Status& manifest_damage() const { return manifest_damage_; }
   const TsrUuid& uuid() const;
@@ -47,7 +48,6 @@ class TsrReader {
   const std::string& layout() const;      // As TsrContents has it.
   int64_t file_bytes() const;
   int64_t manifest_bytes() const;
-  absl::Status CheckUnchanged() const { return file_->CheckUnchanged(); }  // As RandomAccessFile has it.
 
   // In order of execution, and of their places in the file. REQUIRES everywhere: 0 <= unit < units().
   int units() const;
@@ -90,10 +90,11 @@ class TsrReader {
   std::vector<absl::Status> CheckManifests() const;
 
   bool direct() const { return file_->direct(); }
-  int descriptor() const { return file_->descriptor(); }  // As RandomAccessFile has it.
+  // What all of the above was read from. Other ways of reading begin with it, not with the path: there may be another file by then.
+  const std::shared_ptr<const RandomAccessFile>& file() const { return file_; }
 
  private:
-  TsrReader();
+  explicit TsrReader(std::shared_ptr<const RandomAccessFile> file);
   absl::Status ReadSuperblock();
   absl::Status ReadManifest();
   absl::StatusOr<TsrIndex> ReadManifestAt(int64_t offset) const;
@@ -103,9 +104,8 @@ class TsrReader {
   absl::Status CheckExtentBlock(const TsrExtent& extent, int64_t block, absl::Span<const std::byte> bytes,
                                 absl::string_view what) const;
 
-  std::string path_;
+  const std::shared_ptr<const RandomAccessFile> file_;
   absl::Status manifest_damage_;
-  std::unique_ptr<RandomAccessFile> file_;
   std::unique_ptr<Superblock> superblock_;
   std::unique_ptr<TsrIndex> index_;
 };

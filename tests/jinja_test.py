@@ -32,7 +32,8 @@ def differences(cases, may_refuse=False):
 
 
 def vendor_templates():
-    folder = subprocess.run(["bash", str(ROOT / "scripts" / "fetch_peer_source.sh")], capture_output=True, text=True, check=True).stdout.strip()
+    folder = subprocess.run(["bash", str(ROOT / "scripts" / "fetch_peer_source.sh")], capture_output=True, text=True,
+    check=True).stdout.strip()
     return sorted(Path(folder, "models", "templates").glob("*.jinja"))
 
 
@@ -41,7 +42,8 @@ class JinjaTest(unittest.TestCase):
         paths = vendor_templates()
         self.assertGreaterEqual(len(paths), 70)
         wrong, _ = differences([(path.read_text(encoding="utf-8"), DIALOGUES) for path in paths])
-        told = [f"{paths[number].name}, dialogue {place}:\n  jinja2: {theirs!r}\n  found:  {mine!r}" for number, place, theirs, mine in wrong[:5]]
+        told = [f"{paths[number].name}, dialogue {place}:\n  jinja2: {theirs!r}\n  found:  {mine!r}" for number, place, theirs,
+            mine in wrong[:5]]
         self.assertFalse(wrong, f"{len(wrong)} differ\n" + "\n".join(told))
 
     def test_random_templates_give_the_same_texts(self):

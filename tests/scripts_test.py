@@ -314,7 +314,7 @@ class CheckTest(unittest.TestCase):
 
 class LayerBuildTest(unittest.TestCase):
     """TESSERA_LAYERS=storage, as .ci/layer sets it, where pkg-config knows only what storage and text need and there is no Eigen."""
-    MODULES = ("libglog", "protobuf", "liburing", "libseccomp", "libpcre2-8")
+    MODULES = ("libglog", "protobuf", "liburing", "libseccomp", "libutf8proc")
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -9,6 +9,7 @@
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/json_writer.h"
@@ -26,13 +27,18 @@ struct LoadPlan {
   EngineMemory memory = {};
   int64_t logits = 0, drafting = 0;
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
-  int64_t program_bytes = 0;       // Code, libraries, stacks; under a budget without code that is shared with other processes.
-  int64_t tokenizer_bytes = 0;     // Includes metadata.
-  int64_t Total() const { return memory.Total() + logits + drafting + reserve + program_bytes + tokenizer_bytes; }
+  // Code, libraries, stacks; under a budget without code that is shared with other processes. nullopt: not known, as what follows.
+  std::optional<int64_t> program_bytes = {};
+  std::optional<int64_t> tokenizer_bytes = {};  // Includes metadata.
+  std::optional<int64_t> Total() const {
+    if (!program_bytes.has_value() || !tokenizer_bytes.has_value()) return std::nullopt;
+    return memory.Total() + logits + drafting + reserve + *program_bytes + *tokenizer_bytes;
+  }
 };
 
 struct FormatUse {
   std::set<std::string> tensors;
+  int64_t file_bytes = 0;          // In the GGUF file; a tensor that is loaded twice counts once.
   int64_t bytes = 0;               // As loaded.
 };
 
@@ -40,8 +46,9 @@ std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
   std::map<std::string, FormatUse> uses;
   for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
     for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
-      FormatUse& use = uses[std::string(engine.model().gguf().FindTensor(*placed.tensor)->format->name)];
-      use.tensors.insert(*placed.tensor);
+      const GgufTensor& tensor = *engine.model().gguf().FindTensor(*placed.tensor);
+      FormatUse& use = uses[tensor.format->name];
+      if (use.tensors.insert(tensor.name).second) use.file_bytes += tensor.size;
       use.bytes += placed.part->bytes;
     }
   }
@@ -64,12 +71,13 @@ std::string PlanText(const LoadPlan& plan) {
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
   what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
-  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"as loaded", Table::Align::kRight}});
+  Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"in the file", Table::Align::kRight},
+                 {"as loaded", Table::Align::kRight}});
   for (const auto& [format, use] : UseOfFormats(engine)) {
-    formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.bytes)});
+    formats.AddRow({format, absl::StrCat(use.tensors.size()), FormatByteSize(use.file_bytes), FormatByteSize(use.bytes)});
   }
   Table memory({{"memory"}, {"most", Table::Align::kRight}});
-  const auto add = [&](const char* part, int64_t bytes) { memory.AddRow({part, FormatByteSize(bytes)}); };
+  const auto add = [&](const char* part, std::optional<int64_t> bytes) { memory.AddRow({part, FormatKnownByteSize(bytes)}); };
   add("weights", plan.memory.weights);
   add("keys and values", plan.memory.cache);
   add("scratch of graphs", plan.memory.graphs);
@@ -87,7 +95,8 @@ void WriteFormats(JsonWriter& json, const Engine& engine) {
   json.BeginArray();
   for (const auto& [format, use] : UseOfFormats(engine)) {
     json.BeginObject().Key("format").String(format);
-    json.Key("tensors").Int(static_cast<int64_t>(use.tensors.size())).Key("bytes").Int(use.bytes).EndObject();
+    json.Key("tensors").Int(static_cast<int64_t>(use.tensors.size())).Key("file_bytes").Int(use.file_bytes).Key("bytes").Int(use.bytes);
+    json.EndObject();
   }
   json.EndArray();
 }
@@ -100,10 +109,14 @@ void WriteMemory(JsonWriter& json, const LoadPlan& plan) {
   json.Key("hidden_states").Int(plan.memory.hidden_states);
   json.Key("logits").Int(plan.logits);
   json.Key("drafting").Int(plan.drafting);
-  json.Key("tokenizer").Int(plan.tokenizer_bytes);
-  json.Key("program").Int(plan.program_bytes);
-  json.Key("reserve").Int(plan.reserve);
-  json.Key("total").Int(plan.Total());
+  const auto put = [&](const char* key, std::optional<int64_t> bytes) {
+    json.Key(key);
+    if (bytes.has_value()) json.Int(*bytes); else json.Null();
+  };
+  put("tokenizer", plan.tokenizer_bytes);
+  put("program", plan.program_bytes);
+  put("reserve", plan.reserve);
+  put("total", plan.Total());
   json.EndObject();
 }
 
@@ -132,11 +145,14 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
 }  // namespace
 
 absl::Status ShowLoadPlan(const EngineOptions& options) {
-  const int64_t peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
+  const std::optional<int64_t> peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   const MemoryPlanner& planner = engine->planner();
-  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before,
-                   .tokenizer_bytes = PeakMemoryBytes() - peak_before};
+  WarnOfShortages(*engine);
+  LoadPlan plan = {.engine = *engine, .logits = planner.logits(), .drafting = planner.drafting(), .program_bytes = peak_before};
+  if (const std::optional<int64_t> peak = PeakMemoryBytes(); peak.has_value() && peak_before.has_value()) {
+    plan.tokenizer_bytes = *peak - *peak_before;
+  }
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) {
     ASSIGN_OR_RETURN(const BudgetPlan budget, engine->planner().PlanBudget(options.streaming.memory_budget));
@@ -144,7 +160,7 @@ absl::Status ShowLoadPlan(const EngineOptions& options) {
     plan.logits = budget.logits;
     plan.reserve = budget.reserve;
     plan.program_bytes = own_before;
-    plan.tokenizer_bytes = budget.process - own_before;
+    plan.tokenizer_bytes = budget.process - own_before.value_or(0);  // A budget is refused where this is not known.
   }
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
   const bool reference = options.compute.path == ComputePath::kReference;

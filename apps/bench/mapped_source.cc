@@ -1,14 +1,11 @@
 #include "tessera/apps/bench/mapped_source.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include <glog/logging.h>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 namespace tessera {
@@ -56,13 +53,10 @@ class MappedSource : public WeightSource {
 
 absl::StatusOr<std::unique_ptr<WeightSource>> OpenMapped(const TsrReader& file, const StreamPlan& plan) {
   CHECK_EQ(plan.pins.pinned.size(), static_cast<size_t>(file.units()));
-  const int fd = open(file.path().c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Failed(file, "open", errno);
-  const absl::Cleanup close_file = [fd] { close(fd); };
-  void* bytes = mmap(nullptr, file.file_bytes(), PROT_READ, MAP_SHARED, fd, 0);
+  void* bytes = mmap(nullptr, file.file_bytes(), PROT_READ, MAP_SHARED, file.file()->descriptor(), 0);
   if (bytes == MAP_FAILED) return Failed(file, "mmap", errno);
   auto source = std::make_unique<MappedSource>(file, static_cast<std::byte*>(bytes));
-  if (const absl::Status same = file.CheckUnchanged(); !same.ok()) return same;
+  if (const absl::Status same = file.file()->CheckUnchanged(); !same.ok()) return same;
   // If the file system has no large pages, this is refused or does nothing, and pages are small.
   if (madvise(bytes, file.file_bytes(), MADV_HUGEPAGE) != 0) LOG(INFO) << Failed(file, "no large pages: madvise", errno).message();
   if (const absl::Status locked = source->Lock(plan.pins.pinned); !locked.ok()) return locked;

@@ -26,7 +26,7 @@ absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const Benc
 
 std::string MemoryUseText(const MemoryUse& use) {
   Table table({{"memory"}, {"size", Table::Align::kRight}});
-  const auto add = [&](const char* what, int64_t bytes) { table.AddRow({what, FormatByteSize(bytes)}); };
+  const auto add = [&](const char* what, std::optional<int64_t> bytes) { table.AddRow({what, FormatKnownByteSize(bytes)}); };
   add("file", use.file);
   add("keys and values", use.cache);
   add("most allowed: both and 64 MiB", use.Limit());
@@ -42,8 +42,12 @@ void WriteMemoryUse(JsonWriter& json, const MemoryUse& use) {
   json.Key("file").Int(use.file);
   json.Key("cache").Int(use.cache);
   json.Key("limit").Int(use.Limit());
-  json.Key("peak_loading").Int(use.peak_loading);
-  json.Key("peak_running").Int(use.peak_running);
+  const auto put = [&](const char* key, std::optional<int64_t> bytes) {
+    json.Key(key);
+    if (bytes.has_value()) json.Int(*bytes); else json.Null();
+  };
+  put("peak_loading", use.peak_loading);
+  put("peak_running", use.peak_running);
   json.Key("in_page_cache_before").Int(use.in_page_cache_before);
   json.Key("in_page_cache_after").Int(use.in_page_cache_after);
   json.EndObject();

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,8 +23,8 @@ struct MemoryUse {                   // In bytes.
 
   int64_t file = 0;
   int64_t cache = 0;                 // Keys and values of the whole context.
-  int64_t peak_loading = 0;
-  int64_t peak_running = 0;          // After loading, a prompt and generated tokens.
+  std::optional<int64_t> peak_loading = {};  // nullopt: not known, and so below.
+  std::optional<int64_t> peak_running = {};  // After loading, a prompt and generated tokens.
   int64_t in_page_cache_before = 0;  // Bytes of the file, before loading.
   int64_t in_page_cache_after = 0;
   int64_t Limit() const { return file + cache + kBesides; }

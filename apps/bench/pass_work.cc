@@ -47,10 +47,13 @@ int RowsOf(absl::string_view tensor, int layers, const PassShape& pass) {
 double ReachableShare(BlockFormat format) {
   switch (format) {
     case BlockFormat::kF32: case BlockFormat::kF16: case BlockFormat::kBF16: return 1;
-    case BlockFormat::kQ4_0: case BlockFormat::kQ5_0: case BlockFormat::kQ8_0: case BlockFormat::kIQ4_NL: return 0.74;
+    case BlockFormat::kQ4_0: case BlockFormat::kQ5_0: case BlockFormat::kQ8_0: case BlockFormat::kIQ4_NL: case BlockFormat::kQ1_0:
+    case BlockFormat::kQ2_0: case BlockFormat::kTQ1_0: case BlockFormat::kTQ2_0: return 0.74;
     case BlockFormat::kQ4_1: case BlockFormat::kQ5_1: return 0.68;
     case BlockFormat::kQ4_K: case BlockFormat::kQ5_K: return 0.66;
-    case BlockFormat::kQ2_K: case BlockFormat::kQ3_K: case BlockFormat::kQ6_K: return 0.58;
+    case BlockFormat::kQ2_K: case BlockFormat::kQ3_K: case BlockFormat::kQ6_K: case BlockFormat::kIQ1_S: case BlockFormat::kIQ1_M:
+    case BlockFormat::kIQ2_XXS: case BlockFormat::kIQ2_XS: case BlockFormat::kIQ2_S: case BlockFormat::kIQ3_XXS: case BlockFormat::kIQ3_S:
+    case BlockFormat::kIQ4_XS: case BlockFormat::kMXFP4: case BlockFormat::kNVFP4: return 0.58;
   }
   return 1;
 }

@@ -7,6 +7,7 @@
 
 #include "glog/logging.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/start_thread.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -61,10 +62,10 @@ absl::StatusOr<ReadingSpeed> TimeReading(const TsrReader& file, const ReadingOpt
 
 absl::StatusOr<std::unique_ptr<BackgroundReader>> BackgroundReader::Start(const TsrReader& file, const ReadingOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source, OpenUnpinned(file, options));
-  return std::unique_ptr<BackgroundReader>(new BackgroundReader(std::move(source)));
+  std::unique_ptr<BackgroundReader> reader(new BackgroundReader(std::move(source)));
+  ASSIGN_OR_RETURN(reader->thread_, StartThread([reading = reader.get()] { reading->Read(); }));
+  return reader;
 }
-
-BackgroundReader::BackgroundReader(std::unique_ptr<LayerStreamer> source) : source_(std::move(source)), thread_([this] { Read(); }) {}
 
 BackgroundReader::~BackgroundReader() {
   {
@@ -72,7 +73,7 @@ BackgroundReader::~BackgroundReader() {
     stop_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void BackgroundReader::Read() {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "tessera/storage/layer_streamer.h"
@@ -49,7 +50,7 @@ class BackgroundReader {
   absl::StatusOr<int64_t> bytes() const;   // Bytes leased since Start, or the error that ended reading.
 
  private:
-  explicit BackgroundReader(std::unique_ptr<LayerStreamer> source);
+  explicit BackgroundReader(std::unique_ptr<LayerStreamer> source) : source_(std::move(source)) {}
   void Read();
 
   const std::unique_ptr<LayerStreamer> source_;

@@ -252,14 +252,14 @@ absl::StatusOr<StreamingSpeed> MeasureStreaming(const EngineOptions& options, in
   }
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
-  const int64_t own_before = OwnMemoryBytes();
+  const int64_t own_before = OwnMemoryBytes().value_or(0);  // A budget is refused where this is not known.
   ThreadPool pool(threads);
   ASSIGN_OR_RETURN(const MachineProbe machine, MachineProbe::Create(pool, path));
   SharedSamples shared;
   Progress progress("repetitions", repetitions * static_cast<int64_t>(shares.size()));
   for (const double share : shares) {
     EngineOptions of_share = options;
-    of_share.streaming.memory_budget += OwnMemoryBytes() - own_before;  // The probe's memory does not count for the model.
+    of_share.streaming.memory_budget += OwnMemoryBytes().value_or(0) - own_before;  // The probe's memory does not count for the model.
     if (share > 0) {
       ASSIGN_OR_RETURN(of_share.streaming.memory_budget, BudgetFor(options, share, speed.weight_bytes));
     }

@@ -12,6 +12,7 @@
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/start_thread.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 
@@ -36,7 +37,7 @@ absl::StatusOr<TimedEngine> Load(EngineOptions options, const BenchmarkOptions& 
 // Seconds until both are done with generating.
 absl::StatusOr<double> GenerateTogether(Benchmark& a, Benchmark& b) {
   absl::StatusOr<GenerationTime> time_b;
-  std::jthread other([&] { time_b = b.TimeGeneration(); });
+  ASSIGN_OR_RETURN(std::thread other, StartThread([&] { time_b = b.TimeGeneration(); }));
   const absl::StatusOr<GenerationTime> time_a = a.TimeGeneration();
   other.join();
   RETURN_IF_ERROR(time_a.status());

@@ -1,6 +1,8 @@
 #include "tessera/apps/cli/app_main.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <new>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/file.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -59,6 +62,23 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   }
 }
 
+// Whatever is thrown where nobody waits for it, above all where memory ends on another thread than the main one, ends the process as an
+// error of the main thread would. Without memory there is no text to put together.
+[[noreturn]] void EndForException() {
+  const char *const name = program_invocation_short_name, *problem = "an exception that nothing caught";
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    problem = "out of memory";
+  } catch (const std::exception& exception) {
+    problem = exception.what();
+  } catch (...) {
+  }
+  for (const char* part : {name, ": ", problem, "\n"}) WriteError(part);
+  RemoveTemporaryFiles();
+  _exit(kFailed);
+}
+
 // A file that is opened must not get the number of a closed standard stream. The replacement fails as the closed stream would: standard
 // input cannot be read, the others cannot be written.
 void OccupyStandardFiles() {
@@ -71,6 +91,7 @@ void OccupyStandardFiles() {
 
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
+  std::set_terminate(EndForException);
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
   google::InitGoogleLogging(info.name.c_str());

@@ -46,6 +46,7 @@ SamplingOptions SamplingOfFlags() {
           .top_p = static_cast<float>(FLAGS_top_p),
           .min_p = static_cast<float>(FLAGS_min_p),
           .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+          .penalty_window = FLAGS_penalty_window,
           .seed = FLAGS_seed};
 }
 
@@ -62,9 +63,10 @@ absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
 }
 
 SpeculationOptions SpeculationOfFlags() {
+  const absl::StatusOr<std::string> cache = CacheFolder();
   return {.speculate = FLAGS_speculate,
           .history = FLAGS_history,
-          .history_folder = absl::StrCat(CacheFolder(), "/history"),
+          .history_folder = cache.ok() ? absl::StrCat(*cache, "/history") : "",
           .history_prompts = FLAGS_history_prompts,
           .cost_profile = FLAGS_cost_profile};
 }

@@ -59,7 +59,7 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
   ASSIGN_OR_RETURN(streaming.verify, ParseVerifyPolicy(FLAGS_verify));
   streaming.probe_in_child = true;   // Faster reads are worth both here, where the process is ours.
   streaming.raise_priority = true;
-  if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForField("flash", LoadFlashProfile(FLAGS_flash).status()));
+  if (!FLAGS_flash.empty()) RETURN_IF_ERROR(ForFile("flash", LoadFlashProfile(FLAGS_flash).status()));
   streaming.flash = FLAGS_flash;
   return CheckStreams(options, own_budgets);
 }
@@ -68,7 +68,9 @@ absl::Status ReadStreamingFlags(EngineOptions& options, bool own_budgets) {
 
 absl::StatusOr<std::string> ModelPath() {
   if (!FLAGS_model.empty()) return FLAGS_model;
-  const std::string path = absl::StrCat(CacheFolder(), "/", kDefaultModel);
+  const absl::StatusOr<std::string> cache = CacheFolder();
+  RETURN_IF_ERROR(ForField("model", cache.status()));
+  const std::string path = absl::StrCat(*cache, "/", kDefaultModel);
   struct stat status;
   if (stat(path.c_str(), &status) == 0) return path;
   return WrongUsage("model", absl::StrCat("none, and no default model at ", path), "--model=FILE, or a run of scripts/fetch_model.sh");
@@ -83,7 +85,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   RETURN_IF_ERROR(ForField("kernels", KernelPathFromName(FLAGS_kernels).status()));
   const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
   RETURN_IF_ERROR(ForField("kv_format", kv_format.status()));
-  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForField("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
+  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFile("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.compute.threads = FLAGS_threads;
   options.cache.context = FLAGS_context;
@@ -106,6 +108,7 @@ absl::StatusOr<std::unique_ptr<ModelFile>> OpenGgufModel() {
 absl::StatusOr<BlockFormat> BlockFormatOfFlag(const char* flag, const std::string& name) {
   const absl::StatusOr<const BlockFormatInfo*> info = BlockFormatByName(name);
   RETURN_IF_ERROR(ForField(flag, info.status()));
+  RETURN_IF_ERROR(ForField(flag, CheckWritten((*info)->format)));
   return (*info)->format;
 }
 
@@ -140,7 +143,7 @@ absl::Status Trace::Finish(const absl::Status& status) const {
   if (timeline_->dropped() > 0) {
     WriteError(absl::StrCat("trace: the first ", kTraceEvents, " events are in the file, ", timeline_->dropped(), " are not\n"));
   }
-  const absl::Status written = ForField("trace", WriteTrace(*timeline_, FLAGS_trace));
+  const absl::Status written = ForFile("trace", WriteTrace(*timeline_, FLAGS_trace));
   return status.ok() ? written : status;
 }
 

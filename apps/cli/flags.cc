@@ -3,7 +3,7 @@
 #include <gflags/gflags.h>
 
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
-DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU. The result is the same.");
+DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU, as far as a quota of CPU time goes. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
@@ -30,7 +30,8 @@ DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the
 DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");
 DEFINE_double(min_p, 0.05, "P|Leave out tokens less than P times as probable as the likeliest; 0: no limit.");
-DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the last 64 tokens by X; 1: no penalty.");
+DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the answer's last tokens by X; 1: no penalty.");
+DEFINE_int32(penalty_window, 64, "N|Tokens of the answer that the penalty looks back at; 0: none.");
 DEFINE_string(stop, "", "TEXT|End the answer before this text, or one of '[\"###\", \"User:\"]'.");
 
 DEFINE_string(prompt, "", "TEXT|The prompt.");
@@ -84,7 +85,7 @@ FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "
 FlagGroup SpeculationFlags() { return {"Speculation", {"speculate", "history", "cost_profile"}}; }
 
 FlagGroup SamplingFlags() {
-  return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"}};
+  return {"Sampling", {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "penalty_window", "seed"}};
 }
 
 }  // namespace tessera

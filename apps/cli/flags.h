@@ -38,6 +38,7 @@ DECLARE_int32(top_k);
 DECLARE_double(top_p);
 DECLARE_double(min_p);
 DECLARE_double(repetition_penalty);
+DECLARE_int32(penalty_window);
 DECLARE_string(stop);
 // Text.
 DECLARE_string(prompt);

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/file.h"
+#include "tessera/base/start_thread.h"
 
 namespace tessera {
 namespace {
@@ -22,7 +24,9 @@ std::atomic<bool> cancel{false};
 std::atomic<int> pending_signal{0};   // The signal since ForgetInterrupt; 0: none.
 std::atomic<int> ending_signal{0};    // The signal that has asked for the program's end; 0: none.
 std::atomic<bool> ctrl_c_ends_program{true};
-int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported.
+int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported. -1: there was no pipe to be had.
+std::atomic<bool> unreported{false};  // The same without the pipe, which WaitForInput looks at now and then.
+constexpr int kLookMillis = 50;
 std::mutex mutex;                     // A signal is recorded as a whole, and forgotten as a whole.
 
 // Ends the process by the signal's default action, so that a shell's loop around the program sees Ctrl-C and ends, too.
@@ -37,11 +41,21 @@ void EndProcess(int signal) {
   raise(signal);
 }
 
+// A page of a mapped file that cannot be had any more, since the file was cut or its disk fails, is an error and no mystery.
+void EndForLostPage(int) {
+  constexpr char kWhy[] = ": a page of a mapped file cannot be read: the file was cut, or its disk fails (SIGBUS)\n";
+  WriteError(program_invocation_short_name);
+  WriteError({kWhy, sizeof(kWhy) - 1});
+  RemoveTemporaryFiles();
+  _exit(1);
+}
+
 void Tell(int signal) {
   const std::lock_guard<std::mutex> lock(mutex);
   const bool first = pending_signal.exchange(signal) == 0;
   if (!caught || !first) EndProcess(signal);
   if (signal != SIGINT || ctrl_c_ends_program) ending_signal = signal;
+  unreported = true;
   [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
   cancel = true;  // Last: a thread that sees it sees the rest.
 }
@@ -65,6 +79,7 @@ bool IsIgnored(int signal) {
 }
 
 void DrainWakePipe() {
+  unreported = false;
   char bytes[16];
   while (read(wake_pipe[0], bytes, sizeof(bytes)) > 0) {}
 }
@@ -73,11 +88,20 @@ void DrainWakePipe() {
 void WatchReaderOfOutput() {
   struct stat output;
   if (fstat(STDOUT_FILENO, &output) != 0 || !(S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
-  std::thread([] {
+  absl::StatusOr<std::thread> watching = StartThread([] {
     pollfd reader = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
     while ((reader.revents & (POLLERR | POLLHUP)) == 0) poll(&reader, 1, -1);
     EndProcess(SIGPIPE);
-  }).detach();
+  });
+  if (watching.ok()) watching->detach();  // Else the next write notices.
+}
+
+// Where the system has no thread to give, whatever thread the signal comes to ends the process.
+void HearOnAnyThread(const sigset_t& signals) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (sigismember(&signals, signal) == 1) std::signal(signal, EndProcess);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 }  // namespace
@@ -89,15 +113,18 @@ void EndOnSignals() {
     if (!IsIgnored(signal)) sigaddset(&signals, signal);
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, since each begins with the mask of the thread that starts it.
-  std::thread(Hear, signals).detach();
+  absl::StatusOr<std::thread> hearing = StartThread([signals] { Hear(signals); });
+  if (hearing.ok()) hearing->detach();
+  else HearOnAnyThread(signals);
   std::signal(SIGPIPE, EndProcess);  // Even if ignored: many parents pass that on without intent.
+  std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
 }
 
 void CatchSignals(CtrlC meaning) {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (!caught) CHECK_EQ(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK), 0);
+  if (!caught && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe[0] = wake_pipe[1] = -1;
   ctrl_c_ends_program = meaning == CtrlC::kEndsProgram;
   caught = true;
 }
@@ -117,9 +144,10 @@ void ForgetInterrupt() {
 bool WaitForInput(int file) {
   pollfd files[] = {{.fd = file, .events = POLLIN, .revents = 0}, {.fd = wake_pipe[0], .events = POLLIN, .revents = 0}};
   while (true) {
-    const int ready = poll(files, 2, -1);  // poll ignores the wake pipe while that is -1.
+    const int ready = poll(files, 2, caught && wake_pipe[0] < 0 ? kLookMillis : -1);  // poll ignores the wake pipe while that is -1.
     if (ready < 0 && errno == EINTR) continue;
-    if (files[1].revents == 0) return true;
+    if (ready == 0 && !unreported) continue;
+    if (ready != 0 && files[1].revents == 0) return true;
     DrainWakePipe();
     return false;
   }

@@ -10,8 +10,10 @@
 // runs kGraceMillis later, it is ended as before. A second signal before ForgetInterrupt ends it at once. With CtrlC::kEndsAnswer, Ctrl-C
 // alone sets no such limit: the program goes on with the next question. A reader of standard output that goes away ends the process at once
 // and quietly, with exit code 0, even while nothing is written. A file beyond the limit on sizes (SIGXFSZ) ends nothing: the write fails
-// with an error. A signal that is ignored when the program starts (nohup) stays ignored. A forked child does not receive these; the process
-// that forked it ends it. Threads: a thread of its own waits for signals; all functions are for the main thread.
+// with an error. A page of a mapped file that cannot be read (SIGBUS) ends the process with a message and exit code 1. A signal that is
+// ignored when the program starts (nohup) stays ignored. A forked child does not receive these; the process that forked it ends it. Threads:
+// a thread of its own waits for signals; all functions are for the main thread. Where the system has no thread to give, every signal ends
+// the process at once, and a reader that has gone is noticed at the next write.
 #pragma once
 
 #include <atomic>

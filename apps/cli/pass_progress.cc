@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/clock.h"
+#include "tessera/base/start_thread.h"
 
 namespace tessera {
 namespace {
@@ -36,7 +37,10 @@ std::string ReadingNote::Text(const Counters& now) {
 
 PassProgress::PassProgress(Engine& engine, std::string label, int64_t total, double flash, const Progress::Options& options)
     : engine_(engine), rows_before_(engine.stats().rows), shown_(std::move(label), total, options),
-      note_(Now(), PassBytes(engine), flash), thread_([this] { DrawUntilDone(); }) {}
+      note_(Now(), PassBytes(engine), flash) {
+  absl::StatusOr<std::thread> thread = StartThread([this] { DrawUntilDone(); });
+  if (thread.ok()) thread_ = *std::move(thread);
+}
 
 PassProgress::~PassProgress() {
   {
@@ -44,7 +48,7 @@ PassProgress::~PassProgress() {
     done_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   shown_.Erase();
 }
 

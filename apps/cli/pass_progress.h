@@ -8,7 +8,8 @@
 //   prompt: 36 % (512 of 1400), 41.2/s, 22 s left; pass 2: 612 MiB of 1.74 GiB, 2.34 GiB in all, 3.41 GB/s, 85 % of the flash
 //
 // The line is that of base/progress.h, drawn by a thread of its own, so it moves while a pass takes seconds. It counts the rows that were
-// computed, unless Update is called. Threads: one thread makes, updates and ends it.
+// computed, unless Update is called. Where the system has no thread to give there is no line. Threads: one thread makes, updates and ends
+// it.
 #pragma once
 
 #include <atomic>

@@ -22,6 +22,10 @@ void WarnOfShortages(const Engine& engine) {
   if (const int asked = engine.options().compute.threads; asked > engine.threads()) {
     WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
   }
+  if (const int trained = engine.config().context_length; engine.context() > trained) {
+    WarnOnce(absl::StrCat("context: found ", engine.context(), " tokens, the model was trained for ", trained,
+                          "; what it writes beyond those may make no sense"));
+  }
   WarnOnce(CoreOf(engine).pool().shortage());
   if (const Loading* const loading = engine.model().loading(); loading != nullptr) {
     for (const std::string& shortage : loading->Shortages()) WarnOnce(shortage);

@@ -1,4 +1,4 @@
-// What went wrong, though the program works all the same, only slower: each said once, on standard error.
+// What is not as it was asked for or should be, though the program works all the same: each said once, on standard error.
 //
 //   WarnOfShortages(engine);      // after Engine::Open, once the weights are loaded, and at the end
 //
@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// Fewer threads than asked for, also for loading; a damaged manifest whose copy is used; no memory for a copy of a file that must not be
-// changed then; a model that is streamed through the page cache.
+// Fewer threads than asked for, also for loading; a context above the trained one; a damaged manifest whose copy is used; no memory for a
+// copy of a file that must not be changed then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
 // A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.

@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <iterator>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "tessera/apps/show/streaming_report.h"
-#include "tessera/base/byte_size.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +31,11 @@ std::string Rate(double value) {
   return absl::StrFormat("%.*f", value < 9.995 ? 2 : 1, value);
 }
 
+// "264 tok 584 tok/s", or "1 tok".
+std::string TokensAndRate(int64_t tokens, std::optional<double> rate) {
+  return absl::StrCat(Count(static_cast<double>(tokens)), " tok", rate.has_value() ? absl::StrCat(" ", Rate(*rate), " tok/s") : "");
+}
+
 std::string Seconds(double seconds) { return absl::StrFormat("%.*f s", seconds < 1000 ? 2 : 0, seconds); }
 
 std::string SpeculationLine(const SpeculationReport& report) {
@@ -48,15 +53,14 @@ std::string SpeculationLine(const SpeculationReport& report) {
 
 }  // namespace
 
-std::string SummaryLine(const Timings& timings, int64_t peak_bytes) {
-  std::string line = absl::StrCat("prompt ", Count(static_cast<double>(timings.prompt_tokens)), " tok ", Rate(timings.PromptRate()),
-                                  " tok/s | ", Count(static_cast<double>(timings.output_tokens)), " tok ",
-                                  Rate(timings.GenerationRate()), " tok/s");
+std::string SummaryLine(const Timings& timings, absl::string_view peak) {
+  std::string line = absl::StrCat("prompt ", TokensAndRate(timings.prompt_tokens, timings.PromptRate()), " | ",
+                                  TokensAndRate(timings.output_tokens, timings.GenerationRate()));
   if (timings.speculation.has_value() && timings.speculation->steps > 0 && !timings.speculation->sources.empty()) {
     absl::StrAppendFormat(&line, ", %.1f tok per pass", timings.speculation->TokensPerStep());
   }
   if (timings.first_token_seconds >= 0) absl::StrAppend(&line, " | first ", Seconds(timings.first_token_seconds));
-  return absl::StrCat(line, " | ", FormatByteSize(peak_bytes));
+  return absl::StrCat(line, " | ", peak);
 }
 
 std::string StatsText(const Timings& timings) {

@@ -1,6 +1,6 @@
 // What a person is told about answers: one line, and more if asked (--stats).
 //
-//   WriteError(absl::StrCat(SummaryLine(answerer.timings(), PeakMemoryBytes()), "\n"));
+//   WriteError(absl::StrCat(SummaryLine(answerer.timings(), FormatKnownByteSize(PeakMemoryBytes())), "\n"));
 //   if (FLAGS_stats) WriteError(StatsText(answerer.timings()));
 //
 // Pure functions.
@@ -9,13 +9,15 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "tessera/runtime/chat/timings.h"
 
 namespace tessera {
 
-// "prompt 36 tok 3449 tok/s | 264 tok 584 tok/s, 1.2 tok per pass | first 0.14 s | 120 MiB": at most 100 columns. The last is the most
-// memory that the process had. Tokens per pass are left out where nothing is drafted, the first text's time where there was none.
-std::string SummaryLine(const Timings& timings, int64_t peak_bytes);
+// "prompt 36 tok 3449 tok/s | 264 tok 584 tok/s, 1.2 tok per pass | first 0.14 s | 120 MiB": at most 100 columns. The last is `peak`, the
+// most memory that the process had. A rate is left out where no pass was timed, tokens per pass where nothing is drafted, the first text's
+// time where there was none.
+std::string SummaryLine(const Timings& timings, absl::string_view peak);
 
 // A line about drafts and one about streaming, each if there is any:
 // "drafts: 2.41 tokens per pass of 5.2 rows, 1.62 times as fast as plain passes (foreseen: 1.70); learnt from ...; lookup: paused ..."

@@ -21,6 +21,12 @@ std::string StreamingLine(const StreamingFigures& figures) {
                          pass.stall * 1e3);
 }
 
+std::string PeakText() {
+  const std::string peak = FormatKnownByteSize(PeakMemoryBytes());
+  const std::optional<int64_t> mapped = MappedFileBytes();
+  return mapped.has_value() ? absl::StrCat(peak, ", mapped code ", FormatByteSize(*mapped), " of it") : peak;
+}
+
 StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine_(engine), flash_(flash_bytes_per_second) {
   WarnOfShortages(engine);
   if (engine.model().streamer() != nullptr) before_ = StreamingFigures::Of(engine, flash_);
@@ -29,13 +35,13 @@ StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine
 void StreamedRun::WriteMembers(JsonWriter& json) const {
   if (engine_.model().streamer() == nullptr) return;
   WriteStreaming(json.Key("streaming"), Figures());
-  json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
+  WriteMemory(json);
 }
 
 void StreamedRun::WriteError() const {
   WarnOfShortages(engine_);
   if (engine_.model().streamer() == nullptr) return;
-  tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", FormatByteSize(PeakMemoryBytes()), "\n"));
+  tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", PeakText(), "\n"));
 }
 
 }  // namespace tessera

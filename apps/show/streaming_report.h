@@ -2,7 +2,7 @@
 //
 //   const StreamedRun run(engine, opened.flash_bytes_per_second);         // see OpenEngine
 //   ... a run ...
-//   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory 312 MiB"; nothing if not streamed
+//   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory ..."; nothing if not streamed
 //
 // Threads: those of the engine.
 #pragma once
@@ -14,6 +14,9 @@
 
 namespace tessera {
 
+// The most memory that the process had, and the part of it that no budget counts: "312 MiB, mapped code 9.80 MiB of it", or "not known".
+std::string PeakText();
+
 // "28 % of the weights pinned, the rest read in each of 35 passes: 3.41 GB/s, 85 % of the flash; a pass computes 30.1 ms, reads
 // 110.2 ms, waits 81.0 ms".
 std::string StreamingLine(const StreamingFigures& figures);
@@ -23,7 +26,7 @@ class StreamedRun {
  public:
   StreamedRun(Engine& engine, double flash_bytes_per_second);   // The engine must have loaded its weights.
   double flash_bytes_per_second() const { return flash_; }
-  void WriteMembers(JsonWriter& json) const;     // "streaming" and "peak_memory_bytes", members of the current object.
+  void WriteMembers(JsonWriter& json) const;     // "streaming" and those of WriteMemory, members of the current object.
   void WriteError() const;                       // A line.
 
  private:

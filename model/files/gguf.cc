@@ -201,6 +201,11 @@ absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<
   return absl::Status(status.code(), absl::StrCat(status.message(), " (reading tensor ", Quoted(tensor.name), ")"));
 }
 
+absl::Status GgufFile::CheckUnchanged() const {
+  for (int part = 0; part < parts(); ++part) RETURN_IF_ERROR(Part(part).bytes_->CheckUnchanged());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<absl::string_view> GgufFile::String(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (value->type != GgufType::kString) return Unexpected(*this, key, *value, "STRING");

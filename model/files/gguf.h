@@ -116,6 +116,9 @@ class GgufFile {
   // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only
   // headers. REQUIRES: the range lies in the tensor.
   absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
+  // RandomAccessFile::CheckUnchanged of each part: what was read is of one file if this is OK afterwards. A GGUF file has no checksums, so
+  // a writer that sets the time of writing back is not noticed.
+  absl::Status CheckUnchanged() const;
 
  private:
   friend class GgufParser;

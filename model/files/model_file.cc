@@ -53,15 +53,17 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader, L
 absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path, Weights weights,
                                                            const std::atomic<bool>* cancel) {
   std::unique_ptr<ModelFile> file(new ModelFile);
-  ASSIGN_OR_RETURN(const bool packed, IsTsrFile(path));
+  ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> opened, RandomAccessFile::Open(path));
+  ASSIGN_OR_RETURN(const bool packed, IsTsrFile(*opened));
   if (packed) {
-    ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(path));
+    ASSIGN_OR_RETURN(file->packed_, TsrReader::Open(std::move(opened)));
     if (weights == Weights::kAtOnce) {
       // If there is no memory for the weights, the header may still show what is wrong with the file; LoadWeights tries again later.
       if (auto loading = StartLoading(*file->packed_, cancel); loading.ok()) file->loading_ = *std::move(loading);
     }
     ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_, file->loading_.get()));
   } else {
+    opened = nullptr;
     absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(path);
     if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut so short that it cannot be recognized.
       return absl::Status(gguf.status().code(), absl::StrCat(gguf.status().message(), "; nor does it begin as a .tsr file does"));

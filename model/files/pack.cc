@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/packed_units.h"
 
@@ -44,7 +45,7 @@ class UnitPacker {
       const absl::Span<std::byte> bytes = BytesOf(unit);
       lock.unlock();
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
-      const absl::Status filled = FillUnit(file_, layout_, unit, bytes);
+      const absl::Status filled = OrOutOfMemory([&] { return FillUnit(file_, layout_, unit, bytes); });
       lock.lock();
       Fail(filled);
       ready_[unit] = true;

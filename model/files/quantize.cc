@@ -37,8 +37,10 @@ bool Outdated(absl::string_view key, const QuantizeFormats& formats) {
 
 std::string NameOf(const GgufFile& file, const GgufTensor& tensor) { return absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name); }
 
-absl::Status CheckBlocks(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
-  const absl::Status status = BytesOfRows(format, tensor.shape[1], tensor.shape[0]).status();
+// Can this format be written, and are the tensor's rows whole blocks of it?
+absl::Status CheckFormat(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
+  absl::Status status = CheckWritten(format);
+  status.Update(BytesOfRows(format, tensor.shape[1], tensor.shape[0]).status());
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(NameOf(file, tensor), ": ", status.message()));
 }
 
@@ -49,7 +51,7 @@ absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const 
   model.PutMetadata(formats);
   for (const GgufTensor& tensor : file.tensors()) {
     const BlockFormat format = FormatFor(tensor, formats);
-    if (format != tensor.format->format) RETURN_IF_ERROR(CheckBlocks(file, tensor, format));
+    if (format != tensor.format->format) RETURN_IF_ERROR(CheckFormat(file, tensor, format));
     model.formats_.push_back(format);
     model.writer_.Tensor(tensor.name, format, tensor.shape);
   }
@@ -77,7 +79,7 @@ absl::Status QuantizedModel::AppendAsItIs(const GgufTensor& tensor, GgufWriter::
     RETURN_IF_ERROR(file_->Read(tensor, begin, some));
     RETURN_IF_ERROR(append(some));
   }
-  return absl::OkStatus();
+  return file_->CheckUnchanged();
 }
 
 absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::Append append) const {
@@ -95,7 +97,8 @@ absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::App
     from.dequantize(blocks.data(), part.end - part.begin, out);
     return absl::OkStatus();
   };
-  return QuantizeNumbers({NameOf(*file_, tensor), formats_[index], count}, pool, fill, append);
+  RETURN_IF_ERROR(QuantizeNumbers({NameOf(*file_, tensor), formats_[index], count}, pool, fill, append));
+  return file_->CheckUnchanged();
 }
 
 absl::Status QuantizedModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress) const {

@@ -28,7 +28,8 @@ struct QuantizeFormats {
 
 class QuantizedModel {
  public:
-  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a format.
+  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a
+  // format, or the format is only read.
   static absl::StatusOr<QuantizedModel> Plan(const GgufFile& file, const QuantizeFormats& formats);
 
   absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }

@@ -21,7 +21,7 @@ namespace tessera {
 
 struct NumbersToQuantize {
   std::string name = {};  // For messages.
-  BlockFormat format = BlockFormat::kF32;
+  BlockFormat format = BlockFormat::kF32;  // REQUIRES: one that is written (CheckWritten).
   int64_t count = 0;      // Whole blocks.
 };
 

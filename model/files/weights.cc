@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/check_finite.h"
 #include "tessera/model/files/tensor_names.h"
@@ -165,7 +166,7 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
     const GgufTensor& tensor = *file.FindTensor(*name);
     RETURN_IF_ERROR(FillPart(file, tensor, *part, layout.encoding(), buffer, out.subspan(part->offset, part->bytes)));
   }
-  return absl::OkStatus();
+  return file.CheckUnchanged();
 }
 
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
@@ -181,7 +182,7 @@ absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& fil
   std::atomic<int> next = 0;
   pool.Run([&](int) {
     for (int i = next++; i < layout.units(); i = next++) {
-      statuses[order[i]] = FillUnit(file, layout, order[i], source->Unit(order[i]));
+      statuses[order[i]] = OrOutOfMemory([&] { return FillUnit(file, layout, order[i], source->Unit(order[i])); });
     }
   });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);

@@ -8,6 +8,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/internal/byte_pair.h"
+#include "tessera/model/text/internal/byte_tokens.h"
 #include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/segmenter.h"
 #include "tessera/model/text/internal/sentence_piece.h"
@@ -19,11 +20,12 @@ namespace {
 
 struct Kind {
   absl::string_view model;
+  void (*prepare)(TokenizerFacts& facts);  // Before the vocabulary is read.
   absl::StatusOr<std::unique_ptr<Segmenter>> (*create)(TokenizerFacts& facts, const Vocabulary& vocabulary);
 };
 constexpr Kind kKinds[] = {
-    {"gpt2", NewBytePairSegmenter},
-    {"llama", NewSentencePieceSegmenter},
+    {"gpt2", [](TokenizerFacts&) {}, NewBytePairSegmenter},
+    {"llama", TypeByteTokens, NewSentencePieceSegmenter},
 };
 
 // A vocabulary, its special tokens, and a segmenter for the text between them.
@@ -95,6 +97,7 @@ absl::StatusOr<bool> AddsBos(const TokenizerFacts& facts, const Vocabulary& voca
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(TokenizerFacts facts) {
   ASSIGN_OR_RETURN(const Kind* kind, KindOf(facts));
+  kind->prepare(facts);
   ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(facts, *vocabulary));
   ASSIGN_OR_RETURN(const bool adds_bos, AddsBos(facts, *vocabulary, segmenter->adds_bos_by_default()));

@@ -6,11 +6,11 @@
 //   for (TokenId token : tokens) text += tokenizer->Piece(token);     // as text arrives: TextStream, in text_stream.h
 //
 // Two kinds are known, by TokenizerFacts::model: "gpt2" (byte-level byte pair encoding; the words are cut as
-// TokenizerFacts::pre_tokenizer says) and "llama" (SentencePiece-style merging by score, with byte fallback). A new kind is a file in
-// model/text/internal/ and a line in tokenizer.cc.
-// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. Two things are lost: a byte for which a gpt2 vocabulary has
-// no token, or a mark with the same text, is left out (SmolLM2 lacks 21 bytes, such as 0xFF and some control characters); and a llama
-// vocabulary gives U+2581 back as a space or, if it has no token for it, each space as U+2581.
+// TokenizerFacts::pre_tokenizer says) and "llama" (SentencePiece-style merging by score, with byte fallback).
+// Text may hold any bytes, NUL and invalid UTF-8 included; Encode cannot fail. Three things are lost: a byte for which a gpt2 vocabulary
+// has no token, or a mark with the same text, is left out (SmolLM2 lacks 21 bytes, such as 0xFF and some control characters); a llama
+// vocabulary gives U+2581 back as a space or, if it has no token for it, each space as U+2581; and where a model was trained on text in
+// form C (Qwen, Command R), the parts between special tokens are normalized to it. All is by Unicode 15.0.0, on every machine.
 // Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
 // expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after Create.
 #pragma once

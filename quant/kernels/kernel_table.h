@@ -3,6 +3,7 @@
 
 #include "tessera/quant/internal/panels/blocks_of_256.h"
 #include "tessera/quant/internal/panels/blocks_of_32.h"
+#include "tessera/quant/internal/panels/coded.h"
 #include "tessera/quant/internal/panels/floats.h"
 #include "tessera/quant/kernels/float_kernel.h"
 #include "tessera/quant/kernels/panel_kernel.h"
@@ -21,11 +22,13 @@ constexpr MatMulKernels TableOf(KernelPath path) {
           PeakKernel<L>::kLoops};
 }
 
-// In the order of BlockFormat.
+// In the order of BlockFormat. Formats that are held alike share a kernel.
 template <typename L>
 constexpr MatMulKernels KernelTable(KernelPath path) {
   using namespace panels;
-  return TableOf<L, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL>(path);
+  return TableOf<L, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL,
+                 Coded256, Coded256, Coded256, Coded256, Coded256, Coded256, Coded256, Coded256,  // IQ1_S to IQ4_XS.
+                 Ternary, Ternary, Fp4, Fp4, Q4_0, Q4_0>(path);                                   // TQ1_0 to Q2_0.
 }
 
 extern const MatMulKernels kMatMulPortable, kMatMulAvx2, kMatMulAvx512, kMatMulNeon;

@@ -69,10 +69,12 @@ inline __attribute__((always_inline)) int32_t Start(const Group& activations, in
   if constexpr (kZero == 0) {
     return 0;
   } else if constexpr (Format::kHalves == 2) {
-    static_assert(32 % kZero == 0);
-    return activations.start32[half] / (32 / kZero);  // Exact.
+    static_assert(32 % kZero == 0 || kZero % 32 == 0);
+    if constexpr (kZero > 32) return activations.start32[half] * (kZero / 32);
+    else return activations.start32[half] / (32 / kZero);  // Exact.
   } else {
-    static_assert(kZero == 8 || kZero == 16 || kZero == 128);
+    static_assert(kZero == 1 || kZero == 8 || kZero == 16 || kZero == 128);
+    if constexpr (kZero == 1) return activations.start8 / 8;  // Exact.
     return kZero == 8 ? activations.start8 : kZero == 16 ? activations.start16 : activations.start128;
   }
 }
@@ -86,7 +88,7 @@ inline __attribute__((always_inline)) float ScaledSum(const Group& activations, 
 
 // Tiles kTile and up, as many as L takes together: their integer sums over the group's half, exact.
 template <typename L, typename Format, typename Group, int kRows, int kHalf, int kTile, int kTogether>
-inline TESSERA_INLINED void DotHalf(const std::byte* group, const Group* const (&rows)[kRows],
+inline TESSERA_INLINED void DotHalf(const std::byte* header, const std::byte* group, const Group* const (&rows)[kRows],
                                     typename L::Int (&integer)[kRows][kTogether]) {
   using Products = ProductsOf<L, Group>;
   constexpr int kQuads = 8 / Format::kHalves;  // Halves are quads 0..3 and 4..7.
@@ -104,7 +106,7 @@ inline TESSERA_INLINED void DotHalf(const std::byte* group, const Group* const (
       constexpr int j = kFirst + quad.value;
       typename Products::Weights weights[kTogether];
       for (int t = 0; t < kTogether; ++t) {
-        const typename L::Bytes codes = Format::template Quad<L, j>(group + (kTile + t) * Format::kTileBytes);
+        const typename L::Bytes codes = Format::template Quad<L, j>(header, group + (kTile + t) * Format::kTileBytes);
         weights[t] = Products::template TakePlane<Format::kBits, kPlane>(codes);
       }
       for (int r = 0; r < kRows; ++r) {
@@ -131,7 +133,7 @@ inline TESSERA_INLINED void AddGroupHalf(const std::byte* header, const std::byt
       asm volatile("" : "+r"(rows[r]));  // Or GCC keeps what the first tile has loaded for the second, on the stack.
     }
     typename L::Int integer[kRows][kTogether];
-    DotHalf<L, Format, Group, kRows, kHalf, kTile>(group, rows, integer);
+    DotHalf<L, Format, Group, kRows, kHalf, kTile>(header, group, rows, integer);
     Unrolled(Constants<kTogether>(), [&](auto tile) TESSERA_INLINED {
       constexpr int t = kTile + tile.value;
       const typename L::Float scale = Format::template Scale<L>(header, group, t, kHalf);

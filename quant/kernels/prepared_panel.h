@@ -31,7 +31,7 @@ struct PreparedPanel {
   static constexpr int MinimumAt(int tile, int half) { return ScaleAt(tile, half) + panels::kLineBytes; }
 
   template <typename L, int j>
-  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* tile) {
+  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte*, const std::byte* tile) {
     return L::LoadBytes(tile + panels::kLineBytes * j);
   }
   template <typename L>
@@ -55,7 +55,7 @@ inline TESSERA_INLINED void PrepareGroup(const std::byte* header, const std::byt
   using Prepared = PreparedOf<Format>;
   Unrolled(Constants<kTiles * 8>(), [&](auto line) TESSERA_INLINED {
     constexpr int kTile = line.value / 8, kQuad = line.value % 8;
-    const typename L::Bytes codes = Format::template Quad<L, kQuad>(group + kTile * Format::kTileBytes);
+    const typename L::Bytes codes = Format::template Quad<L, kQuad>(header, group + kTile * Format::kTileBytes);
     L::StoreBytes(out + kTile * Prepared::kTileBytes + panels::kLineBytes * kQuad, codes);
   });
   for (int half = 0; half < Format::kHalves; ++half) {

@@ -46,8 +46,11 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
   const absl::StatusOr<std::vector<std::string>> drafters = registry.Parse(speculation.speculate);
   RETURN_IF_ERROR(ForField("speculate", drafters.status()));
   const std::string& costs = speculation.cost_profile;
-  if (!costs.empty()) RETURN_IF_ERROR(ForField("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
+  if (!costs.empty()) RETURN_IF_ERROR(ForFile("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
   if (speculation.history_prompts && speculation.history.empty()) return WrongUsage("history_prompts", "without history", "both");
+  if (!speculation.history.empty() && speculation.history_folder.empty()) {
+    return WrongUsage("history", "no folder for it", "history_folder (of programs: TESSERA_CACHE or HOME in the environment)");
+  }
   const int64_t history_bytes = speculation.history.empty() ? 0 : kHistoryBytes;
   if (Useful(*drafters, speculation)) PlanDrafting(speculation.speculate, history_bytes, options, registry);
   return absl::OkStatus();
@@ -69,7 +72,7 @@ absl::Status Speculation::OpenHistory(const Engine& engine, const SpeculationOpt
   absl::StatusOr<std::unique_ptr<HistoryStore>> history =
       HistoryStore::Open(options.history_folder, options.history, VocabularyOf(engine.tokenizer()),
                          {.max_bytes = kHistoryBytes, .keep_prompts = options.history_prompts});
-  RETURN_IF_ERROR(ForField("history", history.status()));
+  RETURN_IF_ERROR(ForFile("history", history.status()));
   history_ = *std::move(history);
   return absl::OkStatus();
 }
@@ -110,9 +113,9 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 }
 
 absl::Status Speculation::Save() const {
-  if (history_ != nullptr) RETURN_IF_ERROR(ForField("history", history_->Save()));
+  if (history_ != nullptr) RETURN_IF_ERROR(ForFile("history", history_->Save()));
   if (costs_path_.empty() || lacks_costs()) return absl::OkStatus();
-  return ForField("cost_profile", costs_.Save(costs_path_));
+  return ForFile("cost_profile", costs_.Save(costs_path_));
 }
 
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {

@@ -5,19 +5,27 @@
 
 namespace tessera {
 
+namespace {
+
+void WriteKnown(JsonWriter& json, std::optional<double> value) {
+  if (value.has_value()) json.Double(*value, 6); else json.Null();
+}
+
+}  // namespace
+
 void WriteTimings(JsonWriter& json, const Timings& timings) {
   json.BeginObject();
   json.Key("prompt_tokens").Int(timings.prompt_tokens);
   json.Key("prompt_seconds").Double(timings.prompt_seconds, 6);
-  json.Key("prompt_tokens_per_second").Double(timings.PromptRate(), 6);
+  WriteKnown(json.Key("prompt_tokens_per_second"), timings.PromptRate());
   json.Key("output_tokens").Int(timings.output_tokens);
   json.Key("generation_seconds").Double(timings.generation_seconds, 6);
-  json.Key("generation_tokens_per_second").Double(timings.GenerationRate(), 6);
+  WriteKnown(json.Key("generation_tokens_per_second"), timings.GenerationRate());
   json.Key("first_token_seconds");
   if (timings.first_token_seconds < 0) json.Null(); else json.Double(timings.first_token_seconds, 6);
   if (timings.speculation.has_value()) WriteSpeculation(json.Key("speculation"), *timings.speculation);
   if (timings.streaming.has_value()) WriteStreaming(json.Key("streaming"), *timings.streaming);
-  json.Key("peak_memory_bytes").Int(PeakMemoryBytes());
+  WriteMemory(json);
   json.EndObject();
 }
 

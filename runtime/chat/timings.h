@@ -20,20 +20,27 @@ struct Timings {
   int64_t prompt_tokens = 0;        // Computed: those that the session held already are not counted.
   double prompt_seconds = 0;        // Without the real time in which weights were read that stay in memory; of each prompt at least 0.
   int64_t output_tokens = 0;
+  // Those whose passes generation_seconds has: all but the first of each answer, which the pass over its prompt gives.
+  int64_t timed_tokens = 0;
   double generation_seconds = 0;
   std::optional<StreamingFigures> streaming;     // If weights are streamed.
   std::optional<SpeculationReport> speculation;  // If texts are drafted.
   double first_token_seconds = -1;  // Until the first text of the first answer; below 0: there was none.
 
-  double PromptRate() const { return Rate(prompt_tokens, prompt_seconds); }          // Tokens per second; 0: no time passed.
-  double GenerationRate() const { return Rate(output_tokens, generation_seconds); }
+  // Tokens per second; nullopt: no pass was timed.
+  std::optional<double> PromptRate() const { return Rate(prompt_tokens, prompt_seconds); }
+  std::optional<double> GenerationRate() const { return Rate(timed_tokens, generation_seconds); }
 
  private:
-  static double Rate(int64_t tokens, double seconds) { return seconds > 0 ? static_cast<double>(tokens) / seconds : 0; }
+  static std::optional<double> Rate(int64_t tokens, double seconds) {
+    if (tokens == 0 || seconds <= 0) return std::nullopt;
+    return static_cast<double>(tokens) / seconds;
+  }
 };
 
 // {"prompt_tokens", "prompt_seconds", "prompt_tokens_per_second", "output_tokens", "generation_seconds", "generation_tokens_per_second",
-// "first_token_seconds", "speculation", "streaming", "peak_memory_bytes"}: the last is the process's until now.
+// "first_token_seconds", "speculation", "streaming", "peak_memory_bytes", "mapped_file_bytes"}: the last two are the process's until now,
+// the mapped files (code, which no budget counts) a part of the peak. null: not known, or nothing was timed.
 void WriteTimings(JsonWriter& json, const Timings& timings);
 
 }  // namespace tessera

@@ -29,10 +29,13 @@ class BlockChecker {
   std::string Describe(int64_t offset) const;
   // Whether a part of the unit's block may be read without the rest of it.
   bool Trusts(int unit, int64_t block_of_unit) const;
+  // From now on every block is compared each time, whatever the policy.
+  void TrustNothing() { policy_ = VerifyPolicy::kAlways; }
+  bool trusting() const { return policy_ != VerifyPolicy::kAlways; }  // Whether some blocks may not be compared.
 
  private:
   const TsrReader& file_;
-  const VerifyPolicy policy_;
+  VerifyPolicy policy_;
   std::vector<bool> verified_;
 };
 

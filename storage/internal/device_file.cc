@@ -33,10 +33,10 @@ absl::Status CheckDirectAlignment(int descriptor) {
 }
 
 // O_NOATIME is for the file's owner only.
-int OpenPastPageCache(const char* path) {
-  constexpr int kFlags = O_RDONLY | O_DIRECT | O_CLOEXEC;
-  const int descriptor = open(path, kFlags | O_NOATIME);
-  return descriptor < 0 && errno == EPERM ? open(path, kFlags) : descriptor;
+int OpenPastPageCache(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: by now there may be a FIFO.
+  const int descriptor = open(path.c_str(), kFlags | O_NOATIME);
+  return descriptor < 0 && errno == EPERM ? open(path.c_str(), kFlags) : descriptor;
 }
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
@@ -48,17 +48,15 @@ int64_t PreadOnce(int descriptor, int64_t offset, absl::Span<std::byte> out) {
   return got < 0 ? -errno : got;
 }
 
-absl::StatusOr<DeviceFile> DeviceFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> plain, RandomAccessFile::Open(path));
-  DeviceFile file(path, std::move(plain));
+DeviceFile::DeviceFile(std::shared_ptr<const RandomAccessFile> plain) : plain_(std::move(plain)) {
   // Readahead would bring in more than was asked for, and leave it there: what is in the page cache counts as memory.
-  posix_fadvise(file.plain(), 0, 0, POSIX_FADV_RANDOM);
-  file.not_direct_ = std::string(file.OpenDirect().message());
-  return file;
+  posix_fadvise(this->plain(), 0, 0, POSIX_FADV_RANDOM);
+  not_direct_ = std::string(OpenDirect().message());
 }
 
 absl::Status DeviceFile::OpenDirect() {
-  const int descriptor = OpenPastPageCache(path_.c_str());
+  int descriptor = OpenPastPageCache(absl::StrCat("/proc/self/fd/", plain()));  // The open file, wherever it is by now.
+  if (descriptor < 0) descriptor = OpenPastPageCache(path());                  // There may be no /proc.
   if (descriptor < 0) return NoDirect(std::strerror(errno));
   const auto check = [&]() -> absl::Status {
     struct stat found, expected;
@@ -80,8 +78,7 @@ absl::Status DeviceFile::OpenDirect() {
 }
 
 DeviceFile::DeviceFile(DeviceFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      plain_(std::move(other.plain_)),
+    : plain_(std::move(other.plain_)),
       direct_(std::exchange(other.direct_, -1)),
       not_direct_(std::move(other.not_direct_)) {}
 

@@ -1,10 +1,10 @@
-// A file opened for a block device: once past the page cache (O_DIRECT), where the system offers that and it was seen to work,
-// and once through it.
+// An open file for a block device: it is opened a second time past the page cache (O_DIRECT), where the system offers that and it was seen
+// to work. What is at its path by then does not matter: it is the same file, or is not used.
 //
-//   ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::Open(path));
+//   const DeviceFile file(opened);                                        // a shared RandomAccessFile
 //   if (file.direct() < 0) return absl::FailedPreconditionError(file.not_direct());   // "O_DIRECT: Invalid argument"
 //
-// Move-only; closes both. Thread-safe, but for CheckUnchanged.
+// Move-only; closes what it opened. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,11 @@ namespace tessera {
 
 class DeviceFile {
  public:
-  // What RandomAccessFile::Open says of a file that cannot be read. That O_DIRECT is refused is no error.
-  static absl::StatusOr<DeviceFile> Open(const std::string& path);
+  explicit DeviceFile(std::shared_ptr<const RandomAccessFile> plain);
   DeviceFile(DeviceFile&& other) noexcept;
   ~DeviceFile();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return plain_->path(); }
   int64_t size() const { return plain_->size(); }
   int direct() const { return direct_; }                         // The descriptor with O_DIRECT; -1: there is none.
   const std::string& not_direct() const { return not_direct_; }  // Why.
@@ -32,14 +31,12 @@ class DeviceFile {
 
   // These two are BlockDevice's.
   int64_t ReadPlain(int64_t offset, absl::Span<std::byte> out) const;
-  absl::Status CheckUnchanged() { return plain_->CheckUnchanged(); }
+  absl::Status CheckUnchanged() const { return plain_->CheckUnchanged(); }
 
  private:
-  DeviceFile(std::string path, std::unique_ptr<RandomAccessFile> plain) : path_(std::move(path)), plain_(std::move(plain)) {}
   absl::Status OpenDirect();
 
-  std::string path_;
-  std::unique_ptr<RandomAccessFile> plain_;
+  std::shared_ptr<const RandomAccessFile> plain_;
   int direct_ = -1;
   std::string not_direct_;
 };

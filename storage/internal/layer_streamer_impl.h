@@ -45,6 +45,8 @@ namespace tessera {
 //     besides. wake_ is notified after every change that may give the reading thread something to do.
 // 10. The end: stop_ is set under the mutex, the reading thread waits for all that is in flight, then for the device to end, and only then
 //     does the buffer go.
+// 11. After a time of change that may stand for writing, every block is compared whenever it is read. What was being read then, perhaps
+//     without being compared, is read again before it is given out.
 class LayerStreamer::Impl {
  public:
   Impl(const TsrReader& file, Options options)
@@ -97,6 +99,7 @@ class LayerStreamer::Impl {
   bool StartNext();
   void StartUnit(int unit, std::byte* place);
   absl::Status Judge(const absl::Status& read);
+  bool MustReadAgain(bool trusting, const absl::Status& status) const { return status.ok() && trusting && !checker_.trusting(); }
   void Finish(const BlockReader::Finished& finished);
   void CountReads();
   void FinishPin(int unit, const absl::Status& status);
@@ -125,8 +128,10 @@ class LayerStreamer::Impl {
   size_t pins_started_ = 0, pins_finished_ = 0;
   int64_t pinned_bytes_ = 0;                 // In pins that are there.
   int units_reading_ = 0;
+  std::vector<bool> trusting_;               // [unit]: whether blocks were trusted when reading it began (11).
   std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
   bool parts_begun_ = false;
+  bool parts_trusting_ = false;              // As trusting_, of the parts.
   int parts_leased_ = 0;
   std::optional<PartsReader> parts_;
   Stats stats_;

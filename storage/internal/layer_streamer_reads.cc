@@ -44,7 +44,10 @@ void LayerStreamer::Impl::Read() {
 
 void LayerStreamer::Impl::StartReads() {
   if (!parts_asked_.empty()) {
-    if (!parts_begun_) parts_->Begin(parts_asked_);
+    if (!parts_begun_) {
+      parts_->Begin(parts_asked_);
+      parts_trusting_ = checker_.trusting();
+    }
     parts_begun_ = true;
     parts_->Start(*reader_, kPartsIds);
   }
@@ -74,6 +77,7 @@ bool LayerStreamer::Impl::StartNext() {
 
 void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
   ++units_reading_;
+  trusting_[unit] = checker_.trusting();
   reader_->Start({.offset = file_.UnitOffset(unit),
                   .out = absl::MakeSpan(place, file_.StoredBytes(unit)),
                   .id = static_cast<uint64_t>(unit)});
@@ -82,6 +86,7 @@ void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
 // A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
 absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
   if (read.ok()) broken_.Update(device_->CheckUnchanged());  // (8)
+  if (file_.file()->MayHaveChanged()) checker_.TrustNothing();  // (11)
   return read.ok() ? broken_ : read;
 }
 
@@ -91,11 +96,13 @@ void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
     const auto job = static_cast<int64_t>(finished.id - kPartsIds);
     parts_->Finish(job, status);
     stats_.bytes_used += parts_->JobBytes(job);
-    if (parts_->done()) parts_asked_.clear();
+    if (parts_->done() && MustReadAgain(parts_trusting_, parts_->status())) parts_begun_ = false;
+    else if (parts_->done()) parts_asked_.clear();
   } else {
     --units_reading_;
     const int unit = static_cast<int>(finished.id);
-    if (Pinned(unit)) FinishPin(unit, status);
+    if (MustReadAgain(trusting_[unit], status)) StartUnit(unit, Pinned(unit) ? pin_of_[unit].place : RingPlace(ring_.Find(unit)->offset));
+    else if (Pinned(unit)) FinishPin(unit, status);
     else FinishStreamed(unit, status);
   }
   changed_.notify_all();  // (9)

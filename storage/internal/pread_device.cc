@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "glog/logging.h"
+#include "tessera/base/start_thread.h"
 
 namespace tessera {
 namespace {
@@ -16,7 +17,11 @@ constexpr int kMostThreads = 4;
 
 PreadDevice::PreadDevice(DeviceFile file, bool direct, int depth) : FileDevice(std::move(file), depth), direct_(direct) {
   CHECK(depth > 0 && (!direct || file_.direct() >= 0));
-  for (int i = 0; i < std::min(depth, kMostThreads); ++i) threads_.emplace_back([this] { Work(); });
+  for (int i = 0; i < std::min(depth, kMostThreads); ++i) {
+    absl::StatusOr<std::thread> thread = StartThread([this] { Work(); });
+    if (!thread.ok()) break;  // Those that there are read all, or Wait does.
+    threads_.push_back(*std::move(thread));
+  }
 }
 
 PreadDevice::~PreadDevice() {
@@ -41,6 +46,7 @@ absl::Status PreadDevice::Submit(const Read& read) {
 absl::Status PreadDevice::Wait(std::vector<Completion>& done) {
   CHECK_GT(in_flight_, 0) << path();
   std::unique_lock<std::mutex> lock(mutex_);
+  if (threads_.empty() && done_.empty()) ReadFirst(lock);
   came_.wait(lock, [&] { return !done_.empty(); });
   in_flight_ -= static_cast<int>(done_.size());
   done.insert(done.end(), done_.begin(), done_.end());
@@ -53,14 +59,18 @@ void PreadDevice::Work() {
   while (true) {
     asked_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
     if (stop_) return;
-    const Read read = waiting_.front();
-    waiting_.pop_front();
-    lock.unlock();
-    const int64_t result = direct_ ? PreadOnce(file_.direct(), read.offset, read.out) : file_.ReadPlain(read.offset, read.out);
-    lock.lock();
-    done_.push_back({read.tag, result});
+    ReadFirst(lock);
     came_.notify_one();
   }
+}
+
+void PreadDevice::ReadFirst(std::unique_lock<std::mutex>& lock) {
+  const Read read = waiting_.front();
+  waiting_.pop_front();
+  lock.unlock();
+  const int64_t result = direct_ ? PreadOnce(file_.direct(), read.offset, read.out) : file_.ReadPlain(read.offset, read.out);
+  lock.lock();
+  done_.push_back({read.tag, result});
 }
 
 }  // namespace tessera

@@ -2,7 +2,8 @@
 //
 //   auto device = std::make_unique<PreadDevice>(std::move(file), /*direct=*/true, /*depth=*/8);
 //
-// Past it: kind "pread". Through it: "buffered"; what was read is dropped from the page cache at once.
+// Past it: kind "pread". Through it: "buffered"; what was read is dropped from the page cache at once. Where the system has no thread to
+// give, the thread that waits reads.
 #pragma once
 
 #include <condition_variable>
@@ -27,6 +28,7 @@ class PreadDevice : public FileDevice {
 
  private:
   void Work();
+  void ReadFirst(std::unique_lock<std::mutex>& lock);  // The first that waits. REQUIRES: there is one.
 
   const bool direct_;
   std::mutex mutex_;                    // Guards what follows.

@@ -4,8 +4,6 @@
 
 #include <cstring>
 
-#include <glog/logging.h>
-
 namespace tessera {
 
 std::shared_ptr<SettlingBytes> SettlingBytes::Map(int descriptor, int64_t offset, int64_t size) {
@@ -26,9 +24,12 @@ bool SettlingBytes::Settle() {
     munmap(copy, size_);
     return false;
   }
-  // Pages take the place of others under the lock that a thread takes which finds no page there. That this fails is not foreseen: then
-  // nobody could say what lies there.
-  PCHECK(mremap(copy, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, mapped_) != MAP_FAILED);
+  // Pages take the place of others under the lock that a thread takes which finds no page there. A system that has no room for one more
+  // mapping says so before it changes anything.
+  if (mremap(copy, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, mapped_) == MAP_FAILED) {
+    munmap(copy, size_);
+    return false;
+  }
   settled_ = true;
   return true;
 }

@@ -5,11 +5,15 @@
 #include <limits>
 #include <string>
 
+#include "tessera/base/byte_size.h"
+
 namespace tessera {
 namespace {
 
 Timings Usual() {
-  Timings timings = {.prompt_tokens = 36, .prompt_seconds = 36 / 3449.0, .output_tokens = 264, .generation_seconds = 264 / 584.0};
+  Timings timings = {.prompt_tokens = 36, .prompt_seconds = 36 / 3449.0, .output_tokens = 265};
+  timings.timed_tokens = 264;
+  timings.generation_seconds = 264 / 584.0;
   timings.first_token_seconds = 0.14;
   timings.speculation.emplace();
   timings.speculation->sources.emplace_back();
@@ -19,12 +23,17 @@ Timings Usual() {
 }
 
 TEST(SummaryLine, HeaderExample) {
-  EXPECT_EQ(SummaryLine(Usual(), int64_t{120} << 20),
-            "prompt 36 tok 3449 tok/s | 264 tok 584 tok/s, 1.2 tok per pass | first 0.14 s | 120 MiB");
+  EXPECT_EQ(SummaryLine(Usual(), "120 MiB"),
+            "prompt 36 tok 3449 tok/s | 265 tok 584 tok/s, 1.2 tok per pass | first 0.14 s | 120 MiB");
 }
 
 TEST(SummaryLine, LeavesOutWhatThereIsNot) {
-  EXPECT_EQ(SummaryLine({.prompt_tokens = 5, .prompt_seconds = 10}, 1023), "prompt 5 tok 0.50 tok/s | 0 tok 0.00 tok/s | 1023 B");
+  EXPECT_EQ(SummaryLine({.prompt_tokens = 5, .prompt_seconds = 10}, "1023 B"), "prompt 5 tok 0.50 tok/s | 0 tok | 1023 B");
+}
+
+// The pass over the prompt gives the first token, so nothing was timed that could be a rate.
+TEST(SummaryLine, OneTokenHasNoRate) {
+  EXPECT_EQ(SummaryLine({.output_tokens = 1, .generation_seconds = 1e-4}, "not known"), "prompt 0 tok | 1 tok | not known");
 }
 
 TEST(SummaryLine, HasAtMostAHundredColumns) {
@@ -32,10 +41,11 @@ TEST(SummaryLine, HasAtMostAHundredColumns) {
     for (const double seconds : {1.0, 7.3, 1e4, 9'999'999.0}) {
       for (const int64_t peak : {int64_t{1023} << 10, int64_t{1023} << 20, int64_t{1023} << 30, int64_t{1023} << 40}) {
         Timings timings = Usual();
-        timings.prompt_tokens = timings.output_tokens = tokens;
+        timings.prompt_tokens = timings.output_tokens = timings.timed_tokens = tokens;
         timings.prompt_seconds = timings.generation_seconds = timings.first_token_seconds = seconds;
         timings.speculation->tokens = 6399;
-        EXPECT_LE(SummaryLine(timings, peak).size(), 100u) << SummaryLine(timings, peak);
+        const std::string line = SummaryLine(timings, FormatByteSize(peak));
+        EXPECT_LE(line.size(), 100u) << line;
       }
     }
   }

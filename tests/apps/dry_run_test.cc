@@ -10,6 +10,7 @@
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/real_models.h"
 #include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 namespace {
@@ -64,6 +65,24 @@ TEST(DryRun, SizesAreThoseWorkedOutByHand) {
   }
   EXPECT_EQ(tensors, 21) << "all tensors of the file";
   EXPECT_LE(bytes, *plan.Object("memory_bytes")->Int("weights"));
+}
+
+// Formats that take more in memory than in the file say so: 4.6875 bits per weight of 2.0625, and more for rows up to a multiple of 32.
+TEST(DryRun, AFormatThatGrowsSaysByHowMuch) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf");
+  TinyModelBuilder({.width = 256, .feed_forward = 256, .head_size = 64, .layers = 1, .formats = {BlockFormat::kIQ2_XXS}}).WriteTo(path);
+  const JsonValue plan = RunJson("tessera_generate", {"--model=" + path, "--dry_run", "--json", "--context=128"});
+  const JsonValue formats = *plan.Array("formats");
+  ASSERT_EQ(formats.size(), 2);
+  const JsonValue format = formats[1];
+  EXPECT_EQ(*format.String("format"), "IQ2_XXS");
+  EXPECT_EQ(*format.Int("tensors"), 9);
+  const int64_t blocks = 5 * 256 + 2 * 128;  // Rows of 256 in a layer's seven matrices: keys and values have half as many.
+  EXPECT_EQ(*format.Int("file_bytes"), (blocks + 2 * kTinyVocabulary) * 66);
+  EXPECT_EQ(*format.Int("bytes"), (blocks + 2 * 288) * 150);
+  const Ended shown = RunProgram("tessera_generate", {"--model=" + path, "--dry_run", "--context=128"});
+  EXPECT_NE(shown.output.find("in the file"), std::string::npos) << shown.output;
 }
 
 TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {

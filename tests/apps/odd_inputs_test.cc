@@ -1,6 +1,5 @@
 // Mistakes in typing: every flag of every program with impossible values, and with files of the wrong kind.
 #include <fstream>
-#include <map>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/apps/short_run.h"
 #include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 
@@ -30,35 +30,6 @@ std::vector<Flag> FlagsOf(const std::string& program) {
     }
   }
   return found;
-}
-
-// A short run that ends well, for the flag to be put behind.
-std::vector<std::string> ShortRun(const std::string& program) {
-  static const TemporaryFolder written;
-  if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
-  if (program == "tessera_bench") return {};  // It does nothing without a subcommand.
-  if (program == "tessera_bench products") return {"--repetitions=1"};
-  std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
-  if (program == "tessera_pack") arguments.push_back("--out=" + ::testing::TempDir() + "/odd_inputs_written.tsr");
-  if (program == "tessera_quantize") arguments.insert(arguments.end(), {"--head_format=Q4_1", "--out=" + written.Path("quantized.gguf")});
-  if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");
-  if (program == "tessera_perplexity") arguments.push_back("--window=4");
-  if (program == "tessera_spec_bench") {
-    arguments.insert(arguments.end(), {"--data=" + std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation", "--categories=gsm8k",
-                                       "--texts=1", "--generate_tokens=2"});
-  }
-  const std::map<std::string, std::vector<std::string>> benches = {
-      {"tessera_bench speed", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
-      {"tessera_bench overhead", {"--generate_tokens=3", "--repetitions=1"}},
-      {"tessera_bench threads", {"--prompt_tokens=2", "--generate_tokens=3", "--repetitions=1"}},
-      {"tessera_bench roofline", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
-      {"tessera_bench rows", {"--rows=1,2", "--repetitions=1"}},
-      {"tessera_bench attention", {"--depths=4", "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
-      {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};
-  if (const auto bench = benches.find(program); bench != benches.end()) {
-    arguments.insert(arguments.end(), bench->second.begin(), bench->second.end());
-  }
-  return arguments;
 }
 
 Ended RunWith(const std::string& program, const std::string& argument, const std::string& input = "the in the") {

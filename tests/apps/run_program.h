@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,7 +65,8 @@ struct Ended {
 
 class Program {
  public:
-  Program(const std::string& name, const std::vector<std::string>& arguments) {
+  // before: called in the new process, for limits on it.
+  Program(const std::string& name, const std::vector<std::string>& arguments, const std::function<void()>& before = [] {}) {
     CHECK_EQ(pipe2(input_, O_CLOEXEC), 0);
     CHECK_EQ(pipe2(output_, O_CLOEXEC), 0);
     CHECK_EQ(pipe2(errors_, O_CLOEXEC), 0);
@@ -82,6 +84,7 @@ class Program {
       dup2(errors_[1], STDERR_FILENO);
       signal(SIGINT, SIG_DFL);
       alarm(60);  // A program that hangs ends the test, too.
+      before();
       execv(argv[0], argv.data());
       _exit(127);
     }

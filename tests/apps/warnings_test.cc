@@ -10,6 +10,7 @@
 
 #include <glog/logging.h>
 
+#include "absl/strings/match.h"
 #include "tessera/tests/fakes/packed_model.h"
 
 namespace tessera {
@@ -32,6 +33,19 @@ TEST(Warnings, HeaderExample) {
   WarnOfHistory(nullptr);
   FLAGS_minloglevel = google::GLOG_ERROR;
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "nothing is short";
+}
+
+TEST(Warnings, AContextAboveTheTrainedOneIsSaid) {
+  const PackedTiny model({.context = 128});
+  for (const auto& [context, warned] : {std::pair(128, false), std::pair(129, true)}) {
+    const auto engine = Must(Engine::Load({.model_path = model.packed(), .compute = {.threads = 1}, .cache = {.context = context}}));
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    testing::internal::CaptureStderr();
+    WarnOfShortages(*engine);
+    FLAGS_minloglevel = google::GLOG_ERROR;
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(absl::StrContains(said, "context: found 129 tokens, the model was trained for 128; "), warned) << said;
+  }
 }
 
 // Loading goes on without its threads, whose stacks do not fit, and a program says so.

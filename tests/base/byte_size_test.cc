@@ -47,6 +47,8 @@ TEST(ByteSize, FormatsWithThreeDigitsInTheUnitThatFits) {
       {0, "0 B"}, {1023, "1023 B"}, {1024, "1.00 KiB"}, {10'239, "10.0 KiB"}, {1'048'575, "1.00 MiB"}, {36'909'875, "35.2 MiB"},
       {int64_t{1} << 32, "4.00 GiB"}, {500 << 20, "500 MiB"}, {-2048, "-2.00 KiB"}, {std::numeric_limits<int64_t>::max(), "8.00 EiB"}};
   for (const auto& [bytes, text] : cases) EXPECT_EQ(FormatByteSize(bytes), text);
+  EXPECT_EQ(FormatKnownByteSize(1024), "1.00 KiB");
+  EXPECT_EQ(FormatKnownByteSize(std::nullopt), "not known");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
 
 namespace tessera {
 namespace {
@@ -35,14 +36,26 @@ class Environment {
 
 TEST(CacheFolder, HeaderExample) {
   const Environment environment("/cache", "/home/a");
-  const std::string path = absl::StrCat(CacheFolder(), "/model.gguf");
-  EXPECT_EQ(path, "/cache/model.gguf");
+  const auto run = []() -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
+    const std::string path = absl::StrCat(folder, "/model.gguf");
+    return path;
+  };
+  EXPECT_EQ(*run(), "/cache/model.gguf");
 }
 
 TEST(CacheFolder, AnEmptyNameIsNone) {
   for (const char* none : {static_cast<const char*>(nullptr), ""}) {
     const Environment environment(none, "/home/a");
-    EXPECT_EQ(CacheFolder(), "/home/a/.cache/tessera");
+    EXPECT_EQ(*CacheFolder(), "/home/a/.cache/tessera");
+  }
+}
+
+TEST(CacheFolder, WithoutAHomeThereIsNone) {
+  for (const char* none : {static_cast<const char*>(nullptr), ""}) {
+    const Environment environment(none, none);
+    EXPECT_EQ(CacheFolder().status().message(),
+              "cache folder: found neither TESSERA_CACHE nor HOME in the environment, expected one of them");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "tessera/base/usage_error.h"
 
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
 namespace tessera {
@@ -49,6 +51,19 @@ TEST(UsageError, ALimitIsNamedBesideOrWithoutAField) {
   EXPECT_EQ(FieldOf(both), "memory_budget");
   EXPECT_TRUE(LimitedBy("context", absl::OkStatus()).ok());
   EXPECT_EQ(LimitOf(LimitedBy("context", absl::OkStatus())), "");
+}
+
+TEST(ForFile, WhatTheSystemCannotGiveIsNoWrongUsage) {
+  for (const int error : {ENOENT, EACCES, EISDIR, ENOTDIR, ENAMETOOLONG, EROFS}) {
+    const absl::Status status = ForFile("trace", absl::ErrnoToStatus(error, "/x/y: cannot write"));
+    EXPECT_EQ(FieldOf(status), "trace") << status;
+  }
+  for (const int error : {ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, EFBIG}) {
+    const absl::Status status = ForFile("trace", absl::ErrnoToStatus(error, "/x/y: cannot write"));
+    EXPECT_FALSE(IsWrongUsage(status)) << status;
+    EXPECT_EQ(status, absl::ErrnoToStatus(error, "/x/y: cannot write"));
+  }
+  EXPECT_EQ(ForFile("trace", absl::OkStatus()), absl::OkStatus());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace tessera {
 
 // Empty if the file is not there.
 inline std::string RealModelPath(const std::string& name) {
-  const std::string path = CacheFolder() + (name == "smollm2" ? "/SmolLM2-135M-Instruct.Q4_1.gguf" : "/gemma-3-270m-q4_k_m.gguf");
+  const std::string path = CacheFolder().value() + (name == "smollm2" ? "/SmolLM2-135M-Instruct.Q4_1.gguf" : "/gemma-3-270m-q4_k_m.gguf");
   struct stat status;
   return stat(path.c_str(), &status) == 0 ? path : "";
 }

@@ -4,12 +4,15 @@
 // the text.
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 #include "glog/logging.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/read_tokenizer.h"
+#include "tessera/model/text/internal/normal_form.h"
 #include "tessera/model/text/internal/utf8.h"
+#include "tessera/model/text/internal/word_rules.h"
 #include "tessera/model/text/text_stream.h"
 #include "tessera/tests/fakes/gguf_metadata.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
@@ -20,6 +23,8 @@ namespace tessera {
 namespace {
 
 constexpr const char* kPreTokenizers[] = {"gpt-2", "llama-bpe", "qwen2", "smollm"};
+constexpr const char* kMorePreTokenizers[] = {"gpt-2", "llama-bpe", "qwen2", "smollm", "gpt-4o", "kimi-k2", "deepseek-llm", "deepseek-v3",
+                                              "falcon", "bloom", "superbpe", "afmoe", "tiny_aya", "exaone-moe", "jais-2", "youtu"};
 constexpr int kSentencePiece = 4, kSpelledBytePair = 6, kSpelledSentencePiece = 7, kKinds = 8;  // 5: with a space before.
 constexpr absl::string_view kWrittenSpace = "\u2581";  // As SentencePiece writes a space; in a text it comes back as one.
 
@@ -27,6 +32,7 @@ struct Subject {
   std::unique_ptr<Tokenizer> tokenizer;
   bool sentence_piece = false;
   bool gives_back = true;   // No text is that of two tokens, of which a mark might hide a byte's.
+  bool normalizes = false;  // To form C.
 };
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Open(const TokenizerMetadata& metadata) {
@@ -45,7 +51,8 @@ const Subject& Known(int kind) {
       TokenizerMetadata metadata = i < kSentencePiece ? SmallBytePair() : SmallSentencePiece();
       if (i < kSentencePiece) metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String(kPreTokenizers[i]));
       if (i == kSentencePiece) metadata.Set("tokenizer.ggml.add_space_prefix", TokenizerMetadata::Bool(false));
-      (*subjects)[i] = {*Open(metadata), i >= kSentencePiece};
+      const bool normalizes = i < kSentencePiece && FindWordRule(kPreTokenizers[i])->normalizes;
+      (*subjects)[i] = {*Open(metadata), i >= kSentencePiece, true, normalizes};
     }
     return subjects;
   }();
@@ -78,7 +85,8 @@ absl::StatusOr<Subject> Spelled(bool sentence_piece, FuzzBytes& bytes) {
   }
   TokenizerMetadata metadata;
   metadata.Set("tokenizer.ggml.model", TokenizerMetadata::String(sentence_piece ? "llama" : "gpt2"));
-  metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String(kPreTokenizers[bytes.Below(4)]));
+  const char* const rule = kMorePreTokenizers[bytes.Below(std::size(kMorePreTokenizers))];
+  metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String(rule));
   metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(tokens));
   metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
   metadata.Set("tokenizer.ggml.scores", TokenizerMetadata::Floats(scores));
@@ -87,7 +95,7 @@ absl::StatusOr<Subject> Spelled(bool sentence_piece, FuzzBytes& bytes) {
   metadata.Set("tokenizer.ggml.bos_token_id", TokenizerMetadata::Uint(static_cast<uint32_t>(bytes.Below(256))));
   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Open(metadata));
   const bool distinct = std::set<std::string>(tokens.begin(), tokens.end()).size() == tokens.size();
-  return Subject{std::move(tokenizer), sentence_piece, distinct};
+  return Subject{std::move(tokenizer), sentence_piece, distinct, !sentence_piece && FindWordRule(rule)->normalizes};
 }
 
 std::string TextOf(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
@@ -115,6 +123,8 @@ void CheckText(const Subject& subject, const std::string& text) {
   const std::vector<TokenId> partly = tokenizer.Encode(text, {.parse_special = true, .literal = literal});
   for (TokenId token : plain) CHECK(!tokenizer.IsSpecial(token)) << token;
   const std::string texts[] = {TextOf(tokenizer, plain), TextOf(tokenizer, marked), TextOf(tokenizer, partly)};
+  std::string composed;
+  if (subject.normalizes && NormalFormC(text, composed) != text) return;
   if (!subject.gives_back || (subject.sentence_piece && text.find(kWrittenSpace.data()) != text.npos)) return;
   if (tokenizer.adds_space_prefix()) {  // One before each part between special tokens: only the first is not the text's.
     if (text.empty() || text.find("[x]") != text.npos) return;

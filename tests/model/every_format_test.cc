@@ -138,7 +138,7 @@ double Difference(absl::Span<const float> a, absl::Span<const float> b) {
 
 TinyModel ModelOf(const std::string& architecture, BlockFormat format) {
   TinyModel model = {.architecture = architecture, .formats = {format}};
-  if (InfoOf(format).values_per_block == 256) model.width = model.feed_forward = 256, model.head_size = 64;
+  if (InfoOf(format).values_per_block > 32) model.width = model.feed_forward = 256, model.head_size = 64;
   if (architecture == "gemma3") model.window = 6;
   return model;
 }

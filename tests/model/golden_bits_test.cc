@@ -32,7 +32,7 @@ void ForEachModel(const Visit& visit) {
   for (TokenId& token : tokens) token = static_cast<TokenId>(random.Below(kTinyVocabulary));
   for (const BlockFormatInfo& format : AllBlockFormats()) {
     TinyModel model = {.formats = {format.format}};
-    if (format.values_per_block == 256) model.width = model.feed_forward = 256, model.head_size = 64;
+    if (format.values_per_block > 32) model.width = model.feed_forward = 256, model.head_size = 64;
     visit(absl::StrCat("made in ", format.name), LoadedWeights(TinyModelBuilder(model)), tokens);
   }
 }

@@ -39,15 +39,26 @@ struct GoldenBlock {
   std::vector<float> values;
 };
 
+// The values of a line: as numbers, or as the bits of FP32 in hex.
+std::vector<float> ValuesOf(const nlohmann::json& json) {
+  if (json.contains("values")) return json["values"].get<std::vector<float>>();
+  const Bytes bits = FromHex(json["bits"]);
+  std::vector<float> values(bits.size() / sizeof(float));
+  std::memcpy(values.data(), bits.data(), bits.size());
+  return values;
+}
+
 // kind is "format" (bytes -> values) or "quantize" (values -> bytes).
 std::vector<GoldenBlock> ReadGolden(const char* kind) {
-  std::ifstream in(TESSERA_SOURCE_DIR "/tests/golden/blocks.jsonl");
   std::vector<GoldenBlock> blocks;
-  for (std::string line; std::getline(in, line);) {
-    const nlohmann::json json = nlohmann::json::parse(line);
-    if (!json.contains(kind)) continue;
-    const std::string name = json[kind];
-    blocks.push_back({BlockFormatByName(name).value(), FromHex(json["bytes"]), json["values"].get<std::vector<float>>()});
+  for (const char* file : {"blocks.jsonl", "read_only_blocks.jsonl"}) {
+    std::ifstream in(TESSERA_SOURCE_DIR "/tests/golden/" + std::string(file));
+    for (std::string line; std::getline(in, line);) {
+      const nlohmann::json json = nlohmann::json::parse(line);
+      if (!json.contains(kind)) continue;
+      const std::string name = json[kind];
+      blocks.push_back({BlockFormatByName(name).value(), FromHex(json["bytes"]), ValuesOf(json)});
+    }
   }
   return blocks;
 }
@@ -83,7 +94,9 @@ TEST(BlockFormat, DequantizesGoldenBlocksToTheLastBit) {
     for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(BitsOf(values[i]), BitsOf(golden.values[i])) << "value " << i;
   }
   const std::map<std::string, int> all = {{"Q4_0", 6}, {"Q4_1", 6}, {"Q5_0", 6}, {"Q5_1", 6}, {"Q8_0", 6}, {"Q2_K", 6},
-                                          {"Q3_K", 6}, {"Q4_K", 6}, {"Q5_K", 6}, {"Q6_K", 6}, {"IQ4_NL", 6}};
+                                          {"Q3_K", 6}, {"Q4_K", 6}, {"Q5_K", 6}, {"Q6_K", 6}, {"IQ4_NL", 6},
+                                          {"IQ1_S", 2}, {"IQ1_M", 2}, {"IQ2_XXS", 2}, {"IQ2_XS", 2}, {"IQ2_S", 2}, {"IQ3_XXS", 2},
+                                          {"IQ3_S", 2}, {"IQ4_XS", 2}, {"TQ1_0", 2}, {"TQ2_0", 2}, {"MXFP4", 2}, {"NVFP4", 2}};
   EXPECT_EQ(seen, all);
 }
 
@@ -142,6 +155,7 @@ TEST(BlockFormat, PlainFloatsAreLittleEndian) {
 TEST(BlockFormat, QuantizingABlockOfZerosGivesZeros) {
   const std::vector<float> zeros(256, 0.f);
   for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.quantize == nullptr) continue;
     Bytes bytes(info.bytes_per_block);
     std::vector<float> values(info.values_per_block, 1.f);
     info.quantize(zeros.data(), info.values_per_block, bytes.data());
@@ -158,7 +172,8 @@ TEST(BlockFormat, QuantizingNumbersWithoutAScaleIsDefined) {
     std::vector<float> in(256, 0.5f);
     in[3] = odd;
     for (const BlockFormatInfo& info : AllBlockFormats()) {
-        for (const std::vector<float>& values : {in, std::vector<float>(256, odd)}) {
+      if (info.quantize == nullptr) continue;
+      for (const std::vector<float>& values : {in, std::vector<float>(256, odd)}) {
         Bytes bytes(info.bytes_per_block + 1, std::byte{0x5a});
         info.quantize(values.data(), info.values_per_block, bytes.data());
         EXPECT_EQ(bytes.back(), std::byte{0x5a}) << info.name << " of " << odd;
@@ -201,16 +216,40 @@ TEST(BlockFormat, TheTableIsInTheOrderOfTheEnum) {
 TEST(BlockFormat, UnknownNameListsTheKnownOnes) {
   EXPECT_EQ(BlockFormatByName("q4_0").status(),
             absl::NotFoundError("block format \"q4_0\" is not supported; "
-                                "supported: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL"));
+                                "supported: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ1_S, "
+                                "IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0"));
 }
 
-TEST(BlockFormat, UnsupportedGgufTypeIsNamedIfItHasAName) {
+TEST(BlockFormat, FormatsThatAreOnlyReadSayWhichAreWritten) {
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    EXPECT_EQ(CheckWritten(info.format).ok(), info.quantize != nullptr) << info.name;
+    EXPECT_EQ(info.quantize != nullptr, info.format <= BlockFormat::kIQ4_NL) << info.name;
+  }
+  EXPECT_EQ(CheckWritten(BlockFormat::kTQ1_0),
+            absl::InvalidArgumentError("found TQ1_0, which is only read; expected one of F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, "
+                                       "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL"));
+}
+
+TEST(BlockFormat, UnsupportedGgufTypesAreNamedWithTheWayOut) {
   const std::string supported =
       " is not supported; supported: F32 (0), F16 (1), BF16 (30), Q4_0 (2), Q4_1 (3), Q5_0 (6), Q5_1 (7), Q8_0 (8), Q2_K (10), Q3_K (11), "
-      "Q4_K (12), Q5_K (13), Q6_K (14), IQ4_NL (20)";
+      "Q4_K (12), Q5_K (13), Q6_K (14), IQ4_NL (20), IQ1_S (19), IQ1_M (29), IQ2_XXS (16), IQ2_XS (17), IQ2_S (22), IQ3_XXS (18), "
+      "IQ3_S (21), IQ4_XS (23), TQ1_0 (34), TQ2_0 (35), MXFP4 (39), NVFP4 (40), Q1_0 (41), Q2_0 (42)";
+  const auto repacked = [](const std::string& name, const std::string& plain) {
+    return name + ", repacked for one kind of processor and withdrawn: take the model in " + plain + ", which has the same weights";
+  };
+  const std::string again = ", withdrawn: take the model in another format, or convert it again";
+  const std::string intermediate = ", a format of intermediate results: convert the model again, for example to Q8_0";
   const std::map<uint32_t, std::string> names = {
-      {9, "Q8_1"},    {19, "IQ1_S"},   {23, "IQ4_XS"},  {29, "IQ1_M"},   {39, "MXFP4"},     {4, "unknown"},
-      {33, "unknown"}, {36, "unknown"}, {40, "unknown"}, {1000, "unknown"}, {UINT32_MAX, "unknown"}};
+      {4, "Q4_2" + again}, {5, "Q4_3" + again}, {9, "Q8_1" + intermediate}, {15, "Q8_K" + intermediate},
+      {24, "I8: integers, no weights"}, {25, "I16: integers, no weights"}, {26, "I32: integers, no weights"},
+      {27, "I64: integers, no weights"}, {28, "F64: convert the model again, for example to F32"},
+      {31, repacked("Q4_0_4_4", "Q4_0")}, {32, repacked("Q4_0_4_8", "Q4_0")}, {33, repacked("Q4_0_8_8", "Q4_0")},
+      {36, repacked("IQ4_NL_4_4", "IQ4_NL")}, {37, repacked("IQ4_NL_4_8", "IQ4_NL")}, {38, repacked("IQ4_NL_8_8", "IQ4_NL")},
+      {43, "unknown"}, {1000, "unknown"}, {UINT32_MAX, "unknown"}};
+  int refused = 0;
+  for (uint32_t type = 0; type <= 43; ++type) refused += BlockFormatByGgufType(type).ok() ? 0 : 1;
+  EXPECT_EQ(refused, 16) << "each of them is named here";
   for (const auto& [type, name] : names) {
     EXPECT_EQ(BlockFormatByGgufType(type).status(),
               absl::NotFoundError("GGUF type " + std::to_string(type) + " (" + name + ")" + supported));

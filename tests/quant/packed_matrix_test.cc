@@ -102,6 +102,12 @@ TEST(PackedMatrix, SizesAreThoseOfTheLayout) {
   EXPECT_EQ(bytes(BlockFormat::kQ5_K, 32), 5760);
   EXPECT_EQ(bytes(BlockFormat::kQ6_K, 32), 6720);
   EXPECT_EQ(bytes(BlockFormat::kIQ4_NL, 32), 8 * 576);
+  for (int format = static_cast<int>(BlockFormat::kIQ1_S); format <= static_cast<int>(BlockFormat::kIQ4_XS); ++format) {
+    EXPECT_EQ(bytes(static_cast<BlockFormat>(format), 32), 4800) << InfoOf(static_cast<BlockFormat>(format)).name;
+  }
+  for (const BlockFormat format : {BlockFormat::kTQ1_0, BlockFormat::kTQ2_0}) EXPECT_EQ(bytes(format, 32), 2112);
+  for (const BlockFormat format : {BlockFormat::kMXFP4, BlockFormat::kNVFP4}) EXPECT_EQ(bytes(format, 32), 8 * 640);
+  for (const BlockFormat format : {BlockFormat::kQ1_0, BlockFormat::kQ2_0}) EXPECT_EQ(bytes(format, 32), 8 * 576);
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(bytes(info.format, 1), bytes(info.format, 32)) << info.name;
     EXPECT_EQ(bytes(info.format, 33), 2 * bytes(info.format, 32)) << info.name;

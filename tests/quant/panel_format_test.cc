@@ -57,7 +57,12 @@ TEST(PanelFormat, BytesAreFixedForEver) {
       {"F32", 0x9973a9a754bb88aa},  {"F16", 0x81334af011a49be6},  {"BF16", 0x81334af011a49be6},  {"Q4_0", 0x1df9096f985a1c68},
       {"Q4_1", 0xbc99abef77a5333b}, {"Q5_0", 0xf09fa5fb7effd8c3}, {"Q5_1", 0x026adba89fc587d4},  {"Q8_0", 0xe95ab41a6bccfd16},
       {"Q2_K", 0x1cd40b5fa0492479}, {"Q3_K", 0x57888a547a6a50a1}, {"Q4_K", 0x206c90a90593e5ee},  {"Q5_K", 0x095da2c4edfa21ea},
-      {"Q6_K", 0x80ff4e9b97e3c23b}, {"IQ4_NL", 0x1df9096f985a1c68}};
+      {"Q6_K", 0x80ff4e9b97e3c23b}, {"IQ4_NL", 0x1df9096f985a1c68},
+      {"IQ1_S", 0x8623a3b975e840eb}, {"IQ1_M", 0xe51dbc25898f8607}, {"IQ2_XXS", 0x09e7df993dda25de},
+      {"IQ2_XS", 0xfc09a833aaf857ab}, {"IQ2_S", 0x11ca32c28c65dd45}, {"IQ3_XXS", 0xb937b5f96725761a},
+      {"IQ3_S", 0x1d8d57b3be83f92d}, {"IQ4_XS", 0xb94d4a2f003523a0}, {"TQ1_0", 0x652e54380f248f65},
+      {"TQ2_0", 0xfb46c3469f131890}, {"MXFP4", 0xb21bb48c42e592c2}, {"NVFP4", 0xee42bdf56c664e8b},
+      {"Q1_0", 0x908fa9fd6d4cca63}, {"Q2_0", 0x5bc6ecc64dfa7874}};
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     std::vector<std::byte> gguf(BytesOfRows(info.format, 70, 512).value()), packed(3 * PanelBytes(info.format, 512));
     SeededRandom random(7);

@@ -173,6 +173,7 @@ TEST(Quantize, ErrorsFallWithTheBitsOfTheFormat) {
 TEST(Quantize, ABlockDoesNotDependOnItsNeighbours) {
   const Values x = HeavyTailedValues(3 * kBlock);
   for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.quantize == nullptr) continue;
     std::vector<std::byte> joined;
     for (int first = 0; first < 3 * kBlock; first += info.values_per_block) {
       const std::vector<std::byte> one = Quantized(info.format, {x.begin() + first, x.begin() + first + info.values_per_block});

@@ -48,7 +48,7 @@ TEST(Engine, ShowsWhatItWasBuiltFrom) {
 TEST(Engine, DefaultsAreTheModelsContextAndAllCpusItMayUse) {
   const auto engine = Must(Engine::Load({.model_path = kLlama}));
   EXPECT_EQ(engine->context(), 512);
-  EXPECT_EQ(engine->threads(), AvailableCpus());
+  EXPECT_EQ(engine->threads(), Must(ThreadsOf({})));
   const auto longer = TinyEngine({.context = kDefaultContext + 1}, {.compute = {.threads = 1}});
   EXPECT_EQ(longer->context(), kDefaultContext);
 }

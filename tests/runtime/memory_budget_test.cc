@@ -28,7 +28,7 @@ class OwnPeak {
     for (std::string word; status >> word;) {
       if (word == "RssFile:") status >> files;
     }
-    return PeakMemoryBytes() - files * 1024;
+    return *PeakMemoryBytes() - files * 1024;
   }
 };
 
@@ -73,7 +73,7 @@ TEST(MemoryBudget, ACacheThatIsFullRefusesTheRequestAndTheEngineGoesOn) {
   const int64_t cache = engine->memory().cache;
   ASSERT_GE(cache, 32 * kMiB);
   const OwnPeak peak;
-  const int64_t before = OwnMemoryBytes();
+  const int64_t before = *OwnMemoryBytes();
   const auto first = Must(engine->NewSession());
   auto second = Must(engine->NewSession());
   Must(first->Append(absl::MakeConstSpan(text).first(1500)));
@@ -106,7 +106,7 @@ TEST(MemoryBudget, AStoreThatIsFullForgetsItsOldestTextsWithinItsShare) {
   options.workload.drafting_bytes = [](int, int) { return kStore; };
   const auto engine = Budgeted(options);
   const OwnPeak peak;
-  const int64_t before = OwnMemoryBytes();
+  const int64_t before = *OwnMemoryBytes();
   const std::shared_ptr<HistoryStore> store =
       Must(HistoryStore::Open(folder.path(), "full", VocabularyOf(engine->tokenizer()), {.max_bytes = kStore}));
   const auto session = Must(engine->NewSession());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "tessera/base/status_macros.h"
@@ -41,14 +42,14 @@ int64_t LeastAccepted(const MemoryPlanner& planner) {
 // A planner of its own, for a packed model without an engine.
 class PlanOfAWorkload : public testing::Test {
  protected:
-  MemoryPlanner Planner(Workload workload) const {
+  MemoryPlanner Planner(Workload workload, std::optional<int64_t> process = 3000) const {
     MemoryPlanner::Inputs inputs;
     inputs.context = 64;
     inputs.rows = 32;
     inputs.cache = {.layers = 2, .heads = 2, .head_size = 16, .slots = 64};
     inputs.graphs = 1000;
     inputs.hidden_states = 2000;
-    inputs.process = 3000;
+    inputs.process = process;
     inputs.workload = std::move(workload);
     return MemoryPlanner(*model_, inputs);
   }
@@ -69,6 +70,14 @@ TEST_F(PlanOfAWorkload, IsTheSumOfItsParts) {
   EXPECT_EQ(memory.hidden_states, 2000);
   const BudgetPlan plan = Must(planner.PlanBudget(int64_t{1} << 40));
   EXPECT_EQ(plan.Total(), 3000 + plan.logits + plan.drafting + plan.reserve + memory.cache + 1000 + 2000 + plan.weights.bytes);
+}
+
+TEST_F(PlanOfAWorkload, IsRefusedWhereItIsNotKnownWhatTheProcessHas) {
+  const MemoryPlanner planner = Planner({}, std::nullopt);
+  const absl::Status status = planner.PlanBudget(int64_t{1} << 40).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_NE(status.message().find("memory budget: found no /proc/self/status"), std::string::npos) << status;
+  EXPECT_TRUE(planner.Plan().ok()) << "without a budget nothing of it is needed";
 }
 
 TEST_F(PlanOfAWorkload, HasFewerRowsOfLogitsBeforeABudgetIsRefused) {

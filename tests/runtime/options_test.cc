@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tessera/base/available_cpus.h"
+#include "tessera/base/cpu_quota.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -37,7 +38,7 @@ TEST(Options, WrongOnesAreNamed) {
 }
 
 TEST(Options, ThreadsAreAtMostOnePerCpu) {
-  EXPECT_EQ(Must(ThreadsOf({})), AvailableCpus());
+  EXPECT_EQ(Must(ThreadsOf({})), std::min(AvailableCpus(), ThreadsForQuota(CpuQuota().value_or(1000))));
   EXPECT_EQ(Must(ThreadsOf({.threads = 3})), std::min(3, AvailableCpus()));
   const CpuLimit limit = Must(CpuLimit::Create(1));
   EXPECT_EQ(Must(ThreadsOf({.threads = 3})), 1);

@@ -29,6 +29,16 @@ TEST(PackedModel, LogitsHaveTheBitsOfTheGgufFile) {
   }
 }
 
+TEST(PackedModel, FormatsThatAreOnlyReadKeepTheirBitsToo) {
+  TinyModel tiny = {.width = 256, .feed_forward = 256, .head_size = 64, .formats = {}};
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (info.quantize == nullptr) tiny.formats.push_back(info.format);
+  }
+  ASSERT_EQ(tiny.formats.size(), 14) << "each is the format of one of the model's 16 matrices";
+  const PackedTiny model(tiny);
+  EXPECT_EQ(LogitsOf(model.packed(), 2), LogitsOf(model.gguf(), 1));
+}
+
 TEST(PackedModel, ADamagedUnitIsNotComputedWith) {
   const PackedTiny model({});
   const int64_t offset = Must(TsrReader::Open(model.packed()))->UnitOffset(2);

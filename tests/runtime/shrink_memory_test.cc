@@ -74,7 +74,7 @@ TEST(StreamedTinyModel, GivesMemoryBackBetweenTokensAndWritesTheSame) {
   const Logits written = Write(*engine, tokens, [&](size_t token) {
     if (token != 4 && token != 8) return;
     const LayerStreamer::Stats before = engine->model().streamer()->stats();
-    const int64_t own = OwnMemoryBytes();
+    const int64_t own = *OwnMemoryBytes();
     const BudgetPlan plan = Must(engine->ShrinkMemory(token == 4 ? (budget + least) / 2 : least));
     const LayerStreamer::Stats after = engine->model().streamer()->stats();
     EXPECT_EQ(after.pinned_bytes, plan.weights.pins.bytes);
@@ -84,7 +84,7 @@ TEST(StreamedTinyModel, GivesMemoryBackBetweenTokensAndWritesTheSame) {
     EXPECT_LT(after.pinned_bytes, before.pinned_bytes);
     EXPECT_LE(plan.Total(), plan.budget);
     if (!kSanitized) {
-      EXPECT_LE(OwnMemoryBytes(), own - (before.pinned_bytes - after.pinned_bytes) + kMiB / 2);
+      EXPECT_LE(*OwnMemoryBytes(), own - (before.pinned_bytes - after.pinned_bytes) + kMiB / 2);
     }
   });
   EXPECT_EQ(written, expected);

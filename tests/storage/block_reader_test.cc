@@ -20,7 +20,7 @@ constexpr uint64_t kSeed = 5;
 TEST(BlockReader, HeaderExample) {
   const TemporaryFolder folder;
   const std::string path = WriteRandomFile(folder.Path("weights"), 32 << 20, kSeed);
-  const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path);
+  const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(*RandomAccessFile::Open(path));
   ASSERT_TRUE(opened.ok()) << opened.status();
   const AlignedBuffer arena = *AlignedBuffer::Allocate(32 << 20);
   int64_t checked = 0;

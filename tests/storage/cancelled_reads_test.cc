@@ -64,7 +64,8 @@ TEST(CancelledReads, NorDoesOneOfARealDevice) {
       SCOPED_TRACE(absl::StrCat(IoKindName(io), " ", seed));
       SeededRandom random(seed);
       const int depth = static_cast<int>(1 + random.Below(8));
-      const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path, {.io = io, .probe_in_child = true, .depth = depth});
+      const absl::StatusOr<OpenedDevice> opened =
+          OpenBlockDevice(*RandomAccessFile::Open(path), {.io = io, .probe_in_child = true, .depth = depth});
       if (absl::IsFailedPrecondition(opened.status())) break;  // This system has no such device.
       ASSERT_TRUE(opened.ok()) << opened.status();
       for (int times = 0; times < 3; ++times) ASSERT_NO_FATAL_FAILURE(ReadAndGiveUp(*opened->device, random));

@@ -29,7 +29,7 @@ class ChangingFile : public testing::TestWithParam<IoKind> {
  protected:
   void SetUp() override {
     WriteRandomFile(path_, kExtents * kExtent, kSeed);
-    absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = GetParam(), .probe_in_child = true});
+    absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(*RandomAccessFile::Open(path_), {.io = GetParam(), .probe_in_child = true});
     if (absl::IsFailedPrecondition(opened.status())) GTEST_SKIP() << opened.status();
     ASSERT_TRUE(opened.ok()) << opened.status();
     device_ = std::move(opened->device);

@@ -219,12 +219,14 @@ TEST_F(FlashProbe, ADamagedCacheIsMeasuredAnew) {
   };
   for (const std::string& bad :
        {std::string(), good.substr(0, good.size() / 2), std::string("\xff\x00\x01", 3), with("device: ", "device: 9"),
-        with("kernel: \"", "kernel: \"9"), with("block_bytes: ", "block_bytes: -"),
+        with("kernel: \"", "kernel: \"9"), with("block_bytes: ", "block_bytes: -"), with("\n    bytes: ", "\n    bytes: 9"),
+        with("\n    kind: ", "\n    kind: 9"), with("file_system {\n", "file_system {\n    id: 77\n"),
         with("sequential_megabytes_per_second: ", "sequential_megabytes_per_second: -")}) {
     std::ofstream(file, std::ios::binary) << bad;
     const absl::StatusOr<FlashMeasurement> flash = CachedFlash(path_, kQuick);
     ASSERT_TRUE(flash.ok()) << flash.status();
     EXPECT_GT(flash->sequential_bytes_per_second, 1e6);
+    EXPECT_NE(*ReadFileToString(file, 1 << 20), bad) << "another file system's, or none, was believed";
     EXPECT_TRUE(LoadFlashProfile(file).ok()) << "the cache is good again";
     const bool other = absl::StrContains(flash->cache.message(), "was measured on another");
     EXPECT_TRUE(flash->cache.ok() || absl::StartsWith(flash->cache.message(), "measured again: ") || other) << flash->cache;

@@ -40,7 +40,7 @@ class LoadingSourceTest : public testing::TestWithParam<Weights> {
     EXPECT_EQ(WriteTsrSample(path_, sample_), absl::OkStatus());
     reader_ = *TsrReader::Open(path_);
     EXPECT_EQ(ReadFileToString(path_, 1 << 30)->size(), reader_->file_bytes());
-    if (GetParam() == Weights::kFetched) DropFromPageCache(reader_->descriptor());
+    if (GetParam() == Weights::kFetched) DropFromPageCache(reader_->file()->descriptor());
     if (GetParam() == Weights::kWrittenTo) writer_.open(path_, std::ios::in | std::ios::out | std::ios::binary);
   }
 
@@ -97,7 +97,7 @@ std::string MappedFrom(const std::byte* address) {
 class BorrowedFileTest : public LoadingSourceTest {
  protected:
   void SetUp() override {
-    const auto pages = BorrowedPages::Map(reader_->descriptor(), reader_->file_bytes());
+    const auto pages = BorrowedPages::Map(reader_->file()->descriptor(), reader_->file_bytes());
     if (pages == nullptr || !pages->Hold(pages->bytes())) GTEST_SKIP() << path_ << ": the system lends no files there";
   }
 

@@ -41,7 +41,7 @@ class SandboxedDevice : public testing::Test {
   void SetUp() override {
     if (prctl(PR_GET_SECCOMP) < 0) GTEST_SKIP() << "this system has no seccomp filters: " << std::strerror(errno);
     WriteRandomFile(path_, kFile, kSeed);
-    const absl::Status direct = OpenBlockDevice(path_, {.io = IoKind::kPread}).status();
+    const absl::Status direct = OpenBlockDevice(*RandomAccessFile::Open(path_), {.io = IoKind::kPread}).status();
     if (!direct.ok()) GTEST_SKIP() << direct;
   }
 
@@ -49,7 +49,8 @@ class SandboxedDevice : public testing::Test {
   [[noreturn]] void ReadAndExit(IoKind io = IoKind::kAuto, int64_t buffer_bytes = kFile, bool probe = true) {
     AlignedBuffer buffer = *AlignedBuffer::Allocate(buffer_bytes);
     CHECK_EQ(buffer.PrepareForDevices(), absl::OkStatus());
-    const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path_, {.io = io, .probe_in_child = probe, .buffers = buffer.bytes()});
+    const absl::StatusOr<OpenedDevice> opened =
+        OpenBlockDevice(*RandomAccessFile::Open(path_), {.io = io, .probe_in_child = probe, .buffers = buffer.bytes()});
     if (!opened.ok()) {
       std::cerr << opened.status() << "\n";
       _exit(2);
@@ -269,7 +270,7 @@ TEST_F(SandboxedDeviceDeathTest, WithoutLargePagesItReadsIntoSmallOnes) {
 TEST_F(SandboxedDeviceDeathTest, InMemoryFileSystemsAreReadAsTheyAllow) {
   const TemporaryFolder in_memory(TemporaryFolder::InMemory());
   const std::string path = WriteRandomFile(in_memory.Path("weights"), kFile, kSeed);
-  const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(path);
+  const absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(*RandomAccessFile::Open(path));
   ASSERT_TRUE(opened.ok()) << opened.status();
   AlignedBuffer buffer = *AlignedBuffer::Allocate(kFile);
   BlockReader reader(*opened->device);

@@ -19,7 +19,7 @@ constexpr uint64_t kSeed = 41;
 
 TEST(ThrottledDevice, HeaderExample) {
   const TemporaryFolder folder;
-  absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(WriteRandomFile(folder.Path("weights"), kMiB, kSeed));
+  absl::StatusOr<OpenedDevice> opened = OpenBlockDevice(*RandomAccessFile::Open(WriteRandomFile(folder.Path("weights"), kMiB, kSeed)));
   ASSERT_TRUE(opened.ok()) << opened.status();
   const auto run = [](OpenedDevice opened) -> absl::Status {
     ASSIGN_OR_RETURN(FlashProfile flash, LoadFlashProfile("ufs4.0"));

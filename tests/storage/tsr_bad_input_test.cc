@@ -94,10 +94,10 @@ TEST_F(TsrBadInput, MemoryFollowsFromTheManifestsBytes) {
   TsrBuilder builder = SmallTsr();
   builder.manifest_bytes = units;
   const std::string bytes = builder.Build();
-  const int64_t before = PeakMemoryBytes();
+  const int64_t before = *PeakMemoryBytes();
   const absl::Status status = Open(bytes).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_LT(PeakMemoryBytes() - before, 2 * kLargestTsrManifest);
+  EXPECT_LT(*PeakMemoryBytes() - before, 2 * kLargestTsrManifest);
 }
 
 TEST_F(TsrBadInput, MissingFilesAndFoldersAreNamed) {

@@ -17,7 +17,7 @@ namespace {
 absl::StatusOr<std::optional<NamedCurve>> PeerOfFlags() {
   if (FLAGS_peer_curve.empty()) return std::nullopt;
   absl::StatusOr<NamedCurve> peer = ReadCurve(FLAGS_peer_curve);
-  RETURN_IF_ERROR(ForField("peer_curve", peer.status()));
+  RETURN_IF_ERROR(ForFile("peer_curve", peer.status()));
   return *std::move(peer);
 }
 
@@ -25,7 +25,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
   RETURN_IF_ERROR(CheckRepetitions());
   if (FLAGS_plot.empty()) return FLAGS_peer_curve.empty() ? absl::OkStatus() : WrongUsage("peer_curve", "without --plot", "both");
-  return ForField("plot", CheckWritable(FLAGS_plot));
+  return ForFile("plot", CheckWritable(FLAGS_plot));
 }
 
 absl::Status Draw(const RowsCurve& curve, const BenchHeading& heading, const std::optional<NamedCurve>& peer) {

@@ -43,6 +43,7 @@ class GgufBytes {
 
   int64_t size() const { return size_; }
   int64_t CachedBytes() const { return file_ == nullptr ? 0 : file_->CachedBytes(); }
+  absl::Status CheckUnchanged() const { return file_ == nullptr ? absl::OkStatus() : file_->CheckUnchanged(); }
   bool header_only() const { return header_only_; }
   // Where metadata and tensor table must end.
   int64_t longest_header() const { return header_only_ ? static_cast<int64_t>(header_.size()) : kLongestHeader; }

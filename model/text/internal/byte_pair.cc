@@ -11,7 +11,9 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/byte_alphabet.h"
 #include "tessera/model/text/internal/facts.h"
+#include "tessera/model/text/internal/known_merges.h"
 #include "tessera/model/text/internal/merge_table.h"
+#include "tessera/model/text/internal/normal_form.h"
 #include "tessera/model/text/internal/pair_merger.h"
 #include "tessera/model/text/internal/pre_tokenizer.h"
 
@@ -20,8 +22,7 @@ namespace {
 
 class BytePairSegmenter final : public Segmenter {
  public:
-  BytePairSegmenter(const Vocabulary& vocabulary, std::unique_ptr<PreTokenizer> cutter)
-      : vocabulary_(vocabulary), cutter_(std::move(cutter)) {
+  BytePairSegmenter(const Vocabulary& vocabulary, const PreTokenizer& cutter) : vocabulary_(vocabulary), cutter_(cutter) {
     for (int byte = 0; byte < 256; ++byte) {
       characters_[byte] = ByteCharacter(static_cast<uint8_t>(byte));
       byte_tokens_[byte] = FindText(characters_[byte]).value_or(-1);
@@ -32,7 +33,7 @@ class BytePairSegmenter final : public Segmenter {
   void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const override;
   std::string Piece(TokenId token) const override { return BytesFromAlphabet(vocabulary_.text(token)); }
   bool adds_space_prefix() const override { return false; }
-  bool adds_bos_by_default() const override { return cutter_->adds_bos_by_default(); }
+  bool adds_bos_by_default() const override { return cutter_.rule().adds_bos_by_default; }
 
  private:
   // Finds only tokens of plain text: merging never makes a control token.
@@ -45,7 +46,7 @@ class BytePairSegmenter final : public Segmenter {
   void EncodeWord(absl::string_view word, const std::string& text, std::vector<MergeSymbol>& symbols, std::vector<TokenId>* tokens) const;
 
   const Vocabulary& vocabulary_;
-  std::unique_ptr<PreTokenizer> cutter_;
+  PreTokenizer cutter_;
   std::array<std::string, 256> characters_;
   std::array<TokenId, 256> byte_tokens_;                  // -1: the vocabulary has none.
   MergeTable merges_;
@@ -79,14 +80,16 @@ TokenId BytePairSegmenter::FindJoined(absl::string_view left, absl::string_view 
 }
 
 void BytePairSegmenter::Encode(absl::string_view text, bool /*starts_text*/, std::vector<TokenId>* tokens) const {
+  std::string composed;
+  if (cutter_.rule().normalizes) text = NormalFormC(text, composed);
   std::vector<absl::string_view> words;
-  cutter_->Split(text, &words);
+  cutter_.Split(text, &words);
   std::vector<MergeSymbol> symbols;  // One for all words, as is `spelled`: most are short.
   std::string spelled;
   for (absl::string_view word : words) {
     spelled.clear();
     for (char byte : word) spelled += characters_[static_cast<uint8_t>(byte)];
-    const std::optional<TokenId> known = cutter_->keeps_known_words() ? FindText(spelled) : std::nullopt;
+    const std::optional<TokenId> known = cutter_.rule().keeps_known_words ? FindText(spelled) : std::nullopt;
     if (known.has_value()) {
       tokens->push_back(*known);
     } else {
@@ -120,13 +123,28 @@ std::optional<PairMerge> BytePairSegmenter::FindMerge(absl::string_view text, co
   return PairMerge{static_cast<double>(*rank), *joined};
 }
 
+// "default" is what some converters wrote where they knew no name: if the merges are known, they say more.
+absl::StatusOr<absl::string_view> RuleName(const TokenizerFacts& facts) {
+  RETURN_IF_ERROR(facts.pre_tokenizer.problem);
+  const std::optional<absl::string_view>& name = facts.pre_tokenizer.value;
+  if (name.has_value() && *name != "default") return *name;
+  ASSIGN_OR_RETURN(const LengthPrefixedStrings merges, Needed(facts.merges));
+  const absl::string_view known = RuleOfMerges(merges);
+  if (!known.empty()) return known;
+  if (name.has_value()) return *name;
+  return MissingInFact(facts.pre_tokenizer.place,
+                       absl::StrCat("found none, and these ", merges.size(), " merges are of no vocabulary that is known, expected the "
+                                    "name of the rule that cuts words, one of ", WordRuleNames(),
+                                    ". Convert the model again, or add the key, as llama.cpp's gguf_new_metadata.py does"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Segmenter>> NewBytePairSegmenter(TokenizerFacts& facts, const Vocabulary& vocabulary) {
-  ASSIGN_OR_RETURN(const absl::string_view name, ValueOr<absl::string_view>(facts.pre_tokenizer, "default"));
-  absl::StatusOr<std::unique_ptr<PreTokenizer>> cutter = PreTokenizer::ByName(name);
+  ASSIGN_OR_RETURN(const absl::string_view name, RuleName(facts));
+  const absl::StatusOr<PreTokenizer> cutter = PreTokenizer::ByName(name);
   if (!cutter.ok()) return WrongFact(facts.pre_tokenizer.place, cutter.status().message());
-  auto segmenter = std::make_unique<BytePairSegmenter>(vocabulary, *std::move(cutter));
+  auto segmenter = std::make_unique<BytePairSegmenter>(vocabulary, *cutter);
   RETURN_IF_ERROR(segmenter->ReadMerges(facts));
   return segmenter;
 }

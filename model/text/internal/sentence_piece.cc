@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/text/internal/byte_tokens.h"
 #include "tessera/model/text/internal/facts.h"
 #include "tessera/model/text/internal/pair_merger.h"
 #include "tessera/model/text/internal/utf8.h"
@@ -19,17 +19,6 @@ namespace tessera {
 namespace {
 
 constexpr absl::string_view kSpace = "\xE2\x96\x81";  // U+2581
-
-// The byte for which a text such as "<0x41>" stands; -1 for any other text.
-int ByteOf(absl::string_view text) {
-  if (text.size() != 6 || text.substr(0, 3) != "<0x" || text[5] != '>') return -1;
-  int byte = 0;
-  for (char digit : text.substr(3, 2)) {
-    if (!absl::ascii_isxdigit(static_cast<unsigned char>(digit))) return -1;
-    byte = byte * 16 + (absl::ascii_isdigit(static_cast<unsigned char>(digit)) ? digit - '0' : absl::ascii_tolower(digit) - 'a' + 10);
-  }
-  return byte;
-}
 
 class SentencePieceSegmenter final : public Segmenter {
  public:

@@ -1,6 +1,7 @@
 #include "tessera/model/text/internal/utf8.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace tessera {
 namespace {
@@ -41,9 +42,22 @@ Utf8Sequence ReadUtf8(absl::string_view text) {
   return {size, Utf8State::kValid};
 }
 
+size_t AsciiPrefix(absl::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  size_t position = 0;
+  for (uint64_t eight; position + sizeof eight <= text.size(); position += sizeof eight) {
+    std::memcpy(&eight, text.data() + position, sizeof eight);
+    if ((eight & kHighBits) != 0) break;
+  }
+  while (position < text.size() && static_cast<uint8_t>(text[position]) < 0x80) ++position;
+  return position;
+}
+
 size_t ValidUtf8Prefix(absl::string_view text) {
   size_t position = 0;
   while (position < text.size()) {
+    position += AsciiPrefix(text.substr(position));
+    if (position == text.size()) break;
     const Utf8Sequence sequence = ReadUtf8(text.substr(position));
     if (sequence.state != Utf8State::kValid) break;
     position += sequence.size;

@@ -31,6 +31,9 @@ struct Utf8Sequence {
 // The sequence at the beginning of the text. REQUIRES: text is not empty.
 Utf8Sequence ReadUtf8(absl::string_view text);
 
+// Bytes of the longest prefix below 0x80.
+size_t AsciiPrefix(absl::string_view text);
+
 // Bytes of the longest prefix that is valid UTF-8.
 size_t ValidUtf8Prefix(absl::string_view text);
 

@@ -1,7 +1,7 @@
 // Runs a chat template: a bounded interpreter of the part of Jinja in which models' files write them.
 //
-//   ASSIGN_OR_RETURN(const jinja::Template parsed, jinja::Template::Parse("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"));
-//   ASSIGN_OR_RETURN(const std::vector<jinja::Piece> pieces, parsed.Render({{"messages", messages}}, {}));
+//   ASSIGN_OR_RETURN(const jinja::Template parsed, jinja::Template::Parse("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor
+//   %}")); ASSIGN_OR_RETURN(const std::vector<jinja::Piece> pieces, parsed.Render({{"messages", messages}}, {}));
 //
 // The text is the one that the package jinja2 gives when it is set up as the package transformers does, byte by byte; tests/jinja_test.py
 // proves it. What is not supported is refused by name. Each piece says whether it is the template's own text or came from the variables:

@@ -4,7 +4,8 @@
 // The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
 //
 //   void Dequantize...: blocks -> FP32, one rounding per value at most.
-//   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools, or those that a search finds (block_format.h says which).
+//   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools, or those that a search finds (block_format.h says which). Not for
+//                       formats that are only read.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +32,20 @@ void DequantizeQ4_K(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ5_K(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out);
 void DequantizeIQ4_NL(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ1_S(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ1_M(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ2_XXS(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ2_XS(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ2_S(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ3_XXS(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ3_S(const std::byte* blocks, int64_t values, float* out);
+void DequantizeIQ4_XS(const std::byte* blocks, int64_t values, float* out);
+void DequantizeTQ1_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeTQ2_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeMXFP4(const std::byte* blocks, int64_t values, float* out);
+void DequantizeNVFP4(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ1_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeQ2_0(const std::byte* blocks, int64_t values, float* out);
 
 void QuantizeF32(const float* in, int64_t values, std::byte* blocks);
 void QuantizeF16(const float* in, int64_t values, std::byte* blocks);

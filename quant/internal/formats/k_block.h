@@ -30,6 +30,8 @@ KBlock UnpackQ3_K(const std::byte* bytes);
 KBlock UnpackQ4_K(const std::byte* bytes);
 KBlock UnpackQ5_K(const std::byte* bytes);
 KBlock UnpackQ6_K(const std::byte* bytes);
+KBlock UnpackTQ1_0(const std::byte* bytes);  // Two formats of ternary values: one run, whose scale is 1.
+KBlock UnpackTQ2_0(const std::byte* bytes);
 
 // Adds bits of 32 codes, which the K formats keep in 32 bytes: kBits from bit `from` of each byte, moved up to bit kTo.
 template <int kBits, int kTo = 0>

@@ -55,5 +55,7 @@ const PanelFormat kQ3_K = Describe<Q3_K, BlockFormat::kQ3_K, UnpackQ3_K>();
 const PanelFormat kQ4_K = Describe<Q4_K, BlockFormat::kQ4_K, UnpackQ4_K>();
 const PanelFormat kQ5_K = Describe<Q5_K, BlockFormat::kQ5_K, UnpackQ5_K>();
 const PanelFormat kQ6_K = Describe<Q6_K, BlockFormat::kQ6_K, UnpackQ6_K>();
+const PanelFormat kTQ1_0 = Describe<Ternary, BlockFormat::kTQ1_0, UnpackTQ1_0>();
+const PanelFormat kTQ2_0 = Describe<Ternary, BlockFormat::kTQ2_0, UnpackTQ2_0>();
 
 }  // namespace tessera::panels

@@ -77,4 +77,16 @@ struct Q2_K : BlockOf256<2, 0, /*kZeroCode=*/0, /*kScalesOfGroup=*/2, /*kMinima=
   }
 };
 
+// TQ1_0 and TQ2_0, held alike: codes of two bits around 1, and no scales but the factor. 2112 bytes.
+struct Ternary : BlockOf256<2, 0, /*kZeroCode=*/1, /*kScalesOfGroup=*/1, /*kMinima=*/false> {
+  static constexpr int kGroupBytes = kScalesAt;
+
+  template <typename L>
+  static inline __attribute__((always_inline)) typename L::Float Scale(const std::byte* header, const std::byte*, int tile, int) {
+    return L::LoadHalf(reinterpret_cast<const uint16_t*>(header) + kLanes * tile);
+  }
+  static void PutScale(int, int, std::byte*, int, int) {}
+  static int ScaleAt(const std::byte*, int, int) { return 1; }
+};
+
 }  // namespace tessera::panels

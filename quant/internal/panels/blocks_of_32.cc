@@ -41,6 +41,22 @@ void PutBlock(const std::byte* block, std::byte* group, int output) {
   if (Format::kHasMinimum) StoreUint16(LoadUint16(block + 2), group + Format::kMinimaAt + 2 * output);
 }
 
+// GGUF blocks of several times 32 values with one scale: the bits of each code, in the order of the inputs, stand in a byte that begins
+// with the first one. kFirst: the code of Q4_0 that code 0 becomes; kStep: from one code to the next.
+template <int kValues, int kBits, int kFirst, int kStep>
+void PutAsQ4_0(const std::byte* block, std::byte* packed, int output) {
+  constexpr int kPerByte = 8 / kBits;
+  for (int first = 0; first < kValues; first += 32, packed += Q4_0::kGroupBytes) {
+    uint8_t codes[32];
+    for (int i = 0; i < 32; ++i) {
+      const int byte = std::to_integer<int>(block[2 + (first + i) / kPerByte]);
+      codes[i] = static_cast<uint8_t>(kFirst + kStep * (byte >> i % kPerByte * kBits & ((1 << kBits) - 1)));
+    }
+    Q4_0::Put(codes, packed + output / kLanes * Q4_0::kTileBytes, output % kLanes);
+    StoreUint16(LoadUint16(block), packed + Q4_0::kScalesAt + 2 * output);
+  }
+}
+
 template <typename Format>
 void ReadRow(const std::byte* panel, int lane, int64_t in_features, float* out) {
   for (const std::byte* group = panel; in_features > 0; in_features -= 32, group += Format::kGroupBytes) {
@@ -54,9 +70,9 @@ void ReadRow(const std::byte* panel, int lane, int64_t in_features, float* out) 
   }
 }
 
-template <typename Format, BlockFormat kFormat>
+template <typename Format, BlockFormat kFormat, int kValues = 32, void (*kPut)(const std::byte*, std::byte*, int) = PutBlock<Format>>
 constexpr PanelFormat Describe() {
-  return {32, Format::kGroupBytes, false, PackBlocks<Format, kFormat, PutBlock<Format>>, ReadRow<Format>};
+  return {kValues, PackedBytes<Format>(kValues), false, PackBlocks<Format, kFormat, kPut>, ReadRow<Format>};
 }
 
 }  // namespace
@@ -67,5 +83,7 @@ const PanelFormat kQ5_0 = Describe<Q5_0, BlockFormat::kQ5_0>();
 const PanelFormat kQ5_1 = Describe<Q5_1, BlockFormat::kQ5_1>();
 const PanelFormat kQ8_0 = Describe<Q8_0, BlockFormat::kQ8_0>();
 const PanelFormat kIQ4_NL = Describe<IQ4_NL, BlockFormat::kIQ4_NL>();
+const PanelFormat kQ1_0 = Describe<Q4_0, BlockFormat::kQ1_0, 128, PutAsQ4_0<128, 1, /*kFirst=*/7, /*kStep=*/2>>();
+const PanelFormat kQ2_0 = Describe<Q4_0, BlockFormat::kQ2_0, 64, PutAsQ4_0<64, 2, /*kFirst=*/7, /*kStep=*/1>>();
 
 }  // namespace tessera::panels

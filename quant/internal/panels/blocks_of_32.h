@@ -1,5 +1,6 @@
 // The formats with an FP16 scale for 32 inputs, in panels: two tiles of codes, then 32 FP16 scales and, where there are any, 32 FP16
-// minima. Nothing grows: these are the bytes of the GGUF blocks of 32 outputs in another order.
+// minima. Nothing grows: these are the bytes of the GGUF blocks of 32 outputs in another order. Only Q1_0 and Q2_0 do, which are held as
+// Q4_0.
 //
 // A weight is scale * (code - kZero) + minimum. What the kernel wants of such a struct is listed in docs/adding_a_block_format.md.
 #pragma once
@@ -39,8 +40,8 @@ struct IQ4_NL : BlockOf32<4, 0, /*kZeroCode=*/128> {
   alignas(16) static constexpr UnsignedCodebook kTable = ShiftedBy128(kIq4NlCodebook);
 
   template <typename L, int j>
-  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* tile) {
-    return L::Lookup(kTable.data(), BlockOf32::Quad<L, j>(tile));
+  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* header, const std::byte* tile) {
+    return L::Lookup(kTable.data(), BlockOf32::Quad<L, j>(header, tile));
   }
   static int ValueOf(uint8_t code) { return kIq4NlCodebook[code]; }
 };

@@ -10,14 +10,21 @@
 
 namespace tessera::panels {
 
-// PanelFormat::pack. kPut moves one output's GGUF block into a panel's block, which was zero: so are outputs without a row.
+// Bytes of 32 outputs of a GGUF block.
+template <typename Format>
+constexpr int PackedBytes(int values_per_block) {
+  return values_per_block / (32 * Format::kGroups) * (Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes);
+}
+
+// PanelFormat::pack. kPut moves one output's GGUF block into the panel's block or blocks of the same inputs, which were zero: so are
+// outputs without a row.
 template <typename Format, BlockFormat kFormat, void (*kPut)(const std::byte* block, std::byte* packed, int output)>
 void PackBlocks(const std::byte* gguf_rows, int64_t row_bytes, int rows, int64_t in_features, std::byte* panel) {
-  constexpr int kPackedBytes = Format::kHeaderBytes + Format::kGroups * Format::kGroupBytes;
   const BlockFormatInfo& info = InfoOf(kFormat);
+  const int64_t packed_bytes = PackedBytes<Format>(info.values_per_block);
   for (int64_t block = 0; block < in_features / info.values_per_block; ++block) {
-    std::byte* packed = panel + block * kPackedBytes;
-    std::memset(packed, 0, kPackedBytes);
+    std::byte* packed = panel + block * packed_bytes;
+    std::memset(packed, 0, packed_bytes);
     for (int output = 0; output < rows; ++output) {
       kPut(gguf_rows + output * row_bytes + block * info.bytes_per_block, packed, output);
     }

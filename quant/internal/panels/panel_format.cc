@@ -22,6 +22,20 @@ const PanelFormat& PanelFormatOf(BlockFormat format) {
     case BlockFormat::kQ5_K: return panels::kQ5_K;
     case BlockFormat::kQ6_K: return panels::kQ6_K;
     case BlockFormat::kIQ4_NL: return panels::kIQ4_NL;
+    case BlockFormat::kIQ1_S: return panels::kIQ1_S;
+    case BlockFormat::kIQ1_M: return panels::kIQ1_M;
+    case BlockFormat::kIQ2_XXS: return panels::kIQ2_XXS;
+    case BlockFormat::kIQ2_XS: return panels::kIQ2_XS;
+    case BlockFormat::kIQ2_S: return panels::kIQ2_S;
+    case BlockFormat::kIQ3_XXS: return panels::kIQ3_XXS;
+    case BlockFormat::kIQ3_S: return panels::kIQ3_S;
+    case BlockFormat::kIQ4_XS: return panels::kIQ4_XS;
+    case BlockFormat::kTQ1_0: return panels::kTQ1_0;
+    case BlockFormat::kTQ2_0: return panels::kTQ2_0;
+    case BlockFormat::kMXFP4: return panels::kMXFP4;
+    case BlockFormat::kNVFP4: return panels::kNVFP4;
+    case BlockFormat::kQ1_0: return panels::kQ1_0;
+    case BlockFormat::kQ2_0: return panels::kQ2_0;
   }
   LOG(FATAL) << "block format " << static_cast<int>(format) << " has no panel layout";
 }

@@ -22,7 +22,7 @@ struct PanelFormat {
   static constexpr int kOutputs = 32;
   static constexpr int kTileOutputs = 16;
 
-  int inputs_per_block;   // 32; 256 for the K formats; 1 for plain floats.
+  int inputs_per_block;   // As in the file: 32 to 256; 1 for plain floats.
   int bytes_per_block;    // Bytes of all 32 outputs together: a multiple of 64.
   bool float_activations; // True for F32, F16, BF16: rows are used as they are, not rounded to 8 bits.
 

@@ -3,7 +3,7 @@
 //
 //   using Codes = TileCodes<4, 1>;                            // Five bits: 4 + 1 lines, 320 bytes.
 //   Codes::Put(codes, tile, lane);                            // The 32 codes of one output, a byte each.
-//   L::Bytes quad = Codes::Quad<L, 5>(tile);                  // Inputs 20 to 23 of all outputs, for the dot product.
+//   L::Bytes quad = Codes::Quad<L, 5>(header, tile);          // Inputs 20 to 23 of all outputs, for the dot product.
 //
 // A plane of b bits is b lines of 64 bytes. In a line, lane l has bytes 4 l to 4 l + 3, one for each input of a quad; quads share
 // the byte's bits. Kernels include this, too: what they call is inlined, so that each instruction set has its own copy.
@@ -63,8 +63,9 @@ struct TileCodes {
   static constexpr int kHighPlane = kLineBytes * kLow;
   static constexpr bool kHasHighPlane = kHigh > 0;
 
+  // The block's header is for formats that look codes up in a table there.
   template <typename L, int j>
-  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* tile) {
+  static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte*, const std::byte* tile) {
     const typename L::Bytes low = Plane<kLow>::template Quad<L, j, 0>(tile);
     if constexpr (kHigh == 0) {
       return low;

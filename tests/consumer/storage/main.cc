@@ -60,7 +60,7 @@ absl::StatusOr<int> Streamed(const TsrReader& file) {
 
 absl::StatusOr<int> SecondByte(const std::string& path) {
   ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(4096));
-  ASSIGN_OR_RETURN(const OpenedDevice opened, OpenBlockDevice(path));
+  ASSIGN_OR_RETURN(const OpenedDevice opened, OpenBlockDevice(*RandomAccessFile::Open(path)));
   BlockReader reader(*opened.device);
   reader.Start({.offset = 0, .out = buffer.bytes(), .id = 0});
   RETURN_IF_ERROR(reader.Next().status);

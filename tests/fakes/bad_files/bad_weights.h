@@ -46,24 +46,37 @@ inline std::vector<Spoiled> BadShapes() {
   };
 }
 
+// Where in a block which bytes spoil it.
+inline std::vector<std::pair<int, std::string>> NotFinitePlaces(const BlockFormatInfo& info) {
+  switch (info.format) {
+    case BlockFormat::kF32: return {{0, std::string("\0\0\xc0\x7f", 4)}};
+    case BlockFormat::kF16: return {{0, std::string("\0\x7c", 2)}};
+    case BlockFormat::kBF16: return {{0, "\xc0\x7f"}};
+    case BlockFormat::kIQ1_M: return {{52, std::string("\0\xc0\0\x70", 4)}};  // An infinity, in the top bits of two words.
+    case BlockFormat::kMXFP4: return {{0, "\xff\x77"}};                        // 12 times the largest scale.
+    default: break;
+  }
+  std::vector<std::pair<int, std::string>> places;
+  for (const int scale : info.scales) {
+    if (scale >= 0) places.emplace_back(scale, std::string("\0\x7c", 2));
+  }
+  return places;
+}
+
 // An infinity or NaN as one value, or one block's scale or minimum, of a matrix in each format.
 inline void AddNotFinite(std::vector<BadFile>& files) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
-    const int size = info.values_per_block == 256 ? 256 : 64;
+    const int size = info.values_per_block > 32 ? 256 : 64;
     GgufBuilder builder =
         TinyModelBuilder({.width = size, .feed_forward = size, .head_size = size / 4, .layers = 1, .formats = {info.format}});
     const std::string bytes = builder.Build();
     const size_t block = builder.OffsetOf("data") + 3 * info.bytes_per_block;  // In the first tensor, token_embd.weight.
     const bool plain = info.values_per_block == 1;
-    std::string number("\0\x7c", 2);  // An infinity in FP16,
-    if (info.format == BlockFormat::kF32) number.assign("\0\0\xc0\x7f", 4);  // a NaN in the others.
-    if (info.format == BlockFormat::kBF16) number.assign("\xc0\x7f", 2);
-    for (const int scale : plain ? std::vector<int>{0} : std::vector<int>(info.scales, info.scales + 2)) {
-      if (scale < 0) continue;
-      files.push_back({absl::StrCat("not-finite-", absl::AsciiStrToLower(info.name), "-", scale), bytes,
+    for (const auto& [place, number] : NotFinitePlaces(info)) {
+      files.push_back({absl::StrCat("not-finite-", absl::AsciiStrToLower(info.name), "-", place), bytes,
                        absl::StrCat("tensor token_embd.weight: ", info.name, plain ? " value 3" : " block 3", " at byte ", block,
                                     ": found a NaN or an infinity, expected finite numbers")});
-      files.back().bytes.replace(block + scale, number.size(), number);
+      files.back().bytes.replace(block + place, number.size(), number);
     }
   }
 }

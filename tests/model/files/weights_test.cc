@@ -1,17 +1,24 @@
 #include "tessera/model/files/weights.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/tensor_names.h"
+#include "tessera/tests/fakes/file_times.h"
 #include "tessera/tests/fakes/loaded_weights.h"
 #include "tessera/tests/fakes/real_models.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -256,6 +263,29 @@ TEST(LoadResident, ThreadsMakeNoDifference) {
   for (int unit = 0; unit < source->units(); ++unit) {
     const WeightLease lease = Must(source->Acquire(unit));
     EXPECT_TRUE(std::equal(units[unit].begin(), units[unit].end(), lease.bytes().begin())) << unit;
+  }
+}
+
+// What happens to its names and attributes is nothing to a file; what is written to it is.
+TEST(LoadResident, AFileThatIsWrittenToMeanwhileIsRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("tiny.gguf");
+  ThreadPool pool(2);
+  const auto load_after = [&](const std::function<void()>& change) {
+    TinyModelBuilder({}).WriteTo(path);
+    const auto file = Must(GgufFile::Open(path));
+    const WeightLayout layout = Must(Plan(*file));
+    WaitForLaterFileTime(path);
+    change();
+    return LoadResident(*file, layout, pool).status();
+  };
+  EXPECT_EQ(load_after([&] { ASSERT_EQ(chmod(path.c_str(), 0640), 0); }), absl::OkStatus());
+  EXPECT_EQ(load_after([&] { ASSERT_EQ(rename(path.c_str(), folder.Path("moved").c_str()), 0); }), absl::OkStatus());
+  EXPECT_EQ(load_after([&] { ASSERT_EQ(unlink(path.c_str()), 0); }), absl::OkStatus());
+  for (const absl::Status& status : {load_after([&] { std::ofstream(path, std::ios::app) << "more"; }),
+                                     load_after([&] { ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), nullptr, 0), 0); })}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_EQ(status.message().find(path + ": the file changed while it was read: "), 0u) << status;
   }
 }
 

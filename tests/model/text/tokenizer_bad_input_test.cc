@@ -30,6 +30,12 @@ TEST(TokenizerBadInput, NamesAKindThatIsNotKnown) {
                 {"tokenizer.ggml.pre", "poro", "gpt-2", "llama-bpe", "qwen2", "smollm"});
 }
 
+TEST(TokenizerBadInput, WordsAreNeverCutByAGuess) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Remove("tokenizer.ggml.pre");
+  ExpectRefused(metadata, {"tokenizer.ggml.pre: found none", "6 merges", "llama-bpe", "Convert the model again"});
+}
+
 TEST(TokenizerBadInput, NamesTheKeyThatIsAbsent) {
   for (const char* key : {"tokenizer.ggml.model", "tokenizer.ggml.tokens", "tokenizer.ggml.merges"}) {
     TokenizerMetadata metadata = SmallBytePair();

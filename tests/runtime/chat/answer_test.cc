@@ -79,6 +79,19 @@ TEST(Answerer, TimingsCountByTheGivenClock) {
   EXPECT_EQ(answerer.timings().prompt_seconds, 0);
 }
 
+// The pass over the prompt gives the first token of an answer: nothing times it as generation.
+TEST(Answerer, RatesCountThePassesThatWereTimed) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {}));
+  Must(answerer.Run({70, 71, 72}, {.max_tokens = 1}));
+  EXPECT_EQ(answerer.timings().output_tokens, 1);
+  EXPECT_EQ(answerer.timings().GenerationRate(), std::nullopt);
+  EXPECT_GT(answerer.timings().PromptRate(), 0);
+  const Generation more = Must(answerer.Run({70, 71, 73}, {.max_tokens = 5}));
+  EXPECT_EQ(answerer.timings().timed_tokens, static_cast<int64_t>(more.tokens.size()) - 1);
+  EXPECT_GT(answerer.timings().GenerationRate(), 0);
+}
+
 // Waiting for weights takes real time, and no time by a clock that stands still. A file that is damaged at first keeps the second prompt
 // waiting.
 TEST(Answerer, NoPromptTakesLessThanNothingByTheGivenClock) {

@@ -39,7 +39,8 @@ std::optional<std::string> PlainNumber(absl::string_view text) {
 
 std::optional<double> FloatOf(absl::string_view text) {
   const std::optional<std::string> plain = PlainNumber(text);
-  if (!plain || plain->empty() || absl::StrContains(*plain, 'x') || absl::StrContains(*plain, 'X') || absl::StrContains(*plain, '(')) return std::nullopt;
+  if (!plain || plain->empty() || absl::StrContains(*plain, 'x') || absl::StrContains(*plain, 'X') || absl::StrContains(*plain, '('))
+    return std::nullopt;
   double value = 0;
   if (!absl::SimpleAtod(*plain, &value)) return std::nullopt;
   return value;
@@ -100,7 +101,8 @@ Result Round(Runtime&, const Value& input, const Arguments& arguments) {
     if (input.is_integral()) return Value::Int(input.integer());
     if (std::isnan(input.number()) || std::isinf(input.number())) return Value::Float(input.number());
     char text[400];  // The nearest decimal, ties to even, as Python.
-    const auto end = std::to_chars(text, text + sizeof(text), input.number(), std::chars_format::fixed, static_cast<int>(precision.integer()));
+    const auto end =
+        std::to_chars(text, text + sizeof(text), input.number(), std::chars_format::fixed, static_cast<int>(precision.integer()));
     double rounded = 0;
     std::from_chars(text, end.ptr, rounded);
     return Value::Float(rounded);

@@ -73,7 +73,8 @@ Result Indent(Runtime& runtime, const Value& input, const Arguments& arguments) 
 
 Result FormatFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const Text text, runtime.Print(input));
-  if (!arguments.named.empty() && !arguments.positional.empty()) return Fail("format: found values with and without names, expected one kind");
+  if (!arguments.named.empty() && !arguments.positional.empty())
+    return Fail("format: found values with and without names, expected one kind");
   if (arguments.named.empty()) return Format(runtime, text, arguments.positional, Value());
   Mapping named;
   for (const auto& [name, value] : arguments.named) named.Set(Value::Of(Text(name, false)), value);

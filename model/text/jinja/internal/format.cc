@@ -102,7 +102,8 @@ absl::StatusOr<Shape> PrintfShape(absl::string_view format, size_t& at) {
   if (at >= format.size()) return Fail("found a format that ends within %");
   shape.type = format[at] == 'i' ? 'd' : format[at];
   ++at;
-  if (!absl::StrContains("srdxXf%", std::string(1, shape.type))) return Fail("found the format %", std::string(1, shape.type), ", which is not supported");
+  if (!absl::StrContains("srdxXf%", std::string(1, shape.type)))
+    return Fail("found the format %", std::string(1, shape.type), ", which is not supported");
   return shape;
 }
 
@@ -139,7 +140,8 @@ absl::StatusOr<Value> Format(Runtime& runtime, const Text& format, const std::ve
     ASSIGN_OR_RETURN(const Text text, Written(runtime, is_named ? named : values[used++], shape));
     RETURN_IF_ERROR(AppendCounted(runtime, text, out));
   }
-  const bool spare = single.kind() == Value::Kind::kMapping || (single.kind() == Value::Kind::kItems && single.items().form == Items::Form::kList);
+  const bool spare =
+      single.kind() == Value::Kind::kMapping || (single.kind() == Value::Kind::kItems && single.items().form == Items::Form::kList);
   if (used < values.size() && !spare) return Fail("found ", values.size(), " values for a format that has ", used, " places");
   return runtime.New(std::move(out));
 }
@@ -178,7 +180,8 @@ class Fields {
     std::string name = field.substr(0, colon);
     Shape shape;
     if (name.size() >= 2 && name[name.size() - 2] == '!') {
-      if (name.back() != 's' && name.back() != 'r') return Fail("found the conversion !", name.substr(name.size() - 1), ", expected !s or !r");
+      if (name.back() != 's' && name.back() != 'r')
+        return Fail("found the conversion !", name.substr(name.size() - 1), ", expected !s or !r");
       shape.type = name.back();
       name.resize(name.size() - 2);
     }
@@ -194,15 +197,18 @@ class Fields {
     Value value;
     const bool numbered = first.empty() || std::all_of(first.begin(), first.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (numbered) {
-      if ((first.empty() ? counted_ : numbered_) == false && (first.empty() ? numbered_ : counted_)) return Fail("found {} beside {0} in a format");
+      if ((first.empty() ? counted_ : numbered_) == false && (first.empty() ? numbered_ : counted_))
+        return Fail("found {} beside {0} in a format");
       (first.empty() ? counted_ : numbered_) = true;
       size_t place = next_;
       if (first.empty()) ++next_;
       else if (!absl::SimpleAtoi(first, &place)) return Fail("found the place ", first, " in a format");
-      if (place >= arguments_.positional.size()) return Fail("found ", arguments_.positional.size(), " values for a format that has more places");
+      if (place >= arguments_.positional.size())
+        return Fail("found ", arguments_.positional.size(), " values for a format that has more places");
       value = arguments_.positional[place];
     } else {
-      const auto found = std::find_if(arguments_.named.begin(), arguments_.named.end(), [&](const auto& each) { return each.first == first; });
+      const auto found =
+          std::find_if(arguments_.named.begin(), arguments_.named.end(), [&](const auto& each) { return each.first == first; });
       if (found == arguments_.named.end()) return Fail("found no value for {", first, "}");
       value = found->second;
     }
@@ -225,7 +231,8 @@ class Fields {
     }
     const char type = at < text.size() ? text[at++] : value.kind() == Value::Kind::kInt ? 'd' : 's';
     const bool known = type == 'd' ? value.kind() == Value::Kind::kInt : type == 'f' ? number : type == 's' && value.is_text();
-    if (at < text.size() || !known || (shape.zero && !number)) return Fail("found the format ", Quoted(text), " for ", TypeName(value), ", which is not supported");
+    if (at < text.size() || !known || (shape.zero && !number))
+      return Fail("found the format ", Quoted(text), " for ", TypeName(value), ", which is not supported");
     if (shape.type != 'r') shape.type = type;
     return absl::OkStatus();
   }

@@ -30,7 +30,8 @@ Result Range(Runtime& runtime, const Value&, const Arguments& arguments) {
   Items items{Items::Form::kRange, {}, absl::StrCat("range(", first, ", ", last, step == 1 ? "" : absl::StrCat(", ", step), ")")};
   for (int64_t at = first; step > 0 ? at < last : at > last;) {
     if (static_cast<int64_t>(items.elements.size()) >= kLongestRange) {
-      return absl::ResourceExhaustedError(absl::StrCat("range: found a range of more than ", kLongestRange, " integers, expected at most so many"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("range: found a range of more than ", kLongestRange, " integers, expected at most so many"));
     }
     items.elements.push_back(Value::Int(at));
     if (__builtin_add_overflow(at, step, &at)) break;
@@ -100,7 +101,9 @@ Result StrftimeNow(Runtime& runtime, const Value&, const Arguments& arguments) {
   return runtime.New(Text(text, /*from_data=*/false));
 }
 
-Result Refused(Runtime&, const Value&, const Arguments&) { return Fail("found a call of cycler, joiner or lipsum, which are not supported"); }
+Result Refused(Runtime&, const Value&, const Arguments&) {
+  return Fail("found a call of cycler, joiner or lipsum, which are not supported");
+}
 
 constexpr NamedFilter kFunctions[] = {
     {"cycler", Refused}, {"dict", Dict}, {"joiner", Refused}, {"lipsum", Refused}, {"namespace", MakeNamespace},

@@ -157,7 +157,8 @@ absl::Status Interpreter::Assign(const Target& target, const Value& value, const
     const std::optional<Value>& owner = At(*frame, target.slot);
     Namespace* const space =
         owner && owner->kind() == Value::Kind::kObject ? dynamic_cast<Namespace*>(&owner->object()) : nullptr;
-    if (space == nullptr) return Fail("found an assignment to ", target.name, ".", target.attribute, ", expected a namespace before the point");
+    if (space == nullptr)
+      return Fail("found an assignment to ", target.name, ".", target.attribute, ", expected a namespace before the point");
     space->Set(Value::Of(Text(target.attribute, false)), value);
     return absl::OkStatus();
   }

@@ -28,7 +28,9 @@ std::string Escaped(uint32_t code) {
 class Writer {
  public:
   Writer(Runtime& runtime, const JsonStyle& style)
-      : runtime_(runtime), style_(style), separator_(style.item_separator ? *style.item_separator : Text(style.indent ? "," : ", ", false)) {}
+      : runtime_(runtime),
+        style_(style),
+        separator_(style.item_separator ? *style.item_separator : Text(style.indent ? "," : ", ", false)) {}
 
   absl::Status Write(const Value& value) {
     RETURN_IF_ERROR(runtime_.Step());

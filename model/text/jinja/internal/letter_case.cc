@@ -71,7 +71,8 @@ absl::StatusOr<Text> Cased(const Text& text, LetterCase wanted) {
     // A byte that is no part of UTF-8 stays.
     const bool lone = size == 1 && code >= 0x80;
     out.Append(lone ? bytes.substr(at, size) : cased, text.FromData(at));
-    first = wanted == LetterCase::kTitle && (IsSpace(code) || (code < 0x80 && absl::StrContains("-({[<", std::string(1, static_cast<char>(code)))));
+    first = wanted == LetterCase::kTitle &&
+            (IsSpace(code) || (code < 0x80 && absl::StrContains("-({[<", std::string(1, static_cast<char>(code)))));
     within_word = IsLetterWithCase(code);
     at += size;
   }

@@ -59,7 +59,8 @@ absl::StatusOr<std::optional<Value>> Loop::Member(Runtime& runtime, absl::string
   if (name == "first") return Found(Value::Bool(place_ == 0));
   if (name == "depth") return Found(Value::Int(1));
   if (name == "depth0") return Found(Value::Int(0));
-  if (name == "previtem") return Found(place_ > 0 ? taken_[static_cast<size_t>(place_ - 1)] : Value::Undefined("the item before the first"));
+  if (name == "previtem")
+    return Found(place_ > 0 ? taken_[static_cast<size_t>(place_ - 1)] : Value::Undefined("the item before the first"));
   if (name == "cycle" || name == "changed") return Found(runtime.Own(std::make_shared<LoopMethod>(*this, name == "cycle")));
   if (name == "last" || name == "nextitem") {
     bool more = place_ + 1 < static_cast<int64_t>(taken_.size());

@@ -52,7 +52,9 @@ Result ViewOf(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(kName, arguments, {}).status());
   Items items{Items::Form::kView, {}, std::string(kName)};
   for (const auto& [key, value] : self.mapping().entries()) {
-    items.elements.push_back(view == View::kItems ? Value::Of(Items{Items::Form::kTuple, {key, value}}) : view == View::kKeys ? key : value);
+    items.elements.push_back(view == View::kItems  ? Value::Of(Items{Items::Form::kTuple, {key, value}})
+                             : view == View::kKeys ? key
+                                                   : value);
   }
   return runtime.New(std::move(items));
 }

@@ -244,7 +244,9 @@ Result IsSpaces(Runtime&, const Value& self, const Arguments& arguments) {
   return Value::Bool(!self.text().empty() && LeadingSpace(self.text().bytes()) == self.text().size());
 }
 
-Result FormatMethod(Runtime& runtime, const Value& self, const Arguments& arguments) { return FormatFields(runtime, self.text(), arguments); }
+Result FormatMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  return FormatFields(runtime, self.text(), arguments);
+}
 
 constexpr NamedFilter kMethods[] = {
     {"capitalize", Case<LetterCase::kCapitalized>}, {"center", Centered}, {"count", Count}, {"endswith", Affix<true>},

@@ -209,7 +209,8 @@ Text EscapedHtml(const Text& text) {
       {'&', "&amp;"}, {'>', "&gt;"}, {'<', "&lt;"}, {'\'', "&#39;"}, {'"', "&#34;"}};
   Text escaped;
   for (size_t at = 0; at < text.size(); ++at) {
-    const auto found = std::find_if(std::begin(kEscapes), std::end(kEscapes), [&](const auto& each) { return each.first == text.bytes()[at]; });
+    const auto found =
+        std::find_if(std::begin(kEscapes), std::end(kEscapes), [&](const auto& each) { return each.first == text.bytes()[at]; });
     if (found == std::end(kEscapes)) escaped.AppendPart(text, at, at + 1);
     else escaped.Append(found->second, text.FromData(at));
   }

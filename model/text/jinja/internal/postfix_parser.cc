@@ -46,7 +46,8 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::Attribute(ExpressionPtr of) {
     made->operands.push_back(std::move(of));
     return Built(std::move(made));
   }
-  if (!stream_.Is(Token::Kind::kNumber) || stream_.current().number.kind() != Value::Kind::kInt) return stream_.Unexpected("a name or a number");
+  if (!stream_.Is(Token::Kind::kNumber) || stream_.current().number.kind() != Value::Kind::kInt)
+    return stream_.Unexpected("a name or a number");
   auto made = Make(Kind::kSubscript, line);
   auto index = Make(Kind::kConstant, line);
   index->constant = stream_.current().number;

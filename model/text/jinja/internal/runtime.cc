@@ -19,7 +19,8 @@ constexpr int kMaxValueDepth = 128;   // Of lists and dicts in each other.
 constexpr int64_t kStepsPerClock = 4096;
 
 absl::Status Limit(absl::string_view what, int64_t most) {
-  return absl::ResourceExhaustedError(absl::StrCat("found a template that takes more than ", most, " ", what, ", expected at most so many"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("found a template that takes more than ", most, " ", what, ", expected at most so many"));
 }
 
 const Clock& ClockOf(const RenderOptions& options) { return options.clock != nullptr ? *options.clock : RealClock(); }

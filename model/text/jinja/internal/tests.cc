@@ -78,7 +78,8 @@ Result Compared(Runtime& runtime, const Value& input, const Arguments& arguments
 
 Result SameAs(Runtime&, const Value& input, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("sameas", arguments, {"other"}, 1));
-  const bool constants = input.kind() <= Kind::kBool && given[0]->kind() <= Kind::kBool && !input.is_undefined() && !given[0]->is_undefined();
+  const bool constants =
+      input.kind() <= Kind::kBool && given[0]->kind() <= Kind::kBool && !input.is_undefined() && !given[0]->is_undefined();
   if (!constants) return Fail("sameas: found other values than true, false and none, which is not supported");
   return input.kind() == given[0]->kind() && Equal(input, *given[0]);
 }

@@ -34,7 +34,8 @@ void WriteResult(const absl::StatusOr<std::vector<jinja::Piece>>& pieces, JsonWr
   json.EndArray().EndObject();
 }
 
-absl::StatusOr<std::vector<jinja::Piece>> Render(const jinja::Template& parsed, const JsonValue& given, const jinja::RenderOptions& options) {
+absl::StatusOr<std::vector<jinja::Piece>> Render(const jinja::Template& parsed, const JsonValue& given,
+                                                 const jinja::RenderOptions& options) {
   jinja::Variables variables;
   const std::vector<std::string> names = given.Keys();
   for (size_t i = 0; i < names.size(); ++i) {

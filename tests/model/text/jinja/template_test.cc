@@ -28,7 +28,8 @@ std::string Marked(absl::string_view source, const Variables& variables) {
   const auto pieces = Pieces(source, variables);
   EXPECT_TRUE(pieces.ok()) << pieces.status();
   std::string text;
-  for (const Piece& piece : pieces.ok() ? *pieces : std::vector<Piece>()) absl::StrAppend(&text, piece.from_data ? "[" + piece.text + "]" : piece.text);
+  for (const Piece& piece : pieces.ok() ? *pieces : std::vector<Piece>())
+    absl::StrAppend(&text, piece.from_data ? "[" + piece.text + "]" : piece.text);
   return text;
 }
 
@@ -130,7 +131,8 @@ TEST(Template, TheDateIsTheOneThatIsGiven) {
 }
 
 TEST(Template, NamesWhatItReads) {
-  const auto parsed = Template::Parse("{% for m in messages %}{% if tools is defined %}{{ m.x }}{% set y = enable_thinking %}{{ y }}{% endif %}{% endfor %}");
+  const auto parsed = Template::Parse(
+      "{% for m in messages %}{% if tools is defined %}{{ m.x }}{% set y = enable_thinking %}{{ y }}{% endif %}{% endfor %}");
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->names(), (std::vector<std::string>{"enable_thinking", "messages", "tools"}));
 }

@@ -1,0 +1,74 @@
+"""Makes a GGUF model into the folders that OpenVINO GenAI and onnxruntime-genai read, each in its best 4-bit form; runs by the
+interpreter of the engines' own environment.
+
+    python other_engine_model.py MODEL.gguf FOLDER [--block 128]
+
+FOLDER/huggingface: the weights as FP32, by transformers, which reads GGUF. FOLDER/openvino: int4, symmetric, groups of 32, head too, by
+optimum-intel. FOLDER/onnxruntime: int4 in blocks of BLOCK with products in 8 bits (accuracy level 4), by its model builder.
+A folder appears under its name only when it is whole.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+VOCABULARIES = ("tokenizer.json", "tokenizer.model")
+
+
+def make(folder, write):
+    """write(path) fills a new folder, which then gets its name."""
+    if folder.exists():
+        return
+    unfinished = folder.with_name(folder.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    write(unfinished)
+    os.replace(unfinished, folder)
+
+
+def huggingface(model, folder):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    where = {"pretrained_model_name_or_path": str(model.parent), "gguf_file": model.name}
+    weights = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+    weights.save_pretrained(folder)
+    try:
+        AutoTokenizer.from_pretrained(**where).save_pretrained(folder)
+    except Exception as error:  # A random model's vocabulary is no real one. Measuring needs no texts: tokens are given.
+        print(f"{model.name}: no tokenizer ({type(error).__name__}: {error})", file=sys.stderr)
+
+
+def openvino(source, folder):
+    subprocess.run([Path(sys.executable).with_name("optimum-cli"), "export", "openvino", "--model", source, "--task",
+                    "text-generation-with-past", "--weight-format", "int4", "--sym", "--group-size", "32", "--ratio", "1.0",
+                    "--all-layers", folder], check=True)
+
+
+def onnxruntime(source, folder, block):
+    subprocess.run([sys.executable, "-m", "onnxruntime_genai.models.builder", "-m", source, "-o", folder, "-p", "int4", "-e", "cpu",
+                    "--extra_options", "int4_accuracy_level=4", f"int4_block_size={block}"], check=True)
+
+
+def weights_bytes(folder):
+    """The sizes of the files that hold weights."""
+    return sum(path.stat().st_size for path in Path(folder).iterdir() if path.name in ("openvino_model.bin", "model.onnx.data"))
+
+
+def main():
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("model", type=Path)
+    flags.add_argument("folder", type=Path)
+    flags.add_argument("--block", type=int, default=128)
+    flags = flags.parse_args()
+    source = flags.folder / "huggingface"
+    make(source, lambda path: huggingface(flags.model.resolve(), path))
+    make(flags.folder / "openvino", lambda path: openvino(source, path))
+    make(flags.folder / "onnxruntime", lambda path: onnxruntime(source, path, flags.block))
+    print(json.dumps({name: weights_bytes(flags.folder / name) for name in ("openvino", "onnxruntime")}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+# Sourced after shell.sh and peer.sh by compare_peer.sh: OpenVINO GenAI and onnxruntime-genai in an environment of their own.
+#
+#   prepare_other_engines; "$other_python" -c "import openvino_genai"
+#   folder=$(other_forms smollm2 model.gguf)          # holds openvino/ and onnxruntime/
+#
+# The packages (about six gigabytes, since their model builders need torch) come from the Python registry, by pip with the settings of this
+# machine, into the cache, once.
+
+other_packages=(
+  openvino==2026.4.1 openvino-genai==2026.4.1.0 openvino-tokenizers==2026.4.1.0 onnxruntime==1.32.0 onnxruntime-genai==0.18.0
+  torch transformers optimum-intel nncf onnx onnx-ir gguf sentencepiece safetensors
+)
+other_environment=$cache/peer/engines
+other_python=$other_environment/bin/python
+
+# The environment gets its name when it is whole: a virtual environment must not be moved, so a file in it says so.
+prepare_other_engines() {
+  if [[ $(cat "$other_environment/packages" 2>/dev/null) == "${other_packages[*]}" ]]; then return; fi
+  rm -rf "$other_environment"
+  python3 -m venv --without-pip "$other_environment" || die "python could not make the environment $other_environment"
+  run_logged "fetching OpenVINO GenAI and onnxruntime-genai" "$peer/engines.log" python3 -m pip --python "$other_python" install \
+    --no-cache-dir --disable-pip-version-check "${other_packages[@]}" || die "pip could not install ${other_packages[*]}"
+  echo "${other_packages[*]}" >"$other_environment/packages"
+}
+
+# Prints the folder in which a model stands in the other engines' forms.
+other_forms() {
+  local name=$1 from=$2 folder=$peer/forms/$1
+  run_logged "making $name for the other engines" "$peer/forms_$name.log" \
+    "$other_python" "$root/scripts/measure/lib/other_engine_model.py" "$from" "$folder" || return 1
+  echo "$folder"
+}
