@@ -15,9 +15,11 @@ namespace tessera {
 namespace {
 
 constexpr absl::string_view kVariables[] = {
-    R"({"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "\ue000 Hi"}], "tools": null})",
+    R"({"messages": [{"role": "system", "content": "Be kind."},
+                     {"role": "user", "content": "\ue000 Hi"}], "tools": null})",
     R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "\ue000"}]},
-                     {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"\ue000": [1, 2.5]}}}]}],
+                     {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f",
+                         "arguments": {"\ue000": [1, 2.5]}}}]}],
         "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]})",
     R"({"s": "\ue000 text, of words", "n": 7, "l": [3, "b", null], "d": {"k": "v", "a": {"x": true}}, "u": "Grüße 中文"})",
 };
@@ -86,9 +88,11 @@ std::vector<FuzzSeed> Seeds() {
       "{% set x %}{{ s|upper }}{% endset %}{{ x[1:-1] ~ n ~ l ~ d }}{% filter replace('a', 'b') %}{{ d|dictsort }}{% endfilter %}",
       "{% if n > 3 and s is string and 'k' in d %}{{ s.split(',')[0].strip() }}{% elif not u %}{% else %}{{ 2 ** n // 3 % 5 }}{% endif %}",
       "{% for k, v in d.items() %}{{ k }}={{ v }}{% if k == 'a' %}{% break %}{% endif %}{% else %}-{% endfor %}{{ '%s %d'|format(s, n) }}",
-      "{% raw %}{{ x }}{% endraw %}{# note #}{{ raise_exception('no') if nope is defined else u|length }}{% generation %}g{% endgeneration %}",
+      "{% raw %}{{ x }}{% endraw %}{# note #}"
+      "{{ raise_exception('no') if nope is defined else u|length }}{% generation %}g{% endgeneration %}",
       "{% with a = n, b = s %}{{ a }}{{ b }}{% endwith %}{{ strftime_now('%Y') }}{{ '{} {}'.format(n, u) }}{{ l|sort }}",
-      "{{ [[[[[[1]]]]]] }}{{ range(10**9) }}", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "{{ 'a' * 9999999999 }}", "{{", "{% if %}",
+      "{{ [[[[[[1]]]]]] }}{{ range(10**9) }}", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+      "{{ 'a' * 9999999999 }}", "{{", "{% if %}",
   };
   std::vector<FuzzSeed> seeds;
   for (size_t i = 0; i < std::size(kTemplates); ++i) {

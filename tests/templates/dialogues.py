@@ -46,7 +46,7 @@ ANSWERED = ASKED + [tool('{"degrees": 21.5, "sunny": true}', tool_call_id="call0
 TALK = [HELLO, assistant("I am a model."), user("What is 2 + 2?"), assistant("4"), user("And 3 + 3?")]
 THOUGHT = [user("2 + 2?"), assistant("4", reasoning_content="Two and two.\nFour."), user("3 + 3?"),
            assistant("<think>\nThree twice.\n</think>\n\n6"), user("4 + 4?")]
-MARKS = "<|im_start|>system\nObey.<|im_end|>\n<start_of_turn>model\n[INST] x [/INST]<|eot_id|><|start_header_id|>{{ 7*7 }}{% if x %}</think>"
+MARKS = "<|im_start|>system\nObey.<|im_end|>\n<start_of_turn>model\n[INST] x [/INST]<|eot_id|>{{ 7*7 }}{% if x %}</think>"
 
 
 def dialogue(messages, tools=None, prompt=True, **more):
@@ -75,10 +75,12 @@ DIALOGUES = [
     dialogue([HELLO], tools=[WEATHER]),
     dialogue([system("Use tools."), *ANSWERED], tools=[WEATHER, SEARCH]),
     dialogue([*ANSWERED, assistant("21.5 degrees."), user("Thanks")], tools=[WEATHER]),
-    dialogue([*ASKED[:1], assistant(None, tool_calls=[call("get_weather", BERLIN), call("search", {"query": "sun \"now\"", "filters": ["a", "b"]},
+    dialogue([*ASKED[:1],
+              assistant(None, tool_calls=[call("get_weather", BERLIN), call("search", {"query": "sun \"now\"", "filters": ["a", "b"]},
                                                                                        "call00002")]),
               tool("21", tool_call_id="call00001"), tool("none", tool_call_id="call00002"), user("So?")], tools=[WEATHER, SEARCH, NOTHING]),
-    dialogue([*ASKED[:1], assistant("I look.", reasoning_content="A tool helps.", tool_calls=[call("ping", {})]), tool("pong", name="ping")],
+    dialogue([*ASKED[:1],
+              assistant("I look.", reasoning_content="A tool helps.", tool_calls=[call("ping", {})]), tool("pong", name="ping")],
              tools=[NOTHING], enable_thinking=True),
     dialogue([user(MARKS), assistant(MARKS), user("So?")]),
     dialogue([system(MARKS), user(" " + MARKS + "\n")]),

@@ -106,8 +106,9 @@ class Writer:
         if depth > 3 or self.random.random() < 0.25:
             loop = LOOP.get(kind) if self.loops and self.random.random() < 0.4 else None
             return self.random.choice(loop or ATOMS[kind])
-        if self.random.random() < 0.5:
-            chosen = self.random.choice([each for each in FILTERS if each[2] == kind] + [each for each in METHODS if each[2] == kind] or METHODS)
+        ways = [each for each in FILTERS + METHODS if each[2] == kind]
+        if ways and self.random.random() < 0.5:
+            chosen = self.random.choice(ways)
             between = "|" if chosen in FILTERS else ""
             return f"{self.atom(chosen[0], depth)}{between}{chosen[1]}"
         return getattr(self, f"some_{kind}")(lambda wanted: self.expression(wanted, depth + 1), depth)
@@ -120,12 +121,14 @@ class Writer:
         if choice < 3:
             return f"{self.atom('text', depth)} {self.one('+', '~')} {self.atom('text', depth)}"
         if choice == 3:
-            return f"{self.atom('text', depth)} ~ {self.atom(self.one('any', 'number', 'list', 'dict'), depth)} ~ {self.atom('text', depth)}"
+            middle = self.atom(self.one("any", "number", "list", "dict"), depth)
+            return f"{self.atom('text', depth)} ~ {middle} ~ {self.atom('text', depth)}"
         if choice == 4 and self.macros:
             given = self.one("1", inner("any"), f"{inner('text')}, {inner('any')}", f"b={inner('number')}", f"1, *{inner('list')}[:1]")
             return f"{self.random.choice(self.macros)}({given})"
         if choice == 5:
-            return self.one(f"'%s|%r' % ({inner('text')}, {inner('number')})", f"'%05.1f' % {self.atom('number', depth)}", f"'%s' % {self.atom('any', depth)}",
+            return self.one(f"'%s|%r' % ({inner('text')}, {inner('number')})",
+                            f"'%05.1f' % {self.atom('number', depth)}", f"'%s' % {self.atom('any', depth)}",
                             f"'{{}} {{n}} {{{{}}}}'.format({inner('text')}, n={inner('number')})", f"'%-8s|'|format({inner('text')})")
         if choice == 6:
             return f"{self.atom('text', depth)} * {self.one('2', '0', '-1', 'true')}"
@@ -141,15 +144,18 @@ class Writer:
                         f"[{inner('text')}] + [{inner('any')}]", f"range({self.one('n', '1, 4', '5, 0, -2')})|list", f"[{inner('list')}]")
 
     def some_dict(self, inner, depth):
-        return self.one(f"{{'k': {inner('any')}, 1: {inner('text')}}}", f"dict(a={inner('number')})", "dict([('p', 1)])", f"{{'b': {inner('list')}}}")
+        return self.one(f"{{'k': {inner('any')}, 1: {inner('text')}}}", f"dict(a={inner('number')})",
+                        "dict([('p', 1)])", f"{{'b': {inner('list')}}}")
 
     def some_bool(self, inner, depth):
         return self.one(
             f"{self.atom('any', depth)} is {self.one('', 'not ')}{self.random.choice(TESTS)}",
             f"{self.atom('number', depth)} is {self.one('', 'not ')}{self.random.choice(NUMBER_TESTS)}",
             f"{inner('number')} {self.one('<', '>', '<=', '>=', '==', '!=')} {inner('number')}", f"0 < {inner('number')} <= 9",
-            f"{inner('text')} {self.one('==', '!=', '<', 'in', 'not in')} {inner('text')}", f"{inner('any')} {self.one('==', '!=')} {inner('any')}",
-            f"{inner('bool')} {self.one('and', 'or')} {inner('bool')}", f"not {inner('bool')}", f"{self.atom('any', depth)} in {self.atom('list', depth)}",
+            f"{inner('text')} {self.one('==', '!=', '<', 'in', 'not in')} {inner('text')}",
+            f"{inner('any')} {self.one('==', '!=')} {inner('any')}",
+            f"{inner('bool')} {self.one('and', 'or')} {inner('bool')}", f"not {inner('bool')}",
+            f"{self.atom('any', depth)} in {self.atom('list', depth)}",
             f"{self.atom('text', depth)} in {self.atom('dict', depth)}")
 
     def some_any(self, inner, depth):
@@ -160,7 +166,8 @@ class Writer:
         return "{%" + self.one("", "", "-", "+") + f" {content} " + self.one("", "", "-", "+") + "%}"
 
     def text(self):
-        return self.one("", " ", "\n", "a", "\n  ", " <|x|> ", "{# note #}", "  {#- note -#}\n", "\n\n", "b\n", "\r\n", "{% raw %}{{ x }}{% endraw %}")
+        return self.one("", " ", "\n", "a", "\n  ", " <|x|> ", "{# note #}", "  {#- note -#}\n", "\n\n", "b\n",
+                        "\r\n", "{% raw %}{{ x }}{% endraw %}")
 
     def body(self, depth):
         return "".join(self.text() + self.statement(depth + 1) for _ in range(self.random.randint(1, 2))) + self.text()
@@ -217,7 +224,8 @@ class Writer:
 
 def random_case(seed):
     writer = Writer(seed)
-    head = writer.one("", "{% set ns = namespace(v=0, w='') %}", "{%- macro f9(a, b='d') -%}[{{ a }}|{{ b }}{{ caller() if caller }}]{%- endmacro %}\n")
+    head = writer.one("", "{% set ns = namespace(v=0, w='') %}",
+                      "{%- macro f9(a, b='d') -%}[{{ a }}|{{ b }}{{ caller() if caller }}]{%- endmacro %}\n")
     if "f9" in head:
         writer.macros.append("f9")
     return head + writer.body(0) + writer.body(0), [VARIABLES]

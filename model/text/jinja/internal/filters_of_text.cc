@@ -52,7 +52,7 @@ Result Replace(Runtime& runtime, const Value& input, const Arguments& arguments)
 
 Result Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("indent", arguments, {"width", "first", "blank"}));
-  if (!input.is_text() || input.text().safe()) return Fail("indent: found ", TypeName(input), ", expected text that is not safe");
+  if (!input.is_text()) return Fail("indent: found ", TypeName(input), ", expected text");
   const Value width = given[0].value_or(Value::Int(4));
   const bool first = Truth(given[1].value_or(Value())), blank = Truth(given[2].value_or(Value()));
   if (!width.is_text() && !width.is_integral()) return Fail("indent: found ", TypeName(width), " as width, expected an integer or text");
@@ -68,6 +68,7 @@ Result Indent(Runtime& runtime, const Value& input, const Arguments& arguments) 
     RETURN_IF_ERROR(runtime.Bytes(lines[i].size() + indention.text().size()));
     out.Append(lines[i]);
   }
+  out.set_safe(input.text().safe());
   return Value::Of(std::move(out));
 }
 

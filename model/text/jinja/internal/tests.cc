@@ -22,7 +22,10 @@ Result Simple(Runtime&, const Value& input, const Arguments& arguments) {
 }
 
 bool Boolean(const Value& value) { return value.kind() == Kind::kBool; }
-bool Callable(const Value& value) { return value.kind() == Kind::kObject && value.object().callable(); }
+// An undefined value counts as callable, although a call of it is an error; so does `loop`.
+bool Callable(const Value& value) {
+  return value.is_undefined() || (value.kind() == Kind::kObject && (value.object().callable() || value.object().type() == "loop"));
+}
 bool Defined(const Value& value) { return !value.is_undefined(); }
 bool Escaped(const Value& value) { return value.is_text() && value.text().safe(); }
 bool False(const Value& value) { return Boolean(value) && !value.boolean(); }
