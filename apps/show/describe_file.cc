@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/apps/show/describe_chat.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/table.h"
@@ -133,7 +134,7 @@ std::string FileText(const GgufFile& file) {
                     absl::StrCat(tensor.size), absl::StrCat(tensor.offset)});
   }
   return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ",
-                      file.metadata().size(), " metadata entries, ", file.tensors().size(), " tensors\n\n", MetadataTable(file),
+                      file.metadata().size(), " metadata entries, ", file.tensors().size(), " tensors\n\n", MetadataTable(file), ChatText(file),
                       "\n", tensors.ToString());
 }
 
@@ -142,6 +143,7 @@ std::string FileJson(const GgufFile& file) {
   json.BeginObject();
   json.Key("path").String(file.path()).Key("version").Int(file.version()).Key("bytes").Int(file.size());
   WriteMetadata(json.Key("metadata"), file);
+  WriteChat(json.Key("chat_template"), file);
   json.Key("tensors").BeginArray();
   for (const GgufTensor& tensor : file.tensors()) WriteTensor(json, tensor);
   json.EndArray().EndObject();
@@ -163,7 +165,7 @@ std::string PackedText(const TsrReader& reader, const GgufFile& file) {
   return absl::StrCat(reader.path(), ": tsr version 1.", reader.minor_version(), ", ", FormatByteSize(reader.file_bytes()),
                       ", uuid ", FormatTsrUuid(reader.uuid()), ", layout ", Escaped(reader.layout()), ", ", reader.units(),
                       " units, ", reader.blocks(), " blocks, packed from ", FormatByteSize(file.size()), " of GGUF version ",
-                      file.version(), "\n\n", MetadataTable(file), "\n", entries.ToString());
+                      file.version(), "\n\n", MetadataTable(file), ChatText(file), "\n", entries.ToString());
 }
 
 std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
@@ -174,6 +176,7 @@ std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
   json.Key("manifest_bytes").Int(reader.manifest_bytes()).Key("blocks").Int(reader.blocks());
   json.Key("version").Int(file.version()).Key("gguf_bytes").Int(file.size());
   WriteMetadata(json.Key("metadata"), file);
+  WriteChat(json.Key("chat_template"), file);
   json.Key("units").BeginArray();
   for (int unit = 0; unit < reader.units(); ++unit) {
     json.BeginObject().Key("offset").Int(reader.UnitOffset(unit)).Key("bytes").Int(reader.UnitBytes(unit));

@@ -19,7 +19,7 @@ TEST(Request, HeaderExample) {
   Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));
   const auto run = [&]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine));
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine, {}));
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
     EXPECT_EQ(result.tokens.size(), 20u);
     return TextAnswer(request, asked.prompt, result);
@@ -57,7 +57,7 @@ TEST(Request, AnErrorNamesItsSourceOnce) {
 TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const auto read = [&](const std::string& members) {
-    return ReadTextRequest(Must(Request::Parse("{\"id\": 1" + members + "}", "line 1")), *engine);
+    return ReadTextRequest(Must(Request::Parse("{\"id\": 1" + members + "}", "line 1")), *engine, {});
   };
   EXPECT_EQ(Must(read(", \"tokens\": [70, 71]")).prompt, (std::vector<TokenId>{70, 71}));
   EXPECT_FALSE(Must(read(", \"tokens\": [70, 71]")).max_tokens.has_value());

@@ -98,9 +98,6 @@ class Resolver {
     for (Statement& statement : body.statements) Learn(symbols, statement);
     if (work_ > kMaxWork) return absl::ResourceExhaustedError("found a template with too many names and branches");
     symbols.Finish();
-    for (size_t i = 0; i < body.scope.names.size(); ++i) {
-      if (body.scope.loads[i].kind == Load::Kind::kVariable) names_.insert(body.scope.names[i]);
-    }
     const bool soft = std::exchange(soft_, false);
     for (Statement& statement : body.statements) RETURN_IF_ERROR(Place(symbols, statement));
     soft_ = soft;
@@ -114,7 +111,10 @@ class Resolver {
   // --- The first walk: names that an expression reads, in order.
   void Learn(Symbols& symbols, const ExpressionPtr& expression) {
     if (expression == nullptr) return;
-    if (expression->kind == Expression::Kind::kName) symbols.Read(expression->name);
+    if (expression->kind == Expression::Kind::kName) {
+      if (!symbols.Find(expression->name)) names_.insert(expression->name);
+      symbols.Read(expression->name);
+    }
     EachPart(*expression, [&](ExpressionPtr& part) { Learn(symbols, part); });
   }
   template <typename Visit>
