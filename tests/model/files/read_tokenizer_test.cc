@@ -78,7 +78,7 @@ TEST(ReadTokenizer, HeaderExample) {
 TEST(ReadTokenizer, ErrorsNameThePlaceInTheFile) {
   TokenizerMetadata metadata = SmallBytePair();
   metadata.Set("tokenizer.ggml.merges", TokenizerMetadata::Strings({"h e", "l l", "zz e"}));
-  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("[INST]"));
+  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("{{"));
   GgufBuilder builder;
   AddTo(builder, metadata);
   const std::string bytes = builder.Build();
