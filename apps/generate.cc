@@ -92,13 +92,9 @@ absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
-absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
+                       Answerer& answerer) {
   Engine& engine = *opened.engine;
-  conversation.AddUser(prompt);
-  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
-  RETURN_IF_ERROR(engine.LoadWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
   if (FLAGS_json) options.on_text = nullptr;
@@ -111,7 +107,18 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
   WriteSummary(answerer.timings());
-  return TerminationRequested() ? absl::CancelledError("terminated") : FinishAnswers(engine, answerer);
+  return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
+}
+
+absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+  Engine& engine = *opened.engine;
+  conversation.AddUser(prompt);
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  const absl::Status written = WriteText(opened, conversation, tokens, answerer);
+  return EndOf(written, FinishAnswers(engine, answerer));
 }
 
 // A dialogue on standard input.
@@ -202,8 +209,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(opened, conversation, answerer).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(answerer.timings());
-  const absl::Status saved = FinishAnswers(engine, answerer);
-  return status.ok() ? saved : status;
+  return EndOf(status, FinishAnswers(engine, answerer));
 }
 
 absl::Status AnswerRequests(const OpenedEngine& opened) {
@@ -224,8 +230,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
     SaveAnswers(answerer).IgnoreError();
     return WriteAnswer(TextAnswer(request, asked.prompt, result));
   });
-  const absl::Status saved = FinishAnswers(engine, answerer);
-  return status.ok() ? saved : status;
+  return EndOf(status, FinishAnswers(engine, answerer));
 }
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {

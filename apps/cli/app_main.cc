@@ -17,9 +17,11 @@
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/path_flags.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -54,7 +56,8 @@ int ExitCode(const AppInfo& info, const absl::Status& status) {
 
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   try {  // Our own code throws nothing; the standard library throws when memory ends.
-    return ExitCode(info, run());
+    const absl::Status status = run();
+    return ExitCode(info, status.ok() ? FinishOutput() : status);
   } catch (const std::bad_alloc&) {
     return Failure(info, "out of memory", kFailed);
   } catch (const std::exception& exception) {
@@ -98,10 +101,13 @@ int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
-  EndOnSignals();
+  EndOnSignals(WhenReaderGoes(info));
   if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
   if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
-  return RunGuarded(info, run);
+  return RunGuarded(info, [&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckFilesDiffer(info, line->flag_files));
+    return run();
+  });
 }
 
 int64_t StartNanos() { return start_ns; }

@@ -13,9 +13,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tessera/apps/cli/help.h"
-#include "tessera/base/file.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 
 namespace tessera {
 namespace {
@@ -179,8 +179,9 @@ class Parser {
 
   absl::Status ReadFlagFile(const std::string& path) {
     if (in_file_) return FlagError("flagfile", Shown(path), "no flag file in a flag file");
-    const absl::StatusOr<std::string> text = ReadFileToString(path, kLargestFlagFile);
+    const absl::StatusOr<std::string> text = ReadTextFile(path, kLargestFlagFile);
     if (!text.ok()) return At("--flagfile", text.status());
+    line.flag_files.push_back(path);
     in_file_ = true;
     int number = 0;
     for (absl::string_view line : absl::StrSplit(*text, '\n')) {

@@ -43,6 +43,7 @@ struct AppInfo {
 struct CommandLine {
   bool help = false;
   bool version = false;
+  std::vector<std::string> flag_files = {};  // Those that were read.
 };
 
 // Sets the flags. `arguments` are those after the program's name.

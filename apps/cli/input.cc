@@ -11,8 +11,8 @@
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
-#include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -25,6 +25,7 @@ absl::StatusOr<bool> ReadSome(std::string* text) {
   if (!WaitForInput(STDIN_FILENO)) return absl::CancelledError("standard input: interrupted");
   char buffer[1 << 16];
   const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken what was there.
   if (bytes < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
   text->append(buffer, bytes);
   return bytes > 0;
@@ -58,7 +59,7 @@ absl::StatusOr<std::string> ReadPrompt() {
   if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
     return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
   }
-  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadFileToString(FLAGS_prompt_file, kLargestPrompt));
+  ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadTextFile(FLAGS_prompt_file, kLargestPrompt));
   if (absl::EndsWith(text, "\n")) text.pop_back();
   if (absl::EndsWith(text, "\r")) text.pop_back();
   return text;

@@ -23,6 +23,8 @@ std::atomic<bool> caught{false};
 std::atomic<bool> cancel{false};
 std::atomic<int> pending_signal{0};   // The signal since ForgetInterrupt; 0: none.
 std::atomic<int> ending_signal{0};    // The signal that has asked for the program's end; 0: none.
+std::atomic<bool> reader_gone{false};  // The reader of standard output.
+ReaderGone when_reader_goes = ReaderGone::kEndsAtOnce;
 std::atomic<bool> ctrl_c_ends_program{true};
 int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported. -1: there was no pipe to be had.
 std::atomic<bool> unreported{false};  // The same without the pipe, which WaitForInput looks at now and then.
@@ -32,13 +34,19 @@ std::mutex mutex;                     // A signal is recorded as a whole, and fo
 // Ends the process by the signal's default action, so that a shell's loop around the program sees Ctrl-C and ends, too.
 void EndProcess(int signal) {
   RemoveTemporaryFiles();
-  if (signal == SIGPIPE) _exit(0);
   std::signal(signal, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, signal);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   raise(signal);
+}
+
+// REQUIRES: the mutex is held.
+void AskForEnd() {
+  unreported = true;
+  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
+  cancel = true;  // Last: a thread that sees it sees the rest.
 }
 
 // A page of a mapped file that cannot be had any more, since the file was cut or its disk fails, is an error and no mystery.
@@ -55,9 +63,7 @@ void Tell(int signal) {
   const bool first = pending_signal.exchange(signal) == 0;
   if (!caught || !first) EndProcess(signal);
   if (signal != SIGINT || ctrl_c_ends_program) ending_signal = signal;
-  unreported = true;
-  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
-  cancel = true;  // Last: a thread that sees it sees the rest.
+  AskForEnd();
 }
 
 // Waits for signals, forever. Signals are not handled on the threads that work: a thread in a system call, while memory is backed or a file
@@ -66,7 +72,7 @@ void Tell(int signal) {
 void Hear(const sigset_t& signals) {
   constexpr timespec kGrace = {.tv_sec = 0, .tv_nsec = kGraceMillis * 1'000'000L};
   while (true) {
-    const int signal = TerminationRequested() ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
+    const int signal = ending_signal != 0 ? sigtimedwait(&signals, nullptr, &kGrace) : sigwaitinfo(&signals, nullptr);
     if (signal > 0) Tell(signal);
     else if (errno == EAGAIN) EndProcess(ending_signal);
   }
@@ -91,7 +97,7 @@ void WatchReaderOfOutput() {
   absl::StatusOr<std::thread> watching = StartThread([] {
     pollfd reader = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
     while ((reader.revents & (POLLERR | POLLHUP)) == 0) poll(&reader, 1, -1);
-    EndProcess(SIGPIPE);
+    TellReaderGone();
   });
   if (watching.ok()) watching->detach();  // Else the next write notices.
 }
@@ -106,7 +112,15 @@ void HearOnAnyThread(const sigset_t& signals) {
 
 }  // namespace
 
-void EndOnSignals() {
+void TellReaderGone() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (when_reader_goes == ReaderGone::kEndsAtOnce) EndProcess(SIGPIPE);
+  reader_gone = true;
+  if (caught) AskForEnd();
+}
+
+void EndOnSignals(ReaderGone reader) {
+  when_reader_goes = reader;
   sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -116,7 +130,7 @@ void EndOnSignals() {
   absl::StatusOr<std::thread> hearing = StartThread([signals] { Hear(signals); });
   if (hearing.ok()) hearing->detach();
   else HearOnAnyThread(signals);
-  std::signal(SIGPIPE, EndProcess);  // Even if ignored: many parents pass that on without intent.
+  std::signal(SIGPIPE, SIG_IGN);  // Each write says what its reader's end means: nothing, for standard error.
   std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
@@ -127,11 +141,12 @@ void CatchSignals(CtrlC meaning) {
   if (!caught && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe[0] = wake_pipe[1] = -1;
   ctrl_c_ends_program = meaning == CtrlC::kEndsProgram;
   caught = true;
+  if (reader_gone) AskForEnd();
 }
 
 const std::atomic<bool>& CancelRequested() { return cancel; }
 void RequestCancel() { cancel = true; }
-bool TerminationRequested() { return ending_signal != 0; }
+bool TerminationRequested() { return ending_signal != 0 || (reader_gone && caught); }
 
 void ForgetInterrupt() {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -154,8 +169,9 @@ bool WaitForInput(int file) {
 }
 
 void EndAsSignalled() {
-  const int signal = TerminationRequested() ? ending_signal : pending_signal;
-  if (signal != 0) EndProcess(signal);
+  if (ending_signal != 0) EndProcess(ending_signal);
+  if (reader_gone) EndProcess(SIGPIPE);
+  if (pending_signal != 0) EndProcess(pending_signal);
 }
 
 }  // namespace tessera

@@ -9,9 +9,9 @@
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/input.h"
-#include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/request.h"
 
@@ -50,7 +50,7 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
   const bool is_input = FLAGS_prompts.empty() || FLAGS_prompts == "-";
   PromptList list;
   list.source_ = is_input ? "standard input" : FLAGS_prompts;
-  const absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadFileToString(FLAGS_prompts, kLargestPrompt);
+  const absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadTextFile(FLAGS_prompts, kLargestPrompt);
   RETURN_IF_ERROR(all.status());
   int64_t number = 0;
   for (absl::string_view line : absl::StrSplit(*all, '\n')) {

@@ -133,8 +133,10 @@ std::string FileText(const GgufFile& file) {
     tensors.AddRow({Escaped(tensor.name), absl::StrJoin(tensor.shape, " x "), tensor.format->name,
                     absl::StrCat(tensor.size), absl::StrCat(tensor.offset)});
   }
-  return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ",
-                      file.metadata().size(), " metadata entries, ", file.tensors().size(), " tensors\n\n", MetadataTable(file), ChatText(file),
+  for (const GgufUnreadTensor& tensor : file.unread_tensors()) tensors.AddRow({Escaped(tensor.name), "", "not read", "", ""});
+  return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ", file.metadata().size(),
+                      " metadata entries, ", file.tensors().size() + file.unread_tensors().size(), " tensors\n\n", MetadataTable(file),
+                      ChatText(file),
                       "\n", tensors.ToString());
 }
 
@@ -146,6 +148,8 @@ std::string FileJson(const GgufFile& file) {
   WriteChat(json.Key("chat_template"), file);
   json.Key("tensors").BeginArray();
   for (const GgufTensor& tensor : file.tensors()) WriteTensor(json, tensor);
+  json.EndArray().Key("unread_tensors").BeginArray();
+  for (const GgufUnreadTensor& tensor : file.unread_tensors()) json.String(tensor.name);
   json.EndArray().EndObject();
   return std::move(json).Take() + "\n";
 }

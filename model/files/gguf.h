@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -61,6 +62,13 @@ struct GgufTensor {
   int64_t offset;                             // Where the bytes start in their file.
   int64_t shape_offset;                       // Where the shape starts in its file, for messages.
   int part = 0;                               // The file of a split model, from 0.
+};
+
+// A tensor in a format that is not read, among those that change no text of some architecture (model/files/internal/architecture.h). Any
+// other such tensor refuses the file.
+struct GgufUnreadTensor {
+  absl::string_view name;
+  absl::Status problem;                       // File, tensor, type found and types expected.
 };
 
 class GgufFile {
@@ -113,6 +121,7 @@ class GgufFile {
 
   absl::Span<const GgufTensor> tensors() const { return tensors_; }  // In file order.
   const GgufTensor* FindTensor(absl::string_view name) const;        // Null if absent.
+  absl::Span<const GgufUnreadTensor> unread_tensors() const { return unread_tensors_; }  // None of them is among tensors().
   // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only
   // headers. REQUIRES: the range lies in the tensor.
   absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
@@ -136,6 +145,7 @@ class GgufFile {
   absl::flat_hash_map<absl::string_view, size_t> key_index_;
   std::vector<GgufTensor> tensors_;
   absl::flat_hash_map<absl::string_view, size_t> tensor_index_;
+  std::vector<GgufUnreadTensor> unread_tensors_;
   std::vector<std::unique_ptr<GgufFile>> more_parts_;  // All parts of a split model except the first.
 };
 

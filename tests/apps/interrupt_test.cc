@@ -11,11 +11,11 @@ namespace tessera {
 namespace {
 
 // Signals go to a process, so each test has a process of its own. Its exit code, or 128 + the signal that ended it.
-int CodeOf(const std::function<int()>& body) {
+int CodeOf(const std::function<int()>& body, ReaderGone reader = ReaderGone::kEndsAtOnce) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
-    EndOnSignals();
+    EndOnSignals(reader);
     _exit(body());
   }
   int status = 0;
@@ -127,6 +127,30 @@ TEST(Interrupt, IsHeardWhileTheThreadThatWorksIsInASystemCall) {
   char when[5] = {};
   ASSERT_EQ(read(told[0], when, 4), 4);
   EXPECT_STREQ(when, "soon");
+}
+
+TEST(Interrupt, AReaderThatHasGoneEndsTheProcessAtOnceOrAfterItsWork) {
+  const auto work = [] {
+    TellReaderGone();  // As WriteOutput does.
+    if (TerminationRequested() || CancelRequested()) return 1;
+    EndAsSignalled();
+    return 2;
+  };
+  EXPECT_EQ(CodeOf([] { TellReaderGone(); return 1; }, ReaderGone::kEndsAtOnce), 128 + SIGPIPE);
+  EXPECT_EQ(CodeOf(work, ReaderGone::kEndsInOrder), 128 + SIGPIPE) << "by EndAsSignalled";
+}
+
+TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
+  for (const bool before : {false, true}) {
+    EXPECT_EQ(CodeOf([&] {
+      if (before) TellReaderGone();
+      CatchSignals(CtrlC::kEndsProgram);
+      if (!before) TellReaderGone();
+      if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput())) return 1;
+      usleep(3 * kGraceMillis * 1000);
+      return 7;
+    }, ReaderGone::kEndsInOrder), 7);
+  }
 }
 
 TEST(Interrupt, TheEndIsThatOfTheSignalThatAskedForIt) {

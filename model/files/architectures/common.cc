@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -54,7 +55,8 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
   ASSIGN_OR_RETURN(const int layers, keys.Count("block_count", kMostLayers));
   config.layers.resize(layers);
   const GgufTensor* embedding = file.FindTensor("token_embd.weight");
-  if (embedding == nullptr || embedding->shape.size() != 2 || embedding->shape[1] > kLargestVocabulary) {
+  const std::array<int64_t, 4> shape = embedding == nullptr ? std::array<int64_t, 4>{} : PaddedShape(*embedding);
+  if (shape[1] < 1 || shape[1] > kLargestVocabulary || shape[2] != 1 || shape[3] != 1) {
     const std::string found = embedding == nullptr ? "missing"
                                                    : absl::StrCat("shape at byte ", embedding->shape_offset, ": found [",
                                                                   absl::StrJoin(embedding->shape, ", "), "]");
@@ -62,7 +64,7 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
     return absl::InvalidArgumentError(absl::StrCat(path, ": tensor token_embd.weight: ", found, ", expected [", config.width,
                                                    ", vocabulary <= ", kLargestVocabulary, "]"));
   }
-  config.vocabulary = static_cast<int>(embedding->shape[1]);
+  config.vocabulary = static_cast<int>(shape[1]);
   config.tied_head = file.FindTensor("output.weight") == nullptr;
   // More rows than tokens are padding. A token without a row could be written in a prompt and not be computed.
   const GgufValue* tokens = file.Find("tokenizer.ggml.tokens");

@@ -43,8 +43,12 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   return config;
 }
 
+constexpr OptionalBiases kBiases = {.layer = {.query = true, .key = true, .value = true}};
+constexpr HarmlessTensors kHarmless[] = {{"v.", "", "the image tower, through which no text passes"},
+                                         {"mm.", "", "the image tower's way into the model, through which no text passes"}};
+
 }  // namespace
 
-const Architecture kGemma3 = {"gemma3", Configure};
+const Architecture kGemma3 = {"gemma3", Configure, kBiases, kHarmless};
 
 }  // namespace tessera

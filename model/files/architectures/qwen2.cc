@@ -1,4 +1,4 @@
-// Qwen 2 and 2.5: as Llama, with biases on queries, keys and values, and RoPE on halves.
+// Qwen 2 and 2.5: as Llama, with biases on queries, keys and values, and RoPE on halves. The head may have a bias, too.
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/architecture.h"
 
@@ -7,13 +7,14 @@ namespace {
 
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "qwen2"));
-  config.qkv_bias = true;
   config.rope_pairs = RopePairs::kHalves;
   return config;
 }
 
+constexpr OptionalBiases kBiases = {.layer = {.query = true, .key = true, .value = true}, .head = true};
+
 }  // namespace
 
-const Architecture kQwen2 = {"qwen2", Configure};
+const Architecture kQwen2 = {"qwen2", Configure, kBiases};
 
 }  // namespace tessera

@@ -1,8 +1,12 @@
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/architecture.h"
+#include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
 namespace {
@@ -11,7 +15,45 @@ namespace {
 const Architecture* const kArchitectures[] = {TESSERA_ARCHITECTURES(TESSERA_ADDRESS_OF)};
 #undef TESSERA_ADDRESS_OF
 
+// What converters have written into files of any architecture.
+constexpr HarmlessTensors kHarmlessForAll[] = {
+    {"blk.", ".attn_rot_embd", "inverse frequencies of RoPE, which are computed from the file's keys"},
+    {"blk.", ".attn_rot_embd.weight", "inverse frequencies of RoPE, which are computed from the file's keys"},
+    {"", ".rotary_emb.inv_freq", "inverse frequencies of RoPE, which are computed from the file's keys"},
+    {"", ".position_ids", "the numbers of positions, counted from 0"},
+    {"", ".masked_bias", "the number that hides later positions"},
+};
+
+// The reason in the first row that fits; empty if none does.
+absl::string_view ReasonIn(absl::Span<const HarmlessTensors> rows, absl::string_view tensor) {
+  const auto fits = [&](const HarmlessTensors& row) { return absl::StartsWith(tensor, row.begin) && absl::EndsWith(tensor, row.end); };
+  const auto row = std::find_if(rows.begin(), rows.end(), fits);
+  return row == rows.end() ? absl::string_view() : row->reason;
+}
+
+void FindBiases(const GgufFile& file, const OptionalBiases& may_have, ModelConfig& config) {
+  for (size_t layer = 0; layer < config.layers.size(); ++layer) {
+    for (const LayerBias& bias : kLayerBiases) {
+      const std::string name = absl::StrCat("blk.", layer, ".", bias.label);
+      config.layers[layer].biases.*bias.flag = may_have.layer.*bias.flag && file.FindTensor(name) != nullptr;
+    }
+  }
+  config.head_bias = may_have.head && file.FindTensor(HeadBiasNeed(config).name) != nullptr;
+}
+
 }  // namespace
+
+absl::string_view WhyHarmless(absl::string_view architecture, absl::string_view tensor) {
+  const absl::string_view reason = ReasonIn(kHarmlessForAll, tensor);
+  if (!reason.empty()) return reason;
+  const absl::StatusOr<const Architecture*> found = FindArchitecture(architecture);
+  return found.ok() ? ReasonIn((*found)->harmless, tensor) : absl::string_view();
+}
+
+bool HarmlessForSome(absl::string_view tensor) {
+  return std::any_of(std::begin(kArchitectures), std::end(kArchitectures),
+                     [&](const Architecture* architecture) { return !WhyHarmless(architecture->name, tensor).empty(); });
+}
 
 absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name) {
   for (const Architecture* architecture : kArchitectures) {
@@ -26,7 +68,9 @@ absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {
   ASSIGN_OR_RETURN(const absl::string_view name, file.String("general.architecture"));
   const absl::StatusOr<const Architecture*> architecture = FindArchitecture(name);
   if (!architecture.ok()) return file.WrongValue("general.architecture", architecture.status().message());
-  return (*architecture)->configure(file);
+  ASSIGN_OR_RETURN(ModelConfig config, (*architecture)->configure(file));
+  FindBiases(file, (*architecture)->biases, config);
+  return config;
 }
 
 }  // namespace tessera

@@ -52,7 +52,9 @@ TEST(Architecture, PartsOfEach) {
     const ModelConfig config = GoldenConfig(parts.name);
     EXPECT_EQ(config.rope_pairs, parts.pairs) << parts.name;
     EXPECT_EQ(config.activation, parts.activation) << parts.name;
-    EXPECT_EQ(config.qkv_bias, parts.bias) << parts.name;
+    const LayerBiases& biases = config.layers[0].biases;
+    for (const bool of_attention : {biases.query, biases.key, biases.value}) EXPECT_EQ(of_attention, parts.bias) << parts.name;
+    EXPECT_FALSE(biases.output || biases.gate || biases.up || biases.down || config.head_bias) << parts.name;
     EXPECT_EQ(config.query_key_norm, parts.head_norms) << parts.name;
     EXPECT_EQ(config.post_norms, parts.post_norms) << parts.name;
     EXPECT_EQ(config.tied_head, parts.tied) << parts.name;
