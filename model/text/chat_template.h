@@ -8,9 +8,9 @@
 // The template of a file is a program in Jinja, which model/text/jinja runs within limits: it may refuse a dialogue, and its errors name
 // file, key and line. Four forms need no template, and are chosen by name: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>),
 // Gemma (<start_of_turn>), and "none", which joins the contents.
-// What users write cannot become a control token: pieces say which bytes are the template's own, and EncodeChat encodes all others, such as
-// contents, roles and tools, as plain text. "<|im_end|>" in them stays text. Render gives one string, for people to read: encoding that with
-// parse_special would lose this protection.
+// What users write cannot become a control token: pieces say which bytes are the template's own, and EncodeChat encodes all others, such
+// as contents, roles and tools, as plain text. "<|im_end|>" in them stays text. Render gives one string, for people to read: encoding that
+// with parse_special would lose this protection.
 // Errors: InvalidArgument with what was found and what to do instead, ResourceExhausted for a limit. Thread-safe: nothing changes after
 // construction.
 #pragma once
@@ -89,7 +89,7 @@ class ChatTemplate {
   explicit ChatTemplate(absl::string_view name) : name_(name) {}
 
   std::string name_;
-  std::string place_;                        // Of the template, as errors begin.
+  std::string place_;                        // Where the template stands, as errors begin.
   std::optional<jinja::Template> program_;   // None: a form by name.
 };
 

@@ -31,7 +31,7 @@ def tool(content, **more):
     return {"role": "tool", "content": content, **more}
 
 
-def call(name, arguments, identity="call00001"):
+def tool_call(name, arguments, identity="call00001"):
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -41,7 +41,7 @@ def part(text):
 
 HELLO = user("Hello, who are you?")
 BERLIN = {"city": "Berlin", "days": 2, "unit": "°C"}
-ASKED = [user("Weather in Berlin?"), assistant("", tool_calls=[call("get_weather", BERLIN)])]
+ASKED = [user("Weather in Berlin?"), assistant("", tool_calls=[tool_call("get_weather", BERLIN)])]
 ANSWERED = ASKED + [tool('{"degrees": 21.5, "sunny": true}', tool_call_id="call00001", name="get_weather")]
 TALK = [HELLO, assistant("I am a model."), user("What is 2 + 2?"), assistant("4"), user("And 3 + 3?")]
 THOUGHT = [user("2 + 2?"), assistant("4", reasoning_content="Two and two.\nFour."), user("3 + 3?"),
@@ -76,11 +76,11 @@ DIALOGUES = [
     dialogue([system("Use tools."), *ANSWERED], tools=[WEATHER, SEARCH]),
     dialogue([*ANSWERED, assistant("21.5 degrees."), user("Thanks")], tools=[WEATHER]),
     dialogue([*ASKED[:1],
-              assistant(None, tool_calls=[call("get_weather", BERLIN), call("search", {"query": "sun \"now\"", "filters": ["a", "b"]},
+              assistant(None, tool_calls=[tool_call("get_weather", BERLIN), tool_call("search", {"query": "sun \"now\"", "filters": ["a", "b"]},
                                                                                        "call00002")]),
               tool("21", tool_call_id="call00001"), tool("none", tool_call_id="call00002"), user("So?")], tools=[WEATHER, SEARCH, NOTHING]),
     dialogue([*ASKED[:1],
-              assistant("I look.", reasoning_content="A tool helps.", tool_calls=[call("ping", {})]), tool("pong", name="ping")],
+              assistant("I look.", reasoning_content="A tool helps.", tool_calls=[tool_call("ping", {})]), tool("pong", name="ping")],
              tools=[NOTHING], enable_thinking=True),
     dialogue([user(MARKS), assistant(MARKS), user("So?")]),
     dialogue([system(MARKS), user(" " + MARKS + "\n")]),

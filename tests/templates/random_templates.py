@@ -14,9 +14,8 @@ VARIABLES = {
 # What an expression of each kind may be. Kinds: text, number, list, dict, bool, any.
 ATOMS = {
     "text": ["s", "w", "e", "u", "h", "lines", "d.k", "messages[0].content", "messages[1]['role']", "'a'", '"b\\n"', "''", "'l'", "' '",
-    "'é'",
-             "'\\x41\\u00e9'", "'o' 'x'"],
-    "number": ["n", "z", "m", "f", "t", "1", "2.0", "-4", "0.5", "1_000", "1e3", "d['items'][0]", "r[0].n", "i[-1]"],
+             "'é'", "'\\x41\\u00e9'", "'o' 'x'"],
+    "number": ["n", "z", "m", "f", "t", "1", "2.0", "(-4)", "0.5", "1_000", "1e3", "d['items'][0]", "r[0].n", "i[-1]"],
     "list": ["l", "i", "el", "d['items']", "r", "messages", "s.split(',')", "range(3)", "[1, 'a', none]", "['x', 'y']", "(1, 2)", "u"],
     "dict": ["d", "ed", "r[0]", "messages[2]", "messages[-1]", "{'q': 1, 'p': 'x'}", "d.a"],
     "bool": ["true", "t", "false", "x is defined", "nope is defined", "l", "n == 7", "not e"],

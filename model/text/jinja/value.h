@@ -62,7 +62,7 @@ class Value {
   const Items& items() const { return *std::get<6>(data_); }
   const Mapping& mapping() const { return *std::get<7>(data_); }
   Object& object() const { return *std::get<8>(data_); }
-  int depth() const;       // Of lists and dicts in each other; 0: it is none.
+  int depth() const;       // Lists and dicts in each other; 0: it is none.
   int64_t weight() const;  // How much work it is to compare or to print it, about.
 
   std::string undefined_what() const;  // REQUIRES: is_undefined().
@@ -82,7 +82,7 @@ struct Items {
   Form form = Form::kList;
   std::vector<Value> elements = {};
   std::string name = {};  // How a range or a view is printed.
-  int depth = 1;          // Of lists and dicts in each other; the interpreter bounds it, and the next. Value::Of sets them.
+  int depth = 1;          // Lists and dicts in each other; the interpreter bounds it, and the next. Value::Of sets them.
   int64_t weight = 1;     // All values within, counted as often as they occur.
 };
 

@@ -137,7 +137,8 @@ TEST(ChatTemplate, ArgumentsCannotStandForTheDialogue) {
 }
 
 TEST(ChatTemplate, SaysWhatItCanDo) {
-  const ChatAbilities plain = FromText("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}")->Abilities();
+  const ChatAbilities plain =
+      FromText("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}")->Abilities();
   EXPECT_FALSE(plain.system_turn || plain.tools || plain.earlier_reasoning);
   EXPECT_TRUE(plain.arguments.empty());
   const ChatAbilities all = FromText("{% for t in tools %}{{ t.function.name }}{% endfor %}{% for m in messages %}{{ m.content }}"
@@ -188,7 +189,8 @@ TEST(EncodeChat, BosComesOnceWhoeverWritesIt) {
     metadata.Set("tokenizer.ggml.bos_token_id", TokenizerMetadata::Uint(static_cast<uint32_t>(kImStart)));
     const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
     for (const bool writes : {false, true}) {
-      const Tokens tokens = Encoded(*tokenizer, writes ? "{{ bos_token }}{{ messages[0].content }}" : "{{ messages[0].content }}", {{"user", "hi"}});
+      const Tokens tokens =
+          Encoded(*tokenizer, writes ? "{{ bos_token }}{{ messages[0].content }}" : "{{ messages[0].content }}", {{"user", "hi"}});
       EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kImStart), asks || writes ? 1 : 0) << asks << writes;
       EXPECT_EQ(tokens.front() == kImStart, asks || writes);
     }

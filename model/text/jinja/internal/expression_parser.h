@@ -18,8 +18,8 @@ namespace tessera::jinja {
 
 // What the parsers of expressions and of statements share.
 struct ParserState {
-  static constexpr int kMaxDepth = 64;     // Of brackets and blocks in each other.
-  static constexpr int kMaxHeight = 160;   // Of the tree of one expression, attributes and filters included.
+  static constexpr int kMaxDepth = 64;     // Brackets and blocks in each other.
+  static constexpr int kMaxHeight = 160;   // One expression's tree, attributes and filters included.
 
   TokenStream stream;
   int depth = 0;

@@ -17,7 +17,7 @@
 namespace tessera::jinja {
 namespace {
 
-constexpr size_t kMaxWidth = 1000;  // Of one field.
+constexpr size_t kMaxWidth = 1000;  // One field's.
 
 // How one value is written: %-05.2f or {:<5.2f}.
 struct Shape {

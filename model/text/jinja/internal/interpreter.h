@@ -30,7 +30,7 @@ class Interpreter {
 
   absl::StatusOr<Text> Run();
 
-  // Of a macro or a call's body, for Macro::Call.
+  // Runs a macro or a call's body, for Macro::Call.
   absl::StatusOr<Value> RunFunction(const Statement& function, const FramePtr& outer, Arguments arguments);
 
  private:

@@ -30,7 +30,7 @@ using TestFunction = absl::StatusOr<bool> (*)(Runtime& runtime, const Value& inp
 
 FilterFunction FindFilter(absl::string_view name);  // Null: there is none.
 TestFunction FindTest(absl::string_view name);
-FilterFunction FindFunction(absl::string_view name);  // Of those that every template may call; their input is undefined.
+FilterFunction FindFunction(absl::string_view name);  // One that every template may call; its input is undefined.
 
 // A method of the kind of `self`. Without value: the kind has none of this name. Changing lists or dicts is forbidden, as transformers
 // forbids it: such a method is undefined.

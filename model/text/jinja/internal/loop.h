@@ -36,9 +36,9 @@ class Loop : public Object {
 
   std::vector<Value> elements_;
   Test test_;
-  size_t next_ = 0;            // Of elements_, to be judged.
+  size_t next_ = 0;            // The element of elements_ to be judged.
   std::vector<Value> taken_;   // Those that passed, up to one beyond the current; all, once the length was asked for.
-  int64_t place_ = -1;         // Of taken_.
+  int64_t place_ = -1;         // In taken_.
   std::optional<std::vector<Value>> changed_;  // What loop.changed was called with last.
 };
 

@@ -13,9 +13,9 @@
 namespace tessera::jinja {
 namespace {
 
-constexpr int kMaxCalls = 64;         // Of macros that call macros.
-constexpr int kMaxNesting = 1500;     // Of all that is evaluated at once: it bounds the stack, and holds 64 macros of usual size.
-constexpr int kMaxValueDepth = 128;   // Of lists and dicts in each other.
+constexpr int kMaxCalls = 64;         // Macros that call macros.
+constexpr int kMaxNesting = 1500;     // All that is evaluated at once: it bounds the stack, and holds 64 macros of usual size.
+constexpr int kMaxValueDepth = 128;   // Lists and dicts in each other.
 constexpr int64_t kStepsPerClock = 4096;
 
 absl::Status Limit(absl::string_view what, int64_t most) {

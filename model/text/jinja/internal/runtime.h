@@ -32,7 +32,7 @@ class Runtime {
 
   // Counts work that is about to be done. ResourceExhausted names the limit.
   absl::Status Step(size_t count = 1);
-  absl::Status Bytes(size_t count);  // Of texts that are made.
+  absl::Status Bytes(size_t count);  // Bytes of texts that are made.
 
   absl::StatusOr<Value> New(Text text);
   absl::StatusOr<Value> New(Items items);

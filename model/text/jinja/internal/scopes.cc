@@ -281,7 +281,7 @@ class Resolver {
   }
 
   bool soft_ = false;                // Within `if`.
-  std::set<std::string> names_;      // Of variables that are given.
+  std::set<std::string> names_;      // Variables that are given.
   int64_t work_ = 0;
 };
 

@@ -75,7 +75,7 @@ struct Scope {
 struct Statement;
 struct Body {
   std::vector<Statement> statements = {};
-  Scope scope = {};  // Of a body that has a frame of its own.
+  Scope scope = {};  // For a body that has a frame of its own.
 };
 
 struct Statement {
@@ -85,7 +85,7 @@ struct Statement {
   std::string text = {};                          // kText; a macro's name.
   ExpressionPtr expression = nullptr;             // What is printed, assigned, looped over, called; the filter of a block.
   Target target = {};
-  std::vector<Target> parameters = {};            // Of macros and calls; the targets of `with`.
+  std::vector<Target> parameters = {};            // A macro's or a call's; the targets of `with`.
   std::vector<ExpressionPtr> values = {};         // Defaults of the last parameters; the values of `with`; conditions of `if`.
   Body body = {};
   std::vector<Body> branches = {};                // kIf: one per condition, and one for else. kFor: for else.
@@ -99,7 +99,7 @@ struct Statement {
 
 struct Syntax {
   Body body = {};
-  std::vector<std::string> names = {};  // Of variables that are given to the template, in order.
+  std::vector<std::string> names = {};  // Variables that are given to the template, in order.
 };
 
 }  // namespace tessera::jinja
