@@ -41,7 +41,7 @@ AppInfo Info() {
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
-                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}, or messages and tools"},
+                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}, or messages"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict"}},
                      sampling,
                      KeptSpeculation(), ModelFlags(), StreamingFlags(),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/answer.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -65,7 +66,24 @@ TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
                           ", \"text\": 5", ", \"text\": \"a\", \"n\": -1", ", \"text\": \"a\", \"n\": 1.5"}) {
     EXPECT_FALSE(read(bad).ok()) << bad;
   }
+  for (const char* bad : {", \"messages\": []", ", \"messages\": [{\"role\": \"user\", \"content\": \"a\"}]",
+                          ", \"text\": \"a\", \"tools\": []", ", \"text\": \"a\", \"template_args\": {}"}) {
+    EXPECT_FALSE(read(bad).ok()) << bad;  // The second: this model has no template.
+  }
   EXPECT_TRUE(absl::IsResourceExhausted(read(", \"text\": \"" + std::string(1 << 20, 'a') + "\"").status()));
+}
+
+TEST(Request, MessagesAreWrittenInTheFormThatIsNamed) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto read = [&](const std::string& members) {
+    return ReadTextRequest(Must(Request::Parse("{\"id\": 1, " + members + "}", "line 1")), *engine, {.chat_template = "none"});
+  };
+  EXPECT_EQ(Must(read("\"messages\": [{\"role\": \"user\", \"content\": \"the in\"}]")).prompt,
+            engine->tokenizer().Encode("the in", {.add_bos = true}));
+  const absl::Status tools = read("\"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": [{}]").status();
+  EXPECT_EQ(tools.message(), "tools: found some, expected none: the form none has no place for it");
+  const absl::Status role = read("\"messages\": [{\"role\": \"user\"}, {\"content\": \"a\"}]").status();
+  EXPECT_TRUE(absl::StrContains(role.message(), "messages[1].role")) << role;
 }
 
 }  // namespace

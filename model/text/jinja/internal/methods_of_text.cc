@@ -168,7 +168,7 @@ Result Split(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("split", arguments, {"sep", "maxsplit"}));
   const Value separator = given[0].value_or(Value::None()), most = given[1].value_or(Value::Int(-1));
   if (!most.is_integral()) return Fail("split: found ", TypeName(most), " as maxsplit, expected an integer");
-  RETURN_IF_ERROR(runtime.Step(self.text().size()));
+  RETURN_IF_ERROR(runtime.Step(self.text().size() / 64));
   if (separator.is_none()) return ListOf(runtime, Words(self.text(), most.integer(), from_end));
   RETURN_IF_ERROR(WantText("split", separator));
   if (separator.text().empty()) return Fail("split: found an empty separator");
