@@ -88,6 +88,7 @@ Result StrftimeNow(Runtime& runtime, const Value&, const Arguments& arguments) {
   const std::string& format = given[0]->text().bytes();
   for (size_t at = 0; at < format.size(); ++at) {
     if (format[at] != '%') continue;
+    if (at + 1 < format.size() && absl::StrContains("-_0^#", format.substr(at + 1, 1))) ++at;  // How it is padded.
     if (++at >= format.size() || !absl::StrContains("aAbBcdeHIjmMpSUwWxXyYZzDFTRuVGhn%", format.substr(at, 1))) {
       return Fail("strftime_now: found the format ", format, ", of which a part is not supported");
     }

@@ -108,6 +108,14 @@ TEST(Template, WhatTakesTooMuchIsRefusedSoon) {
   refuses("{% for i in range(9999) %}" + Repeated("x", 10000) + "{% endfor %}", "bytes");
 }
 
+// Macros that call each other within lists take the stack that they may, and no more.
+TEST(Template, TheDeepestEvaluationFitsTheStack) {
+  const std::string inner = Repeated("[", 40) + "f(n - 1) if n > 0" + Repeated("]", 40);
+  const std::string source = "{% macro f(n) %}" + Repeated("{% if 1 %}", 20) + "{{ " + inner + " }}" + Repeated("{% endif %}", 20) +
+                             "{% endmacro %}{{ f(60) }}";
+  EXPECT_TRUE(absl::StrContains(Rendered(source), "levels of evaluation")) << Rendered(source);
+}
+
 TEST(Template, LongChainsAreNotDeep) {
   EXPECT_EQ(Rendered("{{ 0" + Repeated(" + 1", 5000) + " }}"), "5000");
   EXPECT_EQ(Rendered("{{ ''" + Repeated(" ~ 'a'", 3000) + " }}"), Repeated("a", 3000));
@@ -127,6 +135,9 @@ TEST(Template, TimeIsMeasuredByTheClockThatIsGiven) {
 
 TEST(Template, TheDateIsTheOneThatIsGiven) {
   EXPECT_EQ(Rendered("{{ strftime_now('%Y') }}", {}, {.unix_seconds = 1764072000}), "2025");
+  EXPECT_EQ(Rendered("{{ strftime_now('%-d %B') }}", {}, {.unix_seconds = 1764936000}), "5 December");
+  EXPECT_EQ(Rendered("{{ strftime_now('%Q') }}", {}, {.unix_seconds = 0}),
+            "line 1: strftime_now: found the format %Q, of which a part is not supported");
   EXPECT_EQ(Rendered("{{ strftime_now('%Y') }}"), "line 1: strftime_now: found no date, expected one to be given");
 }
 
