@@ -43,8 +43,8 @@ AppInfo Info() {
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
-                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
+                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}, or messages"},
+          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict"}},
                      sampling,
                      KeptSpeculation(), ModelFlags(), StreamingFlags(),
                      {"Output", {"stats", "json", "jsonl"}}}};
@@ -117,7 +117,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
 absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
   Engine& engine = *opened.engine;
   conversation.AddUser(prompt);
-  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
@@ -178,8 +178,8 @@ class Dialogue {
     ForgetInterrupt();
     conversation_.AddUser(message);
     Streamer streamer;
-    const absl::StatusOr<Generation> result =
-        answerer_.Run(conversation_.Tokens(engine_.tokenizer()), progress_.Of(streamer.Options(conversation_)));
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation_.Tokens(engine_.tokenizer()));
+    const absl::StatusOr<Generation> result = answerer_.Run(tokens, progress_.Of(streamer.Options(conversation_)));
     RETURN_IF_ERROR(streamer.status());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
@@ -222,8 +222,9 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsProgram);
   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
+  ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   const absl::Status status = ForEachRequest([&](const Request& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine));
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine, chat));
     answerer.Reset();
     const AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, progress.Of(options)));

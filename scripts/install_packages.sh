@@ -26,6 +26,7 @@ packages=(
   python3 python3-pip ca-certificates git              # checks, fetching models
   unicode-data                                         # what scripts/make_unicode_table.py reads
   python3-numpy                                        # tests: numbers of block formats
+  python3-jinja2                                       # tests: the texts of chat templates
 )
 list=false
 for argument in "$@"; do

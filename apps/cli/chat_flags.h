@@ -21,6 +21,8 @@ namespace tessera {
 
 // WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();
+// From the flags, with today's date.
+absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
 

@@ -40,6 +40,8 @@ DEFINE_string(system, "", "TEXT|The system message. Without it: the chat templat
 DEFINE_bool(raw, false, "|Continue the prompt as it is: no chat template; special tokens are read.");
 DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, /exit ends.");
 DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
+DEFINE_string(template_args, "", "JSON|More variables for the chat template: '{\"enable_thinking\": false}'.");
+DEFINE_bool(show_prompt, false, "|Show the text of the dialogue, as the model is given it, instead of its tokens.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 
 DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");

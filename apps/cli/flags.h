@@ -47,6 +47,8 @@ DECLARE_string(system);
 DECLARE_bool(raw);
 DECLARE_bool(chat);
 DECLARE_string(chat_template);
+DECLARE_string(template_args);
+DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
 // Input and output.
 DECLARE_bool(stats);

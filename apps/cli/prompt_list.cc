@@ -33,7 +33,8 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std
                                               const Engine& engine) {
   if (absl::StartsWith(text, "{")) {
     ASSIGN_OR_RETURN(const JsonValue request, JsonValue::Parse(text, source, {.max_bytes = kLargestPrompt}));
-    return PromptTokens(request, engine);
+    ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
+    return PromptTokens(request, engine, chat);
   }
   conversation.Reset();
   conversation.AddUser(text);
