@@ -231,7 +231,10 @@ TEST(Marks, NoUserTextBecomesAUserDefinedMark) {
     EXPECT_EQ(Join(*tokenizer, tokens), text);
   }
   const ChatTemplate chat = *ChatTemplate::ByName("chatml");
-  const Tokens dialogue = EncodeChat(*tokenizer, chat.RenderPieces({{"user", text}}, /*add_generation_prompt=*/true));
+  const std::vector<ChatMessage> messages = {{"user", text}};
+  const auto pieces = chat.RenderPieces({.messages = messages});
+  ASSERT_TRUE(pieces.ok()) << pieces.status();
+  const Tokens dialogue = EncodeChat(*tokenizer, *pieces);
   EXPECT_EQ(std::count(dialogue.begin(), dialogue.end(), start), 2) << "those of the template";
 }
 
