@@ -17,10 +17,10 @@
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/request.h"
 #include "tessera/runtime/chat/speculation.h"
@@ -69,7 +69,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("most_barrier_nanos", FLAGS_most_barrier_nanos, 0, 1 << 30));
   if (FLAGS_plot.empty()) return absl::OkStatus();
-  return ForFile("plot", CheckWritable(FLAGS_plot));
+  return ForFile("plot", CheckTextFileWritable(FLAGS_plot));
 }
 
 // One text, written both ways.
@@ -102,7 +102,7 @@ class DraftingTools {
   // Writes the costs once everything is measured. Costs that were read from a file stay as they were.
   absl::Status Save() const {
     if (FLAGS_cost_profile.empty() || costs_.frozen()) return absl::OkStatus();
-    return ForFile("cost_profile", costs_.Save(FLAGS_cost_profile));
+    return costs_.Save(FLAGS_cost_profile);
   }
 
   // Null without --remember. It is neither read from a file (none has the number of this process in its name) nor written.
@@ -210,8 +210,8 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   };
   int64_t texts = 0;
   for (const PromptCategory& category : categories) texts += category.prompts.size();
-  RETURN_IF_ERROR(
-      runner.Write(tokens_of(categories.front().prompts.front()), nullptr).status());  // Warms caches, is not counted.
+  ASSIGN_OR_RETURN(const std::vector<TokenId> first, tokens_of(categories.front().prompts.front()));
+  RETURN_IF_ERROR(runner.Write(first, nullptr).status());  // Warms caches, is not counted.
   ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
@@ -220,7 +220,8 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   for (const PromptCategory& category : categories) {
     ASSIGN_OR_RETURN(CategoryBench bench, CategoryBench::Create(category.name, tools));
     for (const std::string& prompt : category.prompts) {
-      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, probe, tokens_of(prompt)));
+      ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, tokens_of(prompt));
+      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, probe, tokens));
       progress.Update(findings.pairs.size());
     }
     ASSIGN_OR_RETURN(CategoryResult result, bench.Finish(runner));
@@ -300,12 +301,13 @@ absl::Status Run() {
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
-  RETURN_IF_ERROR(trace.Finish(findings.status()));
+  absl::Status saved = trace.Finish(findings.status());
+  RETURN_IF_ERROR(findings.status());
   const std::string heading = Heading(*engine);
-  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(WriteFileAtomically(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
+  if (!FLAGS_plot.empty()) saved.Update(WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =
       FLAGS_json ? FindingsJson(*engine, *findings) : absl::StrCat(heading, "\n\n", SpecBenchText(findings->categories));
-  RETURN_IF_ERROR(WriteOutput(shown));
+  RETURN_IF_ERROR(EndOf(WriteOutput(shown), saved));
   return CheckSame(findings->pairs);
 }
 

@@ -89,18 +89,22 @@ absl::StatusOr<std::string> ReadFileToString(const std::string& path, int64_t ma
 absl::Status CheckWritable(const std::string& path);
 
 // Replaces a file with the appended bytes, or leaves it untouched: until Commit everything goes to a temporary file beside it. For files
-// too large for memory. Move-only, thread-compatible; at most kMostAtOnce are written at once, by all threads together.
+// too large for memory. Links are followed and stay; another name of the old file (a hard link) keeps the old bytes. Only regular files
+// and new ones are written so: text_file.h takes others, too. Move-only, thread-compatible; at most kMostAtOnce are written at once, by all
+// threads together.
 class AtomicFileWriter {
  public:
   static constexpr int kMostAtOnce = 16;
 
-  // ResourceExhausted if kMostAtOnce others are under way; else the system's error.
+  // InvalidArgument (path, what it is) for what is no regular file, and for one that this process has open for writing, or that is named by
+  // a link to an open file (/dev/stdout, /proc/PID/fd/N); PermissionDenied for a file that may not be written; ResourceExhausted if
+  // kMostAtOnce others are under way; else the system's error.
   static absl::StatusOr<AtomicFileWriter> Create(const std::string& path);
   AtomicFileWriter(AtomicFileWriter&& other) noexcept;
   ~AtomicFileWriter();  // Without Commit the temporary file is removed, and nothing has changed.
 
   absl::Status Append(absl::Span<const std::byte> bytes);
-  // Syncs, and puts the file in place. REQUIRES: the last call.
+  // Syncs, puts the file in place and closes it. After an error in closing it is in place, but may be lost. REQUIRES: the last call.
   absl::Status Commit();
 
   // For files whose size is known in advance, written in any order. Reserve fills the file with zeros up to that size, and reserves the

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/base/write_all.h"
 
 namespace tessera {
 namespace {
@@ -31,7 +31,7 @@ Progress::Progress(std::string label, int64_t total, const Options& options)
     : label_(std::move(label)), total_(total), clock_(&GivenOrRealClock(options.clock)), write_(options.write),
       terminal_(options.terminal == Options::kDetect ? isatty(STDERR_FILENO) == 1 : options.terminal == Options::kYes),
       begin_ns_(clock_->NowNanos()), shown_ns_(begin_ns_) {
-  if (!write_) write_ = [](absl::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+  if (!write_) write_ = [](absl::string_view text) { WriteAll(STDERR_FILENO, text); };
 }
 
 void Progress::Update(int64_t done, absl::string_view detail) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/text_file.h"
 
 namespace tessera {
 namespace {
@@ -80,7 +80,7 @@ std::string TraceJson(const Timeline& timeline) {
 }
 
 absl::Status WriteTrace(const Timeline& timeline, const std::string& path) {
-  return WriteFileAtomically(path, TraceJson(timeline));
+  return WriteTextFile(path, TraceJson(timeline));
 }
 
 }  // namespace tessera

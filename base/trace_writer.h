@@ -4,7 +4,7 @@
 //
 // One track per resource, and a further one where events of a resource overlap without one containing the other (viewers cannot draw that).
 // Times are microseconds since the first event began; an event's detail is in its arguments, the number of dropped events in otherData.
-// Threads: call when nothing records. Errors: those of WriteFileAtomically.
+// Threads: call when nothing records. Errors: those of WriteTextFile.
 #pragma once
 
 #include <string>

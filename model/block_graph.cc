@@ -1,6 +1,7 @@
 #include "tessera/model/block_graph.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/model/lora.h"
 
@@ -48,11 +49,10 @@ class LayerBuilder {
     AddProducts(project, "attn_k.weight", key, LoraTarget::kKey);
     AddProducts(project, "attn_v.weight", value, LoraTarget::kValue, kFine);
     block_.graph.Add(std::move(project));
-    if (config_.qkv_bias) {
-      if (queries) query = Bias(query, "attn_q.bias", "query_biased");
-      key = Bias(key, "attn_k.bias", "key_biased");
-      value = Bias(value, "attn_v.bias", "value_biased");
-    }
+    const LayerBiases& biases = config_.layers[layer_].biases;
+    if (queries && biases.query) query = Bias(query, "attn_q.bias", "query_biased");
+    if (biases.key) key = Bias(key, "attn_k.bias", "key_biased");
+    if (biases.value) value = Bias(value, "attn_v.bias", "value_biased");
     if (config_.query_key_norm) {
       if (queries) query = Norm(query, "attn_q_norm.weight", "query_normed", config_.heads);
       key = Norm(key, "attn_k_norm.weight", "key_normed", config_.kv_heads);
@@ -68,20 +68,25 @@ class LayerBuilder {
     const BufferId mixed = Scratch("mixed", queries_);
     block_.graph.Add(Attention{.query = query, .y = mixed, .layer = 0, .heads = config_.heads, .scale = config_.attention_scale,
                                .window = layer.window});
-    const BufferId out = Multiply(mixed, "attn_output.weight", "attention", config_.width, LoraTarget::kOutput);
+    BufferId out = Multiply(mixed, "attn_output.weight", "attention", config_.width, LoraTarget::kOutput);
+    if (layer.biases.output) out = Bias(out, "attn_output.bias", "attention_biased");
     return config_.post_norms ? Norm(out, "post_attention_norm.weight", "attention_normed") : out;
   }
 
   BufferId AddFeedForward(BufferId hidden) {
     const BufferId normed = Norm(hidden, "ffn_norm.weight", "ffn_normed");
-    const BufferId gate = Scratch("gate", config_.feed_forward), up = Scratch("up", config_.feed_forward);
+    const LayerBiases& biases = config_.layers[layer_].biases;
+    BufferId gate = Scratch("gate", config_.feed_forward), up = Scratch("up", config_.feed_forward);
     Linear widen{.x = normed};
     AddProducts(widen, "ffn_gate.weight", gate, LoraTarget::kGate);
     AddProducts(widen, "ffn_up.weight", up, LoraTarget::kUp);
     block_.graph.Add(std::move(widen));
+    if (biases.gate) gate = Bias(gate, "ffn_gate.bias", "gate_biased");
+    if (biases.up) up = Bias(up, "ffn_up.bias", "up_biased");
     const BufferId gated = Scratch("gated", config_.feed_forward);
     block_.graph.Add(GatedActivation{.gate = gate, .up = up, .y = gated, .activation = config_.activation});
-    const BufferId down = Multiply(gated, "ffn_down.weight", "feed_forward", config_.width, LoraTarget::kDown);
+    BufferId down = Multiply(gated, "ffn_down.weight", "feed_forward", config_.width, LoraTarget::kDown);
+    if (biases.down) down = Bias(down, "ffn_down.bias", "feed_forward_biased");
     return config_.post_norms ? Norm(down, "post_ffw_norm.weight", "feed_forward_normed") : down;
   }
 
@@ -166,13 +171,20 @@ BlockGraph BuildOutputNormGraph(const ModelConfig& config, const WeightLayout& l
 
 std::vector<BlockGraph> BuildHeadGraphs(const ModelConfig& config, const WeightLayout& layout) {
   std::vector<BlockGraph> blocks;
-  const std::string name = config.tied_head ? EmbeddingNeed(config).name : HeadNeed(config).name;
-  for (const TensorPart& part : layout.Parts(name)) {
+  const absl::Span<const TensorPart> parts = layout.Parts(HeadNeed(config).name);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int64_t rows = parts[i].weight.spec.out_features;
     BlockGraph block;
-    const BufferId normed = block.graph.AddInput("normed", config.width);
-    const BufferId logits = block.graph.AddOutput("logits", part.weight.spec.out_features);
-    block.graph.Add(Linear{.x = normed, .products = {{block.graph.AddMatrix(part.weight.spec), logits, 0, kNone, kFine}}});
-    block.parts.push_back(part);
+    Graph& graph = block.graph;
+    const BufferId normed = graph.AddInput("normed", config.width), logits = graph.AddOutput("logits", rows);
+    const BufferId product = config.head_bias ? graph.AddScratch("product", rows) : logits;
+    graph.Add(Linear{.x = normed, .products = {{graph.AddMatrix(parts[i].weight.spec), product, 0, kNone, kFine}}});
+    block.parts.push_back(parts[i]);
+    if (config.head_bias) {
+      const TensorPart& bias = layout.Parts(HeadBiasNeed(config).name)[i];
+      graph.Add(AddBias{.x = product, .weight = graph.AddVector(bias.weight.spec.name, rows), .y = logits});
+      block.parts.push_back(bias);
+    }
     blocks.push_back(std::move(block));
   }
   return blocks;

@@ -9,9 +9,9 @@
 #include "tessera/apps/bench/pass_work.h"
 #include "tessera/apps/bench/svg_plot.h"
 #include "tessera/apps/cli/engine_flags.h"
-#include "tessera/base/file.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
@@ -101,7 +101,7 @@ void WriteRowsCurve(JsonWriter& json, const RowsCurve& curve) {
 }
 
 absl::StatusOr<NamedCurve> ReadCurve(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFileToString(path, kLargestCurveFile));
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kLargestCurveFile));
   ASSIGN_OR_RETURN(const JsonValue json, JsonValue::Parse(text, path));
   NamedCurve curve;
   ASSIGN_OR_RETURN(curve.name, json.String("name"));

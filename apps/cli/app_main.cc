@@ -12,14 +12,17 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/library_messages.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/path_flags.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/file.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -29,19 +32,8 @@ constexpr int kOk = 0, kFailed = 1, kWrongUsage = 2;
 
 const int64_t start_ns = RealClock().NowNanos();  // Before main.
 
-// An error may quote a file or a flag; their control characters must not reach the terminal.
-std::string Printable(absl::string_view message) {
-  std::string printable;
-  for (const char c : message) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-    if (control && c != '\n') absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(c));
-    else printable += c;
-  }
-  return printable;
-}
-
 int Failure(const AppInfo& info, absl::string_view message, int code) {
-  WriteError(absl::StrCat(info.FullName(), ": ", Printable(message), "\n"));
+  WriteError(absl::StrCat(info.FullName(), ": ", Printable(message), "\n"));  // It may quote a file or a flag.
   if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.FullName(), " --help.\n"));
   return code;
 }
@@ -54,7 +46,8 @@ int ExitCode(const AppInfo& info, const absl::Status& status) {
 
 int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   try {  // Our own code throws nothing; the standard library throws when memory ends.
-    return ExitCode(info, run());
+    const absl::Status status = run();
+    return ExitCode(info, status.ok() ? FinishOutput() : status);
   } catch (const std::bad_alloc&) {
     return Failure(info, "out of memory", kFailed);
   } catch (const std::exception& exception) {
@@ -75,6 +68,7 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   } catch (...) {
   }
   for (const char* part : {name, ": ", problem, "\n"}) WriteError(part);
+  GiveTerminalBack();
   RemoveTemporaryFiles();
   _exit(kFailed);
 }
@@ -92,16 +86,18 @@ void OccupyStandardFiles() {
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
   std::set_terminate(EndForException);
-  FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
-  google::InitGoogleLogging(info.name.c_str());
+  ShowLibraryMessages(info.FullName());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);
-  EndOnSignals();
+  EndOnSignals(WhenReaderGoes(info));
   if (line->help) return RunGuarded(info, [&] { return WriteOutput(FLAGS_json ? HelpJson(info) : HelpText(info)); });
   if (line->version) return RunGuarded(info, [&] { return ShowVersion(info.name); });
-  return RunGuarded(info, run);
+  return RunGuarded(info, [&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckFilesDiffer(info, line->flag_files));
+    return run();
+  });
 }
 
 int64_t StartNanos() { return start_ns; }

@@ -16,9 +16,9 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/cpu_features.h"
-#include "tessera/base/file.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/trace_writer.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/storage/flash_profile.h"
@@ -85,7 +85,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   RETURN_IF_ERROR(ForField("kernels", KernelPathFromName(FLAGS_kernels).status()));
   const absl::StatusOr<KvFormat> kv_format = KvFormatFromName(FLAGS_kv_format);
   RETURN_IF_ERROR(ForField("kv_format", kv_format.status()));
-  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFile("trace", CheckWritable(FLAGS_trace)));  // Found now, not after all the work.
+  if (!FLAGS_trace.empty()) RETURN_IF_ERROR(ForFile("trace", CheckTextFileWritable(FLAGS_trace)));  // Found now, not after all the work.
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.compute.threads = FLAGS_threads;
   options.cache.context = FLAGS_context;
@@ -134,6 +134,10 @@ absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool oth
   return WrongUsage(flag, absl::StrCat("beside --", other), "one of them");
 }
 
+absl::Status EndOf(const absl::Status& work, const absl::Status& saved) {
+  return work.ok() || (absl::IsCancelled(work) && !saved.ok()) ? saved : work;
+}
+
 Trace::Trace() {
   if (!FLAGS_trace.empty()) timeline_ = std::make_unique<Timeline>(Timeline::Options{.capacity = kTraceEvents});
 }
@@ -143,8 +147,8 @@ absl::Status Trace::Finish(const absl::Status& status) const {
   if (timeline_->dropped() > 0) {
     WriteError(absl::StrCat("trace: the first ", kTraceEvents, " events are in the file, ", timeline_->dropped(), " are not\n"));
   }
-  const absl::Status written = ForFile("trace", WriteTrace(*timeline_, FLAGS_trace));
-  return status.ok() ? written : status;
+  const absl::Status written = WriteTrace(*timeline_, FLAGS_trace);
+  return EndOf(status, written);
 }
 
 }  // namespace tessera

@@ -42,13 +42,17 @@ absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::st
 // WrongUsage if two flags that exclude each other are both on.
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
 
+// How a run ended whose results are saved whatever came of its work: the work's error, or that of saving. An end that was asked for does
+// not hide an error of saving.
+absl::Status EndOf(const absl::Status& work, const absl::Status& saved);
+
 // Records a timeline if --trace is given.
 class Trace {
  public:
   Trace();
   Timeline* timeline() { return timeline_.get(); }  // Null without --trace.
 
-  // Writes the trace's file. Returns `status` or, if that is OK, the status of writing. Says on stderr if events were dropped.
+  // Writes the trace's file. Returns EndOf(status, written). Says on stderr if events were dropped.
   absl::Status Finish(const absl::Status& status) const;
 
  private:

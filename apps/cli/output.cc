@@ -3,32 +3,32 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/base/write_all.h"
 
 namespace tessera {
 namespace {
 
-// 0, or the error that stopped it.
-int WriteAll(int file, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(written);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
+absl::Status Failed(int error) { return absl::UnavailableError(absl::StrCat("standard output: ", std::strerror(error))); }
 
 }  // namespace
 
 absl::Status WriteOutput(absl::string_view text) {
   const int error = WriteAll(STDOUT_FILENO, text);
   if (error == 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("standard output: ", std::strerror(error)));
+  if (error != EPIPE) return Failed(error);
+  TellReaderGone();
+  return absl::CancelledError("standard output: its reader has gone");
+}
+
+absl::Status FinishOutput() {
+  const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || close(copy) == 0 || errno == EINTR) return absl::OkStatus();  // Without a copy nothing can be asked.
+  return Failed(errno);
 }
 
 void WriteError(absl::string_view text) { WriteAll(STDERR_FILENO, text); }

@@ -3,7 +3,8 @@
 //   RETURN_IF_ERROR(WriteOutput("Hello"));
 //   WriteError("summary: ...\n");
 //
-// Results go to standard output, everything else to standard error. Thread-safe.
+// Results go to standard output, everything else to standard error. Either may be a pipe that does not block its writer: it is waited for.
+// Thread-safe.
 #pragma once
 
 #include "absl/status/status.h"
@@ -11,10 +12,13 @@
 
 namespace tessera {
 
-// Unavailable with the system's message. A reader that has gone ends the process (interrupt.h).
+// Unavailable with the system's message. A reader that has gone ends the process, or is Cancelled (interrupt.h).
 absl::Status WriteOutput(absl::string_view text);
 
-// Errors are ignored.
+// Some file systems say only when a file is closed that what was written to it is lost. For the end of a program; nothing is closed.
+absl::Status FinishOutput();
+
+// Errors are ignored: nobody could be told.
 void WriteError(absl::string_view text);
 
 }  // namespace tessera

@@ -17,9 +17,16 @@
 
 namespace tessera {
 
+// Which products of a layer have a bias: those whose bias is in the file, among those that the architecture knows.
+struct LayerBiases {
+  bool query = false, key = false, value = false, output = false;
+  bool gate = false, up = false, down = false;
+};
+
 struct LayerConfig {
-  int rope = 0;     // Index into ModelConfig::ropes.
-  int window = 0;   // Positions a row may attend to, itself included; 0: all.
+  int rope = 0;             // Index into ModelConfig::ropes.
+  int window = 0;           // Positions a row may attend to, itself included; 0: all.
+  LayerBiases biases = {};
 };
 
 struct ModelConfig {
@@ -34,12 +41,13 @@ struct ModelConfig {
   float norm_epsilon = 0;
   float embedding_scale = 1;
   float attention_scale = 0;
+  float logit_cap = 0;            // Logits are bent to stay within it: cap * tanh(logit / cap); 0: they are not.
   Activation activation = Activation::kSilu;
   RopePairs rope_pairs = RopePairs::kAdjacent;
   bool query_key_norm = false;    // Norms of each head of queries and keys, before RoPE.
   bool post_norms = false;        // Norms after attention and after the feed-forward part.
-  bool qkv_bias = false;
   bool tied_head = false;         // The embedding table is also the head.
+  bool head_bias = false;
   std::vector<RopeConfig> ropes = {};
   std::vector<LayerConfig> layers = {};
 };

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -63,6 +64,13 @@ struct GgufTensor {
   int part = 0;                               // The file of a split model, from 0.
 };
 
+// A tensor in a format that is not read, among those that change no text of some architecture (model/files/internal/architecture.h). Any
+// other such tensor refuses the file.
+struct GgufUnreadTensor {
+  absl::string_view name;
+  absl::Status problem;                       // File, tensor, type found and types expected.
+};
+
 class GgufFile {
  public:
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
@@ -94,16 +102,20 @@ class GgufFile {
   // InvalidArgument with file, key and byte offset before the problem, which reads "found 3, expected 4". `index` is the element at fault,
   // or -1 for the whole value. If the key is absent and its default is refused, there is no offset.
   absl::Status WrongValue(absl::string_view key, absl::string_view problem, int64_t index = -1) const;
+  // The same, where the problem is "found TYPE VALUE, expected ...". REQUIRES: the key is there.
+  absl::Status Unexpected(absl::string_view key, absl::string_view expected) const;
 
   // Typed access. NotFound if the key is absent; InvalidArgument (file, key, type found, type expected, value) if the type does
-  // not fit. Uint takes any integer type with a value >= 0; Float takes both float widths.
+  // not fit. Uint takes any integer type with a value >= 0, Int any that fits; Float takes both float widths.
   absl::StatusOr<absl::string_view> String(absl::string_view key) const;
   absl::StatusOr<uint64_t> Uint(absl::string_view key) const;
+  absl::StatusOr<int64_t> Int(absl::string_view key) const;
   absl::StatusOr<double> Float(absl::string_view key) const;
   absl::StatusOr<bool> Bool(absl::string_view key) const;
   absl::StatusOr<LengthPrefixedStrings> Strings(absl::string_view key) const;
   absl::StatusOr<std::vector<float>> Floats(absl::string_view key) const;   // Array of FLOAT32.
   absl::StatusOr<std::vector<int32_t>> Ints(absl::string_view key) const;   // Array of INT32 or UINT32; each must fit.
+  absl::StatusOr<std::vector<bool>> Bools(absl::string_view key) const;     // Array of BOOL.
 
   // The same with a default for an absent key; a key of the wrong type is still an error.
   absl::StatusOr<absl::string_view> StringOr(absl::string_view key, absl::string_view otherwise) const;
@@ -113,6 +125,7 @@ class GgufFile {
 
   absl::Span<const GgufTensor> tensors() const { return tensors_; }  // In file order.
   const GgufTensor* FindTensor(absl::string_view name) const;        // Null if absent.
+  absl::Span<const GgufUnreadTensor> unread_tensors() const { return unread_tensors_; }  // None of them is among tensors().
   // Fills `out` with the tensor's bytes from `begin` on. Errors name file and tensor; FailedPrecondition if there are only
   // headers. REQUIRES: the range lies in the tensor.
   absl::Status Read(const GgufTensor& tensor, int64_t begin, absl::Span<std::byte> out) const;
@@ -136,6 +149,7 @@ class GgufFile {
   absl::flat_hash_map<absl::string_view, size_t> key_index_;
   std::vector<GgufTensor> tensors_;
   absl::flat_hash_map<absl::string_view, size_t> tensor_index_;
+  std::vector<GgufUnreadTensor> unread_tensors_;
   std::vector<std::unique_ptr<GgufFile>> more_parts_;  // All parts of a split model except the first.
 };
 

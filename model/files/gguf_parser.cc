@@ -6,7 +6,8 @@
 //   - more than kMostEntries or kMostTensors: the only things that take more memory than their bytes in the file;
 //   - keys and names that are not printable UTF-8, and a key or name that occurs twice, since it is unclear which one counts.
 //
-// It accepts tensors in any order, gaps between them, and bytes after the last. Lists grow as entries are read, never by a count that the
+// It accepts tensors in any order, gaps between them, and bytes after the last; and a tensor in a format that is not read, if its name
+// says that no text depends on it. Lists grow as entries are read, never by a count that the
 // file states, so memory depends only on what was read.
 #include <algorithm>
 #include <bit>
@@ -18,6 +19,7 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/gguf.h"
+#include "tessera/model/files/internal/architecture.h"
 #include "tessera/model/files/internal/gguf_cursor.h"
 #include "tessera/model/files/internal/gguf_rules.h"
 
@@ -209,7 +211,8 @@ absl::Status GgufParser::ParseTensor(uint64_t index) {
   if (!IsPrintableUtf8(tensor.name)) {
     return cursor_.Error("name", absl::StrCat("found ", Quoted(tensor.name), ", expected printable UTF-8"));
   }
-  if (!file_.tensor_index_.emplace(tensor.name, file_.tensors_.size()).second) {
+  const auto [place, is_new] = file_.tensor_index_.emplace(tensor.name, file_.tensors_.size());
+  if (!is_new) {
     return cursor_.Error("name", absl::StrCat("found ", Quoted(tensor.name), " a second time, expected each name once"));
   }
   cursor_.Enter(absl::StrCat("tensor ", Quoted(tensor.name)));
@@ -217,7 +220,13 @@ absl::Status GgufParser::ParseTensor(uint64_t index) {
   RETURN_IF_ERROR(ParseShape(&tensor));
   ASSIGN_OR_RETURN(const uint32_t type, cursor_.Read<uint32_t>("type"));
   absl::StatusOr<const BlockFormatInfo*> format = BlockFormatByGgufType(type);
-  if (!format.ok()) return cursor_.Error("type", format.status().message());
+  if (!format.ok()) {
+    const absl::Status problem = cursor_.Error("type", format.status().message());
+    if (!HarmlessForSome(tensor.name)) return problem;
+    file_.tensor_index_.erase(place);
+    file_.unread_tensors_.push_back({tensor.name, problem});
+    return cursor_.Read<uint64_t>("offset").status();
+  }
   tensor.format = *format;
   ASSIGN_OR_RETURN(tensor.size, SizeOf(tensor));
   ASSIGN_OR_RETURN(const uint64_t offset, cursor_.Read<uint64_t>("offset"));

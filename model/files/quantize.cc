@@ -8,7 +8,9 @@
 #include "absl/strings/strip.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/check_finite.h"
+#include "tessera/model/files/internal/tensor_check.h"
 #include "tessera/model/files/quantize_numbers.h"
+#include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +26,7 @@ bool IsOfLayers(absl::string_view name) {
 }
 
 BlockFormat FormatFor(const GgufTensor& tensor, const QuantizeFormats& formats) {
-  if (tensor.shape.size() != 2) return tensor.format->format;
+  if (tensor.shape.size() < 2 || PaddedShape(tensor)[2] != 1 || PaddedShape(tensor)[3] != 1) return tensor.format->format;
   if (IsOfLayers(tensor.name)) return formats.layers.value_or(tensor.format->format);
   const bool head = tensor.name == "token_embd.weight" || tensor.name == "output.weight";
   return head ? formats.head.value_or(tensor.format->format) : tensor.format->format;
@@ -47,6 +49,8 @@ absl::Status CheckFormat(const GgufFile& file, const GgufTensor& tensor, BlockFo
 }  // namespace
 
 absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const QuantizeFormats& formats) {
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  RETURN_IF_ERROR(CheckTensors(file, config).FirstProblem());
   QuantizedModel model(file);
   model.PutMetadata(formats);
   for (const GgufTensor& tensor : file.tensors()) {

@@ -4,10 +4,10 @@
 //   RETURN_IF_ERROR(model.Write("smaller.gguf", pool, progress));
 //
 // Matrices are those of the head (token_embd.weight, and output.weight where there is one) and seven of each layer: attn_q, attn_k, attn_v,
-// attn_output, ffn_gate, ffn_up, ffn_down. Matrices that have the wanted format already, and all other tensors, keep their bytes. So does
-// metadata, except for keys that are no longer true; a split model becomes one file. Numbers are dequantized from the old format and
-// quantized to the new one (BlockFormatInfo). The bytes do not depend on the number of threads. Memory does not grow with the model.
-// Thread-compatible.
+// attn_output, ffn_gate, ffn_up, ffn_down. Matrices that have the wanted format already, and all other tensors, keep their bytes. Those
+// that change no text and are in a format that is not read (GgufFile::unread_tensors) are left out. Metadata is kept, too, except for keys
+// that are no longer true; a split model becomes one file. Numbers are dequantized from the old format and quantized to the
+// new one (BlockFormatInfo). The bytes do not depend on the number of threads. Memory does not grow with the model. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct QuantizeFormats {
 
 class QuantizedModel {
  public:
-  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a
-  // format, or the format is only read.
+  // `file` must outlive the result. Errors: InvalidArgument (file, tensor, found, expected) if rows are not whole blocks of a format, or
+  // the format is only read; also if the model could not be run, by its configuration or its tensors: its copy would be refused as well.
   static absl::StatusOr<QuantizedModel> Plan(const GgufFile& file, const QuantizeFormats& formats);
 
   absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }

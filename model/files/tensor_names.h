@@ -5,6 +5,7 @@
 // Thread-safe (pure functions).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,11 +24,24 @@ struct TensorNeed {
   bool vector = false;
 };
 
+// The biases of a layer's products, each with the flag of LayerBiases that stands for it.
+struct LayerBias { const char* label; bool LayerBiases::*flag; };
+inline constexpr LayerBias kLayerBiases[] = {{"attn_q.bias", &LayerBiases::query},    {"attn_k.bias", &LayerBiases::key},
+                                             {"attn_v.bias", &LayerBiases::value},    {"attn_output.bias", &LayerBiases::output},
+                                             {"ffn_gate.bias", &LayerBiases::gate},   {"ffn_up.bias", &LayerBiases::up},
+                                             {"ffn_down.bias", &LayerBiases::down}};
+
 // In the order in which a pass reads them.
 std::vector<TensorNeed> LayerNeeds(const ModelConfig& config, int layer);
 TensorNeed EmbeddingNeed(const ModelConfig& config);
 TensorNeed OutputNormNeed(const ModelConfig& config);
-TensorNeed HeadNeed(const ModelConfig& config);
+TensorNeed HeadNeed(const ModelConfig& config);      // A matrix of its own, or the embedding table.
+TensorNeed HeadBiasNeed(const ModelConfig& config);  // Only where config.head_bias.
+// All of them, each once.
+std::vector<TensorNeed> AllNeeds(const ModelConfig& config);
+
+// A tensor's shape with a 1 for each dimension that it does not have: [64] and [64, 1] are alike.
+std::array<int64_t, 4> PaddedShape(const GgufTensor& tensor);
 
 // The file's tensor of that name. InvalidArgument (file, tensor, offset, found, expected) if it is missing or has another shape.
 absl::StatusOr<const GgufTensor*> FindNeeded(const GgufFile& file, const TensorNeed& need);

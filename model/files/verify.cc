@@ -4,14 +4,13 @@
 #include <atomic>
 #include <mutex>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/checked_math.h"
 #include "tessera/base/quoted.h"
 #include "tessera/model/files/config.h"
+#include "tessera/model/files/internal/tensor_check.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/read_tokenizer.h"
-#include "tessera/model/files/tensor_names.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/quant/finite_blocks.h"
 #include "tessera/storage/tsr_check.h"
@@ -20,15 +19,6 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kReadAtOnce = int64_t{512} << 10;  // A thread reads so much at once, and checks it in its own cache.
-
-std::vector<TensorNeed> AllNeeds(const ModelConfig& config) {
-  std::vector<TensorNeed> all = {EmbeddingNeed(config), OutputNormNeed(config)};
-  if (!config.tied_head) all.push_back(HeadNeed(config));
-  for (int layer = 0; layer < static_cast<int>(config.layers.size()); ++layer) {
-    for (TensorNeed& need : LayerNeeds(config, layer)) all.push_back(std::move(need));
-  }
-  return all;
-}
 
 // What was found in a tensor. Places are bytes of the tensor; -1: none.
 struct Findings {
@@ -128,17 +118,15 @@ class Verifier {
     if (!tokenizer.ok()) Add(tokenizer);
     const absl::StatusOr<ModelConfig> config = ReadModelConfig(file);
     if (!config.ok()) return Add(config.status());
-    if (model.packed() != nullptr) {
+    TensorCheck check = CheckTensors(file, *config);
+    for (const TensorProblem& problem : check.problems) Add(problem.status, problem.tensor);
+    if (check.problems.empty()) {
       const absl::Status planned = model.PlanWeights(*config, WeightEncoding::kPacked).status();
       if (!planned.ok()) Add(planned);
     }
-    absl::flat_hash_set<std::string> asked_for = {"rope_freqs.weight"};
-    for (const TensorNeed& need : AllNeeds(*config)) {
-      asked_for.insert(need.name);
-      const absl::Status found = FindNeeded(file, need).status();
-      if (!found.ok()) Add(found, need.name);
-    }
-    for (const GgufTensor& tensor : file.tensors()) report_.unused_tensors += !asked_for.contains(tensor.name);
+    used_ = std::move(check.used);
+    report_.unused_reasons = std::move(check.reasons);
+    report_.unused_tensors = static_cast<int>(std::count(used_.begin(), used_.end(), false) + file.unread_tensors().size());
   }
 
   // A problem for each block that is not as it was written.
@@ -157,7 +145,9 @@ class Verifier {
       });
     });
     progress(total, total);
-    for (size_t i = 0; i < file.tensors().size(); ++i) AddFindings(file, file.tensors()[i], scanner.findings()[i]);
+    for (size_t i = 0; i < file.tensors().size(); ++i) {
+      if (used_.empty() || used_[i]) AddFindings(file, file.tensors()[i], scanner.findings()[i]);
+    }
   }
 
   void AddFindings(const GgufFile& file, const GgufTensor& tensor, const Findings& found) {
@@ -175,6 +165,7 @@ class Verifier {
   const std::string path_;
   ThreadPool& pool_;
   VerifyReport report_;
+  std::vector<bool> used_;  // Per tensor; empty if that is not known.
 };
 
 }  // namespace

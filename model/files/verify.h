@@ -3,10 +3,11 @@
 //   const VerifyReport report = VerifyModel("model.gguf", pool, [](int64_t done, int64_t total) {});
 //   for (const FileProblem& problem : report.problems) Show(problem.message);
 //
-// For GGUF it checks the format itself; that every tensor which the architecture needs is there with the right shape; that the tokenizer
-// can be built and has no more tokens than the table has rows; and that every value, scale and minimum of every tensor is finite. For a
-// packed file it checks the same except the numbers, which were checked when it was packed; also that its units are those that its header
-// requires, and every checksum. Reads every tensor once, with all threads of the pool. Thread-compatible.
+// For GGUF it checks the format itself; that every tensor which the architecture needs is there with the right shape, and that no other
+// might change texts; that the tokenizer can be built and has no more tokens than the table has rows; and that every value, scale and
+// minimum of every tensor that is used is finite. For a packed file it checks the same except the numbers, which were checked when it was
+// packed; also that its units are those that its header requires, and every checksum. Reads every tensor once, with all threads of the
+// pool. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct FileProblem {
 struct VerifyReport {
   std::vector<FileProblem> problems;
   int tensors = 0;
-  int unused_tensors = 0;    // Tensors that the architecture does not need; packing left them out.
+  int unused_tensors = 0;    // Tensors that no part of the model reads; packing left them out.
+  std::vector<std::string> unused_reasons = {};  // Why these change no text, each reason once.
   int64_t tensor_bytes = 0;  // For a packed file: bytes of its units.
   int64_t unused_bytes = 0;  // Between tensors beyond the alignment, and after the last.
 };

@@ -11,6 +11,7 @@
 #include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/check_finite.h"
+#include "tessera/model/files/internal/tensor_check.h"
 #include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
@@ -32,8 +33,10 @@ class LayoutPlanner {
   // The next tensor begins a new unit: a layer's units hold nothing of another layer.
   void BeginUnit() { begin_unit_ = true; }
 
-  absl::Status Place(const TensorNeed& need) {
+  // bias: cut as the matrix is, each part beside that of the matrix.
+  absl::Status Place(const TensorNeed& need, const TensorNeed* bias = nullptr) {
     ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file_, need));
+    if (bias != nullptr) RETURN_IF_ERROR(FindNeeded(file_, *bias).status());
     GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
     ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
     if (bytes > kLargestTotal - layout_.total_bytes_) {
@@ -41,28 +44,44 @@ class LayoutPlanner {
                                                      " bytes after ", layout_.total_bytes_,
                                                      " of the tensors before it, expected at most ", kLargestTotal, " in all"));
     }
-    if (need.vector || AlignUp(bytes, kAlignment) <= largest_unit_) {
-      Append(need.name, weight, 0, bytes);
-      return absl::OkStatus();
+    if (need.vector || AlignUp(bytes, kAlignment) + BytesOfBias(bias, need.rows) <= largest_unit_) {
+      return AppendRows(need, weight, 0, bias);
     }
-    return PlaceInParts(need, weight);
+    return PlaceInParts(need, weight, bias);
   }
 
   WeightLayout Take() { return std::move(layout_); }
 
  private:
+  static int64_t BytesOfBias(const TensorNeed* bias, int64_t rows) {
+    return bias == nullptr ? 0 : AlignUp(rows * static_cast<int64_t>(sizeof(float)), kAlignment);
+  }
+
   // Equal ranges of rows, each at most a unit.
-  absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight) {
+  absl::Status PlaceInParts(const TensorNeed& need, GraphWeight weight, const TensorNeed* bias) {
     weight.spec.out_features = std::min<int64_t>(kRowsPerPanel, need.rows);
     ASSIGN_OR_RETURN(const int64_t panel_bytes, WeightBytes(weight, layout_.encoding_));
     const int64_t panels = CeilDiv(need.rows, kRowsPerPanel);
-    const int64_t panels_per_unit = std::max<int64_t>(1, largest_unit_ / AlignUp(panel_bytes, kAlignment));
+    const int64_t bytes_of_panel = AlignUp(panel_bytes, kAlignment) + BytesOfBias(bias, kRowsPerPanel);
+    const int64_t panels_per_unit = std::max<int64_t>(1, largest_unit_ / bytes_of_panel);
     const int64_t rows_per_part = CeilDiv(panels, CeilDiv(panels, panels_per_unit)) * kRowsPerPanel;
     for (int64_t row = 0; row < need.rows; row += rows_per_part) {
       weight.spec.out_features = std::min(rows_per_part, need.rows - row);
-      ASSIGN_OR_RETURN(const int64_t part_bytes, WeightBytes(weight, layout_.encoding_));
-      Append(need.name, weight, row, part_bytes);
+      RETURN_IF_ERROR(AppendRows(need, weight, row, bias));
     }
+    return absl::OkStatus();
+  }
+
+  // Rows of a tensor, and as many numbers of its bias in the same unit, if a unit can hold both. No unit gets two parts of the bias.
+  absl::Status AppendRows(const TensorNeed& need, const GraphWeight& weight, int64_t first_row, const TensorNeed* bias) {
+    ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
+    const int64_t together = AlignUp(bytes, kAlignment) + BytesOfBias(bias, weight.spec.out_features);
+    if (bias != nullptr && (first_row > 0 || layout_.unit_bytes_.back() + together > largest_unit_)) BeginUnit();
+    Append(need.name, weight, first_row, bytes);
+    if (bias == nullptr) return absl::OkStatus();
+    const GraphWeight numbers = {{bias->label, BlockFormat::kF32, 1, weight.spec.out_features}, /*vector=*/true};
+    ASSIGN_OR_RETURN(const int64_t bias_bytes, WeightBytes(numbers, layout_.encoding_));
+    Append(bias->name, numbers, first_row, bias_bytes);
     return absl::OkStatus();
   }
 
@@ -88,6 +107,7 @@ class LayoutPlanner {
 
 absl::StatusOr<WeightLayout> WeightLayout::Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
                                                 int64_t largest_unit) {
+  RETURN_IF_ERROR(CheckTensors(file, config).FirstProblem());
   LayoutPlanner planner(file, encoding, largest_unit);
   if (!config.tied_head) RETURN_IF_ERROR(planner.Place(EmbeddingNeed(config)));
   for (int layer = 0; layer < static_cast<int>(config.layers.size()); ++layer) {
@@ -96,7 +116,8 @@ absl::StatusOr<WeightLayout> WeightLayout::Plan(const GgufFile& file, const Mode
   }
   planner.BeginUnit();
   RETURN_IF_ERROR(planner.Place(OutputNormNeed(config)));
-  RETURN_IF_ERROR(planner.Place(config.tied_head ? EmbeddingNeed(config) : HeadNeed(config)));
+  const TensorNeed bias = HeadBiasNeed(config);
+  RETURN_IF_ERROR(planner.Place(HeadNeed(config), config.head_bias ? &bias : nullptr));
   return planner.Take();
 }
 
@@ -134,9 +155,26 @@ namespace {
 
 constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file, few enough that they are packed while the caches hold them.
 
+// Reads the blocks that hold a vector's numbers from part.first_row on, and widens these.
+absl::Status FillVector(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, std::vector<std::byte>& buffer,
+                        absl::Span<std::byte> out) {
+  const BlockFormatInfo& format = *tensor.format;
+  const int64_t count = part.weight.spec.in_features, before = part.first_row % format.values_per_block;
+  const int64_t blocks = CeilDiv(before + count, format.values_per_block);
+  const int64_t begin = part.first_row / format.values_per_block * format.bytes_per_block;
+  buffer.resize(static_cast<size_t>(blocks * format.bytes_per_block));
+  RETURN_IF_ERROR(file.Read(tensor, begin, absl::MakeSpan(buffer)));
+  RETURN_IF_ERROR(CheckFinite(file, tensor, begin, buffer));
+  std::vector<float> numbers(static_cast<size_t>(blocks * format.values_per_block));
+  format.dequantize(buffer.data(), blocks * format.values_per_block, numbers.data());
+  std::copy_n(numbers.begin() + before, count, reinterpret_cast<float*>(out.data()));
+  return absl::OkStatus();
+}
+
 // Reads a part of a tensor, some rows at a time (whole panels), and writes them in the encoding.
 absl::Status FillPart(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, WeightEncoding encoding,
                       std::vector<std::byte>& buffer, absl::Span<std::byte> out) {
+  if (part.weight.vector) return FillVector(file, tensor, part, buffer, out);
   GraphWeight piece = part.weight;
   const int64_t rows = piece.spec.out_features, columns = piece.spec.in_features;
   const BlockFormatInfo& format = *tensor.format;
@@ -148,7 +186,7 @@ absl::Status FillPart(const GgufFile& file, const GgufTensor& tensor, const Tens
     RETURN_IF_ERROR(file.Read(tensor, (part.first_row + row) * row_bytes, absl::MakeSpan(buffer)));
     RETURN_IF_ERROR(CheckFinite(file, tensor, (part.first_row + row) * row_bytes, buffer));
     ASSIGN_OR_RETURN(const int64_t size, WeightBytes(piece, encoding));
-    if (piece.vector || encoding == WeightEncoding::kFloat32) {
+    if (encoding == WeightEncoding::kFloat32) {
       format.dequantize(buffer.data(), piece.spec.out_features * columns, reinterpret_cast<float*>(out.data()));
     } else {
       RETURN_IF_ERROR(PackedMatrix::Pack(piece.spec, buffer, out.first(size)));

@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, LoadResident(*file, layout, pool));
 //
 // Units follow the order of a pass: layer by layer, then the output norm and the head. A tensor larger than a unit is cut into
-// ranges of rows, a multiple of 32 each. The embedding table comes last where it is the head, else first.
+// ranges of rows, a multiple of 32 each, with a head's bias beside them. The embedding table comes last where it is the head, else first.
 // Errors name file, tensor, what was found and what expected. Thread-safe once planned.
 #pragma once
 
@@ -33,15 +33,15 @@ struct TensorPart {
   int unit = 0;
   int64_t offset = 0;        // Offset in the unit; a multiple of 64.
   int64_t bytes = 0;         // As the encoding has it.
-  int64_t first_row = 0;     // The tensor's row with which it begins.
+  int64_t first_row = 0;     // The tensor's row with which it begins; of a vector, its number.
   GraphWeight weight;        // spec.out_features: the rows of this part.
 };
 
 class WeightLayout {
  public:
-  // Checks that every tensor which the configuration needs is there with the right shape, and gives each its place. InvalidArgument also if
-  // all weights together need more than 4 TiB (as FP32 they may take twelve times the file). largest_unit: REQUIRES > 0; if 32 rows are
-  // larger than that, they become a unit of their own.
+  // Checks that every tensor which the configuration needs is there with the right shape, and that the file has no other which might
+  // change texts; gives each its place. InvalidArgument also if all weights together need more than 4 TiB (as FP32 they may take twelve
+  // times the file). largest_unit: REQUIRES > 0; if 32 rows are larger than that, they become a unit of their own.
   static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
                                            int64_t largest_unit = kLargestUnitBytes);
 

@@ -113,9 +113,9 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 }
 
 absl::Status Speculation::Save() const {
-  if (history_ != nullptr) RETURN_IF_ERROR(ForFile("history", history_->Save()));
-  if (costs_path_.empty() || lacks_costs()) return absl::OkStatus();
-  return ForFile("cost_profile", costs_.Save(costs_path_));
+  absl::Status saved = history_ == nullptr ? absl::OkStatus() : history_->Save();
+  if (!costs_path_.empty() && !lacks_costs()) saved.Update(costs_.Save(costs_path_));  // Also if the history could not be.
+  return saved;
 }
 
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {

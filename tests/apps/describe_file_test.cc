@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tessera/base/json.h"
 #include "tessera/tests/fakes/gguf_builder.h"
 
 namespace tessera {
@@ -34,6 +36,15 @@ TEST_F(DescribeFile, HeaderExample) {
             "tensor  shape  format  bytes  offset\n"
             "------  -----  ------  -----  ------\n"
             "t       1      F32         4      96\n");
+}
+
+TEST_F(DescribeFile, TensorsThatAreNotReadAreNamed) {
+  const GgufFile& file = Parse(GgufBuilder().Tensor("t", {1}, 0, "1234").Tensor("blk.0.attn_rot_embd", {1}, /*gguf_type=*/99, "1234"));
+  EXPECT_TRUE(absl::StrContains(FileText(file), ", 2 tensors\n"));
+  EXPECT_TRUE(absl::StrContains(FileText(file), "\nblk.0.attn_rot_embd         not read"));
+  const JsonValue json = *JsonValue::Parse(FileJson(file));
+  EXPECT_EQ((*json.Array("tensors")).size(), 1);
+  EXPECT_EQ(*(*json.Array("unread_tensors")).AsStrings(), std::vector<std::string>{"blk.0.attn_rot_embd"});
 }
 
 // A key may have 65,535 bytes: the text has the beginning of it, and no other line is padded to its length.

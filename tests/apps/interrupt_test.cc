@@ -11,11 +11,11 @@ namespace tessera {
 namespace {
 
 // Signals go to a process, so each test has a process of its own. Its exit code, or 128 + the signal that ended it.
-int CodeOf(const std::function<int()>& body) {
+int CodeOf(const std::function<int()>& body, ReaderGone reader = ReaderGone::kEndsAtOnce) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
-    EndOnSignals();
+    EndOnSignals(reader);
     _exit(body());
   }
   int status = 0;
@@ -66,7 +66,7 @@ TEST(Interrupt, OneBeforeTheWaitIsNotLost) {
     CatchSignals(CtrlC::kEndsAnswer);
     ForgetInterrupt();
     Send(SIGINT);
-    return WaitForInput(SilentInput()) ? 1 : 0;
+    return WaitForInput(SilentInput()) == Wake::kSignal ? 0 : 1;
   }), 0);
 }
 
@@ -76,8 +76,8 @@ TEST(Interrupt, TheWaitTellsOfASignalOnce) {
     int ends[2];
     if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1) return 1;
     Send(SIGINT);
-    if (WaitForInput(ends[0])) return 2;
-    return WaitForInput(ends[0]) ? 0 : 3;
+    if (WaitForInput(ends[0]) != Wake::kSignal) return 2;
+    return WaitForInput(ends[0]) == Wake::kInput ? 0 : 3;
   }), 0);
 }
 
@@ -86,7 +86,7 @@ TEST(Interrupt, AnAnswerEndsTheProgramOnlyUntilItIsSaidThatItDoesNot) {
     CatchSignals(CtrlC::kEndsProgram);
     CatchSignals(CtrlC::kEndsAnswer);
     Send(SIGINT);
-    if (TerminationRequested() || WaitForInput(SilentInput())) return 1;
+    if (TerminationRequested() || WaitForInput(SilentInput()) != Wake::kSignal) return 1;
     ForgetInterrupt();
     return CancelRequested() ? 2 : 7;
   }), 7);
@@ -127,6 +127,30 @@ TEST(Interrupt, IsHeardWhileTheThreadThatWorksIsInASystemCall) {
   char when[5] = {};
   ASSERT_EQ(read(told[0], when, 4), 4);
   EXPECT_STREQ(when, "soon");
+}
+
+TEST(Interrupt, AReaderThatHasGoneEndsTheProcessAtOnceOrAfterItsWork) {
+  const auto work = [] {
+    TellReaderGone();  // As WriteOutput does.
+    if (TerminationRequested() || CancelRequested()) return 1;
+    EndAsSignalled();
+    return 2;
+  };
+  EXPECT_EQ(CodeOf([] { TellReaderGone(); return 1; }, ReaderGone::kEndsAtOnce), 128 + SIGPIPE);
+  EXPECT_EQ(CodeOf(work, ReaderGone::kEndsInOrder), 128 + SIGPIPE) << "by EndAsSignalled";
+}
+
+TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
+  for (const bool before : {false, true}) {
+    EXPECT_EQ(CodeOf([&] {
+      if (before) TellReaderGone();
+      CatchSignals(CtrlC::kEndsProgram);
+      if (!before) TellReaderGone();
+      if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput()) != Wake::kSignal) return 1;
+      usleep(3 * kGraceMillis * 1000);
+      return 7;
+    }, ReaderGone::kEndsInOrder), 7);
+  }
 }
 
 TEST(Interrupt, TheEndIsThatOfTheSignalThatAskedForIt) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/apps/show/describe_problems.h"
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/gguf_builder.h"
@@ -56,6 +57,14 @@ TEST(InspectVerify, AFileThatIsNoneIsAProblemToo) {
   EXPECT_EQ(ended.code, 1);
   const JsonValue report = *JsonValue::Parse(ended.output);
   EXPECT_EQ(*(*report.Array("problems"))[0].String("message"), "/dev/null: found a device, expected a regular file");
+}
+
+TEST(InspectVerify, WhyATensorIsNotUsedIsSaid) {
+  const VerifyReport report = {.tensors = 3, .unused_tensors = 2, .unused_reasons = {"a tower"}, .tensor_bytes = 8};
+  EXPECT_EQ(ReportText("m", report), "m: 3 tensors, 8 B; not used: 2 tensors, 0 B between and after tensors\n"
+                                     "m: not used, and no text depends on it: a tower\n"
+                                     "m: nothing wrong\n");
+  EXPECT_EQ(*(*JsonValue::Parse(ReportJson("m", report))->Array("unused_reasons")).AsStrings(), std::vector<std::string>{"a tower"});
 }
 
 TEST(InspectVerify, GraphAndVerifyExcludeEachOther) { EXPECT_EQ(Verify(TinyModel("llama"), {"--graph"}).code, 2); }

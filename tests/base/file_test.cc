@@ -231,9 +231,24 @@ TEST_F(FileTest, PathsThatCannotBeWrittenAreErrorsWithThePath) {
   EXPECT_TRUE(absl::IsNotFound(WriteFileAtomically(Path("none/file"), "x")));
   EXPECT_FALSE(WriteFileAtomically("", "x").ok());
   EXPECT_FALSE(WriteFileAtomically(Path("none/"), "x").ok());
-  ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
-  EXPECT_TRUE(Mentions(WriteFileAtomically(Path("dangling"), "x"), "dangling"));
+  ASSERT_EQ(symlink("ring", Path("ring").c_str()), 0);
+  EXPECT_TRUE(Mentions(WriteFileAtomically(Path("ring"), "x"), "ring"));
   EXPECT_EQ(folder_.Files(), 1);
+}
+
+TEST_F(FileTest, ADanglingLinkStaysAndItsTargetIsMade) {
+  ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
+  EXPECT_TRUE(WriteFileAtomically(Path("dangling"), "x").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("dangling")));
+  EXPECT_EQ(*ReadFileToString(Path("nowhere"), 10), "x");
+}
+
+TEST_F(FileTest, AFileThatMayNotBeWrittenIsNotReplaced) {
+  if (geteuid() == 0) GTEST_SKIP() << "root writes everything";
+  ASSERT_TRUE(WriteFileAtomically(Path("kept"), "x").ok());
+  ASSERT_EQ(chmod(Path("kept").c_str(), 0400), 0);
+  EXPECT_TRUE(absl::IsPermissionDenied(WriteFileAtomically(Path("kept"), "y")));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckWritable(Path("kept"))));
 }
 
 TEST_F(FileTest, ReadsPastTheEndSayWhatIsMissing) {

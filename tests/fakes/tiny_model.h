@@ -32,10 +32,16 @@ struct TinyModel {
   bool tied = false;                  // The head is the embedding table.
   bool writes_letters = false;        // The head is FP32, and only lower-case letters have logits other than 0.
   std::vector<BlockFormat> formats = {BlockFormat::kQ8_0};
+  std::set<std::string> biases;       // Beside those that the architecture's models usually have: "attn_output.bias", "output.bias".
   std::set<std::string> without;      // Tensors left out, to see that they are missed.
   uint64_t seed = 1;
 };
 constexpr int kTinyVocabulary = 265;  // As SmallBytePair has: not a multiple of 32.
+
+// Those of a llama with a bias on each product of a layer.
+inline std::set<std::string> AllLayerBiases() {
+  return {"attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"};
+}
 
 class TinyModelWriter {
  public:
@@ -51,6 +57,7 @@ class TinyModelWriter {
     } else if (!model_.tied) {
       Matrix("output.weight", kTinyVocabulary, model_.width, Scale(model_.width));
     }
+    if (model_.biases.count("output.bias") > 0) Vector("output.bias", kTinyVocabulary, 0);
     return std::move(builder_);
   }
 
@@ -82,20 +89,26 @@ class TinyModelWriter {
     Matrix(block + "attn_q.weight", queries, model_.width, Scale(model_.width));
     Matrix(block + "attn_k.weight", keys, model_.width, Scale(model_.width));
     Matrix(block + "attn_v.weight", keys, model_.width, Scale(model_.width));
-    if (Is("qwen2")) {
-      Vector(block + "attn_q.bias", queries, 0);
-      Vector(block + "attn_k.bias", keys, 0);
-      Vector(block + "attn_v.bias", keys, 0);
-    }
+    Bias(block, "attn_q.bias", queries, Is("qwen2"));
+    Bias(block, "attn_k.bias", keys, Is("qwen2"));
+    Bias(block, "attn_v.bias", keys, Is("qwen2"));
     if (norms) Vector(block + "attn_q_norm.weight", model_.head_size, 1);
     if (norms) Vector(block + "attn_k_norm.weight", model_.head_size, 1);
     Matrix(block + "attn_output.weight", model_.width, queries, Scale(queries));
+    Bias(block, "attn_output.bias", model_.width);
     if (Is("gemma3")) Vector(block + "post_attention_norm.weight", model_.width, 1);
     Vector(block + "ffn_norm.weight", model_.width, 1);
     Matrix(block + "ffn_gate.weight", model_.feed_forward, model_.width, Scale(model_.width));
     Matrix(block + "ffn_up.weight", model_.feed_forward, model_.width, Scale(model_.width));
+    Bias(block, "ffn_gate.bias", model_.feed_forward);
+    Bias(block, "ffn_up.bias", model_.feed_forward);
     Matrix(block + "ffn_down.weight", model_.width, model_.feed_forward, 2 * Scale(model_.feed_forward));
+    Bias(block, "ffn_down.bias", model_.width);
     if (Is("gemma3")) Vector(block + "post_ffw_norm.weight", model_.width, 1);
+  }
+
+  void Bias(const std::string& block, const char* label, int size, bool usual = false) {
+    if (usual || model_.biases.count(label) > 0) Vector(block + label, size, 0);
   }
 
   void Matrix(const std::string& name, int rows, int columns, float scale) {

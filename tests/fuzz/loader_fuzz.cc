@@ -64,7 +64,8 @@ void UseTokenizer(const GgufFile& file) {
     }
   }
   const auto chat = ReadChatTemplate(file);
-  if (Checked(chat.status()).ok()) chat->Render({{"user", "Hi"}}, /*add_generation_prompt=*/true);
+  const std::vector<ChatMessage> messages = {{"user", "Hi"}};
+  if (Checked(chat.status()).ok()) Checked(chat->Render({.messages = messages}).status()).IgnoreError();
 }
 
 TinyModel Tiny(const char* architecture, std::vector<BlockFormat> formats) {
@@ -91,6 +92,11 @@ std::vector<FuzzSeed> Seeds() {
   const auto add = [&](const char* name, const TinyModel& model) { seeds.push_back({name, TinyModelBuilder(model).Build()}); };
   add("qwen2", Tiny("qwen2", {BlockFormat::kQ4_0, BlockFormat::kQ4_1}));
   add("qwen3", Tiny("qwen3", {BlockFormat::kQ5_0, BlockFormat::kF16}));
+  TinyModel biased = Tiny("llama", {BlockFormat::kQ4_0});
+  biased.biases = AllLayerBiases();
+  add("biased", biased);
+  biased.architecture = "qwen2", biased.biases = {"output.bias"};
+  add("biased_head", biased);
   TinyModel gemma3 = Tiny("gemma3", {BlockFormat::kBF16, BlockFormat::kF32});
   gemma3.window = 8;
   add("gemma3", gemma3);

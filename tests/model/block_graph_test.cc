@@ -56,6 +56,26 @@ TEST(BlockGraph, OperatorsOfEachArchitecture) {
                              "RmsNorm Linear GatedActivation Linear RmsNorm Add");
 }
 
+// One operator more for each bias, and none where there is none.
+TEST(BlockGraph, BiasesFollowTheirProducts) {
+  const LoadedWeights all(TinyModelBuilder({.biases = AllLayerBiases()}));
+  EXPECT_EQ(Operators(BuildLayerGraph(all.config(), all.layout(), 0).graph),
+            "RmsNorm Linear AddBias AddBias AddBias Rope Rope StoreKeyValue Attention Linear AddBias Add "
+            "RmsNorm Linear AddBias AddBias GatedActivation Linear AddBias Add");
+  const LoadedWeights head(TinyModelBuilder({.architecture = "qwen2", .biases = {"output.bias"}}));
+  EXPECT_EQ(Operators(BuildHeadGraphs(head.config(), head.layout())[0].graph), "Linear AddBias");
+  EXPECT_EQ(Operators(BuildHeadGraphs(all.config(), all.layout())[0].graph), "Linear");
+}
+
+// A bias in one layer only makes that layer's graph another.
+TEST(BlockGraph, LayersMayDifferInTheirBiases) {
+  const LoadedWeights model(TinyModelBuilder({.layers = 3, .biases = {"ffn_up.bias"}, .without = {"blk.1.ffn_up.bias"}}));
+  std::vector<std::string> texts;
+  for (int layer = 0; layer < 3; ++layer) texts.push_back(GraphText(BuildLayerGraph(model.config(), model.layout(), layer).graph));
+  EXPECT_EQ(texts[0], texts[2]);
+  EXPECT_NE(texts[0], texts[1]);
+}
+
 TEST(BlockGraph, KeysAndValuesAloneTakeWhatLeadsToThem) {
   const auto layer = [](const char* name) {
     const LoadedWeights model = Golden(name);

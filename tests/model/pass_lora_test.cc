@@ -80,6 +80,19 @@ TEST(PassLora, BothPathsAgreeOnRandomAdapters) {
   }
 }
 
+// A bias is added once, to the sum of the product and the adapter's.
+TEST(PassLora, AdaptersAndBiasesAddUp) {
+  const TinyModel tiny = {.formats = {F::kF32}, .biases = AllLayerBiases(), .seed = 12};
+  TinyModel plain = tiny;
+  plain.biases.clear();
+  const LoadedWeights packed(TinyModelBuilder(tiny)), wide(TinyModelBuilder(tiny), WeightEncoding::kFloat32);
+  const LoraAdapter adapter = RandomAdapter(packed.config(), 4, kAllTargets, /*seed=*/3);
+  const std::vector<float> with = Machine(packed, {.threads = 2}).Plain(kTokens, &adapter);
+  EXPECT_LT(Distance(with, Machine(wide, {}).Plain(kTokens, &adapter)), 4e-3);
+  EXPECT_GT(Distance(with, Machine(packed, {}).Plain(kTokens)), 0.1);
+  EXPECT_GT(Distance(with, Machine(LoadedWeights(TinyModelBuilder(plain)), {}).Plain(kTokens, &adapter)), 0.1);
+}
+
 // Each placeholder is the matrix it is named after: B A added to the weights gives the same logits.
 TEST(PassLora, AnAdapterIsASumOnTheWeights) {
   const TinyModel tiny = {.formats = {F::kF32}, .seed = 13};

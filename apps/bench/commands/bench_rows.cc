@@ -6,8 +6,9 @@
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/rows_curve.h"
-#include "tessera/base/file.h"
+#include "tessera/apps/cli/engine_flags.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -25,12 +26,12 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
   RETURN_IF_ERROR(CheckRepetitions());
   if (FLAGS_plot.empty()) return FLAGS_peer_curve.empty() ? absl::OkStatus() : WrongUsage("peer_curve", "without --plot", "both");
-  return ForFile("plot", CheckWritable(FLAGS_plot));
+  return ForFile("plot", CheckTextFileWritable(FLAGS_plot));
 }
 
 absl::Status Draw(const RowsCurve& curve, const BenchHeading& heading, const std::optional<NamedCurve>& peer) {
   const std::string title = absl::StrCat(heading.model.substr(heading.model.rfind('/') + 1), ", ", heading.threads, " threads");
-  return WriteFileAtomically(FLAGS_plot, RowsCurveSvg(curve, title, peer ? &*peer : nullptr));
+  return WriteTextFile(FLAGS_plot, RowsCurveSvg(curve, title, peer ? &*peer : nullptr));
 }
 
 absl::Status Run() {
@@ -42,8 +43,8 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(*engine, path, rows, FLAGS_depth, FLAGS_repetitions));
-  if (!FLAGS_plot.empty()) RETURN_IF_ERROR(Draw(curve, heading, peer));
-  return ShowResult(heading, RowsCurveText(curve), [&](JsonWriter& json) { WriteRowsCurve(json, curve); });
+  const absl::Status drawn = FLAGS_plot.empty() ? absl::OkStatus() : Draw(curve, heading, peer);
+  return EndOf(ShowResult(heading, RowsCurveText(curve), [&](JsonWriter& json) { WriteRowsCurve(json, curve); }), drawn);
 }
 
 }  // namespace

@@ -91,11 +91,13 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   const absl::StatusOr<Speeds> speeds = Measure(*engine, benchmark);
-  RETURN_IF_ERROR(trace.Finish(speeds.status()));
-  return ShowResult(heading, SpeedsText(*speeds), [&](JsonWriter& json) {
+  const absl::Status traced = trace.Finish(speeds.status());
+  RETURN_IF_ERROR(speeds.status());
+  const absl::Status shown = ShowResult(heading, SpeedsText(*speeds), [&](JsonWriter& json) {
     WriteSpeed(json, "prompt", FLAGS_prompt_tokens, speeds->prompt);
     WriteSpeed(json, "generation", FLAGS_generate_tokens, speeds->generation);
   });
+  return EndOf(shown, traced);
 }
 
 }  // namespace

@@ -12,8 +12,11 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   return config;
 }
 
+constexpr OptionalBiases kBiases = {.layer = {.query = true, .key = true, .value = true}};
+constexpr HarmlessTensors kHarmless[] = {{"cls.output.", "", "a head that ranks texts instead of writing them"}};
+
 }  // namespace
 
-const Architecture kQwen3 = {"qwen3", Configure};
+const Architecture kQwen3 = {"qwen3", Configure, kBiases, kHarmless};
 
 }  // namespace tessera

@@ -132,13 +132,14 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufSplit::Unite(std::vector<std::uniq
   std::unique_ptr<GgufFile> whole = std::move(parts[0]);
   whole->more_parts_.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
   for (int number = 1; number < whole->parts(); ++number) RETURN_IF_ERROR(TakeTensors(*whole, number));
-  if (whole->tensors_.size() == tensors) return whole;
-  return WrongKey(*whole, "split.tensors.count", tensors,
-                  absl::StrCat(whole->tensors_.size(), ", as many as the parts hold"));
+  const size_t found = whole->tensors_.size() + whole->unread_tensors_.size();
+  if (found == tensors) return whole;
+  return WrongKey(*whole, "split.tensors.count", tensors, absl::StrCat(found, ", as many as the parts hold"));
 }
 
 absl::Status GgufSplit::TakeTensors(GgufFile& whole, int number) {
   const GgufFile& part = whole.Part(number);
+  whole.unread_tensors_.insert(whole.unread_tensors_.end(), part.unread_tensors_.begin(), part.unread_tensors_.end());
   for (GgufTensor tensor : part.tensors_) {
     tensor.part = number;
     const auto [place, is_new] = whole.tensor_index_.emplace(tensor.name, whole.tensors_.size());

@@ -23,7 +23,7 @@ TsrUnit PackedUnit(const WeightLayout& layout, int unit) {
 absl::Status CheckPackedUnits(const TsrReader& reader, const WeightLayout& layout) {
   const auto wrong = [&](absl::string_view place, const auto& found, const auto& expected) {
     return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": ", place, ": found ", found, ", expected ", expected,
-                                                   ", as its GGUF header asks for"));
+                                                   ", as its GGUF header asks for; pack the model again"));
   };
   if (reader.units() != layout.units()) return wrong("units", reader.units(), layout.units());
   for (int unit = 0; unit < layout.units(); ++unit) {

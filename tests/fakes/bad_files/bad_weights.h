@@ -3,46 +3,57 @@
 // All spoil tiny llamas: `b` is the builder.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "tessera/tests/fakes/bad_files/spoiled.h"
 #include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 
+// Puts a tensor of zeros in the place of one, with another shape.
+inline std::function<void(GgufBuilder&)> WithShape(const std::string& name, const std::vector<uint64_t>& shape) {
+  return [=](GgufBuilder& b) {
+    uint64_t values = 1;
+    for (uint64_t size : shape) values *= size;
+    b.RemoveTensor(name).Tensor(name, shape, 0, std::string(4 * values, '\0'));
+  };
+}
+
 inline std::vector<Spoiled> BadShapes() {
   const auto without = [](const char* name) { return [=](GgufBuilder& b) { b.RemoveTensor(name); }; };
-  const auto other = [](const std::string& name, const std::vector<uint64_t>& shape) {
-    return [=](GgufBuilder& b) {
-      uint64_t values = 1;
-      for (uint64_t size : shape) values *= size;
-      b.RemoveTensor(name).Tensor(name, shape, 0, std::string(4 * values, '\0'));
-    };
-  };
   return {
       {"table-missing", without("token_embd.weight"), "tensor token_embd.weight: missing, expected [64, vocabulary <= 16777216]"},
-      {"table-one-dimension", other("token_embd.weight", {64}),
-       "tensor token_embd.weight: shape at byte 5666: found [64], expected [64, vocabulary <= 16777216]"},
-      {"table-other-width", other("token_embd.weight", {32, 265}),
+      {"table-one-row", WithShape("token_embd.weight", {64}),
+       "metadata \"tokenizer.ggml.tokens\" value at byte 1892: found 265 entries, "
+       "expected at most 1, the rows of token_embd.weight"},
+      {"table-three-dimensions", WithShape("token_embd.weight", {64, 265, 2}),
+       "tensor token_embd.weight: shape at byte 5666: found [64, 265, 2], expected [64, vocabulary <= 16777216]"},
+      {"table-other-width", WithShape("token_embd.weight", {32, 265}),
        "tensor token_embd.weight: shape at byte 5666: found [32, 265], expected [64, 265]"},
-      {"table-without-rows-for-all", other("token_embd.weight", {64, 264}),
+      {"table-without-rows-for-all", WithShape("token_embd.weight", {64, 264}),
        "metadata \"tokenizer.ggml.tokens\" value at byte 1892: found 265 entries, "
        "expected at most 264, the rows of token_embd.weight"},
       {"output-norm-missing", without("output_norm.weight"), "tensor output_norm.weight: missing, expected 1 x 64"},
-      {"output-norm-too-short", other("output_norm.weight", {32}),
+      {"output-norm-too-short", WithShape("output_norm.weight", {32}),
        "tensor output_norm.weight: shape at byte 5674: found [32], expected [64]"},
-      {"output-norm-two-dimensions", other("output_norm.weight", {64, 1}),
-       "tensor output_norm.weight: shape at byte 5674: found [64, 1], expected [64]"},
-      {"head-other-rows", other("output.weight", {64, 266}),
+      {"output-norm-two-rows", WithShape("output_norm.weight", {64, 2}),
+       "tensor output_norm.weight: shape at byte 5674: found [64, 2], expected [64]"},
+      {"output-norm-of-one-column", WithShape("output_norm.weight", {1, 64}),
+       "tensor output_norm.weight: shape at byte 5674: found [1, 64], expected [64]"},
+      {"head-other-rows", WithShape("output.weight", {64, 266}),
        "tensor output.weight: shape at byte 5666: found [64, 266], expected [64, 265]"},
       {"matrix-missing", without("blk.1.ffn_down.weight"), "tensor blk.1.ffn_down.weight: missing, expected 64 x 96"},
-      {"matrix-transposed", other("blk.0.ffn_up.weight", {96, 64}),
+      {"matrix-transposed", WithShape("blk.0.ffn_up.weight", {96, 64}),
        "tensor blk.0.ffn_up.weight: shape at byte 5666: found [96, 64], expected [64, 96]"},
-      {"matrix-three-dimensions", other("blk.0.attn_q.weight", {64, 64, 1}),
-       "tensor blk.0.attn_q.weight: shape at byte 5666: found [64, 64, 1], expected [64, 64]"},
-      {"matrix-of-last-layer-short", other("blk.1.attn_v.weight", {64, 31}),
+      {"matrix-three-dimensions", WithShape("blk.0.attn_q.weight", {64, 32, 2}),
+       "tensor blk.0.attn_q.weight: shape at byte 5666: found [64, 32, 2], expected [64, 64]"},
+      {"matrix-of-last-layer-short", WithShape("blk.1.attn_v.weight", {64, 31}),
        "tensor blk.1.attn_v.weight: shape at byte 5666: found [64, 31], expected [64, 32]"},
-      {"bias-in-one-layer-only", [](GgufBuilder& b) { b.Tensor("blk.0.attn_q.bias", {64}, 0, std::string(256, '\0')); },
-       "tensor blk.0.attn_k.bias: missing, expected 1 x 32"},
+      {"bias-too-short", [](GgufBuilder& b) { b.Tensor("blk.0.attn_q.bias", {63}, 0, std::string(252, '\0')); },
+       "tensor blk.0.attn_q.bias: shape at byte 5721: found [63], expected [64]"},
   };
 }
 
@@ -61,6 +72,40 @@ inline std::vector<std::pair<int, std::string>> NotFinitePlaces(const BlockForma
     if (scale >= 0) places.emplace_back(scale, std::string("\0\x7c", 2));
   }
   return places;
+}
+
+// Tensors that nothing would read.
+inline std::vector<Spoiled> TensorsOfOthers() {
+  const auto with = [](const std::string& name) {
+    return [=](GgufBuilder& b) { b.Tensor(name, {64}, 0, std::string(256, '\0')); };
+  };
+  const auto refused = [](const std::string& name, const std::string& part) {
+    return "tensor \"" + name + "\": found a tensor that no part of a llama model reads" +
+           (part.empty() ? "" : " (not supported here: " + part + ")") +
+           ", expected none, since the model would write other texts without it; "
+           "convert the original model again, or run the file with a program that reads it";
+  };
+  std::vector<Spoiled> all;
+  struct Other { const char* name; const char* tensor; const char* part = ""; };
+  for (const auto& [name, tensor, part] : {Other{"head-bias", "output.bias"},
+                                           Other{"norm-bias", "blk.1.attn_norm.bias", "layer norms"},
+                                           Other{"output-norm-bias", "output_norm.bias", "layer norms"},
+                                           Other{"sinks", "blk.0.attn_sinks.weight", "scores that attend to nothing (sinks)"},
+                                           Other{"scale", "blk.0.attn_q.scale"},
+                                           Other{"experts", "blk.0.ffn_gate_inp.weight", "experts"},
+                                           Other{"fused", "blk.0.attn_qkv.weight", "fused queries, keys and values"},
+                                           Other{"head-norm", "blk.1.attn_q_norm.weight"},
+                                           Other{"positions", "position_embd.weight", "learnt positions"},
+                                           Other{"other-factors", "rope_factors_long.weight"},
+                                           Other{"image-tower", "v.patch_embd.weight"},
+                                           Other{"layer-without-number", "blk.x.attn_norm.weight"},
+                                           Other{"layer-of-another-spelling", "blk.01.attn_norm.weight"}}) {
+    all.push_back({std::string("unused-") + name, with(tensor), refused(tensor, part)});
+  }
+  all.push_back({"layers-one-less", [](GgufBuilder& b) { b.Corrupt<uint32_t>("metadata llama.block_count value", 1); },
+                 "tensor \"blk.1.attn_norm.weight\": found a tensor of a later layer, expected none beyond layer 0: llama.block_count is "
+                 "1; convert the model again, so that the key counts all layers"});
+  return all;
 }
 
 // An infinity or NaN as one value, or one block's scale or minimum, of a matrix in each format.
@@ -83,6 +128,7 @@ inline void AddNotFinite(std::vector<BadFile>& files) {
 
 inline void AddBadWeights(std::vector<BadFile>& files) {
   AddSpoiled(TinyModelBuilder({}), BadShapes(), files);
+  AddSpoiled(TinyModelBuilder({}), TensorsOfOthers(), files);
   AddNotFinite(files);
 }
 

@@ -73,7 +73,7 @@ TEST(ModelFile, UnitsThatAreNotThoseOfTheHeaderAreNamed) {
     if (!opened.ok()) return std::string(opened.status().message());
     return std::string((*opened)->PlanWeights(Must(ReadModelConfig(*file)), WeightEncoding::kPacked).status().message());
   };
-  const std::string path = model.packed() + ": ", end = ", as its GGUF header asks for";
+  const std::string path = model.packed() + ": ", end = ", as its GGUF header asks for; pack the model again";
   EXPECT_EQ(message([](TsrContents&) {}), "");
   EXPECT_EQ(message([](TsrContents& c) { c.units.pop_back(); }), path + "units: found 3, expected 4" + end);
   EXPECT_EQ(message([](TsrContents& c) { c.units[1].entries[0].name = "x"; }),

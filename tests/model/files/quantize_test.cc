@@ -108,10 +108,9 @@ TEST_F(Quantize, FormatsThatAreThereAlreadyGiveTheSameNumbersOfBytes) {
 }
 
 TEST_F(Quantize, TwoDimensionsDoNotMakeAMatrix) {
-  const std::string numbers(64 * sizeof(float), '\0');
-  GgufBuilder builder = TinyModelBuilder({});
-  const std::string names[] = {"blk.0.attn_q_norm.weight", "blk.0.ffn_gate_inp.weight", "blk.0.attn_q.scale"};
-  for (const std::string& name : names) builder.Tensor(name, {4, 16}, /*gguf_type=*/0, numbers);
+  GgufBuilder builder = TinyModelBuilder({.without = {"blk.0.attn_norm.weight", "output_norm.weight"}});
+  const std::string names[] = {"blk.0.attn_norm.weight", "output_norm.weight", "blk.0.attn_q.bias"};
+  for (const std::string& name : names) builder.Tensor(name, {64, 1}, /*gguf_type=*/0, std::string(64 * sizeof(float), '\0'));
   const auto file = *GgufFile::Open(Written(std::move(builder)));
   ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
   const auto changed = *GgufFile::Open(new_);
@@ -136,24 +135,41 @@ TEST_F(Quantize, AnotherAlignmentIsNotCopied) {
   ExpectTensors(*file, **GgufFile::Open(new_), {.layers = BlockFormat::kQ4_0});
 }
 
-GgufBuilder OneMatrix(const std::vector<float>& numbers, uint64_t columns) {
-  GgufBuilder builder;
+TEST_F(Quantize, DimensionsOf1BehindAMatrixChangeNothing) {
+  GgufBuilder builder = TinyModelBuilder({.without = {"blk.0.ffn_up.weight"}});
+  builder.Tensor("blk.0.ffn_up.weight", {64, 96, 1}, /*gguf_type=*/0, std::string(64 * 96 * sizeof(float), '\0'));
+  const auto file = *GgufFile::Open(Written(std::move(builder)));
+  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  EXPECT_EQ((*GgufFile::Open(new_))->FindTensor("blk.0.ffn_up.weight")->format->format, BlockFormat::kQ4_0);
+}
+
+// A copy without it, or with it, would be refused when it is run.
+TEST_F(Quantize, ATensorThatNothingReadsIsNamed) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({}).Tensor("blk.0.attn_sinks.weight", {4}, 0, std::string(16, '\0'))));
+  const absl::Status status = Run(*file, {.head = BlockFormat::kQ4_1});
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_TRUE(absl::StartsWith(status.message(), old_ + ": tensor \"blk.0.attn_sinks.weight\": found")) << status;
+}
+
+// A tiny model whose embedding table, and head, has these numbers.
+GgufBuilder ModelWithTable(const std::vector<float>& numbers) {
+  GgufBuilder builder = TinyModelBuilder({.tied = true, .without = {"token_embd.weight"}});
   const std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
-  builder.String("general.architecture", "llama").Tensor("token_embd.weight", {columns, numbers.size() / columns}, 0, bytes);
+  builder.Tensor("token_embd.weight", {64, numbers.size() / 64}, 0, bytes);
   return builder;
 }
 
 TEST_F(Quantize, WhatCannotBeRoundedIsNamedAndTheOldFileStays) {
   ASSERT_EQ(WriteFileAtomically(new_, "as it was"), absl::OkStatus());
-  std::vector<float> numbers(96, 1);
+  std::vector<float> numbers(64 * kTinyVocabulary, 1);
   const auto expect = [&](const std::string& expected, BlockFormat format) {
-    const auto file = *GgufFile::Open(Written(OneMatrix(numbers, 32)));
+    const auto file = *GgufFile::Open(Written(ModelWithTable(numbers)));
     const absl::Status status = Run(*file, {.head = format});
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(absl::StrContains(status.message(), old_) && absl::StrContains(status.message(), "token_embd.weight") &&
                 absl::StrContains(status.message(), expected)) << status;
   };
-  expect("3 rows of 32 values in Q4_K", BlockFormat::kQ4_K);
+  expect("265 rows of 64 values in Q4_K", BlockFormat::kQ4_K);
   numbers[70] = 1e30f;
   expect("number 70: found 1e+30, expected at most 65504 in Q4_1", BlockFormat::kQ4_1);
   numbers[70] = std::numeric_limits<float>::quiet_NaN();

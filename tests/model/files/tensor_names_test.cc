@@ -59,7 +59,9 @@ TEST(TensorNames, EachPartOfAnArchitectureBringsItsTensors) {
     return labels;
   };
   using Set = std::set<std::string>;
-  EXPECT_EQ(added([](ModelConfig& c) { c.qkv_bias = true; }), (Set{"attn_q.bias", "attn_k.bias", "attn_v.bias"}));
+  for (const LayerBias& bias : kLayerBiases) {
+    EXPECT_EQ(added([&](ModelConfig& c) { c.layers[0].biases.*bias.flag = true; }), Set{bias.label});
+  }
   EXPECT_EQ(added([](ModelConfig& c) { c.query_key_norm = true; }), (Set{"attn_q_norm.weight", "attn_k_norm.weight"}));
   EXPECT_EQ(added([](ModelConfig& c) { c.post_norms = true; }), (Set{"post_attention_norm.weight", "post_ffw_norm.weight"}));
 }
@@ -78,17 +80,22 @@ TEST(TensorNames, TableNormAndHead) {
   EXPECT_EQ(OutputNormNeed(config).columns, 64);
 }
 
+TEST(TensorNames, ATiedHeadIsTheTableAndABiasIsAsLongAsTheVocabulary) {
+  ModelConfig config = Small();
+  config.tied_head = true;
+  EXPECT_EQ(HeadNeed(config).name, "token_embd.weight");
+  EXPECT_EQ(HeadBiasNeed(config).name, "output.bias");
+  EXPECT_EQ(HeadBiasNeed(config).columns, 265);
+  EXPECT_TRUE(HeadBiasNeed(config).vector);
+}
+
 // What the configuration asks for is exactly what the files of each architecture hold.
 TEST(TensorNames, FilesHoldNothingElse) {
   for (const char* name : {"llama", "llama_tied", "qwen2", "qwen3", "gemma3"}) {
     const auto file = Must(GgufFile::Open(absl::StrCat(TESSERA_SOURCE_DIR, "/tests/golden/tiny/", name, ".gguf")));
     const ModelConfig config = Must(ReadModelConfig(*file));
-    std::set<std::string> needed = {EmbeddingNeed(config).name, OutputNormNeed(config).name};
-    if (!config.tied_head) needed.insert(HeadNeed(config).name);
-    for (size_t layer = 0; layer < config.layers.size(); ++layer) {
-      for (const TensorNeed& need : LayerNeeds(config, static_cast<int>(layer))) needed.insert(need.name);
-    }
-    std::set<std::string> held;
+    std::set<std::string> needed, held;
+    for (const TensorNeed& need : AllNeeds(config)) EXPECT_TRUE(needed.insert(need.name).second) << need.name;
     for (const GgufTensor& tensor : file->tensors()) held.insert(std::string(tensor.name));
     EXPECT_EQ(needed, held) << name;
   }

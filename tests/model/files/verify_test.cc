@@ -64,39 +64,44 @@ TEST_F(Verify, NamesEveryProblemOfAFile) {
   GgufBuilder builder = TinyModelBuilder({.without = {"blk.0.attn_k.weight", "blk.1.ffn_up.weight"}});
   builder.Corrupt<uint32_t>("metadata tokenizer.ggml.bos_token_id value", 300)
       .Corrupt<uint64_t>("tensor output_norm.weight ne0", 32);
-  builder.Tensor("extra", {3}, 0, std::string("\0\0\x80\x3f\0\0\xc0\x7f\0\0\x80\xff", 12));
+  const std::string numbers("\0\0\x80\x3f\0\0\xc0\x7f\0\0\x80\xff", 12);  // 1, a NaN and an infinity.
+  builder.Tensor("extra", {3}, 0, numbers);  // Nothing reads it, so its numbers do not matter.
+  builder.Tensor("blk.0.attn_q.bias", {64}, 0, numbers + std::string(244, '\0'));
   const VerifyReport report = Run(builder.Build() + std::string(1000, 'z'));
   std::vector<std::string> messages;
   for (const FileProblem& problem : report.problems) messages.push_back(problem.message);
-  const size_t extra = builder.Build().size() - 12;
+  const size_t bias = builder.Build().size() - 256;
   EXPECT_EQ(messages,
             (std::vector<std::string>{
                 absl::StrCat(path_, ": metadata \"tokenizer.ggml.bos_token_id\" value at byte ",
                              builder.OffsetOf("metadata tokenizer.ggml.bos_token_id value"),
                              ": found 300, expected an id below the 265 entries of tokenizer.ggml.tokens"),
+                path_ + ": tensor \"extra\": found a tensor that no part of a llama model reads, expected none, since the model would "
+                        "write other texts without it; convert the original model again, or run the file with a program that reads it",
                 absl::StrCat(path_, ": tensor output_norm.weight: shape at byte ",
                              builder.OffsetOf("tensor output_norm.weight n_dims"), ": found [32], expected [64]"),
                 path_ + ": tensor blk.0.attn_k.weight: missing, expected 32 x 64",
                 path_ + ": tensor blk.1.ffn_up.weight: missing, expected 96 x 64",
-                absl::StrCat(path_, ": tensor \"extra\": found a NaN or an infinity in 2 of 3 F32 values, the first at byte ",
-                             extra + 4, ", expected finite numbers")}));
-  EXPECT_EQ(report.problems[4].tensor, "extra");
-  EXPECT_EQ(report.problems[4].offset, static_cast<int64_t>(extra + 4));
+                absl::StrCat(path_, ": tensor \"blk.0.attn_q.bias\": found a NaN or an infinity in 2 of 64 F32 values, the first at byte ",
+                             bias + 4, ", expected finite numbers")}));
+  EXPECT_EQ(report.problems[1].tensor, "extra");
+  EXPECT_EQ(report.problems[5].tensor, "blk.0.attn_q.bias");
+  EXPECT_EQ(report.problems[5].offset, static_cast<int64_t>(bias + 4));
   EXPECT_EQ(report.unused_tensors, 1);
-  EXPECT_EQ(report.unused_bytes, 1000 - 20 + 128);  // After padding to 32; and half of the norm, which is now too short.
+  EXPECT_EQ(report.unused_bytes, 1000 + 128);  // After the last; and half of the norm, which is now too short.
 }
 
 TEST_F(Verify, CountsAreOfAllPiecesAndThreads) {
-  const int64_t values = 3'000'000;
+  const int64_t rows = 46'880, values = 64 * rows;
   std::vector<float> numbers(values, 1.0f);
-  for (const int64_t at : {int64_t{2'999'999}, int64_t{1'500'000}, int64_t{700'001}}) numbers[at] = 1.0f / 0.0f;
-  GgufBuilder builder = TinyModelBuilder({});
-  builder.Tensor("z", {static_cast<uint64_t>(values)}, 0, std::string(reinterpret_cast<const char*>(numbers.data()), 4 * values));
+  for (const int64_t at : {values - 1, int64_t{1'500'000}, int64_t{700'001}}) numbers[at] = 1.0f / 0.0f;
+  GgufBuilder builder = TinyModelBuilder({.feed_forward = rows, .layers = 1, .without = {"blk.0.ffn_up.weight"}});
+  builder.Tensor("blk.0.ffn_up.weight", {64, rows}, 0, std::string(reinterpret_cast<const char*>(numbers.data()), 4 * values));
   const std::string bytes = builder.Build();
   for (const int threads : {1, 4}) {
     const VerifyReport report = Run(bytes, threads);
     ASSERT_EQ(report.problems.size(), 1u);
-    EXPECT_NE(report.problems[0].message.find("in 3 of 3000000 F32 values"), std::string::npos) << report.problems[0].message;
+    EXPECT_NE(report.problems[0].message.find("in 3 of 3000320 F32 values"), std::string::npos) << report.problems[0].message;
     EXPECT_EQ(report.problems[0].offset, static_cast<int64_t>(bytes.size()) - 4 * (values - 700'001));
   }
 }

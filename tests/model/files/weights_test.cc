@@ -119,6 +119,27 @@ TEST(WeightLayout, UnitsHoldEveryRowOnceAndAreNoLargerThanAsked) {
   }
 }
 
+TEST(WeightLayout, ABiasOfTheHeadIsCutWhereTheHeadIs) {
+  for (const bool tied : {false, true}) {
+    const TinyFile tiny(TinyModelBuilder({.architecture = "qwen2", .tied = tied, .formats = {F::kQ4_0}, .biases = {"output.bias"}}));
+    for (const int64_t largest_unit : {int64_t{1}, int64_t{3000}, int64_t{5000}, int64_t{10'000}, kLargestUnitBytes}) {
+      SCOPED_TRACE(largest_unit);
+      const WeightLayout layout = Must(Plan(*tiny.file, WeightEncoding::kPacked, largest_unit));
+      const auto head = layout.Parts(tied ? "token_embd.weight" : "output.weight"), bias = layout.Parts("output.bias");
+      ASSERT_EQ(head.size(), bias.size());
+      for (size_t i = 0; i < bias.size(); ++i) {
+        EXPECT_EQ(bias[i].first_row, head[i].first_row);
+        EXPECT_EQ(bias[i].weight.spec.in_features, head[i].weight.spec.out_features);
+        EXPECT_EQ(bias[i].unit - head[i].unit, largest_unit == 1 ? 1 : 0);  // Beside each other, if a unit can hold both.
+        EXPECT_TRUE(i == 0 || bias[i].unit > bias[i - 1].unit);             // A unit's entries have names of their own.
+      }
+      for (int unit = 0; unit < layout.units(); ++unit) {
+        EXPECT_TRUE(layout.UnitBytes(unit) <= largest_unit || largest_unit == 1) << unit;
+      }
+    }
+  }
+}
+
 TEST(WeightLayout, RealModelsHaveUnitsOf16MiBAtMost) {
   for (const char* name : {"smollm2", "gemma3"}) {
     const std::string path = RealModelPath(name);
@@ -229,6 +250,26 @@ TEST(FillUnit, PartsHoldTheNumbersOfTheFile) {
 }
 
 // However the table is cut, and for a vocabulary that is no multiple of 32.
+// Parts of a vector may begin and end within its blocks.
+TEST(FillUnit, PartsOfAVectorInLargeBlocksHoldItsNumbers) {
+  GgufBuilder builder = TinyModelBuilder({.architecture = "qwen2", .without = {"token_embd.weight", "output.weight"}});
+  for (const char* name : {"token_embd.weight", "output.weight"}) builder.Tensor(name, {64, 512}, 1, std::string(64 * 512 * 2, '\0'));
+  const std::vector<std::byte> blocks = RandomBlocks(F::kQ6_K, 512, /*seed=*/5, /*scale=*/1);
+  builder.Tensor("output.bias", {512}, 14, std::string(reinterpret_cast<const char*>(blocks.data()), blocks.size()));
+  std::vector<float> expected(512);
+  InfoOf(F::kQ6_K).dequantize(blocks.data(), 512, expected.data());
+  const LoadedWeights model(builder, WeightEncoding::kPacked, /*largest_unit=*/14'000);
+  const std::vector<std::vector<std::byte>> units = model.Units();
+  const auto parts = model.layout().Parts("output.bias");
+  ASSERT_EQ(parts[1].first_row, 96);
+  std::vector<float> found;
+  for (const TensorPart& part : parts) {
+    const float* numbers = reinterpret_cast<const float*>(units[part.unit].data() + part.offset);
+    found.insert(found.end(), numbers, numbers + part.weight.spec.in_features);
+  }
+  EXPECT_EQ(found, expected);
+}
+
 TEST(WeightLayout, EveryRowLiesInAPanelThatCanBeReadAlone) {
   for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
     const LoadedWeights whole(TinyModelBuilder({}), WeightEncoding::kFloat32), cut(TinyModelBuilder({}), encoding, /*largest_unit=*/5000);

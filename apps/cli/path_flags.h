@@ -1,0 +1,42 @@
+// The flags that name files, what each does with its file, and whether the files of a run get in each other's way.
+//
+//   RETURN_IF_ERROR(CheckFilesDiffer(info, {}));    // --trace: m.gguf: found the model itself (--model), expected another file
+//   EndOnSignals(WhenReaderGoes(info));
+//
+// docs/files_in_and_out.md says what happens for each kind of file. Threads: one at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tessera/apps/cli/command_line.h"
+#include "tessera/apps/cli/interrupt.h"
+
+namespace tessera {
+
+struct PathFlag {
+  enum class Use {
+    kReadsModel,       // A regular file, read at many places.
+    kReadsText,        // Read once, whatever kind of file it is.
+    kReadsRegular,     // Read as a whole, perhaps twice: a regular file.
+    kReadsFolder,      // The regular files in it.
+    kReadsOrWrites,    // Read if it is there, else made: a regular file.
+    kWritesText,       // Written once, whatever kind of file it is.
+    kWritesModel,      // A regular file, or a new one.
+  };
+  std::string name;
+  Use use;
+};
+
+const std::vector<PathFlag>& PathFlags();  // All of all programs.
+
+// WrongUsage of the flag for an output that is also an input (the model or one of its parts, by any name or link), another output, or a
+// file in a folder that is read; for "-" where only a file can be written; for standard output or standard error that go to the model; and
+// for standard output that goes to what requests or messages are read from. `flag_files`: those that the command line named. Reads no file.
+absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string>& flag_files);
+
+// What the end of standard output's reader means to a run with these flags.
+ReaderGone WhenReaderGoes(const AppInfo& info);
+
+}  // namespace tessera

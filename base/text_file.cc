@@ -1,0 +1,72 @@
+#include "tessera/base/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/file.h"
+#include "tessera/base/internal/descriptor.h"
+#include "tessera/base/internal/file_kind.h"
+#include "tessera/base/internal/followed_path.h"
+#include "tessera/base/internal/output_target.h"
+#include "tessera/base/internal/read_to_end.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/write_all.h"
+
+namespace tessera {
+namespace {
+
+using Kind = OutputTarget::Kind;
+
+// Not opened again by its name: that would begin at its first byte, or be impossible (a socket).
+Descriptor CopyOf(int descriptor) { return Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
+
+Descriptor OpenWaiting(const std::string& path, int flags) {
+  int descriptor;
+  while ((descriptor = open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY)) < 0 && errno == EINTR) {}
+  return Descriptor(descriptor);
+}
+
+absl::Status Sync(int descriptor, const std::string& path) {
+  struct stat found;
+  if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return absl::OkStatus();
+  return fsync(descriptor) == 0 || errno == EINVAL ? absl::OkStatus() : SystemError(path, "sync");
+}
+
+absl::StatusOr<OutputTarget> TargetOf(const std::string& path) { return ResolveOutput(path == "-" ? "/dev/stdout" : path); }
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(const FollowedPath end, FollowPath(path == "-" ? "/dev/stdin" : path));
+  const mode_t mode = end.found.st_mode;
+  if (end.exists && (S_ISDIR(mode) || S_ISBLK(mode) || (S_ISSOCK(mode) && end.descriptor < 0))) {
+    return WrongKind(path, KindOfFile(mode), "a regular file");
+  }
+  if (end.descriptor >= 0 && !IsOpenFor(end.descriptor, /*write=*/false)) {
+    return WrongKind(path, "a file that is open, but not for reading", "one that is");
+  }
+  const Descriptor file = end.descriptor >= 0 ? CopyOf(end.descriptor) : OpenWaiting(path, O_RDONLY);
+  if (file.get() < 0) return SystemError(path, "open");
+  return ReadToEnd(file.get(), path, S_ISREG(mode) ? end.found.st_size : 0, max_bytes);
+}
+
+absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
+  ASSIGN_OR_RETURN(const OutputTarget target, TargetOf(path));
+  if (target.kind == Kind::kFile) return WriteFileAtomically(path, text);
+  Descriptor file = target.kind == Kind::kOpen ? CopyOf(target.descriptor) : OpenWaiting(path, O_WRONLY | O_APPEND);
+  if (file.get() < 0) return SystemError(path, "open");
+  if ((errno = WriteAll(file.get(), text)) != 0) return SystemError(path, "write");
+  RETURN_IF_ERROR(Sync(file.get(), path));
+  return CloseWritten(file, path);
+}
+
+absl::Status CheckTextFileWritable(const std::string& path) {
+  ASSIGN_OR_RETURN(const OutputTarget target, TargetOf(path));
+  return target.kind == Kind::kFile ? CheckFolder(path, target) : absl::OkStatus();
+}
+
+}  // namespace tessera
