@@ -12,6 +12,7 @@
 #include "tessera/apps/cli/mode.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/prompt_list.h"
+#include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -29,7 +30,7 @@ AppInfo Info() {
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
-          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "n_predict"}},
+          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict"}},
                      sampling, SpeculationFlags(),
                      {"Model", {"model", "threads", "context", "path", "kernels", "kv_format"}}, StreamingFlags(),
                      {"Output", {"json"}}}};
@@ -99,7 +100,7 @@ std::string Json(const Comparison& comparison) {
 // Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  RETURN_IF_ERROR(Sampler::Create(SamplingOfFlags()).status());
+  RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));

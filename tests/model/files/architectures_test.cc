@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,10 @@ TEST(Architecture, HeaderExample) {
 }
 
 TEST(Architecture, AllAreRegistered) {
+  const std::set<std::string> shared = {"common", "decoder_keys", "families", "other_parts", "registry", "windows"};
   for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/model/files/architectures")) {
     const std::string name = entry.path().stem();
-    if (entry.path().extension() != ".cc" || name == "common" || name == "registry") continue;
+    if (entry.path().extension() != ".cc" || shared.count(name) == 1) continue;
     EXPECT_EQ(Must(FindArchitecture(name))->name, name);
   }
   EXPECT_EQ(FindArchitecture("Llama").status(),
@@ -116,6 +118,16 @@ TEST(Architecture, Gemma3NamesAWrongLocalBase) {
   EXPECT_EQ(ReadModelConfig(*file).status().message(),
             absl::StrCat("tiny: metadata \"gemma3.rope.freq_base_swa\" value at byte ",
                          builder.OffsetOf("metadata gemma3.rope.freq_base_swa value"), ": found 0, expected a finite number above 0"));
+}
+
+TEST(Architecture, Gemma3MayHaveASoftCapOfLogits) {
+  const auto read = [](float cap) {
+    const std::string bytes = TinyModelBuilder({.architecture = "gemma3"}).Number("gemma3.final_logit_softcapping", cap).Build();
+    return ReadModelConfig(*Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny")));
+  };
+  EXPECT_EQ(Must(read(30)).logit_cap, 30);
+  EXPECT_EQ(Must(read(0)).logit_cap, 0);
+  for (const float wrong : {-30.0f, NAN, INFINITY}) EXPECT_EQ(read(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
 }
 
 TEST(Architecture, Gemma3WindowsMayBeWiderThanTheContext) {
