@@ -107,7 +107,7 @@ TEST_F(NoResources, APageThatIsLostIsAnErrorAndNoSignal) {
 // A limit on the size of files stands for the disk: both are found only when bytes are written.
 TEST_F(NoResources, AFullDiskIsNoWrongUsage) {
   const auto full = [] {
-    const rlimit limit = {64, 64};
+    const rlimit limit = {8, 8};
     setrlimit(RLIMIT_FSIZE, &limit);
   };
   for (const std::string& flag : {"--trace=" + cache_.Path("trace"), std::string("--history=mail")}) {
