@@ -17,6 +17,7 @@ libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
   libutf8proc-dev nlohmann-json3-dev libeigen3-dev  # tokenizers, JSON, reference operators
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
+  libedit-dev                                       # lines typed at a terminal
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
@@ -25,6 +26,7 @@ packages=(
   python3 python3-pip ca-certificates git              # checks, fetching models
   unicode-data                                         # what scripts/make_unicode_table.py reads
   python3-numpy                                        # tests: numbers of block formats
+  python3-jinja2                                       # tests: the texts of chat templates
 )
 list=false
 for argument in "$@"; do

@@ -48,7 +48,7 @@ std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
     for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
       const GgufTensor& tensor = *engine.model().gguf().FindTensor(*placed.tensor);
       FormatUse& use = uses[tensor.format->name];
-      if (use.tensors.insert(tensor.name).second) use.file_bytes += tensor.size;
+      if (use.tensors.insert(std::string(tensor.name)).second) use.file_bytes += tensor.size;
       use.bytes += placed.part->bytes;
     }
   }

@@ -45,9 +45,9 @@ TokenizerFacts TokenizerFactsOf(const GgufFile& file) {
   Fill(file, &GgufFile::Ints, facts.types);
   Fill(file, &GgufFile::Floats, facts.scores);
   Fill(file, &GgufFile::Strings, facts.merges);
-  for (FileFact<uint64_t>* const role : {&facts.bos, &facts.eos, &facts.unknown, &facts.turn_end, &facts.message_end}) {
-    Fill(file, &GgufFile::Uint, *role);
-  }
+  for (FileFact<uint64_t>* const role : {&facts.bos, &facts.eos, &facts.unknown}) Fill(file, &GgufFile::Uint, *role);
+  for (FileFact<uint64_t>& end : facts.ends) Fill(file, &GgufFile::Uint, end);
+  Fill(file, &GgufFile::String, facts.chat_template);
   Fill(file, &GgufFile::Bool, facts.add_bos);
   Fill(file, &GgufFile::Bool, facts.add_space_prefix);
   return facts;
