@@ -16,6 +16,7 @@
 #include "tessera/apps/cli/interrupt.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
@@ -57,8 +58,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
   RETURN_IF_ERROR(CheckConversationFlags());
-  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingOfFlags());
-  RETURN_IF_ERROR(Sampler::Create(sampling).status());
+  RETURN_IF_ERROR(CheckSamplingFlags());
   return StopStringsOfFlag().status();
 }
 
@@ -78,10 +78,10 @@ class Streamer {
   absl::Status status_;
 };
 
-void WriteSummary(const Timings& timings) {
+void WriteSummary(const Engine& engine, const Timings& timings) {
   const std::string peak = timings.streaming.has_value() ? PeakText() : FormatKnownByteSize(PeakMemoryBytes());
   WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
-  if (FLAGS_stats) WriteError(StatsText(timings));
+  if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
 }
 
 absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
@@ -110,7 +110,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
   if (PromptGiven()) TellUnreadInput();
-  WriteSummary(answerer.timings());
+  WriteSummary(engine, answerer.timings());
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
@@ -211,7 +211,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = Dialogue(opened, conversation, answerer, lines).Run(first);
-  if (status.ok() || TerminationRequested()) WriteSummary(answerer.timings());
+  if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());
   return EndOf(status, FinishAnswers(engine, answerer));
 }
 

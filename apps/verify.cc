@@ -12,6 +12,7 @@
 #include "tessera/apps/cli/mode.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/prompt_list.h"
+#include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -99,8 +100,7 @@ std::string Json(const Comparison& comparison) {
 // Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingOfFlags());
-  RETURN_IF_ERROR(Sampler::Create(sampling).status());
+  RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));

@@ -129,7 +129,8 @@ class FullDisks(Folder):
 
     def test_text_that_finds_no_room_is_an_error_and_the_trace_is_whole(self):
         trace = self.path("t")
-        result = run(ANSWER, f"--trace={trace}", stdout=open("/dev/full", "w"))
+        with open("/dev/full", "w") as full:
+            result = run(ANSWER, f"--trace={trace}", stdout=full)
         self.assert_refused(result, "tessera_generate: standard output: No space left on device", code=1)
         self.assertIn("traceEvents", trace.read_text())
         with open(self.path("log"), "w") as file:

@@ -10,7 +10,7 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
-#include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/json.h"
@@ -41,17 +41,6 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
   return conversation;
 }
 
-absl::StatusOr<SamplingOptions> SamplingOfFlags() {
-  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
-  return SamplingOptions{.temperature = static_cast<float>(FLAGS_temperature),
-                         .top_k = FLAGS_top_k,
-                         .top_p = static_cast<float>(FLAGS_top_p),
-                         .min_p = static_cast<float>(FLAGS_min_p),
-                         .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-                         .penalty_window = FLAGS_penalty_window,
-                         .seed = seed};
-}
-
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
   // A text may also begin with a bracket: only one before a quote begins a list, or one before its end.
@@ -78,11 +67,10 @@ SpeculationOptions SpeculationOfFlags() {
 
 absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second) {
   WarnOfShortages(engine);
-  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingOfFlags());
-  AnswererOptions options = {.sampling = sampling,
-                             .speculation = SpeculationOfFlags(),
+  AnswererOptions options = {.speculation = SpeculationOfFlags(),
                              .flash_bytes_per_second = flash_bytes_per_second,
                              .asked_nanos = StartNanos()};
+  ASSIGN_OR_RETURN(options.sampling, SamplingFor(engine.model().gguf()));
   ASSIGN_OR_RETURN(options.stop, StopStringsOfFlag());
   absl::StatusOr<Answerer> answerer = Answerer::Create(engine, options);
   if (answerer.ok()) WarnOfHistory(answerer->speculation());

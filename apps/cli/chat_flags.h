@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/answer.h"
 #include "tessera/runtime/chat/conversation.h"
 
@@ -25,7 +24,6 @@ absl::Status CheckConversationFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
 
-absl::StatusOr<SamplingOptions> SamplingOfFlags();
 // --stop: a text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
 SpeculationOptions SpeculationOfFlags();

@@ -130,13 +130,18 @@ void HearStopSignals(const sigset_t& stops) {
   }
 }
 
+bool ReaderHasGone(int timeout_millis) {
+  pollfd reader = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&reader, 1, timeout_millis) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 // A pipe tells its writer only at the next write that the reader has gone. The work may have been useless for long by then.
 void WatchReaderOfOutput() {
   struct stat output;
   if (fstat(STDOUT_FILENO, &output) != 0 || !(S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
+  if (ReaderHasGone(/*timeout_millis=*/0)) return TellReaderGone();
   absl::StatusOr<std::thread> watching = StartThread([] {
-    pollfd reader = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
-    while ((reader.revents & (POLLERR | POLLHUP)) == 0) poll(&reader, 1, -1);
+    while (!ReaderHasGone(/*timeout_millis=*/-1)) {}
     TellReaderGone();
   });
   if (watching.ok()) watching->detach();  // Else the next write notices.

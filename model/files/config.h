@@ -41,6 +41,7 @@ struct ModelConfig {
   float norm_epsilon = 0;
   float embedding_scale = 1;
   float attention_scale = 0;
+  float logit_cap = 0;            // Logits are bent to stay within it: cap * tanh(logit / cap); 0: they are not.
   Activation activation = Activation::kSilu;
   RopePairs rope_pairs = RopePairs::kAdjacent;
   bool query_key_norm = false;    // Norms of each head of queries and keys, before RoPE.

@@ -65,10 +65,6 @@ std::string Describe(const GgufValue& value) {
   }
 }
 
-absl::Status Unexpected(const GgufFile& file, absl::string_view key, const GgufValue& value, absl::string_view expected) {
-  return file.WrongValue(key, absl::StrCat("found ", Describe(value), ", expected ", expected));
-}
-
 // Where element `index` starts in the file. REQUIRES: index < value.count.
 int64_t OffsetOf(const GgufValue& value, int64_t index) {
   if (value.element_type != GgufType::kString) {
@@ -120,8 +116,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Parse(absl::Span<const std::
   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(GgufBytes(bytes), name));
   ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
   if (!split) return file;
-  return Unexpected(*file, "split.count", *file->Find("split.count"),
-                    "1: the other parts are files, and these are bytes in memory");
+  return file->Unexpected("split.count", "1: the other parts are files, and these are bytes in memory");
 }
 
 absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseHeaders(std::vector<Header> parts, const std::string& name) {
@@ -183,6 +178,10 @@ absl::Status GgufFile::WrongValue(absl::string_view key, absl::string_view probl
   return absl::InvalidArgumentError(absl::StrCat(place, ": ", problem));
 }
 
+absl::Status GgufFile::Unexpected(absl::string_view key, absl::string_view expected) const {
+  return WrongValue(key, absl::StrCat("found ", Describe(*Find(key)), ", expected ", expected));
+}
+
 const GgufTensor* GgufFile::FindTensor(absl::string_view name) const {
   const auto found = tensor_index_.find(name);
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
@@ -208,7 +207,7 @@ absl::Status GgufFile::CheckUnchanged() const {
 
 absl::StatusOr<absl::string_view> GgufFile::String(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (value->type != GgufType::kString) return Unexpected(*this, key, *value, "STRING");
+  if (value->type != GgufType::kString) return Unexpected(key, "STRING");
   return *value->Strings().begin();
 }
 
@@ -216,31 +215,40 @@ absl::StatusOr<uint64_t> GgufFile::Uint(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (IsUnsigned(value->type)) return UnsignedAt(*value, 0);
   if (IsSigned(value->type) && SignedAt(*value, 0) >= 0) return static_cast<uint64_t>(SignedAt(*value, 0));
-  return Unexpected(*this, key, *value, "an integer of 0 or more");
+  return Unexpected(key, "an integer of 0 or more");
+}
+
+absl::StatusOr<int64_t> GgufFile::Int(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (IsSigned(value->type)) return SignedAt(*value, 0);
+  if (IsUnsigned(value->type) && UnsignedAt(*value, 0) <= uint64_t{std::numeric_limits<int64_t>::max()}) {
+    return static_cast<int64_t>(UnsignedAt(*value, 0));
+  }
+  return Unexpected(key, "an integer");
 }
 
 absl::StatusOr<double> GgufFile::Float(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   if (value->type == GgufType::kFloat32) return double{At<float>(*value)};
   if (value->type == GgufType::kFloat64) return At<double>(*value);
-  return Unexpected(*this, key, *value, "FLOAT32 or FLOAT64");
+  return Unexpected(key, "FLOAT32 or FLOAT64");
 }
 
 absl::StatusOr<bool> GgufFile::Bool(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (value->type != GgufType::kBool) return Unexpected(*this, key, *value, "BOOL");
+  if (value->type != GgufType::kBool) return Unexpected(key, "BOOL");
   return At<uint8_t>(*value) != 0;
 }
 
 absl::StatusOr<LengthPrefixedStrings> GgufFile::Strings(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (!IsArrayOf(*value, GgufType::kString)) return Unexpected(*this, key, *value, "an array of STRING");
+  if (!IsArrayOf(*value, GgufType::kString)) return Unexpected(key, "an array of STRING");
   return value->Strings();
 }
 
 absl::StatusOr<std::vector<float>> GgufFile::Floats(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
-  if (!IsArrayOf(*value, GgufType::kFloat32)) return Unexpected(*this, key, *value, "an array of FLOAT32");
+  if (!IsArrayOf(*value, GgufType::kFloat32)) return Unexpected(key, "an array of FLOAT32");
   std::vector<float> numbers(value->count);
   if (!numbers.empty()) std::memcpy(numbers.data(), value->bytes.data(), value->bytes.size());
   return numbers;
@@ -249,7 +257,7 @@ absl::StatusOr<std::vector<float>> GgufFile::Floats(absl::string_view key) const
 absl::StatusOr<std::vector<int32_t>> GgufFile::Ints(absl::string_view key) const {
   ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
   const bool is_unsigned = IsArrayOf(*value, GgufType::kUint32);
-  if (!is_unsigned && !IsArrayOf(*value, GgufType::kInt32)) return Unexpected(*this, key, *value, "an array of INT32 or UINT32");
+  if (!is_unsigned && !IsArrayOf(*value, GgufType::kInt32)) return Unexpected(key, "an array of INT32 or UINT32");
   std::vector<int32_t> numbers(value->count);
   for (uint64_t i = 0; i < value->count; ++i) {
     numbers[i] = At<int32_t>(*value, i);
@@ -259,6 +267,14 @@ absl::StatusOr<std::vector<int32_t>> GgufFile::Ints(absl::string_view key) const
                       static_cast<int64_t>(i));
   }
   return numbers;
+}
+
+absl::StatusOr<std::vector<bool>> GgufFile::Bools(absl::string_view key) const {
+  ASSIGN_OR_RETURN(const GgufValue* value, FindOrError(*this, key));
+  if (!IsArrayOf(*value, GgufType::kBool)) return Unexpected(key, "an array of BOOL");
+  std::vector<bool> flags(value->count);
+  for (uint64_t i = 0; i < value->count; ++i) flags[i] = At<uint8_t>(*value, i) != 0;
+  return flags;
 }
 
 absl::StatusOr<absl::string_view> GgufFile::StringOr(absl::string_view key, absl::string_view otherwise) const {

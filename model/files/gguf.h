@@ -102,16 +102,20 @@ class GgufFile {
   // InvalidArgument with file, key and byte offset before the problem, which reads "found 3, expected 4". `index` is the element at fault,
   // or -1 for the whole value. If the key is absent and its default is refused, there is no offset.
   absl::Status WrongValue(absl::string_view key, absl::string_view problem, int64_t index = -1) const;
+  // The same, where the problem is "found TYPE VALUE, expected ...". REQUIRES: the key is there.
+  absl::Status Unexpected(absl::string_view key, absl::string_view expected) const;
 
   // Typed access. NotFound if the key is absent; InvalidArgument (file, key, type found, type expected, value) if the type does
-  // not fit. Uint takes any integer type with a value >= 0; Float takes both float widths.
+  // not fit. Uint takes any integer type with a value >= 0, Int any that fits; Float takes both float widths.
   absl::StatusOr<absl::string_view> String(absl::string_view key) const;
   absl::StatusOr<uint64_t> Uint(absl::string_view key) const;
+  absl::StatusOr<int64_t> Int(absl::string_view key) const;
   absl::StatusOr<double> Float(absl::string_view key) const;
   absl::StatusOr<bool> Bool(absl::string_view key) const;
   absl::StatusOr<LengthPrefixedStrings> Strings(absl::string_view key) const;
   absl::StatusOr<std::vector<float>> Floats(absl::string_view key) const;   // Array of FLOAT32.
   absl::StatusOr<std::vector<int32_t>> Ints(absl::string_view key) const;   // Array of INT32 or UINT32; each must fit.
+  absl::StatusOr<std::vector<bool>> Bools(absl::string_view key) const;     // Array of BOOL.
 
   // The same with a default for an absent key; a key of the wrong type is still an error.
   absl::StatusOr<absl::string_view> StringOr(absl::string_view key, absl::string_view otherwise) const;

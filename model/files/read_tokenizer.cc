@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/key_rules.h"
+
 namespace tessera {
 namespace {
 
@@ -29,6 +32,7 @@ TokenizerFacts TokenizerFactsOf(const GgufFile& file) {
   Fill(file, &GgufFile::Strings, facts.merges);
   for (FileFact<uint64_t>* const role : {&facts.bos, &facts.eos, &facts.unknown}) Fill(file, &GgufFile::Uint, *role);
   for (FileFact<uint64_t>& end : facts.ends) Fill(file, &GgufFile::Uint, end);
+  Fill(file, &GgufFile::Ints, facts.more_ends);
   Fill(file, &GgufFile::String, facts.chat_template);
   Fill(file, &GgufFile::Bool, facts.add_bos);
   Fill(file, &GgufFile::Bool, facts.add_space_prefix);
@@ -41,7 +45,10 @@ ChatTemplateFacts ChatTemplateFactsOf(const GgufFile& file) {
   return facts;
 }
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const GgufFile& file) { return Tokenizer::Create(TokenizerFactsOf(file)); }
+absl::StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const GgufFile& file) {
+  RETURN_IF_ERROR(JudgeKeys(file, "tokenizer.", {TokenizerKeys()}));
+  return Tokenizer::Create(TokenizerFactsOf(file));
+}
 
 absl::StatusOr<ChatTemplate> ReadChatTemplate(const GgufFile& file) { return ChatTemplate::FromSource(ChatTemplateFactsOf(file)); }
 

@@ -17,8 +17,9 @@ LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], 
 # What CMake calls a room: model/text is tessera_text.
 NAMES = {room: room.replace("/", "_") if room.startswith("apps/") else room.split("/")[-1] for room in LINKS}
 ROOMS = {name: room for room, name in NAMES.items()}
-# Every file of the architectures but two is one; "gemma" covers gemma3. As a word of its own, or within a CamelCase name.
-FAMILIES = {Path(path).stem.rstrip("0123456789") for path in files("model/files/architectures/*.cc")} - {"common", "registry"}
+# Every file of the architectures is one, but for what they share; "gemma" covers gemma3. As a word of its own, or within a CamelCase name.
+SHARED = {"common", "decoder_keys", "families", "other_parts", "registry", "windows"}
+FAMILIES = {Path(path).stem.rstrip("0123456789") for path in files("model/files/architectures/*.cc")} - SHARED
 ARCHITECTURE = re.compile("|".join(rf"(?<![A-Za-z]){name}|{name.capitalize()}|{name.upper()}" for name in sorted(FAMILIES)))
 NAMES_ALLOWED = re.compile(
     r"model/files/(architectures/|internal/architecture)|model/text/(internal/|tokenizer|chat_template)|apps/|tests/")

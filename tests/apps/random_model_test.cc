@@ -43,10 +43,21 @@ TEST_F(RandomModels, BytesFollowFromTheSeedNotFromTheThreads) {
   EXPECT_EQ(Make("one", {"--seed=0"}), one) << "an old file is replaced";
 }
 
+// Other readers look at it before they look at tensors.
+TEST_F(RandomModels, FilesSayTheTypeOfTheirMatrices) {
+  for (const auto& [format, type] : {std::pair("F32", 0u), {"Q4_0", 2u}, {"Q8_0", 7u}, {"Q6_K", 18u}, {"BF16", 32u}}) {
+    Make("model", {absl::StrCat("--format=", format)});
+    const auto file = *GgufFile::Open(Path("model"));
+    EXPECT_EQ(*file->Uint("general.file_type"), type) << format;
+    EXPECT_EQ(*file->String("general.type"), "model");
+  }
+}
+
 TEST_F(RandomModels, EveryFormatIsSoundAndWritesText) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     if (info.quantize == nullptr) continue;
     Make("model", {absl::StrCat("--format=", info.name), "--head_format=Q8_0"});
+    EXPECT_LT(*(*GgufFile::Open(Path("model")))->Uint("general.file_type"), 1024u) << info.name << " has no number of its own";
     const Ended verified = RunProgram("tessera_inspect", {"--verify", "--model=" + Path("model")});
     EXPECT_EQ(verified.code, 0) << info.name << verified.output << verified.errors;
     const Ended answer = RunProgram("tessera_generate", {"--raw", "--prompt=a made up word", "--n_predict=8", "--json", "--temperature=0",

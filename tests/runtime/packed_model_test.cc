@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ std::vector<float> LogitsOf(const std::string& path, int threads) {
 }
 
 TEST(PackedModel, LogitsHaveTheBitsOfTheGgufFile) {
-  for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
-    const PackedTiny model(
-        {.architecture = architecture, .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0, BlockFormat::kF16}});
+  for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
+    std::set<std::string> biases;
+    if (architecture == "llama") biases = AllLayerBiases();
+    if (architecture == "qwen2") biases = {"output.bias"};
+    const PackedTiny model({.architecture = architecture,
+                            .formats = {BlockFormat::kQ4_0, BlockFormat::kQ8_0, BlockFormat::kF16},
+                            .biases = biases});
     const std::vector<float> expected = LogitsOf(model.gguf(), 1);
     for (int threads : {1, 3}) EXPECT_EQ(LogitsOf(model.packed(), threads), expected) << architecture << " " << threads;
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/crc32c.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/decode_loop.h"
@@ -203,10 +204,16 @@ TEST(StreamedTinyModel, EveryPlanAndDeviceGivesTheSameBits) {
 }
 
 TEST(StreamedTinyModel, EveryArchitectureGivesTheSameBits) {
+  std::vector<TinyModel> models;
   for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma3"}) {
-    SCOPED_TRACE(architecture);
     const bool gemma = architecture == std::string("gemma3");
-    const PackedModel packed(TinyModelBuilder({.architecture = architecture, .layers = 8, .window = gemma ? 8 : 0, .tied = gemma}));
+    models.push_back({.architecture = architecture, .layers = 8, .window = gemma ? 8 : 0, .tied = gemma});
+  }
+  models.push_back({.layers = 8, .biases = AllLayerBiases()});
+  models.push_back({.architecture = "qwen2", .layers = 8, .biases = {"output.bias"}});
+  for (const TinyModel& model : models) {
+    SCOPED_TRACE(absl::StrCat(model.architecture, " with ", model.biases.size(), " more biases than usual"));
+    const PackedModel packed(TinyModelBuilder(model));
     const EngineOptions resident = {.model_path = packed.gguf(), .compute = {.threads = 2, .row_capacity = 16}};
     EngineOptions streamed = resident;
     streamed.model_path = packed.path();

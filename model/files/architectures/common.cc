@@ -16,6 +16,8 @@ namespace {
 constexpr int kMostLayers = 4096, kLargestWidth = 1 << 20, kMostHeads = 4096, kLargestContext = 1 << 24, kLargestVocabulary = 1 << 24;
 
 constexpr char kOlderFactor[] = "rope.scale_linear";
+constexpr char kOriginalContext[] = "rope.scaling.original_context_length";
+constexpr char kOtherBase[] = "rope.global.freq_base";  // As Ollama's converter has it, for gemma3.
 
 // Reads "<name>.<key>" values, each within bounds, with one kind of message.
 class Keys {
@@ -31,6 +33,28 @@ class Keys {
   absl::StatusOr<int> CountOr(absl::string_view key, int most, int otherwise) const {
     ASSIGN_OR_RETURN(const uint64_t value, file_.UintOr(Full(key), static_cast<uint64_t>(otherwise)));
     return Bounded(key, value, most);
+  }
+
+  // One number, or a list of equal ones for all layers.
+  absl::StatusOr<int> OfEachLayer(absl::string_view key, int most, size_t layers) const {
+    const GgufValue* const value = file_.Find(Full(key));
+    if (value == nullptr || value->type != GgufType::kArray) return Count(key, most);
+    ASSIGN_OR_RETURN(const std::vector<int32_t> numbers, file_.Ints(Full(key)));
+    if (numbers.size() != layers) {
+      return file_.Unexpected(Full(key), absl::StrCat("a number, or one for each of ", layers, " layers"));
+    }
+    for (size_t i = 0; i < layers; ++i) {
+      if (numbers[i] == numbers[0]) continue;
+      return file_.WrongValue(Full(key), absl::StrCat("found ", numbers[i], ", expected ", numbers[0],
+                                                      ", as in the first layer; not supported here: layers of different sizes"),
+                              static_cast<int64_t>(i));
+    }
+    return numbers[0] < 0 ? Wrong(key, numbers[0], absl::StrCat("1 to ", most)) : Bounded(key, static_cast<uint64_t>(numbers[0]), most);
+  }
+  // Some writers repeat a number under a second key.
+  absl::Status Repeats(absl::string_view key, int number, absl::string_view first) const {
+    ASSIGN_OR_RETURN(const uint64_t found, file_.UintOr(Full(key), static_cast<uint64_t>(number)));
+    return found == static_cast<uint64_t>(number) ? absl::OkStatus() : Wrong(key, found, absl::StrCat(number, ", as in ", Full(first)));
   }
 
   template <typename Value>
@@ -50,10 +74,11 @@ class Keys {
 
 absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& config) {
   ASSIGN_OR_RETURN(config.width, keys.Count("embedding_length", kLargestWidth));
-  ASSIGN_OR_RETURN(config.feed_forward, keys.Count("feed_forward_length", kLargestWidth));
-  ASSIGN_OR_RETURN(config.context_length, keys.Count("context_length", kLargestContext));
+  RETURN_IF_ERROR(keys.Repeats("embedding_length_out", config.width, "embedding_length"));
   ASSIGN_OR_RETURN(const int layers, keys.Count("block_count", kMostLayers));
   config.layers.resize(layers);
+  ASSIGN_OR_RETURN(config.feed_forward, keys.OfEachLayer("feed_forward_length", kLargestWidth, config.layers.size()));
+  ASSIGN_OR_RETURN(config.context_length, keys.Count("context_length", kLargestContext));
   const GgufTensor* embedding = file.FindTensor("token_embd.weight");
   const std::array<int64_t, 4> shape = embedding == nullptr ? std::array<int64_t, 4>{} : PaddedShape(*embedding);
   if (shape[1] < 1 || shape[1] > kLargestVocabulary || shape[2] != 1 || shape[3] != 1) {
@@ -74,8 +99,11 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
 }
 
 absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& config) {
-  ASSIGN_OR_RETURN(config.heads, keys.Count("attention.head_count", kMostHeads));
-  ASSIGN_OR_RETURN(config.kv_heads, keys.CountOr("attention.head_count_kv", kMostHeads, config.heads));
+  ASSIGN_OR_RETURN(config.heads, keys.OfEachLayer("attention.head_count", kMostHeads, config.layers.size()));
+  config.kv_heads = config.heads;
+  if (file.Find(keys.Full("attention.head_count_kv")) != nullptr) {
+    ASSIGN_OR_RETURN(config.kv_heads, keys.OfEachLayer("attention.head_count_kv", kMostHeads, config.layers.size()));
+  }
   if (config.heads % config.kv_heads != 0) {
     return keys.Wrong("attention.head_count_kv", config.kv_heads, absl::StrCat("a divisor of the head count ", config.heads));
   }
@@ -85,6 +113,8 @@ absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& conf
   if (value_size != config.head_size) {
     return keys.Wrong("attention.value_length", value_size, absl::StrCat("the key length ", config.head_size));
   }
+  RETURN_IF_ERROR(keys.Repeats("attention.key_length_swa", config.head_size, "attention.key_length"));
+  RETURN_IF_ERROR(keys.Repeats("attention.value_length_swa", config.head_size, "attention.value_length"));
   config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_size));
   ASSIGN_OR_RETURN(const double epsilon, file.Float(keys.Full("attention.layer_norm_rms_epsilon")));
   config.norm_epsilon = static_cast<float>(epsilon);
@@ -101,21 +131,20 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   if (type != "none" && type != "linear" && type != "yarn") {
     return keys.Wrong("rope.scaling.type", Quoted(type), "none, linear or yarn");
   }
+  // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual. The model was
+  // trained with them, so they are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers
+  // whatever the file says.
+  RETURN_IF_ERROR(file.UintOr(keys.Full(kOriginalContext), 0).status());
+  ASSIGN_OR_RETURN(rope.ext_factor, file.FloatOr(keys.Full("rope.scaling.yarn_ext_factor"), rope.ext_factor));
+  ASSIGN_OR_RETURN(rope.beta_fast, file.FloatOr(keys.Full("rope.scaling.yarn_beta_fast"), rope.beta_fast));
+  ASSIGN_OR_RETURN(rope.beta_slow, file.FloatOr(keys.Full("rope.scaling.yarn_beta_slow"), rope.beta_slow));
   if (type == "none" || rope.factor == 0) {
     rope.factor = 1;
   } else if (type == "linear") {
     rope.scaling = RopeConfig::Scaling::kLinear;
   } else {
-    // Converters write the yarn_ keys for any architecture, if the model's own configuration has other numbers than usual. The model was
-    // trained with them, so they are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers
-    // whatever the file says. Neither reads yarn_attn_factor: some writers mean a factor on YaRN's own 1 + 0.1 ln(factor), others mean a
-    // replacement of it.
     rope.scaling = RopeConfig::Scaling::kYarn;
-    ASSIGN_OR_RETURN(rope.original_context,
-                     keys.CountOr("rope.scaling.original_context_length", kLargestContext, config.context_length));
-    ASSIGN_OR_RETURN(rope.ext_factor, file.FloatOr(keys.Full("rope.scaling.yarn_ext_factor"), rope.ext_factor));
-    ASSIGN_OR_RETURN(rope.beta_fast, file.FloatOr(keys.Full("rope.scaling.yarn_beta_fast"), rope.beta_fast));
-    ASSIGN_OR_RETURN(rope.beta_slow, file.FloatOr(keys.Full("rope.scaling.yarn_beta_slow"), rope.beta_slow));
+    ASSIGN_OR_RETURN(rope.original_context, keys.CountOr(kOriginalContext, kLargestContext, config.context_length));
   }
   return absl::OkStatus();
 }
@@ -146,6 +175,7 @@ absl::Status WrongRope(const GgufFile& file, const Keys& keys, absl::string_view
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(refusal, absl::MaxSplits(": ", 1));
   std::string key = keys.Full(parts.first);
   if (parts.first == "rope.scaling.factor" && file.Find(key) == nullptr) key = keys.Full(kOlderFactor);
+  if (parts.first == "rope.freq_base" && file.Find(key) == nullptr) key = keys.Full(kOtherBase);
   if (file.Find(key) != nullptr) return file.WrongValue(key, parts.second);
   return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", keys.Full(refusal)));
 }
@@ -156,7 +186,8 @@ absl::Status ReadRope(const GgufFile& file, const Keys& keys, ModelConfig& confi
   if (rope.dimensions > config.head_size) {
     return keys.Wrong("rope.dimension_count", rope.dimensions, absl::StrCat("at most the head size ", config.head_size));
   }
-  ASSIGN_OR_RETURN(rope.base, file.FloatOr(keys.Full("rope.freq_base"), 10000.0));
+  RETURN_IF_ERROR(keys.Repeats("rope.dimension_count_swa", rope.dimensions, "rope.dimension_count"));
+  ASSIGN_OR_RETURN(rope.base, FloatOfEither(file, keys.Full("rope.freq_base"), keys.Full(kOtherBase), 10000.0));
   RETURN_IF_ERROR(ReadScaling(file, keys, config, rope));
   RETURN_IF_ERROR(ReadFrequencyFactors(file, rope));
   const absl::Status usable = RopeTable::Create(rope).status();
@@ -167,13 +198,21 @@ absl::Status ReadRope(const GgufFile& file, const Keys& keys, ModelConfig& confi
 
 }  // namespace
 
-absl::StatusOr<ModelConfig> ReadCommonConfig(const GgufFile& file, absl::string_view name) {
+absl::StatusOr<double> FloatOfEither(const GgufFile& file, absl::string_view key, absl::string_view other, double otherwise) {
+  ASSIGN_OR_RETURN(const double second, file.FloatOr(other, otherwise));
+  ASSIGN_OR_RETURN(const double first, file.FloatOr(key, second));
+  if (file.Find(other) == nullptr || first == second) return first;
+  return file.WrongValue(other, absl::StrCat("found ", second, ", expected ", first, ", as in ", key));
+}
+
+absl::StatusOr<ModelConfig> ReadCommonConfig(const GgufFile& file, absl::string_view name, const FileDefaults& defaults) {
   const Keys keys(file, name);
   ModelConfig config;
   config.architecture = std::string(name);
   RETURN_IF_ERROR(ReadSizes(file, keys, config));
   RETURN_IF_ERROR(ReadHeads(file, keys, config));
   RETURN_IF_ERROR(ReadRope(file, keys, config));
+  RETURN_IF_ERROR(ReadWindows(file, defaults, config));
   return config;
 }
 

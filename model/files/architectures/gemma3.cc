@@ -1,23 +1,35 @@
 // Gemma 3 (text): norms before and after each part and on query and key heads, GELU, scaled embeddings, five layers with a sliding
 // window and their own RoPE base per layer that attends to all positions. GGUF's norm weights already include the 1 that the model adds.
-#include <algorithm>
 #include <cmath>
 
-#include "absl/strings/strip.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/architecture.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kLayersPerPeriod = 6;        // The last of each period is global.
-constexpr char kLocalBaseKey[] = "gemma3.rope.freq_base_swa";
-constexpr double kLocalRopeBase = 10'000;  // RoPE base of layers with a window; not in the metadata of older files.
-constexpr uint64_t kWidestWindow = 1 << 24;  // Beyond every context: a wider window attends to all positions.
-constexpr int kLayersOf27B = 62;           // The only size whose attention scale is not 1 / sqrt(head size).
+constexpr char kCapKey[] = "gemma3.final_logit_softcapping";  // Some converters write it, as Gemma 2 had it.
+constexpr float kLargestCap = 1e30f;
+constexpr int kLayersOf27B = 62;  // The only size whose attention scale is not 1 / sqrt(head size).
+
+// The base is not in the metadata of older files.
+constexpr FileDefaults kDefaults = {.window_period = 6, .window_rope_base = 10'000};
+
+constexpr char kImages[] = "it describes the image tower, through which no text passes";
+constexpr KeyRule kKeys[] = {
+    {"rope.freq_base_swa", KeyRule::kRead, "the base in layers with a window"},
+    {"rope.local.freq_base", KeyRule::kRead, "the same, as Ollama's converter has it"},
+    {"rope.global.freq_base", KeyRule::kRead, "the base in the other layers, as Ollama's converter has it"},
+    {"final_logit_softcapping", KeyRule::kRead, "the soft cap of logits; 0: none"},
+    {"embedding_scale", KeyRule::kNone, "another factor of embeddings than the root of the width"},
+    {"hidden_activation", KeyRule::kText, "another activation", "gelu_pytorch_tanh|gelu_tanh|gelu"},
+    {"vision.*", KeyRule::kNoEffect, kImages},
+    {"mm.*", KeyRule::kNoEffect, kImages},
+};
 
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
-  ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "gemma3"));
+  ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "gemma3", kDefaults));
   config.query_key_norm = true;
   config.post_norms = true;
   config.activation = Activation::kGeluTanh;
@@ -26,21 +38,10 @@ absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   if (config.layers.size() == kLayersOf27B) {
     config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.width) / static_cast<float>(config.heads));
   }
-  ASSIGN_OR_RETURN(const uint64_t window, file.UintOr("gemma3.attention.sliding_window", 0));
-  if (window == 0) return config;
-  RopeConfig local = config.ropes[0];
-  local.scaling = RopeConfig::Scaling::kNone;  // Scaling is for the global layers.
-  local.frequency_factors.clear();
-  ASSIGN_OR_RETURN(local.base, file.FloatOr(kLocalBaseKey, kLocalRopeBase));
-  const absl::Status usable = RopeTable::Create(local).status();
-  // Everything except the base was checked with the global layers.
-  if (!usable.ok()) return file.WrongValue(kLocalBaseKey, absl::StripPrefix(usable.message(), "rope.freq_base: "));
-  config.ropes.push_back(local);
-  for (size_t i = 0; i < config.layers.size(); ++i) {
-    const bool global = (i + 1) % kLayersPerPeriod == 0;
-    config.layers[i] = global ? LayerConfig{0, 0} : LayerConfig{1, static_cast<int>(std::min<uint64_t>(window, kWidestWindow))};
-  }
-  return config;
+  ASSIGN_OR_RETURN(const double cap, file.FloatOr(kCapKey, 0));
+  config.logit_cap = static_cast<float>(cap);
+  if (config.logit_cap >= 0 && config.logit_cap <= kLargestCap) return config;
+  return file.Unexpected(kCapKey, absl::StrCat("0 to ", kLargestCap));
 }
 
 constexpr OptionalBiases kBiases = {.layer = {.query = true, .key = true, .value = true}};
@@ -49,6 +50,6 @@ constexpr HarmlessTensors kHarmless[] = {{"v.", "", "the image tower, through wh
 
 }  // namespace
 
-const Architecture kGemma3 = {"gemma3", Configure, kBiases, kHarmless};
+const Architecture kGemma3 = {"gemma3", Configure, kBiases, kHarmless, kKeys};
 
 }  // namespace tessera

@@ -5,6 +5,10 @@
 namespace tessera {
 namespace {
 
+constexpr KeyRule kKeys[] = {
+    {"tensor_data_layout", KeyRule::kText, "rows of queries and keys in another order", "Meta AI original pth"},
+};
+
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) { return ReadCommonConfig(file, "llama"); }
 
 constexpr OptionalBiases kBiases = {
@@ -12,6 +16,6 @@ constexpr OptionalBiases kBiases = {
 
 }  // namespace
 
-const Architecture kLlama = {"llama", Configure, kBiases};
+const Architecture kLlama = {"llama", Configure, kBiases, {}, kKeys};
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -6,6 +7,7 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/architecture.h"
+#include "tessera/model/files/internal/model_families.h"
 #include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
@@ -14,6 +16,17 @@ namespace {
 #define TESSERA_ADDRESS_OF(constant) &constant,
 const Architecture* const kArchitectures[] = {TESSERA_ARCHITECTURES(TESSERA_ADDRESS_OF)};
 #undef TESSERA_ADDRESS_OF
+
+constexpr double kScaleTolerance = 1e-5;  // As a factor has that was written with six digits.
+
+// A file may name the factor of scores, if it is the one that the architecture computes. 0 means: that one.
+absl::Status CheckAttentionScale(const GgufFile& file, const ModelConfig& config) {
+  const std::string key = absl::StrCat(config.architecture, ".attention.scale");
+  ASSIGN_OR_RETURN(const double found, file.FloatOr(key, 0));
+  if (found == 0 || std::abs(found / config.attention_scale - 1) <= kScaleTolerance) return absl::OkStatus();
+  return file.WrongValue(key, absl::StrCat("found ", found, ", expected ", config.attention_scale, ", which ", config.architecture,
+                                           " computes"));
+}
 
 // What converters have written into files of any architecture.
 constexpr HarmlessTensors kHarmlessForAll[] = {
@@ -43,6 +56,8 @@ void FindBiases(const GgufFile& file, const OptionalBiases& may_have, ModelConfi
 
 }  // namespace
 
+absl::Span<const Architecture* const> Architectures() { return kArchitectures; }
+
 absl::string_view WhyHarmless(absl::string_view architecture, absl::string_view tensor) {
   const absl::string_view reason = ReasonIn(kHarmlessForAll, tensor);
   if (!reason.empty()) return reason;
@@ -60,16 +75,21 @@ absl::StatusOr<const Architecture*> FindArchitecture(absl::string_view name) {
     if (name == architecture->name) return architecture;
   }
   const auto append_name = [](std::string* out, const Architecture* a) { absl::StrAppend(out, a->name); };
-  return absl::NotFoundError(
-      absl::StrCat("found ", Quoted(name), ", expected one of ", absl::StrJoin(kArchitectures, ", ", append_name)));
+  const ModelFamily* const family = FindMissingFamily(name);
+  return absl::NotFoundError(absl::StrCat("found ", Quoted(name), family == nullptr ? "" : absl::StrCat(" (", family->name, ")"),
+                                          ", expected one of ", absl::StrJoin(kArchitectures, ", ", append_name),
+                                          family == nullptr ? "" : absl::StrCat("; not supported here: ", family->missing)));
 }
 
 absl::StatusOr<ModelConfig> ReadModelConfig(const GgufFile& file) {
+  RETURN_IF_ERROR(JudgeGeneralKeys(file));
   ASSIGN_OR_RETURN(const absl::string_view name, file.String("general.architecture"));
   const absl::StatusOr<const Architecture*> architecture = FindArchitecture(name);
   if (!architecture.ok()) return file.WrongValue("general.architecture", architecture.status().message());
+  RETURN_IF_ERROR(JudgeKeys(file, absl::StrCat(name, "."), {(*architecture)->keys, DecoderKeys()}));
   ASSIGN_OR_RETURN(ModelConfig config, (*architecture)->configure(file));
   FindBiases(file, (*architecture)->biases, config);
+  RETURN_IF_ERROR(CheckAttentionScale(file, config));
   return config;
 }
 

@@ -29,9 +29,11 @@ absl::Status Unused(const std::string& path, absl::string_view tensor, const Mod
                                                    config.layers.size() - 1, ": ", config.architecture, ".block_count is ",
                                                    config.layers.size(), "; convert the model again, so that the key counts all layers"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(place, "found a tensor that no part of a ", config.architecture, " model reads, expected none, since the model would "
-                   "write other texts without it; convert the original model again, or run the file with a program that reads it"));
+  const absl::string_view part = PartShownBy(tensor);
+  const std::string shown = part.empty() ? "" : absl::StrCat(" (not supported here: ", part, ")");
+  return absl::InvalidArgumentError(absl::StrCat(place, "found a tensor that no part of a ", config.architecture, " model reads", shown,
+                                                 ", expected none, since the model would write other texts without it; convert the "
+                                                 "original model again, or run the file with a program that reads it"));
 }
 
 // Notes why the tensor changes no text. False: it might.

@@ -32,7 +32,8 @@ inline std::vector<Spoiled> BadArchitecture() {
   return {
       {"architecture-missing", Without(key), "metadata \"general.architecture\": found no such key"},
       {"architecture-unknown", [=](GgufBuilder& b) { b.Remove(key).String(key, "mamba"); },
-       "metadata \"general.architecture\" value at byte 4467: found \"mamba\", expected one of llama, qwen2, qwen3, gemma3"},
+       "metadata \"general.architecture\" value at byte 4467: found \"mamba\" (Mamba), expected one of llama, qwen2, qwen3, gemma3; "
+       "not supported here: recurrent layers"},
       {"architecture-not-text", [=](GgufBuilder& b) { b.Remove(key).String(key, "\xff\x1b[2J"); },
        "metadata \"general.architecture\" value at byte 4467: found \"\\xff\\x1b[2J\", "
        "expected one of llama, qwen2, qwen3, gemma3"},
@@ -84,10 +85,10 @@ inline std::vector<Spoiled> BadHeads() {
        "tensor blk.0.attn_q.weight: shape at byte 4618: found [64, 64], expected [64, 128]"},
       {"heads-array",
        [](GgufBuilder& b) {
-         b.Remove("llama.attention.head_count").Numbers<uint32_t>("llama.attention.head_count", {4, 4});
+         b.Remove("llama.attention.head_count").Numbers<uint32_t>("llama.attention.head_count", {4, 2});
        },
-       "metadata \"llama.attention.head_count\" value at byte 4488: found an array of 2 UINT32, "
-       "expected an integer of 0 or more"},
+       "metadata \"llama.attention.head_count\" value[1] at byte 4492: found 2, expected 4, as in the first layer; "
+       "not supported here: layers of different sizes"},
       {"kv-heads-0", Overwrite("attention.head_count_kv", 0u),
        "metadata \"llama.attention.head_count_kv\" value at byte 300: found 0, expected 1 to 4096"},
       {"kv-heads-no-divisor", Overwrite("attention.head_count_kv", 3u),

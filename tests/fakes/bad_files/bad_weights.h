@@ -79,25 +79,28 @@ inline std::vector<Spoiled> TensorsOfOthers() {
   const auto with = [](const std::string& name) {
     return [=](GgufBuilder& b) { b.Tensor(name, {64}, 0, std::string(256, '\0')); };
   };
-  const auto refused = [](const std::string& name) {
-    return "tensor \"" + name +
-           "\": found a tensor that no part of a llama model reads, expected none, since the model would write other texts without it; "
+  const auto refused = [](const std::string& name, const std::string& part) {
+    return "tensor \"" + name + "\": found a tensor that no part of a llama model reads" +
+           (part.empty() ? "" : " (not supported here: " + part + ")") +
+           ", expected none, since the model would write other texts without it; "
            "convert the original model again, or run the file with a program that reads it";
   };
   std::vector<Spoiled> all;
-  for (const auto& [name, tensor] : {std::pair<std::string, std::string>{"head-bias", "output.bias"},
-                                     {"norm-bias", "blk.1.attn_norm.bias"},
-                                     {"output-norm-bias", "output_norm.bias"},
-                                     {"sinks", "blk.0.attn_sinks.weight"},
-                                     {"scale", "blk.0.attn_q.scale"},
-                                     {"experts", "blk.0.ffn_gate_inp.weight"},
-                                     {"head-norm", "blk.1.attn_q_norm.weight"},
-                                     {"positions", "position_embd.weight"},
-                                     {"other-factors", "rope_factors_long.weight"},
-                                     {"image-tower", "v.patch_embd.weight"},
-                                     {"layer-without-number", "blk.x.attn_norm.weight"},
-                                     {"layer-of-another-spelling", "blk.01.attn_norm.weight"}}) {
-    all.push_back({"unused-" + name, with(tensor), refused(tensor)});
+  struct Other { const char* name; const char* tensor; const char* part = ""; };
+  for (const auto& [name, tensor, part] : {Other{"head-bias", "output.bias"},
+                                           Other{"norm-bias", "blk.1.attn_norm.bias", "layer norms"},
+                                           Other{"output-norm-bias", "output_norm.bias", "layer norms"},
+                                           Other{"sinks", "blk.0.attn_sinks.weight", "scores that attend to nothing (sinks)"},
+                                           Other{"scale", "blk.0.attn_q.scale"},
+                                           Other{"experts", "blk.0.ffn_gate_inp.weight", "experts"},
+                                           Other{"fused", "blk.0.attn_qkv.weight", "fused queries, keys and values"},
+                                           Other{"head-norm", "blk.1.attn_q_norm.weight"},
+                                           Other{"positions", "position_embd.weight", "learnt positions"},
+                                           Other{"other-factors", "rope_factors_long.weight"},
+                                           Other{"image-tower", "v.patch_embd.weight"},
+                                           Other{"layer-without-number", "blk.x.attn_norm.weight"},
+                                           Other{"layer-of-another-spelling", "blk.01.attn_norm.weight"}}) {
+    all.push_back({std::string("unused-") + name, with(tensor), refused(tensor, part)});
   }
   all.push_back({"layers-one-less", [](GgufBuilder& b) { b.Corrupt<uint32_t>("metadata llama.block_count value", 1); },
                  "tensor \"blk.1.attn_norm.weight\": found a tensor of a later layer, expected none beyond layer 0: llama.block_count is "

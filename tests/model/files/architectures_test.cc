@@ -118,6 +118,16 @@ TEST(Architecture, Gemma3NamesAWrongLocalBase) {
                          builder.OffsetOf("metadata gemma3.rope.freq_base_swa value"), ": found 0, expected a finite number above 0"));
 }
 
+TEST(Architecture, Gemma3MayHaveASoftCapOfLogits) {
+  const auto read = [](float cap) {
+    const std::string bytes = TinyModelBuilder({.architecture = "gemma3"}).Number("gemma3.final_logit_softcapping", cap).Build();
+    return ReadModelConfig(*Must(GgufFile::Parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "tiny")));
+  };
+  EXPECT_EQ(Must(read(30)).logit_cap, 30);
+  EXPECT_EQ(Must(read(0)).logit_cap, 0);
+  for (const float wrong : {-30.0f, NAN, INFINITY}) EXPECT_EQ(read(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+}
+
 TEST(Architecture, Gemma3WindowsMayBeWiderThanTheContext) {
   const LoadedWeights model(TinyModelBuilder({.architecture = "gemma3", .context = 128, .window = 129}));
   EXPECT_EQ(model.config().layers[0].window, 129);

@@ -120,6 +120,40 @@ TEST(ModelConfig, AWrongEpsilonIsNamed) {
             "expected above 0 and below 1");
 }
 
+// Other readers load lists of equal numbers, one for each layer.
+TEST(ModelConfig, AListOfEqualNumbersForAllLayersIsThatNumber) {
+  for (const char* key : {"llama.attention.head_count", "llama.attention.head_count_kv", "llama.feed_forward_length"}) {
+    const auto list = [&](std::vector<int32_t> numbers) {
+      return [=](GgufBuilder& builder) { builder.Remove(key).Numbers(key, numbers); };
+    };
+    const ModelConfig config = Must(Read({}, list({4, 4})));
+    EXPECT_TRUE(config.heads == 4 && (config.kv_heads == 4 || config.kv_heads == 2)) << key;
+    EXPECT_NE(Refusal(list({4, 2})).find("found 2, expected 4, as in the first layer"), std::string::npos) << key;
+    EXPECT_NE(Refusal(list({-4, -4})).find("found -4, expected 1 to "), std::string::npos) << key;
+    EXPECT_NE(Refusal(list({4})).find("found an array of 1 INT32, expected a number, or one for each of 2 layers"), std::string::npos);
+    EXPECT_NE(Refusal(list({})).find("found an array of 0 INT32"), std::string::npos) << key;
+  }
+}
+
+TEST(ModelConfig, AFactorOfScoresMustBeTheOneThatIsComputed) {
+  const auto scale = [](float value) { return [=](GgufBuilder& builder) { builder.Number("llama.attention.scale", value); }; };
+  EXPECT_FLOAT_EQ(Must(Read({}, scale(0.25f))).attention_scale, 0.25f);  // 1 / sqrt(16)
+  EXPECT_FLOAT_EQ(Must(Read({}, scale(0))).attention_scale, 0.25f);
+  for (const float wrong : {0.125f, -0.25f, NAN}) {
+    EXPECT_NE(Refusal(scale(wrong)).find(", expected 0.25, which llama computes"), std::string::npos);
+  }
+}
+
+TEST(ModelConfig, SizesThatAreRepeatedMustAgree) {
+  const std::pair<const char*, uint32_t> right[] = {
+      {"embedding_length_out", 64}, {"attention.key_length_swa", 16}, {"attention.value_length_swa", 16}, {"rope.dimension_count_swa", 16}};
+  for (const auto& [key, size] : right) {
+    const auto put = [key = std::string(key)](uint32_t value) { return [=](GgufBuilder& b) { b.Number("llama." + key, value); }; };
+    Must(Read({}, put(size)));
+    EXPECT_NE(Refusal(put(size / 2)).find(absl::StrCat("found ", size / 2, ", expected ", size, ", as in llama.")), std::string::npos);
+  }
+}
+
 TEST(ModelConfig, RotationThatDoesNotFitIsNamed) {
   const auto number = [](const std::string& key, auto value) { return [=](GgufBuilder& b) { b.Number("llama.rope." + key, value); }; };
   EXPECT_EQ(Refusal(number("dimension_count", uint32_t{18})),
@@ -228,8 +262,8 @@ TEST(ModelConfig, AnUnknownArchitectureListsTheKnown) {
   const absl::Status status = ReadModelConfig(*file).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "tiny: metadata \"general.architecture\" value at byte 56: found \"mamba\", "
-            "expected one of llama, qwen2, qwen3, gemma3");
+            "tiny: metadata \"general.architecture\" value at byte 56: found \"mamba\" (Mamba), "
+            "expected one of llama, qwen2, qwen3, gemma3; not supported here: recurrent layers");
 }
 
 }  // namespace

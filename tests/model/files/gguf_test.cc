@@ -112,6 +112,19 @@ TEST(GgufFile, UintTakesAnyIntegerThatIsNotNegative) {
   EXPECT_EQ((*signed_file)->Uint("c").value(), 5u);
 }
 
+TEST(GgufFile, IntTakesAnyIntegerThatFits) {
+  const auto file = Parse(EveryType().Build());
+  ASSERT_TRUE(file->file.ok()) << file->file.status();
+  EXPECT_EQ((*file)->Int("uint8").value(), 255);
+  EXPECT_EQ((*file)->Int("uint32").value(), 4294967295);
+  EXPECT_EQ((*file)->Int("int8").value(), -128);
+  EXPECT_EQ((*file)->Int("int32").value(), -7);
+  EXPECT_EQ((*file)->Int("int64").value(), 7);
+  for (const char* key : {"uint64", "float32", "string", "array"}) {
+    EXPECT_NE((*file)->Int(key).status().message().find(", expected an integer"), absl::string_view::npos) << key;
+  }
+}
+
 TEST(GgufFile, TypedAccessReturnsTheValue) {
   const auto file = Parse(EveryType().Numbers<int32_t>("ints", {-1, 2}).Numbers<uint32_t>("uints", {3, 2147483647u}).Build());
   ASSERT_TRUE(file->file.ok()) << file->file.status();
@@ -121,6 +134,8 @@ TEST(GgufFile, TypedAccessReturnsTheValue) {
   EXPECT_EQ((*file)->Bool("bool").value(), true);
   EXPECT_EQ((*file)->Floats("array").value(), (std::vector<float>{0.5f, -2.f}));
   EXPECT_EQ((*file)->Ints("ints").value(), (std::vector<int32_t>{-1, 2}));
+  const auto flags = Parse(GgufBuilder().Array("bools", GgufType::kBool, 3, std::string("\1\0\1", 3)).Build());
+  EXPECT_EQ((*flags)->Bools("bools").value(), (std::vector<bool>{true, false, true}));
   EXPECT_EQ((*file)->Ints("uints").value(), (std::vector<int32_t>{3, 2147483647}));
   const auto strings = (*file)->Strings("strings").value();
   EXPECT_EQ(strings.size(), 3u);
@@ -157,6 +172,8 @@ TEST(GgufFile, AbsentKeyIsNotFound) {
   EXPECT_EQ((*file)->Strings("none").status(), expected);
   EXPECT_EQ((*file)->Floats("none").status(), expected);
   EXPECT_EQ((*file)->Ints("none").status(), expected);
+  EXPECT_EQ((*file)->Int("none").status(), expected);
+  EXPECT_EQ((*file)->Bools("none").status(), expected);
 }
 
 TEST(GgufFile, WrongTypeIsNamedWithItsValue) {
@@ -178,6 +195,7 @@ TEST(GgufFile, WrongTypeIsNamedWithItsValue) {
       {(*file)->Uint("array").status(), at("array") + "an array of 2 FLOAT32, expected an integer of 0 or more"},
       {(*file)->Float("uint64").status(), at("uint64") + "UINT64 18446744073709551615, expected FLOAT32 or FLOAT64"},
       {(*file)->Bool("string").status(), at("string") + "STRING \"h\xc3\xa9llo\", expected BOOL"},
+      {(*file)->Bools("bool").status(), at("bool") + "BOOL true, expected an array of BOOL"},
       {(*file)->Strings("string").status(), at("string") + "STRING \"h\xc3\xa9llo\", expected an array of STRING"},
       {(*file)->Strings("array").status(), at("array") + "an array of 2 FLOAT32, expected an array of STRING"},
       // The two arrays through which other readers read past the end: scores and token types of one byte each.

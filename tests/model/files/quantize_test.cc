@@ -151,9 +151,9 @@ TEST_F(Quantize, ATensorThatNothingReadsIsNamed) {
   EXPECT_TRUE(absl::StartsWith(status.message(), old_ + ": tensor \"blk.0.attn_sinks.weight\": found")) << status;
 }
 
-// A tiny model whose embedding table has these numbers.
+// A tiny model whose embedding table, and head, has these numbers.
 GgufBuilder ModelWithTable(const std::vector<float>& numbers) {
-  GgufBuilder builder = TinyModelBuilder({.without = {"token_embd.weight"}});
+  GgufBuilder builder = TinyModelBuilder({.tied = true, .without = {"token_embd.weight"}});
   const std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
   builder.Tensor("token_embd.weight", {64, numbers.size() / 64}, 0, bytes);
   return builder;

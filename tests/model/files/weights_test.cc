@@ -131,10 +131,10 @@ TEST(WeightLayout, ABiasOfTheHeadIsCutWhereTheHeadIs) {
         EXPECT_EQ(bias[i].first_row, head[i].first_row);
         EXPECT_EQ(bias[i].weight.spec.in_features, head[i].weight.spec.out_features);
         EXPECT_EQ(bias[i].unit - head[i].unit, largest_unit == 1 ? 1 : 0);  // Beside each other, if a unit can hold both.
-        if (i > 0) EXPECT_GT(bias[i].unit, bias[i - 1].unit);               // A unit's entries have names of their own.
+        EXPECT_TRUE(i == 0 || bias[i].unit > bias[i - 1].unit);             // A unit's entries have names of their own.
       }
       for (int unit = 0; unit < layout.units(); ++unit) {
-        if (largest_unit > 1) EXPECT_LE(layout.UnitBytes(unit), largest_unit);
+        EXPECT_TRUE(layout.UnitBytes(unit) <= largest_unit || largest_unit == 1) << unit;
       }
     }
   }

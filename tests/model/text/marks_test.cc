@@ -192,6 +192,16 @@ TEST(Ends, WhatAFileNamesEndsAText) {
   }
 }
 
+TEST(Ends, AListOfEndsIsTaken) {
+  TokenizerMetadata metadata = PairsWith({{"anything", kNormal}, {"other", kNormal}});
+  metadata.Set("tokenizer.ggml.eos_token_ids", TokenizerMetadata::Ints({kFirstPair, kFirstPair + 1}));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  EXPECT_TRUE(tokenizer->IsEnd(kFirstPair) && tokenizer->IsEnd(kFirstPair + 1));
+  metadata.Set("tokenizer.ggml.eos_token_ids", TokenizerMetadata::Ints({kFirstPair, -1}));
+  EXPECT_EQ(Tokenizer::Create(metadata.Facts()).status().message(),
+            "metadata.gguf: metadata \"tokenizer.ggml.eos_token_ids\" value[1] at byte 1004: found -1, expected 0 to 266");
+}
+
 TEST(Marks, AMarkOfTheTemplateTypedAsTextIsOneTokenWithAWarning) {
   TokenizerMetadata metadata = PiecesWith({{"<start_of_turn>", kNormal}, {"<at>", kNormal}, {"<bb>", kNormal}});
   metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("{{ '<start_of_turn>' + a[0] + '<at>' }}"));

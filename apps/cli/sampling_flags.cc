@@ -1,0 +1,76 @@
+#include "tessera/apps/cli/sampling_flags.h"
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/seed_flag.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/files/recommended_sampling.h"
+
+namespace tessera {
+namespace {
+
+bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+// All but the seed.
+SamplingOptions SamplingOfFlags() {
+  return {.temperature = static_cast<float>(FLAGS_temperature),
+          .top_k = FLAGS_top_k,
+          .top_p = static_cast<float>(FLAGS_top_p),
+          .min_p = static_cast<float>(FLAGS_min_p),
+          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+          .penalty_window = FLAGS_penalty_window};
+}
+
+// Takes the file's value for a field whose flag is not given. True: it was taken.
+template <typename Value>
+bool Take(const std::optional<Value>& recommended, const char* flag, Value& value) {
+  if (!recommended.has_value() || Given(flag)) return false;
+  value = *recommended;
+  return true;
+}
+
+}  // namespace
+
+absl::Status CheckSamplingFlags() {
+  RETURN_IF_ERROR(SeedOfFlag().status());
+  return Sampler::Create(SamplingOfFlags()).status();
+}
+
+absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
+  ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(file));
+  SamplingOptions sampling = SamplingOfFlags();
+  ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
+  Take(recommended.temperature, "temperature", sampling.temperature);
+  Take(recommended.top_k, "top_k", sampling.top_k);
+  Take(recommended.top_p, "top_p", sampling.top_p);
+  Take(recommended.min_p, "min_p", sampling.min_p);
+  Take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
+  Take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
+  LOG_IF(WARNING, !recommended.not_applied.empty())
+      << file.path() << ": recommends sampling that there is not here: " << absl::StrJoin(recommended.not_applied, ", ");
+  return sampling;
+}
+
+std::string SamplingText(const GgufFile& file) {
+  const absl::StatusOr<RecommendedSampling> recommended = ReadRecommendedSampling(file);
+  if (!recommended.ok() || recommended->empty()) return "";
+  std::string text = "sampling:";
+  const auto add = [&](const char* flag, const auto& value, auto of_flag) {
+    const bool taken = Take(value, flag, of_flag);
+    absl::StrAppend(&text, text.back() == ':' ? " " : ", ", flag, " ", of_flag, taken ? " (file)" : "");
+  };
+  const SamplingOptions flags = SamplingOfFlags();
+  add("temperature", recommended->temperature, flags.temperature);
+  add("top_k", recommended->top_k, flags.top_k);
+  add("top_p", recommended->top_p, flags.top_p);
+  add("min_p", recommended->min_p, flags.min_p);
+  add("repetition_penalty", recommended->repetition_penalty, flags.repetition_penalty);
+  add("penalty_window", recommended->penalty_window, flags.penalty_window);
+  return text + "\n";
+}
+
+}  // namespace tessera

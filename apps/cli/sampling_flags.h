@@ -1,0 +1,27 @@
+// How the next token is chosen: what flags say and, where a flag is not given, what the model's file recommends.
+//
+//   RETURN_IF_ERROR(CheckSamplingFlags());                                        // before the model is opened
+//   ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine->model().gguf()));
+//   if (FLAGS_stats) WriteError(SamplingText(engine->model().gguf()));
+//
+// Errors are wrong usage of a flag, or name the file's key. Threads: one at a time.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/files/gguf.h"
+#include "tessera/model/text/sampler.h"
+
+namespace tessera {
+
+// WrongUsage of a flag of SamplingFlags().
+absl::Status CheckSamplingFlags();
+
+// Warns of recommendations that the sampler cannot follow.
+absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);
+
+// "sampling: temperature 0.6 (file), top_k 40, ...": a line if the file recommends anything, else empty. REQUIRES: SamplingFor was OK.
+std::string SamplingText(const GgufFile& file);
+
+}  // namespace tessera

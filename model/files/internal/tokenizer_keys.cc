@@ -1,0 +1,59 @@
+// The keys of tokenizers ("tokenizer.*"): those that are read (read_tokenizer.cc), and what the others mean for text here.
+#include "tessera/model/files/internal/key_rules.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kNotWritten[] = "no program writes this token into a text by itself";
+constexpr char kFills[] = "marks around what is filled in: a text ends with each";
+constexpr char kOtherForm[] = "the same vocabulary in another form";
+constexpr char kBert[] = "only encoders with types of segments have a table for it";
+
+constexpr KeyRule kKeys[] = {
+    {"ggml.model", KeyRule::kRead, "the kind of tokenizer"},
+    {"ggml.pre", KeyRule::kRead, "how words are cut"},
+    {"ggml.tokens", KeyRule::kRead, "the vocabulary"},
+    {"ggml.token_type", KeyRule::kRead, "types of tokens"},
+    {"ggml.scores", KeyRule::kRead, "the order of merges, where tokens have scores"},
+    {"ggml.merges", KeyRule::kRead, "merges, of byte-level vocabularies"},
+    {"ggml.bos_token_id", KeyRule::kRead, "the token before a text"},
+    {"ggml.eos_token_id", KeyRule::kRead, "a token that ends a text"},
+    {"ggml.eot_token_id", KeyRule::kRead, "a token that ends a text"},
+    {"ggml.eom_token_id", KeyRule::kRead, "a token that ends a text"},
+    {"ggml.eos_token_ids", KeyRule::kRead, "tokens that end a text, as Ollama's converter lists them"},
+    {"ggml.unknown_token_id", KeyRule::kRead, "the token of what has no other"},
+    {"ggml.add_bos_token", KeyRule::kRead, "whether texts begin with BOS"},
+    {"ggml.add_space_prefix", KeyRule::kRead, "whether texts begin with a space"},
+    {"chat_template", KeyRule::kRead, "the form of dialogues"},
+    {"chat_template.*", KeyRule::kNoEffect, "forms for other purposes; tokenizer.chat_template is taken"},
+    {"chat_templates", KeyRule::kNoEffect, "the names of forms for other purposes"},
+    {"ggml.seperator_token_id", KeyRule::kNoEffect, kNotWritten},
+    {"ggml.separator_token_id", KeyRule::kNoEffect, kNotWritten},
+    {"ggml.padding_token_id", KeyRule::kNoEffect, kNotWritten},
+    {"ggml.cls_token_id", KeyRule::kNoEffect, kNotWritten},
+    {"ggml.mask_token_id", KeyRule::kNoEffect, kNotWritten},
+    {"ggml.prefix_token_id", KeyRule::kRead, kFills},
+    {"ggml.suffix_token_id", KeyRule::kRead, kFills},
+    {"ggml.middle_token_id", KeyRule::kRead, kFills},
+    {"ggml.fim_*", KeyRule::kRead, kFills},
+    {"ggml.token_type_count", KeyRule::kNoEffect, kBert},
+    {"ggml.added_tokens", KeyRule::kNoEffect, "tokenizer.ggml.tokens has them, too"},
+    {"ggml.add_eos_token", KeyRule::kNone, "a token that ends the text behind every prompt, as for embeddings"},
+    {"ggml.add_sep_token", KeyRule::kNone, "a token between the parts of a prompt"},
+    {"ggml.add_unknown_token", KeyRule::kNone, "a further token around every prompt"},
+    {"ggml.add_padding_token", KeyRule::kNone, "a further token around every prompt"},
+    {"ggml.add_cls_token", KeyRule::kNone, "a further token around every prompt"},
+    {"ggml.add_mask_token", KeyRule::kNone, "a further token around every prompt"},
+    {"ggml.remove_extra_whitespaces", KeyRule::kNone, "texts whose runs of spaces become one"},
+    {"ggml.precompiled_charsmap", KeyRule::kNone, "texts in which characters are replaced by a table"},
+    {"ggml.normalizer.*", KeyRule::kNone, "texts in lower case, or without accents"},
+    {"ggml.suppress_tokens", KeyRule::kNone, "tokens that are never chosen"},
+    {"huggingface.json", KeyRule::kNoEffect, kOtherForm},
+    {"rwkv.world", KeyRule::kNoEffect, kOtherForm},
+};
+
+}  // namespace
+
+KeyRules TokenizerKeys() { return kKeys; }
+
+}  // namespace tessera

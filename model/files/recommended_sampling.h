@@ -1,0 +1,38 @@
+// The sampling that a model's file recommends, under "general.sampling.*".
+//
+//   ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(*file));
+//   if (recommended.temperature.has_value()) options.temperature = *recommended.temperature;
+//   for (const std::string& key : recommended.not_applied) Warn(key);
+//
+// Errors are InvalidArgument with file, key, offset, the value found and the value expected. Thread-safe (pure function).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tessera/model/files/gguf.h"
+
+namespace tessera {
+
+// Fields are those of SamplingOptions (model/text/sampler.h), within their ranges; none: the file does not say.
+struct RecommendedSampling {
+  std::optional<float> temperature = std::nullopt;
+  std::optional<int> top_k = std::nullopt;
+  std::optional<float> top_p = std::nullopt;
+  std::optional<float> min_p = std::nullopt;
+  std::optional<float> repetition_penalty = std::nullopt;
+  std::optional<int> penalty_window = std::nullopt;
+  // Keys whose values ask for steps that the sampler does not have, or for another order of them.
+  std::vector<std::string> not_applied = {};
+
+  bool empty() const {
+    return !temperature.has_value() && !top_k.has_value() && !top_p.has_value() && !min_p.has_value() &&
+           !repetition_penalty.has_value() && !penalty_window.has_value();
+  }
+};
+
+absl::StatusOr<RecommendedSampling> ReadRecommendedSampling(const GgufFile& file);
+
+}  // namespace tessera

@@ -1,0 +1,85 @@
+#include "tessera/apps/cli/sampling_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <gflags/gflags.h>
+
+#include "tessera/apps/cli/flags.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+#include "tessera/tests/fakes/tiny_model.h"
+#include "tessera/tests/apps/run_program.h"  // After tiny_model.h: both have a TinyModel.
+
+namespace tessera {
+namespace {
+
+class RecommendedByTheFile : public testing::Test {
+ protected:
+  // A model that recommends a few things, and one step that the sampler does not have.
+  RecommendedByTheFile() : path_(folder_.Path("model.gguf")) {
+    GgufBuilder builder = TinyModelBuilder({.writes_letters = true});
+    builder.Number("general.sampling.temp", 0.0f).Number("general.sampling.top_k", 7).Number("general.sampling.mirostat", 2);
+    builder.WriteTo(path_);
+  }
+
+  Ended Generate(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--model=" + path_, "--raw", "--prompt=abc", "--n_predict=24", "--speculate=none", "--seed=3"});
+    return RunProgram("tessera_generate", arguments);
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_;
+};
+
+TEST_F(RecommendedByTheFile, HeaderExample) {
+  const auto engine = Must(Engine::Open({.model_path = path_, .compute = {.threads = 1}}));
+  const bool FLAGS_stats = true;
+  std::string written;
+  const auto WriteError = [&](const std::string& text) { written += text; };
+  float temperature = -1;
+  const auto run = [&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckSamplingFlags());
+    ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine->model().gguf()));
+    if (FLAGS_stats) WriteError(SamplingText(engine->model().gguf()));
+    temperature = sampling.temperature;
+    return absl::OkStatus();
+  };
+  Must(run());
+  EXPECT_EQ(temperature, 0);
+  EXPECT_EQ(written, "sampling: temperature 0 (file), top_k 7 (file), top_p 0.95, min_p 0.05, repetition_penalty 1, penalty_window 64\n");
+}
+
+TEST_F(RecommendedByTheFile, IsTakenUnlessAFlagIsGivenAndPrinted) {
+  const Ended plain = Generate({"--stats"}), greedy = Generate({"--stats", "--temperature=0"});
+  const Ended hot = Generate({"--stats", "--temperature=3"});
+  ASSERT_EQ(plain.code, 0) << plain.errors;
+  ASSERT_EQ(hot.code, 0) << hot.errors;
+  EXPECT_EQ(plain.output, greedy.output);
+  EXPECT_NE(plain.output, hot.output);
+  EXPECT_NE(plain.errors.find("sampling: temperature 0 (file), top_k 7 (file), top_p 0.95,"), std::string::npos) << plain.errors;
+  EXPECT_NE(hot.errors.find("sampling: temperature 3, top_k 7 (file), top_p 0.95,"), std::string::npos) << hot.errors;
+}
+
+TEST_F(RecommendedByTheFile, AStepThatThereIsNotIsAWarning) {
+  const Ended ended = Generate({});
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_NE(ended.errors.find(path_ + ": recommends sampling that there is not here: general.sampling.mirostat"), std::string::npos)
+      << ended.errors;
+}
+
+TEST_F(RecommendedByTheFile, AValueThatCannotBeIsAnError) {
+  GgufBuilder builder = TinyModelBuilder({});
+  builder.Number("general.sampling.top_p", 2.0f).WriteTo(path_);
+  const Ended ended = Generate({});
+  EXPECT_EQ(ended.code, 1) << ended.errors;
+  EXPECT_NE(ended.errors.find("metadata \"general.sampling.top_p\" value at byte "), std::string::npos) << ended.errors;
+  EXPECT_NE(ended.errors.find("found FLOAT32 2, expected above 0, at most 1"), std::string::npos) << ended.errors;
+}
+
+}  // namespace
+}  // namespace tessera
