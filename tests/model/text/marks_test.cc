@@ -55,9 +55,10 @@ TokenizerMetadata PiecesWith(const std::vector<Entry>& more, const std::vector<E
 constexpr TokenId kFirstPair = 265;
 TokenizerMetadata PairsWith(const std::vector<Entry>& more, const std::vector<std::string>& merges = {"h e"}) {
   TokenizerMetadata metadata = SmallBytePair();
+  const TokenizerFacts facts = metadata.Facts();
   std::vector<std::string> texts;
-  for (absl::string_view text : *metadata.Facts().tokens.value) texts.emplace_back(text);
-  std::vector<int32_t> types = *metadata.Facts().types.value;
+  for (absl::string_view text : *facts.tokens.value) texts.emplace_back(text);
+  std::vector<int32_t> types = *facts.types.value;
   for (const Entry& entry : more) {
     texts.push_back(entry.text);
     types.push_back(entry.type);
