@@ -231,7 +231,8 @@ TEST(Marks, NoUserTextBecomesAUserDefinedMark) {
     EXPECT_EQ(Join(*tokenizer, tokens), text);
   }
   const ChatTemplate chat = *ChatTemplate::ByName("chatml");
-  const Tokens dialogue = EncodeChat(*tokenizer, chat.RenderPieces({{"user", text}}, /*add_generation_prompt=*/true));
+  const std::vector<ChatMessage> messages = {{"user", text}};
+  const Tokens dialogue = EncodeChat(*tokenizer, *chat.RenderPieces({.messages = messages}));
   EXPECT_EQ(std::count(dialogue.begin(), dialogue.end(), start), 2) << "those of the template";
 }
 
