@@ -70,7 +70,8 @@ TEST_F(ChatTemplates, WhatATemplateRefusesNamesFileAndLine) {
   EXPECT_TRUE(absl::StrContains(ended.errors, "line 2: the template refuses the messages: no system turn")) << ended.errors;
   const Ended broken = Tokenize("{% if %}", {"--chat", "--prompt=a"});
   EXPECT_EQ(broken.code, 1);
-  EXPECT_TRUE(absl::StrContains(broken.errors, "line 1: found %}, expected an expression; name one of chatml, llama3, gemma")) << broken.errors;
+  EXPECT_TRUE(absl::StrContains(broken.errors, "line 1: found %}, expected an expression; name one of chatml, llama3, gemma"))
+      << broken.errors;
   // It is an error only where it is used.
   EXPECT_EQ(Tokenize("{% if %}", {"--prompt=a"}).code, 0);
   EXPECT_EQ(Tokenize("{% if %}", {"--chat", "--chat_template=chatml", "--show_prompt", "--prompt=a"}).output,
