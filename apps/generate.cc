@@ -17,6 +17,7 @@
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/sampling_flags.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
@@ -42,8 +43,8 @@ AppInfo Info() {
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
-                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "n_predict"}},
+                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}, or messages"},
+          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict"}},
                      sampling,
                      KeptSpeculation(), ModelFlags(), StreamingFlags(),
                      {"Output", {"stats", "json", "jsonl"}}}};
@@ -84,10 +85,11 @@ void WriteSummary(const Engine& engine, const Timings& timings) {
 }
 
 absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
+  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
   JsonWriter json;
   json.BeginObject().Key("text").String(result.text);
   WriteTokens(json.Key("tokens"), result.tokens);
-  json.Key("finish").String(FinishReasonName(result.reason));
+  json.Key("finish").String(FinishReasonName(result.reason)).Key("seed").Uint(seed);
   WriteTimings(json.Key("timings"), timings);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");
@@ -107,6 +109,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   if (result.reason == FinishReason::kContextFull) {
     WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
   }
+  if (PromptGiven()) TellUnreadInput();
   WriteSummary(engine, answerer.timings());
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
@@ -114,7 +117,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
 absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
   Engine& engine = *opened.engine;
   conversation.AddUser(prompt);
-  const std::vector<TokenId> tokens = conversation.Tokens(engine.tokenizer());
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
   RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
@@ -125,12 +128,13 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
 // A dialogue on standard input.
 class Dialogue {
  public:
-  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer)
+  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, LineReader& lines)
       : engine_(*opened.engine),
         conversation_(conversation),
         answerer_(answerer),
         progress_(engine_, answerer, opened.flash_bytes_per_second),
-        terminal_(isatty(STDIN_FILENO) == 1) {}
+        terminal_(isatty(STDIN_FILENO) == 1),
+        lines_(lines) {}
 
   absl::Status Run(std::string message) {
     if (terminal_) WriteError("/reset forgets the dialogue, /exit or Ctrl-D ends it, Ctrl-C ends an answer.\n");
@@ -145,12 +149,10 @@ class Dialogue {
  private:
   // False at the end of the dialogue. An empty message means: nothing to answer.
   absl::StatusOr<bool> ReadMessage(std::string* message) {
-    if (terminal_) WriteError("> ");
-    absl::StatusOr<bool> more = reader_.Next(message);
+    absl::StatusOr<bool> more = lines_.Next(message);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
       WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
-      if (terminal_) WriteError("> ");
-      more = reader_.Next(message);
+      more = lines_.Next(message);
     }
     RETURN_IF_ERROR(more.status());
     if (!*more && terminal_) WriteError("\n");
@@ -176,8 +178,8 @@ class Dialogue {
     ForgetInterrupt();
     conversation_.AddUser(message);
     Streamer streamer;
-    const absl::StatusOr<Generation> result =
-        answerer_.Run(conversation_.Tokens(engine_.tokenizer()), progress_.Of(streamer.Options(conversation_)));
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation_.Tokens(engine_.tokenizer()));
+    const absl::StatusOr<Generation> result = answerer_.Run(tokens, progress_.Of(streamer.Options(conversation_)));
     RETURN_IF_ERROR(streamer.status());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
@@ -200,15 +202,15 @@ class Dialogue {
   Answerer& answerer_;
   AnswerProgress progress_;
   const bool terminal_;
-  LineReader reader_;
+  LineReader& lines_;
 };
 
-absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first) {
+absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first, LineReader& lines) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsAnswer);
-  const absl::Status status = Dialogue(opened, conversation, answerer).Run(first);
+  const absl::Status status = Dialogue(opened, conversation, answerer, lines).Run(first);
   if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());
   return EndOf(status, FinishAnswers(engine, answerer));
 }
@@ -220,8 +222,9 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   CatchSignals(CtrlC::kEndsProgram);
   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
+  ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   const absl::Status status = ForEachRequest([&](const Request& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine));
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine, chat));
     answerer.Reset();
     const AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, progress.Of(options)));
@@ -233,12 +236,12 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   return EndOf(status, FinishAnswers(engine, answerer));
 }
 
-absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt) {
+absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines) {
   if (FLAGS_jsonl) return AnswerRequests(opened);  // Lines are written whole, and there is no summary.
   const Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  return FLAGS_chat ? Chat(opened, conversation, prompt) : AnswerOnce(opened, conversation, prompt);
+  return FLAGS_chat ? Chat(opened, conversation, prompt, lines) : AnswerOnce(opened, conversation, prompt);
 }
 
 absl::Status Run() {
@@ -251,8 +254,10 @@ absl::Status Run() {
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
+  LineReader lines;
+  if (FLAGS_chat) RETURN_IF_ERROR(lines.EditLines("> "));  // Before the model is opened: what is typed meanwhile is not lost.
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  return trace.Finish(RunWith(opened, prompt));
+  return trace.Finish(RunWith(opened, prompt, lines));
 }
 
 }  // namespace

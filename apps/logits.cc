@@ -6,6 +6,7 @@
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/jsonl.h"
@@ -66,8 +67,9 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
+  ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   return ForEachRequest([&](const Request& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine));
+    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
     RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));

@@ -7,6 +7,7 @@
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -39,7 +40,7 @@ absl::StatusOr<RandomModel::Options> OptionsOfFlags() {
   if (!FLAGS_head_format.empty()) {
     ASSIGN_OR_RETURN(options.head_format, BlockFormatOfFlag("head_format", FLAGS_head_format));
   }
-  options.seed = FLAGS_seed;
+  ASSIGN_OR_RETURN(options.seed, SeedOfFlag());
   return options;
 }
 

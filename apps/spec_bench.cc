@@ -210,8 +210,8 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   };
   int64_t texts = 0;
   for (const PromptCategory& category : categories) texts += category.prompts.size();
-  RETURN_IF_ERROR(
-      runner.Write(tokens_of(categories.front().prompts.front()), nullptr).status());  // Warms caches, is not counted.
+  ASSIGN_OR_RETURN(const std::vector<TokenId> first, tokens_of(categories.front().prompts.front()));
+  RETURN_IF_ERROR(runner.Write(first, nullptr).status());  // Warms caches, is not counted.
   ASSIGN_OR_RETURN(DraftingTools tools, DraftingTools::FromFlags(engine));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(engine.options().compute.kernels));
   ASSIGN_OR_RETURN(const MachineProbe probe, MachineProbe::Create(CoreOf(engine).pool(), kernels, PeakLoops::kReadStep));
@@ -220,7 +220,8 @@ absl::StatusOr<Findings> Measure(Engine& engine, const std::vector<PromptCategor
   for (const PromptCategory& category : categories) {
     ASSIGN_OR_RETURN(CategoryBench bench, CategoryBench::Create(category.name, tools));
     for (const std::string& prompt : category.prompts) {
-      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, probe, tokens_of(prompt)));
+      ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, tokens_of(prompt));
+      ASSIGN_OR_RETURN(findings.pairs.emplace_back(), bench.Add(runner, probe, tokens));
       progress.Update(findings.pairs.size());
     }
     ASSIGN_OR_RETURN(CategoryResult result, bench.Finish(runner));

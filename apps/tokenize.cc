@@ -1,24 +1,32 @@
 // Shows the tokens of a text. Reads the model's vocabulary, not its weights.
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/read_tokenizer.h"
+#include "tessera/runtime/chat/request.h"
 
 namespace tessera {
 namespace {
 
 AppInfo Info() {
   return {.name = "tessera_tokenize",
-          .summary = "Turns text into the token ids of a model, and shows the piece of text each stands for. BOS is not added.",
+          .summary = "Turns text into the token ids of a model, and shows the piece of text each stands for. BOS is not added, but to a "
+                     "dialogue (--chat) where the model asks for it.",
           .examples = {"tessera_tokenize --prompt \"Hello, world!\"", "tessera_tokenize --special --prompt \"<|im_start|>user\"",
-                       "tessera_tokenize --jsonl < texts   # {\"id\": \"a\", \"text\": \"Hello\", \"special\": false}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "special"}}, {"Model", {"model"}}, {"Output", {"json", "jsonl"}}}};
+                       "tessera_tokenize --chat --show_prompt --prompt \"Hello\"",
+                       "tessera_tokenize --jsonl < texts   # {\"id\": \"a\", \"text\": \"Hello\", \"special\": false}, or messages"},
+          .groups = {{"Text", {"prompt", "prompt_file", "special", "chat", "system", "chat_template", "template_args"}},
+                     {"Model", {"model"}},
+                     {"Output", {"show_prompt", "json", "jsonl"}}}};
 }
 
 // A piece for a table: one line, quoted. A piece that is a part of a character is shown as U+FFFD.
@@ -34,9 +42,10 @@ std::string TokenTable(const Tokenizer& tokenizer, const std::vector<TokenId>& t
   return table.ToString();
 }
 
-std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens, const std::string* prompt) {
   JsonWriter json;
   json.BeginObject();
+  if (prompt != nullptr) json.Key("prompt").String(*prompt);
   WriteTokens(json.Key("tokens"), tokens);
   json.Key("pieces").BeginArray();
   for (TokenId token : tokens) json.String(tokenizer.Piece(token, /*render_special=*/true));
@@ -44,26 +53,60 @@ std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& to
   return std::move(json).Take() + "\n";
 }
 
-absl::Status AnswerRequests(const Tokenizer& tokenizer) {
+absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer) {
+  ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   return ForEachRequest([&](const Request& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
-    ASSIGN_OR_RETURN(const bool special, request.body().BoolOr("special", FLAGS_special));
+    const JsonValue& body = request.body();
     JsonWriter answer = BeginAnswer(request);
+    if (body.Has("messages")) {
+      ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(body, file, chat));
+      ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(tokenizer));
+      ASSIGN_OR_RETURN(const std::string text, conversation.Text(tokenizer));
+      WriteTokens(answer.Key("tokens"), tokens);
+      if (FLAGS_show_prompt) answer.Key("prompt").String(text);
+      return WriteAnswer(std::move(answer));
+    }
+    ASSIGN_OR_RETURN(const std::string text, body.String("text"));
+    ASSIGN_OR_RETURN(const bool special, body.BoolOr("special", FLAGS_special));
     WriteTokens(answer.Key("tokens"), tokenizer.Encode(text, {.parse_special = special}));
     return WriteAnswer(std::move(answer));
   });
 }
 
-absl::Status Run() {
+absl::Status ShowChat(const GgufFile& file, const Tokenizer& tokenizer, const std::string& prompt) {
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(file));
+  conversation.AddUser(prompt);
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(tokenizer));
+  ASSIGN_OR_RETURN(const std::string text, conversation.Text(tokenizer));
+  if (FLAGS_json) return WriteOutput(TokenJson(tokenizer, tokens, FLAGS_show_prompt ? &text : nullptr));
+  return WriteOutput(FLAGS_show_prompt ? text : TokenTable(tokenizer, tokens));
+}
+
+absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
+  RETURN_IF_ERROR(CheckNotBoth("chat", FLAGS_chat, "special", FLAGS_special));
+  RETURN_IF_ERROR(CheckConversationFlags());
+  const bool dialogue = FLAGS_chat || FLAGS_jsonl;
+  if (FLAGS_show_prompt && !dialogue) return WrongUsage("show_prompt", "without a dialogue", "--chat or --jsonl beside it");
+  if (!FLAGS_chat && !FLAGS_system.empty()) return WrongUsage("system", "without a dialogue", "--chat beside it");
+  if (!dialogue && !FLAGS_template_args.empty()) return WrongUsage("template_args", "without a dialogue", "--chat or --jsonl beside it");
+  if (!dialogue && !FLAGS_chat_template.empty()) return WrongUsage("chat_template", "without a dialogue", "--chat or --jsonl beside it");
+  return absl::OkStatus();
+}
+
+absl::Status Run() {
+  RETURN_IF_ERROR(CheckFlags());
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
-  if (FLAGS_jsonl) return AnswerRequests(*tokenizer);
+  WarnOfVocabulary(*tokenizer);
+  if (FLAGS_jsonl) return AnswerRequests(file->gguf(), *tokenizer);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
+  if (FLAGS_chat) return ShowChat(file->gguf(), *tokenizer, text);
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});
-  return WriteOutput(FLAGS_json ? TokenJson(*tokenizer, tokens) : TokenTable(*tokenizer, tokens));
+  return WriteOutput(FLAGS_json ? TokenJson(*tokenizer, tokens, nullptr) : TokenTable(*tokenizer, tokens));
 }
 
 }  // namespace

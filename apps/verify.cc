@@ -30,7 +30,7 @@ AppInfo Info() {
           .examples = {"tessera_verify --prompts prompts.txt",
                        "tessera_verify --prompts list.jsonl --a kernels=portable --b 'threads=1 rows=64'",
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
-          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "n_predict"}},
+          .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict"}},
                      sampling, SpeculationFlags(),
                      {"Model", {"model", "threads", "context", "path", "kernels", "kv_format"}}, StreamingFlags(),
                      {"Output", {"json"}}}};

@@ -18,14 +18,16 @@ struct Unit {
   int64_t bytes;
 };
 constexpr Unit kUnits[] = {{"B", 1},          {"KB", 1000},           {"MB", 1000 * 1000},   {"GB", 1000 * 1000 * 1000},
-                           {"KiB", 1 << 10},  {"MiB", 1 << 20},       {"GiB", 1 << 30}};
+                           {"KiB", 1 << 10},  {"MiB", 1 << 20},       {"GiB", 1 << 30},
+                           {"K", 1 << 10},    {"M", 1 << 20},         {"G", 1 << 30}};
 
 constexpr int kMostFractionDigits = 9;  // More than any unit needs, and the arithmetic below stays within 128 bits.
 
 absl::Status NotASize(absl::string_view text, absl::string_view problem) {
   constexpr size_t kLongest = 40;
-  return absl::InvalidArgumentError(absl::StrCat("size: found \"", absl::CHexEscape(text.substr(0, kLongest)), "\" (", problem,
-                                                 "), expected a number with B, KB, MB, GB, KiB, MiB, GiB or no unit, such as 1.5GiB"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("size: found \"", absl::CHexEscape(text.substr(0, kLongest)), "\" (", problem,
+                   "), expected a number with B, KB, MB, GB, KiB, MiB, GiB, K, M, G or no unit, such as 1.5GiB"));
 }
 
 // Takes the digits at the front of *text into *value; false if value * 10^9 units could leave 128 bits.

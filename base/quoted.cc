@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +26,15 @@ size_t SequenceLength(absl::string_view text) {
   return length;
 }
 
+// The bytes at the front of text up to the next character, if that may be shown; else 0.
+size_t PrintableLength(absl::string_view text) {
+  const size_t length = SequenceLength(text);
+  const uint32_t lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x20 || lead == 0x7f) return 0;
+  if (lead == 0xc2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;  // U+0080 to U+009F: controls, too.
+  return length;
+}
+
 }  // namespace
 
 std::string Quoted(absl::string_view text) {
@@ -36,14 +46,22 @@ std::string Quoted(absl::string_view text) {
 
 bool IsPrintableUtf8(absl::string_view text) {
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = PrintableLength(text);
     if (length == 0) return false;
-    const uint32_t lead = static_cast<unsigned char>(text[0]);
-    if (lead < 0x20 || lead == 0x7f) return false;
-    if (lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) return false;  // U+0080 to U+009F: controls, too.
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string Printable(absl::string_view text) {
+  std::string printable;
+  while (!text.empty()) {
+    const size_t length = text[0] == '\n' ? 1 : PrintableLength(text);
+    if (length > 0) printable.append(text.data(), length);
+    else absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(text[0]));  // The bytes after it are not UTF-8 then.
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  return printable;
 }
 
 }  // namespace tessera

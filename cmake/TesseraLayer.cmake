@@ -221,6 +221,10 @@ function(tessera_create_tests layer)
   set_tests_properties(${layer} PROPERTIES LABELS ${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
+  if(layer STREQUAL "text")  # tests/jinja_test.py compares its texts with those of the package jinja2.
+    add_executable(tessera_render_cases tests/model/text/jinja/render_cases.cc)
+    target_link_libraries(tessera_render_cases PRIVATE tessera::text)
+  endif()
   if(layer STREQUAL "apps")  # These tests run the binaries, and one that is wrong on purpose.
     add_executable(tessera_verify_wrong_bit apps/verify.cc tests/fakes/wrong_bit.cc)
     target_link_libraries(tessera_verify_wrong_bit PRIVATE tessera::apps)

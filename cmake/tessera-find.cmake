@@ -2,7 +2,7 @@
 # this file, so it needs no newer CMake than users of the package (3.16).
 #
 #   absl::status             target of the CMake package absl
-#   PkgConfig::libutf8proc    module of pkg-config
+#   PkgConfig::libutf8proc   module of pkg-config
 #
 # ERROR: what is missing, and which Debian package has it; empty if nothing is missing.
 #
@@ -12,6 +12,7 @@ set(tessera_debian_absl libabsl-dev)
 set(tessera_debian_libglog libgoogle-glog-dev)
 set(tessera_debian_gflags libgflags-dev)
 set(tessera_debian_protobuf libprotobuf-dev)
+set(tessera_debian_libedit libedit-dev)
 set(tessera_debian_liburing liburing-dev)
 set(tessera_debian_libutf8proc libutf8proc-dev)
 set(tessera_debian_libseccomp libseccomp-dev)

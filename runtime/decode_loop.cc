@@ -47,7 +47,11 @@ class Writer {
 class Text {
  public:
   Text(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result)
-      : core_(core), sampler_(sampler), options_(options), result_(result), writer_(core.model().tokenizer(), options, result) {}
+      : core_(core), sampler_(sampler), options_(options), result_(result), writer_(core.model().tokenizer(), options, result) {
+    for (const std::string& stop : options.stop) {  // Special tokens are never shown, so no shown text holds these.
+      if (const std::optional<TokenId> token = core.model().tokenizer().FindSpecial(stop)) stop_tokens_.push_back(*token);
+    }
+  }
 
   // The next token; `last` if the text ends with it, with the reason in the result.
   absl::StatusOr<Choice> Next(absl::Span<const float> logits) {
@@ -69,7 +73,8 @@ class Text {
       result_.reason = FinishReason::kEndToken;
       return true;
     }
-    if (!writer_.Write(token)) {
+    const bool is_stop = std::find(stop_tokens_.begin(), stop_tokens_.end(), token) != stop_tokens_.end();
+    if (is_stop || !writer_.Write(token)) {
       result_.reason = FinishReason::kStopString;
       return true;
     }
@@ -82,6 +87,7 @@ class Text {
   const GenerateOptions& options_;
   Generation& result_;
   Writer writer_;
+  std::vector<TokenId> stop_tokens_;
 };
 
 // One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.

@@ -27,7 +27,7 @@ absl::string_view FinishReasonName(FinishReason reason);
 
 struct GenerateOptions {
   int max_tokens = 0;                                    // 0: until the context is full.
-  std::vector<std::string> stop = {};                    // Never shown; may span tokens.
+  std::vector<std::string> stop = {};                    // Never shown; may span tokens, or be the text of a special token.
   uint64_t stream = 0;                                   // The stream of the sampler's draws: parallel samples differ in it.
   bool starts_text = false;                              // See TextStreamOptions.
   bool ignore_end = false;                               // Go on after end tokens (benchmarks).

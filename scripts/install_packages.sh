@@ -17,13 +17,16 @@ libraries=(
   libabsl-dev libgoogle-glog-dev libgflags-dev      # base of every layer and app
   libutf8proc-dev nlohmann-json3-dev libeigen3-dev  # tokenizers, JSON, reference operators
   liburing-dev libprotobuf-dev                      # reading from flash, manifests and profiles
+  libedit-dev                                       # lines typed at a terminal
   libgtest-dev libseccomp-dev                       # tests
 )
 packages=(
   g++ cmake ninja-build ccache pkg-config protobuf-compiler   # build; protoc runs on this machine, whatever the target
   "${libraries[@]}"
   python3 python3-pip ca-certificates git              # checks, fetching models
+  unicode-data                                         # what scripts/make_unicode_table.py reads
   python3-numpy                                        # tests: numbers of block formats
+  python3-jinja2                                       # tests: the texts of chat templates
 )
 list=false
 for argument in "$@"; do

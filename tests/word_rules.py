@@ -49,7 +49,7 @@ RULES = {
     "command-r": ([r"\p{N}", GPT2], True),
     "llama-bpe": ([llama(r"\p{N}{1,3}")], False),
     "qwen2": ([llama(r"\p{N}")], True),
-    "qwen35": ([ENDING + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + LINES], True),
+    "qwen35": ([ENDING + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + LINES], False),
     "bailingmoe": ([r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|" + BLANKS], False),
     "ufakzeka": ([llama(r"\p{N}", ending="")], False),
     "laguna": ([r"[^\n]+|[\n]+", llama(r"\p{N}")], False),

@@ -12,15 +12,16 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "tessera/apps/cli/flag_error.h"
 #include "tessera/apps/cli/help.h"
 #include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/library_messages.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/path_flags.h"
 #include "tessera/apps/cli/version.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/file.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -31,19 +32,8 @@ constexpr int kOk = 0, kFailed = 1, kWrongUsage = 2;
 
 const int64_t start_ns = RealClock().NowNanos();  // Before main.
 
-// An error may quote a file or a flag; their control characters must not reach the terminal.
-std::string Printable(absl::string_view message) {
-  std::string printable;
-  for (const char c : message) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-    if (control && c != '\n') absl::StrAppendFormat(&printable, "\\x%02x", static_cast<unsigned char>(c));
-    else printable += c;
-  }
-  return printable;
-}
-
 int Failure(const AppInfo& info, absl::string_view message, int code) {
-  WriteError(absl::StrCat(info.FullName(), ": ", Printable(message), "\n"));
+  WriteError(absl::StrCat(info.FullName(), ": ", Printable(message), "\n"));  // It may quote a file or a flag.
   if (code == kWrongUsage) WriteError(absl::StrCat("Try ", info.FullName(), " --help.\n"));
   return code;
 }
@@ -78,6 +68,7 @@ int RunGuarded(const AppInfo& info, const std::function<absl::Status()>& run) {
   } catch (...) {
   }
   for (const char* part : {name, ": ", problem, "\n"}) WriteError(part);
+  GiveTerminalBack();
   RemoveTemporaryFiles();
   _exit(kFailed);
 }
@@ -95,9 +86,8 @@ void OccupyStandardFiles() {
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
   std::set_terminate(EndForException);
-  FLAGS_logtostderr = true;
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
-  google::InitGoogleLogging(info.name.c_str());
+  ShowLibraryMessages(info.FullName());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const absl::StatusOr<CommandLine> line = ParseCommandLine(info, arguments);
   if (!line.ok()) return Failure(info, line.status().message(), kWrongUsage);

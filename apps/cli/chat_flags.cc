@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <ctime>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,14 +25,32 @@ absl::Status CheckConversationFlags() {
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat_template", !FLAGS_chat_template.empty()));
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "system", !FLAGS_system.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "template_args", !FLAGS_template_args.empty()));
+  RETURN_IF_ERROR(ConversationOptionsOfFlags().status());
   if (FLAGS_chat_template.empty()) return absl::OkStatus();
   return ForField("chat_template", ChatTemplate::ByName(FLAGS_chat_template).status());
 }
 
+absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags() {
+  ConversationOptions options = {.raw = FLAGS_raw,
+                                 .chat_template = FLAGS_chat_template,
+                                 .needs_template = FLAGS_chat,
+                                 .system = FLAGS_system,
+                                 .unix_seconds = static_cast<int64_t>(std::time(nullptr))};
+  if (FLAGS_template_args.empty()) return options;
+  absl::StatusOr<JsonValue> arguments = JsonValue::Parse(FLAGS_template_args, "template_args");
+  RETURN_IF_ERROR(ForField("template_args", arguments.status()));
+  if (!arguments->is_object()) {
+    return WrongUsage("template_args", JsonKindName(arguments->kind()), "an object, such as '{\"enable_thinking\": false}'");
+  }
+  options.template_args = *std::move(arguments);
+  return options;
+}
+
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
   RETURN_IF_ERROR(CheckConversationFlags());
-  absl::StatusOr<Conversation> conversation = Conversation::Create(
-      file, {.raw = FLAGS_raw, .chat_template = FLAGS_chat_template, .needs_template = FLAGS_chat, .system = FLAGS_system});
+  ASSIGN_OR_RETURN(const ConversationOptions options, ConversationOptionsOfFlags());
+  absl::StatusOr<Conversation> conversation = Conversation::Create(file, options);
   if (!conversation.ok() && !IsWrongUsage(conversation.status())) {
     return absl::Status(conversation.status().code(),
                         absl::StrCat(conversation.status().message(), " (--chat_template), or go without (--raw)"));
@@ -43,8 +63,11 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
 
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag() {
   if (FLAGS_stop.empty()) return std::vector<std::string>();
-  absl::string_view list_start = FLAGS_stop;  // A text may also begin with a bracket; only a bracket before a quote begins a list.
-  const bool is_list = absl::ConsumePrefix(&list_start, "[") && absl::StartsWith(absl::StripLeadingAsciiWhitespace(list_start), "\"");
+  // A text may also begin with a bracket: only one before a quote begins a list, or one before its end.
+  absl::string_view rest = absl::StripAsciiWhitespace(FLAGS_stop);
+  const bool bracket = absl::ConsumePrefix(&rest, "[");
+  rest = absl::StripAsciiWhitespace(rest);
+  const bool is_list = bracket && (absl::StartsWith(rest, "\"") || rest == "]");
   if (!is_list) return std::vector<std::string>{FLAGS_stop};
   const absl::StatusOr<JsonValue> list = JsonValue::Parse(FLAGS_stop, "stop");
   RETURN_IF_ERROR(ForField("stop", list.status()));

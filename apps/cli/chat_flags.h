@@ -21,10 +21,12 @@ namespace tessera {
 
 // WrongUsage if flags exclude each other.
 absl::Status CheckConversationFlags();
+// From the flags, with today's date.
+absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags();
 // Says so if a model without a template is continued as it is. An unknown template is an error that says what to do.
 absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file);
 
-// --stop: a text, or a list of texts as JSON.
+// --stop: a text, or a list of texts as JSON, which may be empty.
 absl::StatusOr<std::vector<std::string>> StopStringsOfFlag();
 SpeculationOptions SpeculationOfFlags();
 

@@ -12,7 +12,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tessera/apps/cli/byte_order_mark.h"
 #include "tessera/apps/cli/help.h"
+#include "tessera/apps/cli/other_names.h"
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
@@ -65,6 +67,16 @@ std::string InSubcommands(const AppInfo& info, const std::vector<std::string>& n
   return absl::StrCat("in ", absl::StrJoin(names, ", ", add_name));
 }
 
+// The names that begin so, if they are few enough to choose from.
+std::vector<std::string> NamesThatBegin(const std::string& begin, const std::vector<std::string>& names) {
+  constexpr size_t kLeast = 2, kMost = 3;
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    if (begin.size() >= kLeast && absl::StartsWith(name, begin)) found.push_back(name);
+  }
+  return found.size() > kMost ? std::vector<std::string>() : found;
+}
+
 // Goes through arguments one by one; flags from --flagfile and --fromenv take their place.
 class Parser {
  public:
@@ -80,7 +92,8 @@ class Parser {
       }
       const std::vector<std::string> parts = absl::StrSplit(argument, absl::MaxSplits('=', 1));
       std::string name = absl::StrReplaceAll(parts[0].substr(absl::StartsWith(argument, "--") ? 2 : 1), {{"-", "_"}});
-      ASSIGN_OR_RETURN(const bool negated, Resolve(name));
+      if (name == "h") name = "help";
+      ASSIGN_OR_RETURN(const bool negated, Resolve(name, parts[0]));
       std::string value = negated ? "false" : "true";
       if (parts.size() == 2) {
         if (negated) return FlagError("no" + name, "a value", "none");
@@ -103,15 +116,15 @@ class Parser {
 
   static bool IsSwitch(const std::string& name) { return DescribeFlag(name).type == "bool"; }
 
-  // Finds the flag. True if it is a switch with "no" before it, which is then removed from the name.
-  absl::StatusOr<bool> Resolve(std::string& name) const {
+  // Finds the flag. True if it is a switch with "no" before it, which is then removed from the name. `typed`: with its dashes.
+  absl::StatusOr<bool> Resolve(std::string& name, absl::string_view typed) const {
     if (IsKnown(name)) return false;
     if (absl::StartsWith(name, "no") && IsKnown(name.substr(2)) && IsSwitch(name.substr(2))) {
       name = name.substr(2);
       return true;
     }
     RETURN_IF_ERROR(CheckNotElsewhere(name));
-    return Unknown(name.substr(0, 64));
+    return absl::InvalidArgumentError(absl::StrCat("unknown flag ", typed.substr(0, 64), HintFor(name.substr(0, 64))));
   }
 
   bool IsSubcommand(const std::string& name) const {
@@ -130,20 +143,24 @@ class Parser {
     return FlagError(name, found, absl::StrCat("the subcommand \"", info_.name, " ", name, "\""));
   }
 
-  absl::Status Unknown(const std::string& name) const {
+  // What may be meant by a name that is no flag here: what other engines call so, what begins so, what is spelled nearly so.
+  std::string HintFor(const std::string& name) const {
     std::vector<std::string> names = names_;
     for (const auto& [other, subcommands] : info_.elsewhere) names.push_back(other);
-    const std::string nearest = NearestName(name, names);
-    std::string hint;
-    if (!nearest.empty()) {
-      const auto other = info_.elsewhere.find(nearest);
-      hint = absl::StrCat(": did you mean --", nearest,
-                          other == info_.elsewhere.end() ? "" : absl::StrCat(" ", InSubcommands(info_, other->second)), "?");
-    } else if (info_.subcommand.empty() && !info_.subcommands.empty()) {
-      const auto name_of = [](std::string* text, const Subcommand& command) { text->append(command.name); };
-      hint = absl::StrCat("; the subcommands are ", absl::StrJoin(info_.subcommands, ", ", name_of));
+    const OtherName* const other = FindOtherName(name);
+    if (other != nullptr && *other->ours == 0) return absl::StrCat(": ", other->note);
+    std::vector<std::string> meant;
+    if (other != nullptr && std::find(names.begin(), names.end(), other->ours) != names.end()) meant = {other->ours};
+    if (meant.empty()) meant = NamesThatBegin(name, names);
+    if (meant.empty()) meant = {NearestName(name, names)};
+    if (!meant[0].empty()) {
+      const auto elsewhere = info_.elsewhere.find(meant[0]);
+      return absl::StrCat(": did you mean --", absl::StrJoin(meant, " or --"),
+                          elsewhere == info_.elsewhere.end() ? "" : absl::StrCat(" ", InSubcommands(info_, elsewhere->second)), "?");
     }
-    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", name, hint));
+    if (!info_.subcommand.empty() || info_.subcommands.empty()) return "";
+    const auto name_of = [](std::string* text, const Subcommand& command) { text->append(command.name); };
+    return absl::StrCat("; the subcommands are ", absl::StrJoin(info_.subcommands, ", ", name_of));
   }
 
   absl::Status Unexpected(const std::string& argument) const {
@@ -179,19 +196,28 @@ class Parser {
 
   absl::Status ReadFlagFile(const std::string& path) {
     if (in_file_) return FlagError("flagfile", Shown(path), "no flag file in a flag file");
-    const absl::StatusOr<std::string> text = ReadTextFile(path, kLargestFlagFile);
+    absl::StatusOr<std::string> text = ReadTextFile(path, kLargestFlagFile);
     if (!text.ok()) return At("--flagfile", text.status());
+    RETURN_IF_ERROR(At("--flagfile", DropByteOrderMark(path, &*text)));
     line.flag_files.push_back(path);
     in_file_ = true;
     int number = 0;
     for (absl::string_view line : absl::StrSplit(*text, '\n')) {
       ++number;
-      line = absl::StripAsciiWhitespace(line);
+      line = absl::StripLeadingAsciiWhitespace(absl::StripSuffix(line, "\r"));
+      if (!IsText(line)) line = absl::StripTrailingAsciiWhitespace(line);
       if (line.empty() || line[0] == '#') continue;
       RETURN_IF_ERROR(At(absl::StrCat("--flagfile: ", path, ", line ", number), Parse({std::string(line)})));
     }
     in_file_ = false;
     return absl::OkStatus();
+  }
+
+  // True for "--prompt=..." and all others whose value may be any text: blanks at its end belong to it.
+  bool IsText(absl::string_view line) const {
+    const std::string name = absl::StrReplaceAll(absl::StripPrefix(absl::StripPrefix(line.substr(0, line.find('=')), "-"), "-"),
+                                                 {{"-", "_"}});
+    return line.size() > name.size() && IsKnown(name) && DescribeFlag(name).type == "string";
   }
 
   absl::Status ReadEnvironment(const std::string& by, const std::string& names, bool required) {

@@ -5,9 +5,10 @@
 //   if (line.help) Print(HelpText(info));                             // help.h
 //
 // It takes --flag=value, --flag value, --flag and --noflag for switches, and dashes for underscores. --flagfile=FILE stands for the flags
-// in that file, one --flag=value per line; the file may not name another one. --fromenv=a,b stands for the values of FLAGS_a and FLAGS_b in
-// the environment, --tryfromenv for those that are set. If a flag is given twice, the last one counts. Every program has these three,
-// --help and --version. Errors are InvalidArgument with the flag: "--top_k: found ...", "--flagfile: FILE, line 3: --top_k: found ...".
+// in that file, one --flag=value per line, the value up to the line's end; the file may not name another one. --fromenv=a,b stands for the
+// values of FLAGS_a and FLAGS_b in the environment, --tryfromenv for those that are set. If a flag is given twice, the last one counts.
+// Every program has these three, --help (or -h) and --version. Errors are InvalidArgument with the flag: "--top_k: found ...",
+// "--flagfile: FILE, line 3: --top_k: found ...". A flag that is not known is answered with what may be meant.
 // Threads: before others are started.
 #pragma once
 

@@ -8,7 +8,7 @@ DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program need
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
-DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (MiB, GiB); weights beyond it are streamed.");
+DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (4G is 4 GiB); weights beyond it are streamed.");
 DEFINE_string(pin, "auto", "NAME|Which weights a budget keeps in memory: auto, spread, prefix, none.");
 DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered; auto: what works.");
 DEFINE_string(verify, "first",
@@ -25,7 +25,7 @@ DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
 
-DEFINE_uint64(seed, 0, "N|Seed of the random numbers: the same seed gives the same result.");
+DEFINE_string(seed, "0", "N|The same seed gives the same result; random takes any, and says it.");
 DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the likeliest token.");
 DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");
@@ -40,6 +40,8 @@ DEFINE_string(system, "", "TEXT|The system message. Without it: the chat templat
 DEFINE_bool(raw, false, "|Continue the prompt as it is: no chat template; special tokens are read.");
 DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, /exit ends.");
 DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
+DEFINE_string(template_args, "", "JSON|More variables for the chat template: '{\"enable_thinking\": false}'.");
+DEFINE_bool(show_prompt, false, "|Show the text of the dialogue, as the model is given it, instead of its tokens.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 
 DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");

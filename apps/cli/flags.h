@@ -32,7 +32,7 @@ DECLARE_string(history);
 DECLARE_bool(history_prompts);
 DECLARE_string(cost_profile);
 // Sampling.
-DECLARE_uint64(seed);
+DECLARE_string(seed);
 DECLARE_double(temperature);
 DECLARE_int32(top_k);
 DECLARE_double(top_p);
@@ -47,6 +47,8 @@ DECLARE_string(system);
 DECLARE_bool(raw);
 DECLARE_bool(chat);
 DECLARE_string(chat_template);
+DECLARE_string(template_args);
+DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
 // Input and output.
 DECLARE_bool(stats);

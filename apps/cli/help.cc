@@ -90,7 +90,7 @@ const std::vector<FlagDescription>& GeneralFlags() {
       {"fromenv", "string", "NAMES", "", "Read flags from the environment: top_k,seed from FLAGS_top_k, FLAGS_seed."},
       {"tryfromenv", "string", "NAMES", "", "As --fromenv, but passes over variables that are not set."},
       {"version", "bool", "", "false", "Version, commit, kernels that this CPU can run, and those in use."},
-      {"help", "bool", "", "false", "This text."},
+      {"help", "bool", "", "false", "This text; -h, too."},
   };
   return flags;
 }

@@ -2,15 +2,21 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <gflags/gflags.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/byte_order_mark.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
@@ -18,11 +24,15 @@
 namespace tessera {
 namespace {
 
+constexpr char kInput[] = "standard input";
+
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
 // Appends the next bytes of standard input; false at its end.
 absl::StatusOr<bool> ReadSome(std::string* text) {
-  if (!WaitForInput(STDIN_FILENO)) return absl::CancelledError("standard input: interrupted");
+  Wake wake;
+  while ((wake = WaitForInput(STDIN_FILENO)) == Wake::kResumed) {}
+  if (wake == Wake::kSignal) return absl::CancelledError("standard input: interrupted");
   char buffer[1 << 16];
   const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return true;  // Another process has taken what was there.
@@ -54,18 +64,50 @@ absl::StatusOr<std::string> ReadPrompt() {
   if (IsGiven("prompt") && IsGiven("prompt_file")) {
     return WrongUsage("prompt_file", "beside --prompt", "one of them");
   }
-  if (IsGiven("prompt")) return FLAGS_prompt;
+  if (IsGiven("prompt")) {
+    if (!FLAGS_chat) TellUnreadInput();
+    return FLAGS_prompt;
+  }
   const bool standard_input = FLAGS_prompt_file.empty() || FLAGS_prompt_file == "-";
   if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
     return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
   }
   ASSIGN_OR_RETURN(std::string text, standard_input ? ReadStandardInput() : ReadTextFile(FLAGS_prompt_file, kLargestPrompt));
+  RETURN_IF_ERROR(DropByteOrderMark(standard_input ? kInput : FLAGS_prompt_file, &text));
   if (absl::EndsWith(text, "\n")) text.pop_back();
   if (absl::EndsWith(text, "\r")) text.pop_back();
+  if (!standard_input && !FLAGS_chat) TellUnreadInput();  // Now: the file may be standard input by another name.
   return text;
 }
 
+void TellUnreadInput() {
+  struct stat input;
+  pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  const bool pipe = fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode);
+  int bytes = 0;
+  if (!pipe || poll(&ready, 1, 0) <= 0 || ioctl(STDIN_FILENO, FIONREAD, &bytes) != 0 || bytes == 0) return;
+  static bool told = false;
+  if (std::exchange(told, true)) return;
+  const char* const flag = IsGiven("prompt") ? "prompt" : "prompt_file";
+  WriteError(absl::StrCat("Standard input is not read, since --", flag, " is given; --prompt_file=- reads it.\n"));
+}
+
+absl::Status LineReader::EditLines(std::string prompt) {
+  if (isatty(STDIN_FILENO) != 1) return absl::OkStatus();
+  ASSIGN_OR_RETURN(editor_, LineEditor::Open(std::move(prompt)));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> LineReader::Next(std::string* line) {
+  if (editor_ != nullptr) return editor_->Next(line);
+  ASSIGN_OR_RETURN(const bool more, NextBytes(line));
+  if (first_) RETURN_IF_ERROR(DropByteOrderMark(kInput, line));
+  first_ = false;
+  if (absl::EndsWith(*line, "\r")) line->pop_back();
+  return more;
+}
+
+absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {
   size_t searched = 0;
   while (true) {
     const size_t end = waiting_.find('\n', searched);

@@ -12,9 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tessera/apps/cli/line_editor.h"
 #include "tessera/runtime/chat/request.h"
 
 namespace tessera {
@@ -26,14 +28,25 @@ constexpr int64_t kLargestPrompt = Request::kMostBytes;  // Also the longest lin
 absl::StatusOr<std::string> ReadPrompt();
 bool PromptGiven();  // True if a flag gives one.
 
+// Says once, on standard error, if a pipe has text that is not read since a flag gives the prompt. ReadPrompt says it; a slow writer may
+// have nothing for the pipe by then, so a program asks again in the end.
+void TellUnreadInput();
+
 class LineReader {
  public:
-  // The next line without its line break; false at the end. Cancelled if a signal came (WaitForInput); ResourceExhausted for a
-  // line longer than kLargestPrompt.
+  // From here on lines are edited, if standard input is a terminal (line_editor.h); each is asked for with the prompt.
+  absl::Status EditLines(std::string prompt);
+
+  // The next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end. Cancelled if
+  // a signal came (WaitForInput); ResourceExhausted for a line longer than kLargestPrompt.
   absl::StatusOr<bool> Next(std::string* line);
 
  private:
+  absl::StatusOr<bool> NextBytes(std::string* line);
+
   std::string waiting_;   // Read, but not yet returned.
+  bool first_ = true;
+  std::unique_ptr<LineEditor> editor_;   // Null: lines come as they are.
   bool at_end_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <glog/logging.h>
@@ -26,13 +27,21 @@ std::atomic<int> ending_signal{0};    // The signal that has asked for the progr
 std::atomic<bool> reader_gone{false};  // The reader of standard output.
 ReaderGone when_reader_goes = ReaderGone::kEndsAtOnce;
 std::atomic<bool> ctrl_c_ends_program{true};
-int wake_pipe[2] = {-1, -1};          // A byte for each signal that WaitForInput has not reported. -1: there was no pipe to be had.
-std::atomic<bool> unreported{false};  // The same without the pipe, which WaitForInput looks at now and then.
+int wake_pipe[2] = {-1, -1};          // A byte for each signal or resumption. -1: there was no pipe to be had.
+std::atomic<bool> unreported{false};  // A signal that WaitForInput has not reported. Without the pipe it looks at this now and then.
 constexpr int kLookMillis = 50;
+std::atomic<void (*)()> leave_terminal{nullptr}, back_to_terminal{nullptr};
 std::mutex mutex;                     // A signal is recorded as a whole, and forgotten as a whole.
+
+void Call(void (*function)()) {
+  if (function != nullptr) function();
+}
+
+void WakeWaiting() { [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1); }
 
 // Ends the process by the signal's default action, so that a shell's loop around the program sees Ctrl-C and ends, too.
 void EndProcess(int signal) {
+  GiveTerminalBack();
   RemoveTemporaryFiles();
   std::signal(signal, SIG_DFL);
   sigset_t set;
@@ -45,7 +54,7 @@ void EndProcess(int signal) {
 // REQUIRES: the mutex is held.
 void AskForEnd() {
   unreported = true;
-  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], "", 1);
+  WakeWaiting();
   cancel = true;  // Last: a thread that sees it sees the rest.
 }
 
@@ -54,6 +63,7 @@ void EndForLostPage(int) {
   constexpr char kWhy[] = ": a page of a mapped file cannot be read: the file was cut, or its disk fails (SIGBUS)\n";
   WriteError(program_invocation_short_name);
   WriteError({kWhy, sizeof(kWhy) - 1});
+  GiveTerminalBack();
   RemoveTemporaryFiles();
   _exit(1);
 }
@@ -84,10 +94,40 @@ bool IsIgnored(int signal) {
   return action.sa_handler == SIG_IGN;
 }
 
-void DrainWakePipe() {
-  unreported = false;
+// True if a signal came, which is reported now.
+bool DrainWakePipe() {
   char bytes[16];
   while (read(wake_pipe[0], bytes, sizeof(bytes)) > 0) {}
+  return unreported.exchange(false);
+}
+
+sigset_t StopSignals() {
+  sigset_t stops;
+  sigemptyset(&stops);
+  for (int signal : {SIGTSTP, SIGCONT}) {
+    if (!IsIgnored(signal)) sigaddset(&stops, signal);
+  }
+  return stops;
+}
+
+// Stops the process as Ctrl-Z would have, and returns when it goes on: at once if there is no shell that could wake it.
+void StopProcess() {
+  GiveTerminalBack();
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  raise(SIGTSTP);
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+}
+
+void HearStopSignals(const sigset_t& stops) {
+  while (true) {
+    const int signal = sigwaitinfo(&stops, nullptr);
+    if (signal == SIGTSTP) StopProcess();
+    if (signal > 0) Call(back_to_terminal);
+    if (signal == SIGCONT) WakeWaiting();
+  }
 }
 
 bool ReaderHasGone(int timeout_millis) {
@@ -117,6 +157,8 @@ void HearOnAnyThread(const sigset_t& signals) {
 
 }  // namespace
 
+void GiveTerminalBack() { Call(leave_terminal); }
+
 void TellReaderGone() {
   const std::lock_guard<std::mutex> lock(mutex);
   if (when_reader_goes == ReaderGone::kEndsAtOnce) EndProcess(SIGPIPE);
@@ -132,6 +174,8 @@ void EndOnSignals(ReaderGone reader) {
     if (!IsIgnored(signal)) sigaddset(&signals, signal);
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In every thread, since each begins with the mask of the thread that starts it.
+  const sigset_t stops = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);    // In the threads that begin here: if the main thread blocks them later, all do.
   absl::StatusOr<std::thread> hearing = StartThread([signals] { Hear(signals); });
   if (hearing.ok()) hearing->detach();
   else HearOnAnyThread(signals);
@@ -139,6 +183,19 @@ void EndOnSignals(ReaderGone reader) {
   std::signal(SIGBUS, EndForLostPage);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit on sizes is an error like any other.
   WatchReaderOfOutput();
+  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+}
+
+void HearStops(void (*leave)(), void (*back)()) {
+  leave_terminal = leave;
+  back_to_terminal = back;
+  static bool heard = false;
+  if (std::exchange(heard, true)) return;
+  const sigset_t stops = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  absl::StatusOr<std::thread> hearing = StartThread([stops] { HearStopSignals(stops); });
+  if (hearing.ok()) hearing->detach();
+  else pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);  // Stops are as for other programs then.
 }
 
 void CatchSignals(CtrlC meaning) {
@@ -161,15 +218,14 @@ void ForgetInterrupt() {
   pending_signal = 0;
 }
 
-bool WaitForInput(int file) {
+Wake WaitForInput(int file) {
   pollfd files[] = {{.fd = file, .events = POLLIN, .revents = 0}, {.fd = wake_pipe[0], .events = POLLIN, .revents = 0}};
   while (true) {
     const int ready = poll(files, 2, caught && wake_pipe[0] < 0 ? kLookMillis : -1);  // poll ignores the wake pipe while that is -1.
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0 && !unreported) continue;
-    if (ready != 0 && files[1].revents == 0) return true;
-    DrainWakePipe();
-    return false;
+    if (ready != 0 && files[1].revents == 0) return Wake::kInput;
+    return DrainWakePipe() ? Wake::kSignal : Wake::kResumed;
   }
 }
 

@@ -45,8 +45,16 @@ bool TerminationRequested();
 // Forgets the signal, for the next answer, unless the program is to end.
 void ForgetInterrupt();
 
-// Waits until `file` can be read, or has ended. False, once for each signal, if one came first or since ForgetInterrupt.
-bool WaitForInput(int file);
+// Waits until `file` can be read, or has ended (kInput). kSignal, once for each signal, if one came first or since ForgetInterrupt.
+// kResumed after a stop that HearStops heard of.
+enum class Wake { kInput, kSignal, kResumed };
+Wake WaitForInput(int file);
+
+// For a program that changes its terminal: `leave` is called before the program ends by a signal or is stopped (Ctrl-Z), `back` when it
+// goes on. Both may be called on another thread, or in a signal's handler. Null: no longer. REQUIRES: called by the main thread before
+// others that work are started.
+void HearStops(void (*leave)(), void (*back)());
+void GiveTerminalBack();  // Calls `leave`, if it is set, before an end that is none of these.
 
 // For a write to standard output that found no reader. Returns unless that ends the process at once.
 void TellReaderGone();

@@ -1,7 +1,7 @@
 // Requests from standard input, one JSON object per line (runtime/chat/request.h), and their answers.
 //
 //   RETURN_IF_ERROR(ForEachRequest([&](const Request& request) -> absl::Status {
-//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, PromptTokens(request.body(), *engine));
+//     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, PromptTokens(request.body(), *engine, {}));
 //     JsonWriter answer = BeginAnswer(request);                     // {"id": ...
 //     WriteTokens(answer.Key("tokens"), tokens);
 //     return WriteAnswer(std::move(answer));                        // ... } and a line break, at once

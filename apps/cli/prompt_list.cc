@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tessera/apps/cli/byte_order_mark.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/input.h"
@@ -32,7 +33,8 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std
                                               const Engine& engine) {
   if (absl::StartsWith(text, "{")) {
     ASSIGN_OR_RETURN(const JsonValue request, JsonValue::Parse(text, source, {.max_bytes = kLargestPrompt}));
-    return PromptTokens(request, engine);
+    ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
+    return PromptTokens(request, engine, chat);
   }
   conversation.Reset();
   conversation.AddUser(text);
@@ -49,8 +51,9 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
   const bool is_input = FLAGS_prompts.empty() || FLAGS_prompts == "-";
   PromptList list;
   list.source_ = is_input ? "standard input" : FLAGS_prompts;
-  const absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadTextFile(FLAGS_prompts, kLargestPrompt);
+  absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadTextFile(FLAGS_prompts, kLargestPrompt);
   RETURN_IF_ERROR(all.status());
+  RETURN_IF_ERROR(DropByteOrderMark(list.source_, &*all));
   int64_t number = 0;
   for (absl::string_view line : absl::StrSplit(*all, '\n')) {
     ++number;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/recommended_sampling.h"
 
@@ -14,14 +15,14 @@ namespace {
 
 bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
+// All but the seed.
 SamplingOptions SamplingOfFlags() {
   return {.temperature = static_cast<float>(FLAGS_temperature),
           .top_k = FLAGS_top_k,
           .top_p = static_cast<float>(FLAGS_top_p),
           .min_p = static_cast<float>(FLAGS_min_p),
           .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-          .penalty_window = FLAGS_penalty_window,
-          .seed = FLAGS_seed};
+          .penalty_window = FLAGS_penalty_window};
 }
 
 // Takes the file's value for a field whose flag is not given. True: it was taken.
@@ -34,11 +35,15 @@ bool Take(const std::optional<Value>& recommended, const char* flag, Value& valu
 
 }  // namespace
 
-absl::Status CheckSamplingFlags() { return Sampler::Create(SamplingOfFlags()).status(); }
+absl::Status CheckSamplingFlags() {
+  RETURN_IF_ERROR(SeedOfFlag().status());
+  return Sampler::Create(SamplingOfFlags()).status();
+}
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(file));
   SamplingOptions sampling = SamplingOfFlags();
+  ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
   Take(recommended.temperature, "temperature", sampling.temperature);
   Take(recommended.top_k, "top_k", sampling.top_k);
   Take(recommended.top_p, "top_p", sampling.top_p);

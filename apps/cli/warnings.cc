@@ -18,7 +18,10 @@ void WarnOnce(const std::string& warning) {
 
 }  // namespace
 
+void WarnOfVocabulary(const Tokenizer& tokenizer) { WarnOnce(tokenizer.warning()); }
+
 void WarnOfShortages(const Engine& engine) {
+  WarnOfVocabulary(engine.tokenizer());
   if (const int asked = engine.options().compute.threads; asked > engine.threads()) {
     WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
   }

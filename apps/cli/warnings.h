@@ -5,6 +5,7 @@
 // Libraries log nothing, so programs ask for these facts. Threads: one at a time.
 #pragma once
 
+#include "tessera/model/text/tokenizer.h"
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/engine.h"
 
@@ -13,6 +14,9 @@ namespace tessera {
 // Fewer threads than asked for, also for loading; a context above the trained one; a damaged manifest whose copy is used; no memory for a
 // copy of a file that must not be changed then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
+
+// Marks of a vocabulary that its file types as plain text. WarnOfShortages says it of the engine's, too.
+void WarnOfVocabulary(const Tokenizer& tokenizer);
 
 // A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.
 void WarnOfHistory(const Speculation* speculation);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/apps/show/describe_chat.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/table.h"
@@ -135,6 +136,7 @@ std::string FileText(const GgufFile& file) {
   for (const GgufUnreadTensor& tensor : file.unread_tensors()) tensors.AddRow({Escaped(tensor.name), "", "not read", "", ""});
   return absl::StrCat(file.path(), ": GGUF version ", file.version(), ", ", FormatByteSize(file.size()), ", ", file.metadata().size(),
                       " metadata entries, ", file.tensors().size() + file.unread_tensors().size(), " tensors\n\n", MetadataTable(file),
+                      ChatText(file),
                       "\n", tensors.ToString());
 }
 
@@ -143,6 +145,7 @@ std::string FileJson(const GgufFile& file) {
   json.BeginObject();
   json.Key("path").String(file.path()).Key("version").Int(file.version()).Key("bytes").Int(file.size());
   WriteMetadata(json.Key("metadata"), file);
+  WriteChat(json.Key("chat_template"), file);
   json.Key("tensors").BeginArray();
   for (const GgufTensor& tensor : file.tensors()) WriteTensor(json, tensor);
   json.EndArray().Key("unread_tensors").BeginArray();
@@ -166,7 +169,7 @@ std::string PackedText(const TsrReader& reader, const GgufFile& file) {
   return absl::StrCat(reader.path(), ": tsr version 1.", reader.minor_version(), ", ", FormatByteSize(reader.file_bytes()),
                       ", uuid ", FormatTsrUuid(reader.uuid()), ", layout ", Escaped(reader.layout()), ", ", reader.units(),
                       " units, ", reader.blocks(), " blocks, packed from ", FormatByteSize(file.size()), " of GGUF version ",
-                      file.version(), "\n\n", MetadataTable(file), "\n", entries.ToString());
+                      file.version(), "\n\n", MetadataTable(file), ChatText(file), "\n", entries.ToString());
 }
 
 std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
@@ -177,6 +180,7 @@ std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
   json.Key("manifest_bytes").Int(reader.manifest_bytes()).Key("blocks").Int(reader.blocks());
   json.Key("version").Int(file.version()).Key("gguf_bytes").Int(file.size());
   WriteMetadata(json.Key("metadata"), file);
+  WriteChat(json.Key("chat_template"), file);
   json.Key("units").BeginArray();
   for (int unit = 0; unit < reader.units(); ++unit) {
     json.BeginObject().Key("offset").Int(reader.UnitOffset(unit)).Key("bytes").Int(reader.UnitBytes(unit));

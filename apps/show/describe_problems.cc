@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/json_writer.h"
+#include "tessera/base/quoted.h"
 
 namespace tessera {
 
@@ -12,7 +13,7 @@ std::string CountOfProblems(const VerifyReport& report) {
 
 std::string ReportText(const std::string& path, const VerifyReport& report) {
   std::string text;
-  for (const FileProblem& problem : report.problems) absl::StrAppend(&text, problem.message, "\n");
+  for (const FileProblem& problem : report.problems) absl::StrAppend(&text, Printable(problem.message), "\n");
   absl::StrAppend(&text, path, ": ", report.tensors, " tensors, ", FormatByteSize(report.tensor_bytes), "; not used: ",
                   report.unused_tensors, " tensors, ", FormatByteSize(report.unused_bytes), " between and after tensors\n");
   for (const std::string& reason : report.unused_reasons) {

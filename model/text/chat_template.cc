@@ -1,5 +1,6 @@
 #include "tessera/model/text/chat_template.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,175 +10,161 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/text/internal/chat_forms.h"
 #include "tessera/model/text/internal/facts.h"
 
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxTemplateBytes = size_t{1} << 20;  // The longest in use have some tens of kilobytes.
 constexpr char kWayOut[] = "name one of chatml, llama3, gemma and none instead";
 
-struct Known {
-  ChatTemplate::Form form;
-  absl::string_view name;
-  absl::string_view mark;  // A mark that only this form's template writes; empty: chosen by name only, never recognized.
-};
-constexpr Known kKnown[] = {
-    {ChatTemplate::Form::kChatMl, "chatml", "<|im_start|>"},
-    {ChatTemplate::Form::kLlama3, "llama3", "<|start_header_id|>"},
-    {ChatTemplate::Form::kGemma, "gemma", "<start_of_turn>"},
-    {ChatTemplate::Form::kNone, "none", ""},
-};
+// What a dialogue is made of; arguments have other names.
+constexpr absl::string_view kOfDialogues[] = {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"};
+// The functions of templates, and a variable that they are always given.
+constexpr absl::string_view kOfTemplates[] = {"documents", "range", "namespace", "dict", "raise_exception", "strftime_now", "loop"};
 
-// Reads from `text` to `end` inside one string of a template. Empty if the string (quoted with `quote`, or plain text of the template if
-// that is 0) ends before. A backslash keeps the meaning that strings in templates give it.
-std::string LiteralUntil(absl::string_view text, absl::string_view end, char quote) {
-  std::string literal;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (absl::StartsWith(text.substr(i), end)) return literal;
-    if (quote == 0 ? absl::StartsWith(text.substr(i), "{{") || absl::StartsWith(text.substr(i), "{%") : text[i] == quote) return "";
-    const bool escape = quote != 0 && text[i] == '\\' && i + 1 < text.size();
-    if (escape) ++i;
-    literal.push_back(escape && text[i] == 'n' ? '\n' : escape && text[i] == 't' ? '\t' : text[i]);
-  }
-  return "";
+bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The system message that a ChatML template writes by itself: the text between the marks of a system turn, if it is one literal and not
-// made from a message. A turn ends where the next one begins, so every byte is read once.
-std::string FindDefaultSystem(absl::string_view source) {
-  constexpr absl::string_view kTurn = "<|im_start|>system";
-  for (size_t at = source.find(kTurn), next; at != absl::string_view::npos; at = next) {
-    next = source.find(kTurn, at + kTurn.size());
-    const char before = at == 0 ? '\0' : source[at - 1];
-    const char quote = before == '\'' || before == '"' ? before : '\0';
-    absl::string_view rest = source.substr(0, next).substr(at + kTurn.size());
-    const absl::string_view line_end = absl::StartsWith(rest, "\n") ? "\n" : "\\n";
-    if (!absl::StartsWith(rest, line_end)) continue;
-    rest.remove_prefix(line_end.size());
-    const std::string found = LiteralUntil(rest, "<|im_end|>", quote);
-    if (!found.empty()) return found;
-  }
-  return "";
+absl::StatusOr<jinja::Value> MessageValue(const ChatMessage& message) {
+  if (message.whole) return jinja::Value::FromJson(*message.whole);
+  return jinja::Value::Dict({{"role", jinja::Value::String(message.role)}, {"content", jinja::Value::String(message.content)}});
 }
 
-// Collects pieces; neighbours of one kind become one piece, empty texts none.
-class Writer {
- public:
-  void Mark(absl::string_view text) { Add(text, true); }
-  void Text(absl::string_view text) { Add(text, false); }
-  std::vector<ChatPiece> Take() { return std::move(pieces_); }
-
- private:
-  void Add(absl::string_view text, bool special) {
-    if (text.empty()) return;
-    if (pieces_.empty() || pieces_.back().special != special) pieces_.push_back({"", special});
-    absl::StrAppend(&pieces_.back().text, text);
+absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variables) {
+  if (!arguments.is_object()) return arguments.Error(JsonKindName(arguments.kind()), "an object");
+  const std::vector<std::string> names = arguments.Keys();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (IsIn(kOfDialogues, names[i])) return arguments.Error(Quoted(names[i]), "names of other variables than those of the dialogue");
+    ASSIGN_OR_RETURN(jinja::Value value, jinja::Value::FromJson(arguments[static_cast<int64_t>(i)]));
+    variables.emplace_back(names[i], std::move(value));
   }
-  std::vector<ChatPiece> pieces_;
-};
-
-void WriteChatMl(absl::Span<const ChatMessage> messages, absl::string_view default_system, bool prompt, Writer* out) {
-  const bool bare = messages.empty() || messages[0].role != "system";
-  if (bare && !messages.empty() && !default_system.empty()) {
-    out->Mark("<|im_start|>system\n");
-    out->Text(default_system);
-    out->Mark("<|im_end|>\n");
-  }
-  for (const ChatMessage& message : messages) {
-    out->Mark("<|im_start|>");
-    out->Text(message.role);
-    out->Mark("\n");
-    out->Text(message.content);
-    out->Mark("<|im_end|>\n");
-  }
-  if (prompt) out->Mark("<|im_start|>assistant\n");
+  return absl::OkStatus();
 }
 
-void WriteLlama3(absl::Span<const ChatMessage> messages, bool prompt, Writer* out) {
-  for (const ChatMessage& message : messages) {
-    out->Mark("<|start_header_id|>");
-    out->Text(message.role);
-    out->Mark("<|end_header_id|>\n\n");
-    out->Text(absl::StripAsciiWhitespace(message.content));
-    out->Mark("<|eot_id|>");
+// As the package transformers gives them to a template. The texts of marks are the template's own.
+absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input) {
+  jinja::Variables variables;
+  if (input.arguments) RETURN_IF_ERROR(AddArguments(*input.arguments, variables));
+  std::vector<jinja::Value> messages;
+  for (const ChatMessage& message : input.messages) {
+    ASSIGN_OR_RETURN(messages.emplace_back(), MessageValue(message));
   }
-  if (prompt) out->Mark("<|start_header_id|>assistant<|end_header_id|>\n\n");
-}
-
-// Gemma has no system turn: a system message goes before the next user's content, or into a turn of its own if none follows.
-void WriteGemma(absl::Span<const ChatMessage> messages, bool prompt, Writer* out) {
-  std::string system;
-  const auto turn = [&](absl::string_view role, absl::string_view before, absl::string_view content) {
-    out->Mark("<start_of_turn>");
-    out->Text(role);
-    out->Mark("\n");
-    out->Text(before);
-    out->Text(content);
-    out->Mark("<end_of_turn>\n");
+  jinja::Value tools = jinja::Value::None();
+  if (input.tools) {
+    ASSIGN_OR_RETURN(tools, jinja::Value::FromJson(*input.tools));
+  }
+  const auto mark = [&](absl::string_view name, const std::optional<std::string>& text) {
+    if (text) variables.emplace_back(name, jinja::Value::Of(jinja::Text(*text, /*from_data=*/false)));
   };
-  for (const ChatMessage& message : messages) {
-    const absl::string_view content = absl::StripAsciiWhitespace(message.content);
-    if (message.role == "system") {
-      absl::StrAppend(&system, message.content, "\n\n");
-    } else if (message.role == "assistant") {
-      turn("model", "", content);
-    } else {
-      turn(message.role, std::exchange(system, std::string()), content);
+  variables.emplace_back("messages", jinja::Value::List(std::move(messages)));
+  variables.emplace_back("tools", std::move(tools));
+  variables.emplace_back("documents", jinja::Value::None());
+  variables.emplace_back("add_generation_prompt", jinja::Value::Bool(input.add_generation_prompt));
+  mark("bos_token", input.marks.bos);
+  mark("eos_token", input.marks.eos);
+  return variables;
+}
+
+// The forms by name write roles and texts alone.
+absl::Status CheckPlain(const ChatInput& input, absl::string_view form) {
+  const std::string expected = absl::StrCat("none: the form ", form, " has no place for it");
+  if (input.tools) return WrongUsage("tools", "some", expected);
+  if (input.arguments) return WrongUsage("template_args", "some", expected);
+  for (const ChatMessage& message : input.messages) {
+    for (const std::string& key : message.whole ? message.whole->Keys() : std::vector<std::string>()) {
+      if (key == "role" || key == "content") continue;
+      return message.whole->Error(Quoted(key), absl::StrCat("role and content alone in the form ", form));
     }
+    if (message.whole) RETURN_IF_ERROR(message.whole->String("content").status());
   }
-  if (!system.empty()) turn("user", "", absl::StripAsciiWhitespace(system));
-  if (prompt) out->Mark("<start_of_turn>model\n");
+  return absl::OkStatus();
 }
 
 }  // namespace
 
+absl::StatusOr<ChatMessage> ChatMessage::FromJson(const JsonValue& json) {
+  ChatMessage message;
+  ASSIGN_OR_RETURN(message.role, json.String("role"));
+  if (json.Has("content") && json.Value("content")->is_string()) {
+    ASSIGN_OR_RETURN(message.content, json.String("content"));
+  }
+  message.whole = json;
+  return message;
+}
+
+ChatMarks MarksOf(const Tokenizer& tokenizer) {
+  const auto text = [&](std::optional<TokenId> token) {
+    return token ? std::optional<std::string>(tokenizer.Piece(*token, /*render_special=*/true)) : std::nullopt;
+  };
+  return {text(tokenizer.bos()), text(tokenizer.eos())};
+}
+
 absl::StatusOr<ChatTemplate> ChatTemplate::FromSource(const ChatTemplateFacts& facts) {
   ASSIGN_OR_RETURN(const absl::string_view source, ValueOr<absl::string_view>(facts.source, ""));
-  const auto wrong = [&](const auto&... problem) { return WrongFact(facts.source.place, absl::StrCat(problem..., "; ", kWayOut)); };
+  const auto wrong = [&](absl::string_view problem) { return WrongFact(facts.source.place, absl::StrCat(problem, "; ", kWayOut)); };
   if (source.empty()) return wrong("found none, expected a chat template");
-  if (source.size() > kMaxTemplateBytes) return wrong("found ", source.size(), " bytes, expected at most ", kMaxTemplateBytes);
-  for (const Known& known : kKnown) {
-    if (known.mark.empty() || !absl::StrContains(source, known.mark)) continue;
-    ChatTemplate chat(known.form);
-    if (known.form == Form::kChatMl) chat.default_system_ = FindDefaultSystem(source);
-    return chat;
-  }
-  return wrong("found a template of ", source.size(),
-               " bytes with none of the marks <|im_start|>, <|start_header_id|>, <start_of_turn>, expected one of them");
+  const absl::Status wrong_place = WrongFact(facts.source.place, "");
+  ChatTemplate chat("own");
+  chat.place_ = std::string(wrong_place.message());
+  absl::StatusOr<jinja::Template> program = jinja::Template::Parse(source);
+  if (!program.ok()) return wrong(program.status().message());
+  chat.program_ = *std::move(program);
+  return chat;
 }
 
 absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {
-  for (const Known& known : kKnown) {
-    if (known.name == name) return ChatTemplate(known.form);
-  }
+  if (IsChatForm(name)) return ChatTemplate(name);
   return WrongUsage("chat_template", Quoted(name), "chatml, llama3, gemma or none");
 }
 
-absl::string_view ChatTemplate::name() const {
-  for (const Known& known : kKnown) {
-    if (known.form == form_) return known.name;
+absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInput& input) const {
+  if (!program_) {
+    RETURN_IF_ERROR(CheckPlain(input, name_));
+    return WriteForm(name_, input.messages, input.add_generation_prompt);
   }
-  return "";
+  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input));
+  absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
+  if (!rendered.ok()) {
+    return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
+  }
+  std::vector<ChatPiece> pieces;
+  for (jinja::Piece& piece : *rendered) pieces.push_back({std::move(piece.text), !piece.from_data});
+  return pieces;
 }
 
-std::vector<ChatPiece> ChatTemplate::RenderPieces(absl::Span<const ChatMessage> messages, bool add_generation_prompt) const {
-  Writer out;
-  switch (form_) {
-    case Form::kChatMl: WriteChatMl(messages, default_system_, add_generation_prompt, &out); break;
-    case Form::kLlama3: WriteLlama3(messages, add_generation_prompt, &out); break;
-    case Form::kGemma: WriteGemma(messages, add_generation_prompt, &out); break;
-    case Form::kNone:
-      for (const ChatMessage& message : messages) out.Text(message.content);
-      break;
-  }
-  return out.Take();
-}
-
-std::string ChatTemplate::Render(absl::Span<const ChatMessage> messages, bool add_generation_prompt) const {
+absl::StatusOr<std::string> ChatTemplate::Render(const ChatInput& input) const {
+  ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, RenderPieces(input));
   std::string text;
-  for (const ChatPiece& piece : RenderPieces(messages, add_generation_prompt)) text += piece.text;
+  for (const ChatPiece& piece : pieces) text += piece.text;
   return text;
+}
+
+ChatAbilities ChatTemplate::Abilities() const {
+  constexpr char kWord[] = "tessera-probe";
+  const auto writes_word = [&](const std::vector<ChatMessage>& messages, const char* tools) {
+    ChatInput input = {.messages = messages, .marks = {"", ""}, .unix_seconds = 0};
+    if (tools != nullptr) input.tools = *JsonValue::Parse(tools);
+    const absl::StatusOr<std::string> text = Render(input);
+    return text.ok() && absl::StrContains(*text, kWord);
+  };
+  const auto reasoned = JsonValue::Parse(R"({"role": "assistant", "content": "b", "reasoning_content": "tessera-probe"})");
+  ChatAbilities abilities;
+  abilities.system_turn = writes_word({{"system", kWord}, {"user", "a"}}, nullptr);
+  abilities.tools = program_ && writes_word({{"user", "a"}}, R"([{"type": "function", "function": {"name": "tessera-probe",
+      "description": "b", "parameters": {"type": "object", "properties": {}, "required": []}}}])");
+  abilities.earlier_reasoning = program_ && writes_word({{"user", "a"}, *ChatMessage::FromJson(*reasoned), {"user", "c"}}, nullptr);
+  for (const std::string& name : program_ ? program_->names() : std::vector<std::string>()) {
+    if (!IsIn(kOfDialogues, name) && !IsIn(kOfTemplates, name)) abilities.arguments.push_back(name);
+  }
+  return abilities;
+}
+
+bool BeginsWithBos(const Tokenizer& tokenizer, absl::Span<const ChatPiece> pieces) {
+  const std::string bos = MarksOf(tokenizer).bos.value_or("");
+  if (bos.empty() || pieces.empty() || !pieces[0].special) return false;
+  return absl::StartsWith(absl::StripLeadingAsciiWhitespace(pieces[0].text), bos);
 }
 
 std::vector<TokenId> EncodeChat(const Tokenizer& tokenizer, absl::Span<const ChatPiece> pieces) {
@@ -188,7 +175,7 @@ std::vector<TokenId> EncodeChat(const Tokenizer& tokenizer, absl::Span<const Cha
     text += piece.text;
     if (!piece.special && !piece.text.empty()) literal.push_back({begin, text.size()});
   }
-  return tokenizer.Encode(text, {.parse_special = true, .add_bos = true, .literal = literal});
+  return tokenizer.Encode(text, {.parse_special = true, .add_bos = !BeginsWithBos(tokenizer, pieces), .literal = literal});
 }
 
 }  // namespace tessera

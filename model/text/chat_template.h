@@ -1,23 +1,30 @@
-// Writes a conversation in the form that a chat model was trained on.
+// Writes a conversation in the form that a chat model was trained on: as the template in its file says.
 //
 //   ASSIGN_OR_RETURN(ChatTemplate chat, ChatTemplate::ByName("chatml"));     // or ReadChatTemplate(*file)
 //   std::vector<ChatMessage> messages = {{"user", "What is 2 + 2?"}};
-//   std::vector<TokenId> prompt = EncodeChat(*tokenizer, chat.RenderPieces(messages, /*add_generation_prompt=*/true));
+//   ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, chat.RenderPieces({.messages = messages, .marks = MarksOf(*tokenizer)}));
+//   std::vector<TokenId> prompt = EncodeChat(*tokenizer, pieces);
 //
-// Three forms are known: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>) and Gemma (<start_of_turn>), and "none", which joins the
-// contents. The form is recognized by the marks that the model's own template writes. That template is a program from
-// outside: it is searched, never run. Its tools, dates and other options are left out; its default system message is kept.
-// What users write cannot become a control token: EncodeChat encodes contents and roles as plain text, so "<|im_end|>" in them
-// stays text. Render gives one string, for people to read: encoding that with parse_special would lose this protection.
-// Errors: InvalidArgument with what was found and what to do instead. Thread-safe: nothing changes after construction.
+// The template of a file is a program in Jinja, which model/text/jinja runs within limits: it may refuse a dialogue, and its errors name
+// file, key and line. Four forms need no template, and are chosen by name: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>),
+// Gemma (<start_of_turn>), and "none", which joins the contents.
+// What users write cannot become a control token: pieces say which bytes are the template's own, and EncodeChat encodes all others, such
+// as contents, roles and tools, as plain text. "<|im_end|>" in them stays text. Render gives one string, for people to read: encoding that
+// with parse_special would lose this protection.
+// Errors: InvalidArgument with what was found and what to do instead, ResourceExhausted for a limit. Thread-safe: nothing changes after
+// construction.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/json.h"
+#include "tessera/model/text/jinja/template.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/model/text/tokenizer_facts.h"
 
@@ -26,6 +33,27 @@ namespace tessera {
 struct ChatMessage {
   std::string role = {};  // "system", "user", "assistant", or another role that the model knows.
   std::string content = {};
+  // The message as JSON, with whatever else a template reads: tool_calls, reasoning_content, ... Role and content are then those in it.
+  std::optional<JsonValue> whole = std::nullopt;
+
+  // An object with a "role". Its "content" is text in most; a template may take other kinds, too.
+  static absl::StatusOr<ChatMessage> FromJson(const JsonValue& json);
+};
+
+// The texts of a model's tokens that templates write by name; none: the model has no such token.
+struct ChatMarks {
+  std::optional<std::string> bos = std::nullopt;
+  std::optional<std::string> eos = std::nullopt;
+};
+ChatMarks MarksOf(const Tokenizer& tokenizer);
+
+struct ChatInput {
+  absl::Span<const ChatMessage> messages = {};
+  bool add_generation_prompt = true;                    // End with the beginning of the assistant's turn.
+  std::optional<JsonValue> tools = std::nullopt;        // What the model may call: a list, as its template takes it.
+  std::optional<JsonValue> arguments = std::nullopt;    // An object: further variables of the template, such as enable_thinking.
+  ChatMarks marks = {};
+  std::optional<int64_t> unix_seconds = std::nullopt;   // The date, for templates that write it.
 };
 
 // A part of a rendered conversation. Special parts are the template's own text, in which marks are control tokens.
@@ -34,33 +62,43 @@ struct ChatPiece {
   bool special = false;
 };
 
-class ChatTemplate {
- public:
-  enum class Form { kChatMl, kLlama3, kGemma, kNone };
-
-  // The form of a model's own template. `source` is read during the call only.
-  static absl::StatusOr<ChatTemplate> FromSource(const ChatTemplateFacts& facts);
-  // "chatml", "llama3", "gemma" or "none". Without a default system message.
-  static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);
-
-  Form form() const { return form_; }
-  absl::string_view name() const;
-  const std::string& default_system() const { return default_system_; }  // Used if the first message is not a system message.
-
-  // `add_generation_prompt`: end with the beginning of the assistant's turn. BOS is not written: EncodeChat adds it where the
-  // model asks for it.
-  std::vector<ChatPiece> RenderPieces(absl::Span<const ChatMessage> messages, bool add_generation_prompt) const;
-  std::string Render(absl::Span<const ChatMessage> messages, bool add_generation_prompt) const;
-
- private:
-  explicit ChatTemplate(Form form) : form_(form) {}
-
-  Form form_;
-  std::string default_system_;  // Empty: none.
+// What a template does with a dialogue, as trying it shows.
+struct ChatAbilities {
+  bool system_turn = false;                  // It writes a system message.
+  bool tools = false;
+  bool earlier_reasoning = false;            // It writes the reasoning_content of an answer before the last question.
+  std::vector<std::string> arguments = {};   // Variables beyond the dialogue that it reads, such as enable_thinking.
 };
 
-// The tokens of the pieces' joined text, BOS first where the model asks for it. They are those of Render's string, encoded with
-// parse_special, wherever contents hold no special text. REQUIRES: together at most Tokenizer::kMaxTextBytes.
+class ChatTemplate {
+ public:
+  // A model's own template. `source` is read during the call only.
+  static absl::StatusOr<ChatTemplate> FromSource(const ChatTemplateFacts& facts);
+  // "chatml", "llama3", "gemma" or "none".
+  static absl::StatusOr<ChatTemplate> ByName(absl::string_view name);
+
+  absl::string_view name() const { return name_; }  // "own" for a model's own.
+
+  // BOS is in it where the template writes it: EncodeChat adds it where only the model asks for it.
+  absl::StatusOr<std::vector<ChatPiece>> RenderPieces(const ChatInput& input) const;
+  absl::StatusOr<std::string> Render(const ChatInput& input) const;
+
+  ChatAbilities Abilities() const;
+
+ private:
+  explicit ChatTemplate(absl::string_view name) : name_(name) {}
+
+  std::string name_;
+  std::string place_;                        // Where the template stands, as errors begin.
+  std::optional<jinja::Template> program_;   // None: a form by name.
+};
+
+// The template wrote BOS, so the model gets no other one.
+bool BeginsWithBos(const Tokenizer& tokenizer, absl::Span<const ChatPiece> pieces);
+
+// The tokens of the pieces' joined text, BOS first where the model asks for it or the template writes it, and never twice. They are those
+// of Render's string, encoded with parse_special, wherever contents hold no special text. REQUIRES: together at most
+// Tokenizer::kMaxTextBytes.
 std::vector<TokenId> EncodeChat(const Tokenizer& tokenizer, absl::Span<const ChatPiece> pieces);
 
 }  // namespace tessera

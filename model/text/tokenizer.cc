@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,8 +32,9 @@ constexpr Kind kKinds[] = {
 // A vocabulary, its special tokens, and a segmenter for the text between them.
 class SegmentingTokenizer final : public Tokenizer {
  public:
-  SegmentingTokenizer(std::unique_ptr<Vocabulary> vocabulary, std::unique_ptr<Segmenter> segmenter, bool adds_bos)
-      : vocabulary_(std::move(vocabulary)), special_(*vocabulary_), segmenter_(std::move(segmenter)), adds_bos_(adds_bos) {}
+  SegmentingTokenizer(std::unique_ptr<Vocabulary> vocabulary, std::unique_ptr<Segmenter> segmenter, bool adds_bos, std::string warning)
+      : vocabulary_(std::move(vocabulary)), special_(*vocabulary_), segmenter_(std::move(segmenter)), adds_bos_(adds_bos),
+        warning_(std::move(warning)) {}
 
   using Tokenizer::Encode;
   using Tokenizer::Piece;
@@ -56,7 +58,8 @@ class SegmentingTokenizer final : public Tokenizer {
   std::string Piece(TokenId token, bool render_special) const override {
     if (!vocabulary_->Contains(token)) return "";
     if (vocabulary_->IsSpecial(token) && !render_special) return "";
-    const bool verbatim = vocabulary_->IsSpecial(token) || vocabulary_->kind(token) == TokenKind::kUserDefined;
+    const TokenKind kind = vocabulary_->kind(token);
+    const bool verbatim = vocabulary_->IsSpecial(token) || kind == TokenKind::kUserDefined || kind == TokenKind::kMark;
     return verbatim ? std::string(vocabulary_->text(token)) : segmenter_->Piece(token);
   }
 
@@ -67,12 +70,18 @@ class SegmentingTokenizer final : public Tokenizer {
   bool adds_space_prefix() const override { return segmenter_->adds_space_prefix(); }
   bool IsEnd(TokenId token) const override { return vocabulary_->IsEnd(token); }
   bool IsSpecial(TokenId token) const override { return vocabulary_->Contains(token) && vocabulary_->IsSpecial(token); }
+  std::optional<TokenId> FindSpecial(absl::string_view text) const override {
+    const std::optional<TokenId> id = vocabulary_->Find(text);
+    return id.has_value() && vocabulary_->IsSpecial(*id) ? id : std::nullopt;
+  }
+  std::string warning() const override { return warning_; }
 
  private:
   std::unique_ptr<Vocabulary> vocabulary_;
   SpecialTokens special_;
   std::unique_ptr<Segmenter> segmenter_;
   bool adds_bos_;
+  std::string warning_;
 };
 
 absl::StatusOr<const Kind*> KindOf(const TokenizerFacts& facts) {
@@ -93,6 +102,18 @@ absl::StatusOr<bool> AddsBos(const TokenizerFacts& facts, const Vocabulary& voca
   return MissingInFact(facts.bos.place, absl::StrCat("found none, expected a token, since ", facts.add_bos.place.key, " is true"));
 }
 
+std::string WarningOf(const TokenizerFacts& facts, const Vocabulary& vocabulary) {
+  constexpr size_t kMost = 4;
+  const std::vector<TokenId>& marks = vocabulary.retyped();
+  if (marks.empty()) return "";
+  std::string names;
+  for (size_t i = 0; i < std::min(marks.size(), kMost); ++i) absl::StrAppend(&names, i == 0 ? "" : ", ", Quoted(vocabulary.text(marks[i])));
+  if (marks.size() > kMost) absl::StrAppend(&names, " and ", marks.size() - kMost, " more");
+  const absl::Status wrong = WrongFact(facts.types.place, absl::StrCat("found the type of plain text for ", names,
+                                                                       ", expected that of marks: each is read as one token"));
+  return std::string(wrong.message());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(TokenizerFacts facts) {
@@ -101,7 +122,8 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(TokenizerFacts fact
   ASSIGN_OR_RETURN(std::unique_ptr<Vocabulary> vocabulary, Vocabulary::Create(facts));
   ASSIGN_OR_RETURN(std::unique_ptr<Segmenter> segmenter, kind->create(facts, *vocabulary));
   ASSIGN_OR_RETURN(const bool adds_bos, AddsBos(facts, *vocabulary, segmenter->adds_bos_by_default()));
-  return std::make_unique<SegmentingTokenizer>(std::move(vocabulary), std::move(segmenter), adds_bos);
+  std::string warning = WarningOf(facts, *vocabulary);
+  return std::make_unique<SegmentingTokenizer>(std::move(vocabulary), std::move(segmenter), adds_bos, std::move(warning));
 }
 
 }  // namespace tessera

@@ -36,10 +36,12 @@ struct TextRange {
 };
 
 struct EncodeOptions {
-  bool parse_special = false;  // Texts such as "<|im_end|>" become control tokens. Leave it off for text that users wrote.
+  // Texts such as "<|im_end|>" become control tokens, or marks that files type as user-defined. Leave it off for text that users wrote.
+  bool parse_special = false;
   bool add_bos = false;        // Begin with BOS, where the model's metadata asks for it (adds_bos()).
-  // Where parse_special is on: parts that stay plain text nevertheless, in ascending order, without overlap. No control token is
-  // made of bytes that touch one of them; all else is encoded as if the ranges were not there. Read during the call only.
+  // Where parse_special is on: parts that stay plain text nevertheless, in ascending order, without overlap. No control token and no mark
+  // is made of bytes that touch one of them; all else, user-defined tokens such as runs of spaces, too, is encoded as if the ranges were
+  // not there. Read during the call only.
   absl::Span<const TextRange> literal = {};
 };
 
@@ -68,6 +70,10 @@ class Tokenizer {
 
   virtual bool IsEnd(TokenId token) const = 0;      // Ends a text or a turn: EOS, <|im_end|>, <|eot_id|>, <end_of_turn>, ...
   virtual bool IsSpecial(TokenId token) const = 0;  // A control token or the unknown token: marks, not text.
+  virtual std::optional<TokenId> FindSpecial(absl::string_view text) const = 0;  // The special token that has this text.
+
+  // What the file says and is not followed, for programs to print; empty: nothing.
+  virtual std::string warning() const = 0;
 };
 
 }  // namespace tessera

@@ -15,6 +15,7 @@
 // kind needs it. Thread-safe (plain data).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -58,8 +59,18 @@ struct TokenizerFacts {
   FileFact<uint64_t> bos = {{"tokenizer.ggml.bos_token_id"}};
   FileFact<uint64_t> eos = {{"tokenizer.ggml.eos_token_id"}};
   FileFact<uint64_t> unknown = {{"tokenizer.ggml.unknown_token_id"}};
-  FileFact<uint64_t> turn_end = {{"tokenizer.ggml.eot_token_id"}};
-  FileFact<uint64_t> message_end = {{"tokenizer.ggml.eom_token_id"}};
+  // Tokens that end a text as EOS does: the end of a turn and of a message, and what parts files and lays out prompts for filling in the
+  // middle. Older files have the last three.
+  std::array<FileFact<uint64_t>, 11> ends = {{
+      {{"tokenizer.ggml.eot_token_id"}},     {{"tokenizer.ggml.eom_token_id"}},     {{"tokenizer.ggml.fim_pre_token_id"}},
+      {{"tokenizer.ggml.fim_suf_token_id"}}, {{"tokenizer.ggml.fim_mid_token_id"}}, {{"tokenizer.ggml.fim_pad_token_id"}},
+      {{"tokenizer.ggml.fim_rep_token_id"}}, {{"tokenizer.ggml.fim_sep_token_id"}}, {{"tokenizer.ggml.prefix_token_id"}},
+      {{"tokenizer.ggml.suffix_token_id"}},  {{"tokenizer.ggml.middle_token_id"}}}};
+
+  FileFact<std::vector<int32_t>> more_ends = {{"tokenizer.ggml.eos_token_ids"}};  // All of them, as some converters list them.
+
+  // The program that writes conversations: marks that it writes are tokens, whatever type they have.
+  FileFact<absl::string_view> chat_template = {{"tokenizer.chat_template"}};
 
   FileFact<bool> add_bos = {{"tokenizer.ggml.add_bos_token"}};
   FileFact<bool> add_space_prefix = {{"tokenizer.ggml.add_space_prefix"}};

@@ -15,7 +15,11 @@ constexpr char kTemplateKey[] = "tokenizer.chat_template";
 
 absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const ConversationOptions& options) {
   Conversation conversation;
+  conversation.options_ = options;
   if (options.raw) return conversation;
+  const auto needs_form = [](absl::string_view field) {
+    return WrongUsage(field, "for a model without chat template", "chat_template beside it");
+  };
   if (!options.chat_template.empty()) {
     absl::StatusOr<ChatTemplate> by_name = ChatTemplate::ByName(options.chat_template);
     RETURN_IF_ERROR(ForField("chat_template", by_name.status()));
@@ -23,9 +27,10 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
   } else if (file.Find(kTemplateKey) != nullptr || options.needs_template) {
     ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
   } else if (!options.system.empty()) {
-    return WrongUsage("system", "for a model without chat template", "chat_template beside it");
+    return needs_form("system");
+  } else if (options.tools || options.template_args) {
+    return needs_form(options.tools ? "tools" : "template_args");
   }
-  conversation.system_ = options.system;
   conversation.Reset();
   return conversation;
 }
@@ -34,13 +39,36 @@ absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->nam
 
 void Conversation::Reset() {
   messages_.clear();
-  if (!raw() && !system_.empty()) messages_.push_back({"system", system_});
+  if (!raw() && !options_.system.empty()) messages_.push_back({"system", options_.system});
 }
 
-std::vector<TokenId> Conversation::Tokens(const Tokenizer& tokenizer) const {
-  if (!raw()) return EncodeChat(tokenizer, chat_->RenderPieces(messages_, /*add_generation_prompt=*/true));
-  if (messages_.empty()) return {};
-  return tokenizer.Encode(messages_.back().content, {.parse_special = true, .add_bos = true});
+absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tokenizer) const {
+  return chat_->RenderPieces({.messages = messages_,
+                              .tools = options_.tools,
+                              .arguments = options_.template_args,
+                              .marks = MarksOf(tokenizer),
+                              .unix_seconds = options_.unix_seconds});
+}
+
+absl::StatusOr<std::vector<TokenId>> Conversation::Tokens(const Tokenizer& tokenizer) const {
+  if (raw()) {
+    if (messages_.empty()) return std::vector<TokenId>();
+    return tokenizer.Encode(messages_.back().content, {.parse_special = true, .add_bos = true});
+  }
+  ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, Pieces(tokenizer));
+  return EncodeChat(tokenizer, pieces);
+}
+
+absl::StatusOr<std::string> Conversation::Text(const Tokenizer& tokenizer) const {
+  std::vector<ChatPiece> pieces;
+  if (!raw()) {
+    ASSIGN_OR_RETURN(pieces, Pieces(tokenizer));
+  } else if (!messages_.empty()) {
+    pieces.push_back({messages_.back().content, true});
+  }
+  std::string text = tokenizer.adds_bos() && !BeginsWithBos(tokenizer, pieces) ? MarksOf(tokenizer).bos.value_or("") : "";
+  for (const ChatPiece& piece : pieces) text += piece.text;
+  return text;
 }
 
 }  // namespace tessera

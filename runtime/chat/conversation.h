@@ -2,17 +2,21 @@
 //
 //   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(engine->model().gguf(), {.system = "You answer in rhymes."}));
 //   conversation.AddUser("What is 2 + 2?");
-//   std::vector<TokenId> prompt = conversation.Tokens(engine->tokenizer());
+//   ASSIGN_OR_RETURN(std::vector<TokenId> prompt, conversation.Tokens(engine->tokenizer()));
 //   conversation.AddAnswer("4");                              // so that the next prompt holds it
 //
-// Thread-compatible.
+// Each prompt is the whole dialogue, written anew: a template may leave out of earlier answers what it wrote of the last one. An Answerer
+// keeps what its session holds up to the first token that differs. Thread-compatible.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tessera/base/json.h"
 #include "tessera/model/files/gguf.h"
 #include "tessera/model/text/chat_template.h"
 #include "tessera/model/text/tokenizer.h"
@@ -24,29 +28,37 @@ struct ConversationOptions {
   std::string chat_template = {};  // A form by name (ChatTemplate::ByName), whatever the file says; empty: the file's own.
   bool needs_template = false;     // A file without a template is an error. Else it is continued as with `raw`.
   std::string system = {};         // The system message; empty: the template's own.
+  std::optional<JsonValue> tools = std::nullopt;          // What the model may call: a list, as its template takes it.
+  std::optional<JsonValue> template_args = std::nullopt;  // An object: further variables of the template, such as enable_thinking.
+  std::optional<int64_t> unix_seconds = std::nullopt;     // The date, for templates that write it.
 };
 
 class Conversation {
  public:
-  // WrongUsage for an unknown form, or for a system message without a form; otherwise the errors of ReadChatTemplate.
+  // WrongUsage for an unknown form, or for what needs a template where there is none; otherwise the errors of ReadChatTemplate.
   static absl::StatusOr<Conversation> Create(const GgufFile& file, const ConversationOptions& options);
 
   bool raw() const { return !chat_.has_value(); }
   absl::string_view form() const;  // The template's name, or "raw".
 
+  void Add(ChatMessage message) { messages_.push_back(std::move(message)); }
   void AddUser(const std::string& text) { messages_.push_back({"user", text}); }
   void AddAnswer(const std::string& text) { messages_.push_back({"assistant", text}); }
   void DropLast() { messages_.pop_back(); }  // REQUIRES: a message was added.
   void Reset();                              // Only the system message stays.
 
-  // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such.
-  std::vector<TokenId> Tokens(const Tokenizer& tokenizer) const;
+  // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such. Errors are those
+  // of a template that refuses the dialogue.
+  absl::StatusOr<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer) const;
+  absl::StatusOr<std::string> Text(const Tokenizer& tokenizer) const;  // The same for people to read, BOS included.
 
  private:
   Conversation() = default;
 
+  absl::StatusOr<std::vector<ChatPiece>> Pieces(const Tokenizer& tokenizer) const;  // REQUIRES: not raw.
+
   std::optional<ChatTemplate> chat_;  // None: raw.
-  std::string system_;
+  ConversationOptions options_;
   std::vector<ChatMessage> messages_;
 };
 

@@ -10,6 +10,9 @@
 namespace tessera {
 namespace {
 
+// Null says that there is none, as other programs write it.
+bool IsGiven(const JsonValue& object, absl::string_view key) { return object.Has(key) && !object.Value(key)->is_null(); }
+
 constexpr int64_t kMostTokens = int64_t{1} << 30;
 
 absl::StatusOr<JsonValue> IdOf(const JsonValue& request) {
@@ -41,16 +44,57 @@ absl::Status Request::At(const absl::Status& error) const {
   return absl::Status(error.code(), absl::StrCat(source_, ": ", error.message()));
 }
 
-absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine) {
-  if (object.Has("text") == object.Has("tokens")) {
-    return object.Error(object.Has("text") ? "text and tokens" : "neither text nor tokens", "one of them");
+absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options) {
+  ConversationOptions of_object = options;
+  of_object.raw = false;
+  of_object.needs_template = options.chat_template.empty();
+  of_object.system.clear();  // The messages say it.
+  if (IsGiven(object, "tools")) {
+    ASSIGN_OR_RETURN(of_object.tools, object.Array("tools"));
   }
+  if (IsGiven(object, "template_args")) {
+    ASSIGN_OR_RETURN(of_object.template_args, object.Object("template_args"));
+  }
+  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(file, of_object));
+  ASSIGN_OR_RETURN(const JsonValue messages, object.Array("messages"));
+  if (messages.size() == 0) return messages.Error("no messages", "at least one");
+  for (int64_t i = 0; i < messages.size(); ++i) {
+    ASSIGN_OR_RETURN(ChatMessage message, ChatMessage::FromJson(messages[i]));
+    conversation.Add(std::move(message));
+  }
+  return conversation;
+}
+
+namespace {
+
+absl::StatusOr<std::vector<TokenId>> TextTokens(const JsonValue& object, const Engine& engine) {
+  ASSIGN_OR_RETURN(const std::string text, object.String("text"));
+  ASSIGN_OR_RETURN(const bool special, object.BoolOr("special", false));
+  RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+  return engine.tokenizer().Encode(text, {.parse_special = special, .add_bos = true});
+}
+
+// One of text, tokens and messages, and nothing that only another of them has.
+absl::Status CheckOnePrompt(const JsonValue& object) {
+  const int given = object.Has("text") + object.Has("tokens") + object.Has("messages");
+  if (given == 0) return object.Error("neither text nor tokens nor messages", "one of them");
+  if (given > 1) return object.Error("several of text, tokens and messages", "one of them");
+  for (const char* const key : {"tools", "template_args"}) {
+    if (IsGiven(object, key) && !object.Has("messages")) return object.Error(absl::StrCat(key, " without messages"), "messages");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat) {
+  RETURN_IF_ERROR(CheckOnePrompt(object));
   std::vector<TokenId> tokens;
-  if (object.Has("text")) {
-    ASSIGN_OR_RETURN(const std::string text, object.String("text"));
-    ASSIGN_OR_RETURN(const bool special, object.BoolOr("special", false));
-    RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
-    tokens = engine.tokenizer().Encode(text, {.parse_special = special, .add_bos = true});
+  if (object.Has("messages")) {
+    ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(object, engine.model().gguf(), chat));
+    ASSIGN_OR_RETURN(tokens, conversation.Tokens(engine.tokenizer()));
+  } else if (object.Has("text")) {
+    ASSIGN_OR_RETURN(tokens, TextTokens(object, engine));
   } else {
     ASSIGN_OR_RETURN(const JsonValue list, object.Value("tokens"));
     ASSIGN_OR_RETURN(const std::vector<int64_t> ids, list.AsInts(0, engine.config().vocabulary - 1));
@@ -60,9 +104,9 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
   return tokens;
 }
 
-absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine) {
+absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat) {
   TextRequest read;
-  ASSIGN_OR_RETURN(read.prompt, PromptTokens(request.body(), engine));
+  ASSIGN_OR_RETURN(read.prompt, PromptTokens(request.body(), engine, chat));
   if (request.body().Has("n")) {
     ASSIGN_OR_RETURN(const int64_t most, request.body().Int("n", 0, kMostTokens));
     read.max_tokens = static_cast<int>(most);

@@ -1,7 +1,7 @@
 // Requests that are lines of JSON, and the lines that answer them.
 //
 //   ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
-//   ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine));
+//   ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine, {}));
 //   ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
 //   TextAnswer(request, asked.prompt, result);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":...}
 //
@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/json.h"
+#include "tessera/runtime/chat/conversation.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
 
@@ -41,15 +42,20 @@ class Request {
   JsonValue body_, id_;
 };
 
-// The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it. Special tokens
-// written out in the text count only where the object says "special": true. ResourceExhausted if the text cannot fit into the context.
-absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine);
+// The dialogue of an object: "messages" (each with role and content, and what else the model's template reads), "tools" and
+// "template_args", which stand for those of the options. A file without a template, or one that cannot be run, is an error.
+absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options);
+
+// The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it, or of its dialogue.
+// Special tokens written out in the text count only where the object says "special": true. ResourceExhausted if the text cannot fit into
+// the context. `chat` is for dialogues.
+absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat);
 
 struct TextRequest {
   std::vector<TokenId> prompt = {};
   std::optional<int> max_tokens = {};  // "n"
 };
-absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine);
+absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat);
 
 // The beginning of an answer: an object with the request's id.
 JsonWriter BeginAnswer(const Request& request);

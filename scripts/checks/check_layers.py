@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from sources import files, line_of, problems, report, root, text
 
-LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], "storage": ["base"], "model/text": ["base"],
+LINKS = {"base": [], "tensor": ["base"], "quant": ["tensor"], "npu": ["quant"], "storage": ["base"], "model/text/jinja": ["base"],
+         "model/text": ["base", "model/text/jinja"],
          "model/files": ["quant", "storage", "model/text"], "model": ["npu", "model/files"], "spec": ["base"],
          "runtime": ["model", "spec"], "apps/cli": ["runtime"], "apps/show": ["apps/cli"], "apps/bench": ["apps/show"],
          "apps": ["apps/bench"]}

@@ -66,7 +66,7 @@ TEST(Interrupt, OneBeforeTheWaitIsNotLost) {
     CatchSignals(CtrlC::kEndsAnswer);
     ForgetInterrupt();
     Send(SIGINT);
-    return WaitForInput(SilentInput()) ? 1 : 0;
+    return WaitForInput(SilentInput()) == Wake::kSignal ? 0 : 1;
   }), 0);
 }
 
@@ -76,8 +76,8 @@ TEST(Interrupt, TheWaitTellsOfASignalOnce) {
     int ends[2];
     if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1) return 1;
     Send(SIGINT);
-    if (WaitForInput(ends[0])) return 2;
-    return WaitForInput(ends[0]) ? 0 : 3;
+    if (WaitForInput(ends[0]) != Wake::kSignal) return 2;
+    return WaitForInput(ends[0]) == Wake::kInput ? 0 : 3;
   }), 0);
 }
 
@@ -86,7 +86,7 @@ TEST(Interrupt, AnAnswerEndsTheProgramOnlyUntilItIsSaidThatItDoesNot) {
     CatchSignals(CtrlC::kEndsProgram);
     CatchSignals(CtrlC::kEndsAnswer);
     Send(SIGINT);
-    if (TerminationRequested() || WaitForInput(SilentInput())) return 1;
+    if (TerminationRequested() || WaitForInput(SilentInput()) != Wake::kSignal) return 1;
     ForgetInterrupt();
     return CancelRequested() ? 2 : 7;
   }), 7);
@@ -146,7 +146,7 @@ TEST(Interrupt, AReaderThatHasGoneEndsAnAnswerInOrderWithoutALimitOfTime) {
       if (before) TellReaderGone();
       CatchSignals(CtrlC::kEndsProgram);
       if (!before) TellReaderGone();
-      if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput())) return 1;
+      if (!CancelRequested() || !TerminationRequested() || WaitForInput(SilentInput()) != Wake::kSignal) return 1;
       usleep(3 * kGraceMillis * 1000);
       return 7;
     }, ReaderGone::kEndsInOrder), 7);

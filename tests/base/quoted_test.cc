@@ -23,6 +23,14 @@ TEST(Quoted, ALongTextIsCut) {
   EXPECT_LT(Quoted(std::string(100'000, 'a')).size(), 100u);
 }
 
+TEST(Printable, KeepsTextAndLineBreaksAndEscapesAllElse) {
+  EXPECT_EQ(Printable("Größe, 中文\nb"), "Größe, 中文\nb");
+  EXPECT_EQ(Printable("a\x1b[2J\t\x7f"), "a\\x1b[2J\\x09\\x7f");
+  EXPECT_EQ(Printable("\xc2\x9b" "31m\xc2\xa0"), "\\xc2\\x9b31m\xc2\xa0") << "C1: the control sequence of one character";
+  EXPECT_EQ(Printable("\x9b" "31m\xff\xc3"), "\\x9b31m\\xff\\xc3");
+  EXPECT_EQ(Printable(absl::string_view("\0", 1)), "\\x00");
+}
+
 TEST(IsPrintableUtf8, TakesTextWithoutControlCharacters) {
   EXPECT_TRUE(IsPrintableUtf8(""));
   EXPECT_TRUE(IsPrintableUtf8("blk.0.ffn_up.weight, Größe, 中文"));

@@ -64,7 +64,8 @@ void UseTokenizer(const GgufFile& file) {
     }
   }
   const auto chat = ReadChatTemplate(file);
-  if (Checked(chat.status()).ok()) chat->Render({{"user", "Hi"}}, /*add_generation_prompt=*/true);
+  const std::vector<ChatMessage> messages = {{"user", "Hi"}};
+  if (Checked(chat.status()).ok()) Checked(chat->Render({.messages = messages}).status()).IgnoreError();
 }
 
 TinyModel Tiny(const char* architecture, std::vector<BlockFormat> formats) {

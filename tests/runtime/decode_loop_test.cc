@@ -129,6 +129,17 @@ TEST(Generate, AnEndTokenEndsItAndIsNotShown) {
   EXPECT_EQ(longer.tokens[result.tokens.size() - 1], kImEnd);
 }
 
+TEST(Generate, AStopStringThatIsASpecialTokenEndsItThere) {
+  const auto engine = TinyEngine({.seed = 10}, {.compute = {.threads = 1}, .cache = {.context = 2048}});
+  const Sampler wild = Must(Sampler::Create({.temperature = 8, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1}));
+  const Generation all = Must(Generate(*Prompted(*engine), wild, {.max_tokens = 1500, .ignore_end = true}));
+  const auto first = std::find(all.tokens.begin(), all.tokens.end(), kImStart);
+  ASSERT_NE(first, all.tokens.end());
+  const Generation result = Must(Generate(*Prompted(*engine), wild, {.stop = {"never", "<|im_start|>"}, .ignore_end = true}));
+  EXPECT_EQ(result.reason, FinishReason::kStopString);
+  EXPECT_EQ(result.tokens, std::vector<TokenId>(all.tokens.begin(), first + 1));
+}
+
 TEST(Generate, AnEmptySessionIsAnError) {
   const auto engine = Letters({.compute = {.threads = 1}});
   const absl::Status status = Generate(*Must(engine->NewSession()), Greedy(), {.max_tokens = 1}).status();

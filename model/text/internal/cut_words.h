@@ -1,7 +1,7 @@
 // Cuts a piece of text into words: at each match of a pattern (word_patterns.h), or in one of the few ways that no pattern says.
 //
 //   std::vector<absl::string_view> words;
-//   CutByPattern<Run<In<kNumber>>>("a12b", &words);     // "a", "12", "b"
+//   CutByPattern<RunOf<In<kNumber>>>("a12b", &words);     // "a", "12", "b"
 //
 // All take O(n) for n bytes of valid UTF-8. Thread-safe (pure functions).
 #pragma once

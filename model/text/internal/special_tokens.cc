@@ -26,7 +26,8 @@ size_t CommonSize(absl::string_view text, absl::string_view other) {
 
 SpecialTokens::SpecialTokens(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
-    const bool special = vocabulary.IsSpecial(id) || vocabulary.kind(id) == TokenKind::kUserDefined;
+    const TokenKind kind = vocabulary.kind(id);
+    const bool special = vocabulary.IsSpecial(id) || kind == TokenKind::kUserDefined || kind == TokenKind::kMark;
     if (special && !vocabulary.text(id).empty()) entries_.push_back({id, kNone});
   }
   // If texts are equal, the last id comes first, and is kept.

@@ -1,4 +1,4 @@
-// Finds the tokens that are matched as a whole, before anything else: control tokens (on request) and user-defined ones (always).
+// Finds the tokens that are matched as a whole, before anything else: control tokens and marks (on request) and user-defined ones (always).
 //
 //   SpecialTokens special(*vocabulary);
 //   for (const TextFragment& fragment : special.Split("Hi<|im_end|>", {.parse_special = true})) {

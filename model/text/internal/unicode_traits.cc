@@ -43,6 +43,7 @@ UnicodeTable::UnicodeTable() {
     }
     block_of_[block] = static_cast<uint8_t>(used++);
   }
+  for (uint32_t code = 0; code < std::size(ascii_); ++code) ascii_[code] = Traits(code);
 }
 
 const UnicodeTable& UnicodeTable::Get() {

@@ -35,6 +35,7 @@ class UnicodeTable {
 
   // REQUIRES (of both): code <= 0x10ffff.
   uint32_t Traits(uint32_t code) const { return traits_[Entry(code)]; }
+  uint32_t AsciiTraits(uint32_t code) const { return ascii_[code]; }  // REQUIRES: code < 0x80. Faster.
   // It may change, or change what precedes it, when a text is normalized to form C: all others stay as they are and where they are.
   bool Unsettled(uint32_t code) const { return (Entry(code) & 0x40) != 0; }
 
@@ -42,6 +43,7 @@ class UnicodeTable {
   UnicodeTable();
   uint8_t Entry(uint32_t code) const { return blocks_[block_of_[code >> 8]][code & 0xff]; }
 
+  uint32_t ascii_[0x80];
   uint8_t block_of_[0x1100];
   uint8_t blocks_[256][256];  // Those that are used: of 4,352 blocks about 200 differ.
   uint32_t traits_[256];      // For each value of an entry.

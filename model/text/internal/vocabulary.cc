@@ -16,11 +16,6 @@
 namespace tessera {
 namespace {
 
-// Texts that end a text or a turn in the chat formats in use. Files forget to mark them as control tokens, so the text decides.
-constexpr absl::string_view kEndTexts[] = {
-    "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "<|end|>",
-};
-
 // Seeded by the process's addresses, so a file cannot choose texts that all fall on one slot.
 uint64_t HashOf(absl::string_view text) { return absl::Hash<absl::string_view>()(text); }
 
@@ -45,6 +40,8 @@ absl::StatusOr<std::unique_ptr<Vocabulary>> Vocabulary::Create(const TokenizerFa
   RETURN_IF_ERROR(vocabulary->ReadTexts(facts));
   RETURN_IF_ERROR(vocabulary->ReadKinds(facts));
   RETURN_IF_ERROR(vocabulary->ReadRoles(facts));
+  RETURN_IF_ERROR(vocabulary->ReadEnds(facts));
+  vocabulary->ReadMarks(facts);
   return vocabulary;
 }
 
@@ -68,6 +65,7 @@ absl::Status Vocabulary::ReadTexts(const TokenizerFacts& facts) {
   }
   starts_.push_back(begin);
   kinds_.assign(texts.size(), TokenKind::kNormal);
+  is_end_.assign(texts.size(), false);
   return BuildIndex();
 }
 
@@ -96,17 +94,9 @@ absl::Status Vocabulary::ReadKinds(const TokenizerFacts& facts) {
 }
 
 absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
-  for (absl::string_view text : kEndTexts) {
-    const std::optional<TokenId> id = Find(text);
-    if (!id.has_value() || kind(*id) == TokenKind::kByte) continue;
-    kinds_[*id] = TokenKind::kControl;
-    ends_.push_back(*id);
-  }
   ASSIGN_OR_RETURN(bos_, RoleId(facts.bos, facts));
   ASSIGN_OR_RETURN(eos_, RoleId(facts.eos, facts));
   ASSIGN_OR_RETURN(unknown_, RoleId(facts.unknown, facts));
-  ASSIGN_OR_RETURN(const std::optional<TokenId> turn_end, RoleId(facts.turn_end, facts));
-  ASSIGN_OR_RETURN(const std::optional<TokenId> message_end, RoleId(facts.message_end, facts));
   ASSIGN_OR_RETURN(const absl::string_view model, Needed(facts.model));
   if (model == "llama") {  // SentencePiece's defaults.
     if (!bos_.has_value()) bos_ = ControlAt(1);
@@ -116,8 +106,20 @@ absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
     const auto found = std::find(kinds_.begin(), kinds_.end(), TokenKind::kUnknown);
     if (found != kinds_.end()) unknown_ = static_cast<TokenId>(found - kinds_.begin());
   }
-  for (const std::optional<TokenId>& end : {eos_, turn_end, message_end}) {
-    if (end.has_value()) ends_.push_back(*end);
+  return absl::OkStatus();
+}
+
+// Whatever text the tokens have, a file that names them knows its model.
+absl::Status Vocabulary::ReadEnds(const TokenizerFacts& facts) {
+  if (eos_.has_value()) is_end_[*eos_] = true;
+  for (const FileFact<uint64_t>& role : facts.ends) {
+    ASSIGN_OR_RETURN(const std::optional<TokenId> end, RoleId(role, facts));
+    if (end.has_value()) is_end_[*end] = true;
+  }
+  ASSIGN_OR_RETURN(const std::vector<int32_t> more, ValueOr(facts.more_ends, std::vector<int32_t>()));
+  for (size_t i = 0; i < more.size(); ++i) {
+    if (Contains(more[i])) is_end_[more[i]] = true;
+    else return WrongElement(facts.more_ends, static_cast<int64_t>(i), absl::StrCat("found ", more[i], ", expected 0 to ", size() - 1));
   }
   return absl::OkStatus();
 }
@@ -171,7 +173,5 @@ bool Vocabulary::IsJoined(TokenId id, absl::string_view left, absl::string_view 
   const absl::string_view joined = text(id);
   return joined.size() == left.size() + right.size() && absl::StartsWith(joined, left) && absl::EndsWith(joined, right);
 }
-
-bool Vocabulary::IsEnd(TokenId id) const { return std::find(ends_.begin(), ends_.end(), id) != ends_.end(); }
 
 }  // namespace tessera

@@ -19,12 +19,14 @@
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/token.h"
+#include "tessera/model/text/internal/known_marks.h"
 #include "tessera/model/text/tokenizer_facts.h"
 
 namespace tessera {
 
-// The numbers of TokenizerFacts::types.
-enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+// The numbers of TokenizerFacts::types, and one that no file has: a mark is written by chat templates, but shown as text. Where users'
+// text is encoded, it is no token.
+enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6, kMark = 7 };
 
 class Vocabulary {
  public:
@@ -48,19 +50,26 @@ class Vocabulary {
   }
   TokenKind kind(TokenId id) const { return kinds_[id]; }
   bool IsSpecial(TokenId id) const { return kinds_[id] == TokenKind::kControl || kinds_[id] == TokenKind::kUnknown; }
-  bool IsText(TokenId id) const { return !IsSpecial(id) && kinds_[id] != TokenKind::kByte; }
+  bool IsText(TokenId id) const { return !IsSpecial(id) && kinds_[id] != TokenKind::kByte && kinds_[id] != TokenKind::kMark; }
 
   // Each absent, or inside the vocabulary.
   std::optional<TokenId> bos() const { return bos_; }
   std::optional<TokenId> eos() const { return eos_; }
   std::optional<TokenId> unknown() const { return unknown_; }
-  bool IsEnd(TokenId id) const;
+  bool IsEnd(TokenId id) const { return Contains(id) && is_end_[id]; }
+  // Marks that the file types as ordinary text: they are control tokens or marks here. In order of ids.
+  const std::vector<TokenId>& retyped() const { return retyped_; }
 
  private:
   Vocabulary() = default;
   absl::Status ReadTexts(const TokenizerFacts& facts);
   absl::Status ReadKinds(const TokenizerFacts& facts);
   absl::Status ReadRoles(const TokenizerFacts& facts);
+  absl::Status ReadEnds(const TokenizerFacts& facts);
+  // vocabulary_marks.cc.
+  void ReadMarks(const TokenizerFacts& facts);
+  bool IsProven(const KnownMark& mark, TokenId id) const;
+  void Retype(TokenId id, TokenKind to);
   absl::Status BuildIndex();
   size_t FirstSlot(uint64_t hash) const { return hash & (slots_.size() - 1); }
   size_t SlotOf(absl::string_view text, uint64_t hash) const;  // The slot of the text, or the free slot for it.
@@ -79,7 +88,8 @@ class Vocabulary {
   uint32_t id_mask_ = 0;
   bool texts_differ_ = true;    // No two texts are equal.
   std::optional<TokenId> bos_, eos_, unknown_;
-  std::vector<TokenId> ends_;  // Few.
+  std::vector<bool> is_end_;   // For each token.
+  std::vector<TokenId> retyped_;
 };
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ class PlainText {
   Character At(size_t at) const {
     if (at >= text_.size()) return {};
     const uint32_t first = Byte(at);
-    if (first < 0x80) return {first, table_.Traits(first), 1};
+    if (first < 0x80) return {first, table_.AsciiTraits(first), 1};
     const uint32_t size = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     uint32_t code = first & (0x7fu >> size);
     for (uint32_t i = 1; i < size; ++i) code = code << 6 | (Byte(at + i) & 0x3f);
@@ -106,7 +106,7 @@ struct UpTo {
 
 // Set+
 template <typename Set>
-struct Run {
+struct RunOf {
   static size_t End(const PlainText& text, size_t at) { return SkipRun<Set>(text, at); }
 };
 

@@ -33,7 +33,7 @@ using ExaoneMoe = OneOf<AnyEnding, SpacedLetters<LetterPrefix>, UpTo<Numbers, 1>
 using Tekken = OneOf<CasedWord<LetterPrefix, 0>, UpTo<Numbers, 1>, OtherPath, BlankLines, Blanks>;
 template <int digits>
 using Gpt4o = OneOf<ThenMaybe<CasedWord<LetterPrefix, 0>, AnyEnding>, UpTo<Numbers, digits>, OtherPath, BlankLines, Blanks>;
-using KimiK2 = OneOf<Run<In<kHan>>, ThenMaybe<CasedWord<LetterPrefix, kHan>, AnyEnding>, UpTo<Numbers, 3>, OtherLine, BlankLines, Blanks>;
+using KimiK2 = OneOf<RunOf<In<kHan>>, ThenMaybe<CasedWord<LetterPrefix, kHan>, AnyEnding>, UpTo<Numbers, 3>, OtherLine, BlankLines, Blanks>;
 
 using AsciiMarks = AnyOf<Between<'!', '/'>, Between<':', '@'>, Between<'[', '`'>, Between<'{', '~'>>;
 using AsciiLetters = AnyOf<Between<'A', 'Z'>, Between<'a', 'z'>>;
@@ -49,15 +49,15 @@ using AfmoeAsian = AnyOf<Between<0x3400, 0x4dbf>, Between<0x4e00, 0x9fff>, Betwe
                          Between<0xff65, 0xff9f>, Between<0x2f00, 0x2fdf>, Between<0xe40, 0xe7f>, Between<0xe80, 0xeff>,
                          Between<0x1780, 0x17ff>, Between<0x1000, 0x109f>, Between<0xaa60, 0xaa7f>, Between<0xa9e0, 0xa9ff>,
                          Between<0xac00, 0xd7af>, Between<0x1100, 0x11ff>>;
-using YoutuScripts = OneOf<Run<AnyOf<Between<0xac00, 0xd7a3>, Between<0x3131, 0x318e>>>,
-                           Run<AnyOf<Codes<0x2014, 0x2018, 0x2019, 0x201c, 0x201d, 0x2026, 0xff01, 0xff0c, 0xff1a, 0xff1b>,
+using YoutuScripts = OneOf<RunOf<AnyOf<Between<0xac00, 0xd7a3>, Between<0x3131, 0x318e>>>,
+                           RunOf<AnyOf<Codes<0x2014, 0x2018, 0x2019, 0x201c, 0x201d, 0x2026, 0xff01, 0xff0c, 0xff1a, 0xff1b>,
                                      Between<0x3001, 0x303f>, Between<0xfe30, 0xfe4f>>>,
-                           Run<Between<0x3105, 0x312f>>, Run<HanAndKana>>;
+                           RunOf<Between<0x3105, 0x312f>>, RunOf<HanAndKana>>;
 using FalconMarks = AnyOf<In<kPunctuation>, Codes<'$', '+', '<', '=', '>', '^', '~', '|'>>;
 using BloomWord = OptionalThenRun<
     Blank, Except<NotIn<kWhiteSpace>, Codes<'(', ')', '|', '.', ',', '!', '?', 0x2026, 0x3002, 0xff0c, 0x3001, 0x964, 0x6d4, 0x60c>>>;
 using NewLine = Codes<'\n'>;
-using Lines = OneOf<Run<Except<NotIn<0>, NewLine>>, Run<NewLine>>;
+using Lines = OneOf<RunOf<Except<NotIn<0>, NewLine>>, RunOf<NewLine>>;
 
 // Shorter names for the steps of the rules.
 template <typename Pattern>
@@ -65,12 +65,12 @@ constexpr CutWords* kBy = CutByPattern<Pattern>;
 template <typename Set>
 constexpr CutWords* kEach = CutByPattern<UpTo<Set, 1>>;
 template <typename Set>
-constexpr CutWords* kRuns = CutByPattern<Run<Set>>;
+constexpr CutWords* kRuns = CutByPattern<RunOf<Set>>;
 
 constexpr CutWords* kGpt2[] = {kBy<Gpt2>};
 constexpr CutWords* kDigitsThenGpt2[] = {kEach<Numbers>, kBy<Gpt2>};
 constexpr CutWords* kLlama3[] = {kBy<Llama3<UpTo<Numbers, 3>>>};
-constexpr CutWords* kMiniCpm5[] = {kBy<UpTo<Numbers, 3>>, kBy<Llama3<Run<Numbers>>>};
+constexpr CutWords* kMiniCpm5[] = {kBy<UpTo<Numbers, 3>>, kBy<Llama3<RunOf<Numbers>>>};
 constexpr CutWords* kQwen2[] = {kBy<Qwen2>};
 constexpr CutWords* kLaguna[] = {kBy<Lines>, kBy<Qwen2>};
 constexpr CutWords* kQwen35[] = {kBy<Qwen35>};
@@ -124,7 +124,7 @@ constexpr NamedRule kRules[] = {
     Plain("llama4", kGpt4o), FormC("megrez", kQwen2), Plain("mellum", kGpt2), Plain("mellum2", kDigitsThenGpt2),
     KnownBos("midm-2.0", kLlama3), Plain("minerva-7b", kDigitsThenGpt2), Known("minicpm5", kMiniCpm5), Plain("minimax-m2", kGpt4o),
     FormC("modern-bert", kGpt2), FormC("mpt", kGpt2), FormC("olmo", kGpt2), Plain("phi-2", kGpt2), KnownBos("pixtral", kLlama3),
-    Plain("poro-chat", kBloom), FormC("qwen2", kQwen2), FormC("qwen35", kQwen35), Plain("refact", kDigitsThenGpt2),
+    Plain("poro-chat", kBloom), FormC("qwen2", kQwen2), Plain("qwen35", kQwen35), Plain("refact", kDigitsThenGpt2),
     Plain("roberta-bpe", kGpt2), Plain("seed-coder", kSeedCoder), Plain("smaug-bpe", kLlama3), Plain("smollm", kDigitsThenGpt2),
     Plain("solar-open", kQwen2), Plain("spark2_5", kSpark), FormC("stablelm2", kQwen2), Plain("starcoder", kDigitsThenGpt2),
     Plain("superbpe", kSuperBpe), Plain("talkie", kGpt4o), KnownBos("tekken", kTekken), FormC("tiny_aya", kTinyAya),

@@ -36,7 +36,9 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> SmallTokenizer() {
 absl::Status Run() {
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, SmallTokenizer());
   ASSIGN_OR_RETURN(const ChatTemplate chat, ChatTemplate::ByName("chatml"));
-  const std::vector<TokenId> tokens = EncodeChat(*tokenizer, chat.RenderPieces({{"user", "Is it blue?"}}, false));
+  const std::vector<ChatMessage> messages = {{"user", "Is it blue?"}};
+  ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, chat.RenderPieces({.messages = messages, .add_generation_prompt = false}));
+  const std::vector<TokenId> tokens = EncodeChat(*tokenizer, pieces);
   TextStream stream(tokenizer.get(), {.render_special = true});
   std::string text;
   for (const TokenId token : tokens) text += stream.Append(token);

@@ -48,7 +48,7 @@ inline std::vector<Spoiled> BadSize() {
       {"size-2-32-squared", [](GgufBuilder& b) { b.Tensor("c", {uint64_t{1} << 32, uint64_t{1} << 32}, 0, ""); },
        "tensor \"c\" shape at byte 293: size 4294967296 x 4294967296 does not fit in 63 bits"},
       {"type-i8", [](GgufBuilder& b) { b.Tensor("c", {kLargestUint64 >> 1, 2}, 24, ""); },
-       std::string("tensor \"c\" type at byte 313: GGUF type 24 (I8)") + SupportedTypes()},
+       std::string("tensor \"c\" type at byte 313: GGUF type 24 (I8: integers, no weights)") + SupportedTypes()},
       {"size-rows-wrap", [](GgufBuilder& b) { b.Tensor("c", {kLargestUint64 >> 1, 2}, 30, ""); },
        "tensor \"c\" shape at byte 293: size 2 x 9223372036854775807 does not fit in 63 bits"},
       {"size-2-61-floats", [](GgufBuilder& b) { b.Tensor("c", {uint64_t{1} << 61}, 0, ""); },
@@ -71,13 +71,16 @@ inline std::vector<Spoiled> BadSize() {
 inline std::vector<Spoiled> BadTensorType() {
   return {
       {"type-4-withdrawn", [](GgufBuilder& b) { b.Corrupt<uint32_t>("tensor a type", 4); },
-       std::string("tensor \"a\" type at byte 239: GGUF type 4 (unknown)") + SupportedTypes()},
+       "tensor \"a\" type at byte 239: GGUF type 4 (Q4_2, withdrawn: take the model in another format, or convert it again)" +
+           SupportedTypes()},
       {"type-31-withdrawn", [](GgufBuilder& b) { b.Corrupt<uint32_t>("tensor a type", 31); },
-       std::string("tensor \"a\" type at byte 239: GGUF type 31 (unknown)") + SupportedTypes()},
+       "tensor \"a\" type at byte 239: GGUF type 31 (Q4_0_4_4, repacked for one kind of processor and withdrawn: take the model in Q4_0, "
+       "which has the same weights)" + SupportedTypes()},
       {"type-of-tensor-largest", [](GgufBuilder& b) { b.Corrupt<uint32_t>("tensor a type", 0xffffffff); },
        std::string("tensor \"a\" type at byte 239: GGUF type 4294967295 (unknown)") + SupportedTypes()},
       {"type-q8-k-of-tensor", [](GgufBuilder& b) { b.Corrupt<uint32_t>("tensor a type", 15); },
-       "tensor \"a\" type at byte 239: GGUF type 15 (Q8_K)" + SupportedTypes()},
+       "tensor \"a\" type at byte 239: GGUF type 15 (Q8_K, a format of intermediate results: convert the model again, for example to "
+       "Q8_0)" + SupportedTypes()},
   };
 }
 

@@ -159,8 +159,10 @@ inline std::vector<Spoiled> BadSentencePieces() {
       {"byte-token-is-a-letter", Replace("token_type", M::Ints(letter_is_byte)),
        "metadata \"tokenizer.ggml.tokens\" value[260] at byte 5294: found \"a\", "
        "expected <0x00> to <0xFF>, since token_type says it is a byte"},
-      {"bytes-without-tokens", Replace("token_type", M::Ints(std::vector<int32_t>(271, 1))),
-       "tokenizer.ggml.tokens: found no <0x00>, expected a token for each byte, or an unknown token"},
+      {"bytes-without-tokens", [](GgufBuilder& b) {
+         Replace("token_type", M::Ints(std::vector<int32_t>(271, 1)))(b);
+         Replace("tokens", M::Strings(std::vector<std::string>(271, "a")))(b);
+       }, "tokenizer.ggml.tokens: found no <0x00>, expected a token for each byte, or an unknown token"},
       {"mark-of-2-20-bytes", [=](GgufBuilder& b) {
          Replace("token_type", M::Ints(long_mark))(b);
          std::vector<std::string> tokens(271, "a");

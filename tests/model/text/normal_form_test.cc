@@ -95,7 +95,7 @@ TEST(Tokenizer, NormalizesWhereTheModelWasTrainedSo) {
   const std::string apart = "e\u0301", one = "\u00e9";
   const std::unique_ptr<Tokenizer> plain = OpenTokenizer(metadata);
   EXPECT_NE(plain->Encode(apart), plain->Encode(one));
-  for (const char* name : {"qwen2", "deepseek-r1-qwen", "qwen35", "command-r", "mpt", "olmo", "stablelm2", "hunyuan"}) {
+  for (const char* name : {"qwen2", "deepseek-r1-qwen", "command-r", "mpt", "olmo", "stablelm2", "hunyuan"}) {
     metadata.Set("tokenizer.ggml.pre", TokenizerMetadata::String(name));
     const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
     EXPECT_EQ(Join(*tokenizer, tokenizer->Encode(apart)), one) << name;

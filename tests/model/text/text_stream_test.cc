@@ -31,6 +31,8 @@ class ByteTokenizer final : public Tokenizer {
   bool adds_space_prefix() const override { return prefix_; }
   bool IsEnd(TokenId token) const override { return token == 257; }
   bool IsSpecial(TokenId token) const override { return token == 257; }
+  std::optional<TokenId> FindSpecial(absl::string_view) const override { return std::nullopt; }
+  std::string warning() const override { return ""; }
 
  private:
   bool prefix_;

@@ -103,8 +103,10 @@ TEST(TokenizerBadInput, RefusesSpecialTextsThatWouldMakeEveryEncodingSlow) {
 }
 
 TEST(TokenizerBadInput, RefusesAVocabularyThatCannotSayEveryByte) {
-  std::vector<int32_t> types(271, 1);  // No byte tokens, no unknown token.
-  ExpectRefused(SmallSentencePiece(), "tokenizer.ggml.token_type", TokenizerMetadata::Ints(types), {"<0x00>", "unknown token"});
+  TokenizerMetadata metadata = SmallSentencePiece();  // No byte tokens, no unknown token.
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(std::vector<int32_t>(271, 1)));
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(std::vector<std::string>(271, "a")));
+  ExpectRefused(metadata, {"<0x00>", "unknown token"});
 }
 
 TEST(TokenizerBadInput, RefusesToAddABosThatDoesNotExist) {

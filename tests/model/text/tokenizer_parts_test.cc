@@ -117,6 +117,8 @@ TEST(Vocabulary, HeaderExample) {
 TEST(Vocabulary, TreatsEndMarksAsControlTokensWhateverTheFileSays) {
   TokenizerMetadata metadata = SmallBytePair();
   metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(std::vector<int32_t>(265, 1)));
+  EXPECT_EQ(OpenVocabulary(metadata)->kind(kImStart), TokenKind::kControl) << "it is BOS";
+  metadata.Remove("tokenizer.ggml.bos_token_id");
   const std::unique_ptr<Vocabulary> vocabulary = OpenVocabulary(metadata);
   EXPECT_EQ(vocabulary->kind(kImEnd), TokenKind::kControl);
   EXPECT_TRUE(vocabulary->IsEnd(kImEnd));

@@ -85,7 +85,7 @@ TEST(ModelPatterns, BlanksAreHalvedDownToTwo) {
 
 TEST(CutWords, HeaderExample) {
   std::vector<absl::string_view> words;
-  CutByPattern<Run<In<kNumber>>>("a12b", &words);     // "a", "12", "b"
+  CutByPattern<RunOf<In<kNumber>>>("a12b", &words);     // "a", "12", "b"
   EXPECT_EQ(Words(words.begin(), words.end()), (Words{"a", "12", "b"}));
 }
 

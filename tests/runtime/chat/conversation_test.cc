@@ -20,15 +20,15 @@ TEST(Conversation, HeaderExample) {
   Conversation conversation =
       Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = "You answer in rhymes."}));
   conversation.AddUser("What is 2 + 2?");
-  const std::vector<TokenId> prompt = conversation.Tokens(engine->tokenizer());
+  const std::vector<TokenId> prompt = Must(conversation.Tokens(engine->tokenizer()));
   conversation.AddAnswer("4");
   conversation.AddUser("And 3 + 3?");
-  const std::vector<TokenId> next = conversation.Tokens(engine->tokenizer());
+  const std::vector<TokenId> next = Must(conversation.Tokens(engine->tokenizer()));
   ASSERT_GT(next.size(), prompt.size());
   EXPECT_TRUE(std::equal(prompt.begin(), prompt.end(), next.begin())) << "the next prompt holds the one before";
   conversation.Reset();
   conversation.AddUser("What is 2 + 2?");
-  EXPECT_EQ(conversation.Tokens(engine->tokenizer()), prompt) << "the system message stays";
+  EXPECT_EQ(Must(conversation.Tokens(engine->tokenizer())), prompt) << "the system message stays";
 }
 
 TEST(Conversation, RawIsTheLastMessageAlone) {
@@ -37,10 +37,10 @@ TEST(Conversation, RawIsTheLastMessageAlone) {
     Conversation conversation = Must(Conversation::Create(engine->model().gguf(), options));
     EXPECT_TRUE(conversation.raw());
     EXPECT_EQ(conversation.form(), "raw");
-    EXPECT_TRUE(conversation.Tokens(engine->tokenizer()).empty());
+    EXPECT_TRUE(Must(conversation.Tokens(engine->tokenizer())).empty());
     conversation.AddUser("the");
     conversation.AddUser("in");
-    EXPECT_EQ(conversation.Tokens(engine->tokenizer()), engine->tokenizer().Encode("in", {.parse_special = true, .add_bos = true}));
+    EXPECT_EQ(Must(conversation.Tokens(engine->tokenizer())), engine->tokenizer().Encode("in", {.parse_special = true, .add_bos = true}));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/chat/answer.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -19,7 +20,7 @@ TEST(Request, HeaderExample) {
   Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));
   const auto run = [&]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine));
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine, {}));
     ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
     EXPECT_EQ(result.tokens.size(), 20u);
     return TextAnswer(request, asked.prompt, result);
@@ -57,7 +58,7 @@ TEST(Request, AnErrorNamesItsSourceOnce) {
 TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   const auto read = [&](const std::string& members) {
-    return ReadTextRequest(Must(Request::Parse("{\"id\": 1" + members + "}", "line 1")), *engine);
+    return ReadTextRequest(Must(Request::Parse("{\"id\": 1" + members + "}", "line 1")), *engine, {});
   };
   EXPECT_EQ(Must(read(", \"tokens\": [70, 71]")).prompt, (std::vector<TokenId>{70, 71}));
   EXPECT_FALSE(Must(read(", \"tokens\": [70, 71]")).max_tokens.has_value());
@@ -65,7 +66,24 @@ TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
                           ", \"text\": 5", ", \"text\": \"a\", \"n\": -1", ", \"text\": \"a\", \"n\": 1.5"}) {
     EXPECT_FALSE(read(bad).ok()) << bad;
   }
+  for (const char* bad : {", \"messages\": []", ", \"messages\": [{\"role\": \"user\", \"content\": \"a\"}]",
+                          ", \"text\": \"a\", \"tools\": []", ", \"text\": \"a\", \"template_args\": {}"}) {
+    EXPECT_FALSE(read(bad).ok()) << bad;  // The second: this model has no template.
+  }
   EXPECT_TRUE(absl::IsResourceExhausted(read(", \"text\": \"" + std::string(1 << 20, 'a') + "\"").status()));
+}
+
+TEST(Request, MessagesAreWrittenInTheFormThatIsNamed) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto read = [&](const std::string& members) {
+    return ReadTextRequest(Must(Request::Parse("{\"id\": 1, " + members + "}", "line 1")), *engine, {.chat_template = "none"});
+  };
+  EXPECT_EQ(Must(read("\"messages\": [{\"role\": \"user\", \"content\": \"the in\"}]")).prompt,
+            engine->tokenizer().Encode("the in", {.add_bos = true}));
+  const absl::Status tools = read("\"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": [{}]").status();
+  EXPECT_EQ(tools.message(), "tools: found some, expected none: the form none has no place for it");
+  const absl::Status role = read("\"messages\": [{\"role\": \"user\"}, {\"content\": \"a\"}]").status();
+  EXPECT_TRUE(absl::StrContains(role.message(), "messages[1].role")) << role;
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Lines that are typed at a terminal: of any length, edited with the keys of emacs, with the earlier ones at the arrow keys.
+//
+//   ASSIGN_OR_RETURN(const std::unique_ptr<LineEditor> editor, LineEditor::Open("> "));
+//   std::string line;
+//   ASSIGN_OR_RETURN(const bool more, editor->Next(&line));           // Shows "> " first.
+//
+// A terminal by itself passes on at most 4,095 bytes of a line, and loses the rest. So from Open on it passes on each byte at once and
+// shows none. What is typed before Next is kept for it. The terminal is as before once the editor is gone, or a signal ends the program;
+// while the program is stopped (Ctrl-Z), too. When it goes on, the line is drawn again. Ctrl-C stays a signal (interrupt.h).
+// Threads: one at a time; one editor at a time. REQUIRES: EndOnSignals was called.
+#pragma once
+
+#include <histedit.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace tessera {
+
+class LineEditor {
+ public:
+  // REQUIRES: standard input is a terminal. Unavailable if the terminal cannot be used.
+  static absl::StatusOr<std::unique_ptr<LineEditor>> Open(std::string prompt);
+  ~LineEditor();
+  LineEditor(const LineEditor&) = delete;
+  LineEditor& operator=(const LineEditor&) = delete;
+
+  // The next line in UTF-8, without its line break; false at the end of input (Ctrl-D). Bytes that are no UTF-8 become U+FFFD. Cancelled if
+  // a signal came; ResourceExhausted for a line that is too long for a prompt.
+  absl::StatusOr<bool> Next(std::string* line);
+
+ private:
+  explicit LineEditor(std::string prompt) : prompt_(std::move(prompt)) {}
+  absl::Status Start();
+  static char* Prompt(EditLine* edit);
+  static int ReadCharacter(EditLine* edit, wchar_t* character);  // As libedit asks for them: 1, or 0 at the end.
+  absl::StatusOr<bool> ReadBytes();
+  bool TakeCharacter(wchar_t* character, bool at_end);
+
+  std::string prompt_;
+  std::FILE* shown_ = nullptr;     // The terminal, to write to.
+  EditLine* edit_ = nullptr;
+  History* history_ = nullptr;
+  std::string waiting_;            // Bytes that are read, and not yet a character.
+  size_t line_bytes_ = 0;          // Typed since the last line.
+  absl::Status status_;            // What ended it.
+};
+
+}  // namespace tessera

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "tessera/model/text/internal/template_marks.h"
+#include "tessera/model/text/internal/vocabulary.h"
+
+namespace tessera {
+namespace {
+
+// True for each token that merging makes: ordinary text, whatever it looks like. Only texts with the first byte of a mark are looked at.
+std::vector<bool> MergedTokens(const TokenizerFacts& facts, const Vocabulary& vocabulary) {
+  std::vector<bool> merged(vocabulary.size(), false);
+  if (!facts.merges.value.has_value()) return merged;
+  std::string joined;
+  for (const absl::string_view line : *facts.merges.value) {
+    if (line.empty() || (line[0] != '<' && line[0] != '[' && line[0] != '>')) continue;
+    const size_t space = line.find(' ', 1);
+    if (space == absl::string_view::npos) continue;
+    joined.assign(line.data(), space);
+    joined.append(line.data() + space + 1, line.size() - space - 1);
+    const std::optional<TokenId> id = vocabulary.Find(joined);
+    if (id.has_value()) merged[*id] = true;
+  }
+  return merged;
+}
+
+}  // namespace
+
+// True if the token is the mark, and not ordinary text that looks like it.
+bool Vocabulary::IsProven(const KnownMark& mark, TokenId id) const {
+  if (!mark.goes_on_beside.empty() && Find(mark.goes_on_beside).has_value()) return false;
+  if (!mark.is_also_text || kind(id) == TokenKind::kControl) return true;
+  if (mark.partner.empty()) return false;
+  const std::optional<TokenId> partner = Find(mark.partner);
+  return partner.has_value() && (kind(*partner) == TokenKind::kControl || partner == bos_);
+}
+
+// Control tokens, the unknown token and bytes stay what they are.
+void Vocabulary::Retype(TokenId id, TokenKind to) {
+  const bool is_normal = kind(id) == TokenKind::kNormal || kind(id) == TokenKind::kUnused;
+  if ((!is_normal && kind(id) != TokenKind::kUserDefined) || text(id).size() > kMaxSpecialBytes) return;
+  if (is_normal) retyped_.push_back(id);
+  kinds_[id] = to;
+}
+
+void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
+  const std::vector<bool> merged = MergedTokens(facts, *this);
+  const auto retype = [&](TokenId id, TokenKind to) {
+    if (!merged[id]) Retype(id, to);
+  };
+  for (const KnownMark& mark : KnownMarks()) {
+    const std::optional<TokenId> id = Find(mark.text);
+    if (!id.has_value() || kind(*id) == TokenKind::kByte || !IsProven(mark, *id)) continue;
+    if (merged[*id] && kind(*id) != TokenKind::kControl) continue;
+    retype(*id, mark.role == MarkRole::kOpens ? TokenKind::kMark : TokenKind::kControl);
+    if (mark.role != MarkRole::kOpens) is_end_[*id] = true;
+  }
+  for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Find has given the last of equal texts.
+    const std::optional<TokenId> last = Find(text(id));
+    if (last.has_value() && kind(id) == TokenKind::kControl && IsEnd(*last)) is_end_[id] = true;
+  }
+  for (TokenId id = 0; id < size(); ++id) {  // Tokens with a role, unless they are words: some files end texts with a line break.
+    if ((is_end_[id] || id == bos_) && HasBrackets(text(id))) retype(id, TokenKind::kControl);
+  }
+  const TemplateMarks written = FindTemplateMarks(facts.chat_template.value.value_or(""));
+  for (const std::string& mark : written.texts) {
+    if (const std::optional<TokenId> id = Find(mark); id.has_value()) retype(*id, TokenKind::kMark);
+  }
+  for (TokenId id = 0; id < size(); ++id) {
+    const bool typed = kind(id) == TokenKind::kUserDefined || (written.composes_bars && kind(id) == TokenKind::kNormal);
+    if (typed && HasBars(text(id))) retype(id, TokenKind::kMark);
+  }
+  std::sort(retyped_.begin(), retyped_.end());
+}
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// Errors of templates: InvalidArgument, or ResourceExhausted for a limit, with the template's line in front.
+//
+//   return AtLine(expression.line, Fail("'", name, "' is undefined"));       // "line 12: 'x' is undefined"
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace tessera::jinja {
+
+template <typename... Parts>
+absl::Status Fail(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+// The innermost line stays: that of the expression that failed.
+inline absl::Status AtLine(int line, const absl::Status& status) {
+  if (status.ok() || absl::StartsWith(status.message(), "line ")) return status;
+  return absl::Status(status.code(), absl::StrCat("line ", line, ": ", status.message()));
+}
+
+}  // namespace tessera::jinja

@@ -1,0 +1,123 @@
+// Functions that every template may call.
+#include <ctime>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/model/text/jinja/internal/compare.h"
+#include "tessera/model/text/jinja/internal/fail.h"
+#include "tessera/model/text/jinja/internal/runtime.h"
+
+namespace tessera::jinja {
+namespace {
+
+using Result = absl::StatusOr<Value>;
+
+constexpr int64_t kLongestRange = 100'000;  // As Jinja's sandbox has it.
+
+Result Range(Runtime& runtime, const Value&, const Arguments& arguments) {
+  const std::vector<Value>& given = arguments.positional;
+  if (!arguments.named.empty() || given.empty() || given.size() > 3) return Fail("range: found other arguments than one to three integers");
+  for (const Value& each : given) {
+    if (!each.is_integral()) return Fail("range: found ", TypeName(each), ", expected an integer");
+  }
+  const int64_t first = given.size() > 1 ? given[0].integer() : 0, last = given[given.size() > 1 ? 1 : 0].integer();
+  const int64_t step = given.size() > 2 ? given[2].integer() : 1;
+  if (step == 0) return Fail("range: found a step of 0");
+  Items items{Items::Form::kRange, {}, absl::StrCat("range(", first, ", ", last, step == 1 ? "" : absl::StrCat(", ", step), ")")};
+  for (int64_t at = first; step > 0 ? at < last : at > last;) {
+    if (static_cast<int64_t>(items.elements.size()) >= kLongestRange) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("range: found a range of more than ", kLongestRange, " integers, expected at most so many"));
+    }
+    items.elements.push_back(Value::Int(at));
+    if (__builtin_add_overflow(at, step, &at)) break;
+  }
+  return runtime.New(std::move(items));
+}
+
+// What dict(...) and namespace(...) take: a dict or pairs, and names.
+absl::StatusOr<Mapping> MappingOf(Runtime& runtime, absl::string_view what, const Arguments& arguments) {
+  Mapping mapping;
+  if (arguments.positional.size() > 1) return Fail(what, ": found several arguments without a name, expected at most one");
+  if (!arguments.positional.empty()) {
+    const Value& given = arguments.positional[0];
+    if (given.kind() == Value::Kind::kMapping) {
+      mapping = given.mapping();
+    } else {
+      ASSIGN_OR_RETURN(const std::vector<Value> pairs, runtime.Elements(given));
+      for (const Value& pair : pairs) {
+        ASSIGN_OR_RETURN(const std::vector<Value> two, runtime.Elements(pair));
+        if (two.size() != 2) return Fail(what, ": found an element that is no pair");
+        RETURN_IF_ERROR(CheckHashable(two[0]));
+        mapping.Set(two[0], two[1]);
+      }
+    }
+  }
+  for (const auto& [name, value] : arguments.named) mapping.Set(Value::Of(Text(name, false)), value);
+  RETURN_IF_ERROR(runtime.Step(mapping.size()));
+  return mapping;
+}
+
+Result Dict(Runtime& runtime, const Value&, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(Mapping mapping, MappingOf(runtime, "dict", arguments));
+  return runtime.New(std::move(mapping));
+}
+
+Result MakeNamespace(Runtime& runtime, const Value&, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const Mapping mapping, MappingOf(runtime, "namespace", arguments));
+  auto made = std::make_shared<Namespace>();
+  for (const auto& [name, value] : mapping.entries()) made->Set(name, value);
+  return runtime.Own(std::move(made));
+}
+
+Result RaiseException(Runtime& runtime, const Value&, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto given, Bind("raise_exception", arguments, {"message"}, 1));
+  ASSIGN_OR_RETURN(const Text message, runtime.Print(*given[0]));
+  const bool plain = message.size() <= 400 && IsPrintableUtf8(message.bytes());
+  return Fail("the template refuses the messages: ", plain ? message.bytes() : Quoted(message.bytes()));
+}
+
+Result StrftimeNow(Runtime& runtime, const Value&, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto given, Bind("strftime_now", arguments, {"format"}, 1));
+  if (!given[0]->is_text()) return Fail("strftime_now: found ", TypeName(*given[0]), ", expected a format as text");
+  if (!runtime.options().unix_seconds) return Fail("strftime_now: found no date, expected one to be given");
+  const std::string& format = given[0]->text().bytes();
+  for (size_t at = 0; at < format.size(); ++at) {
+    if (format[at] != '%') continue;
+    if (at + 1 < format.size() && absl::StrContains("-_0^#", format.substr(at + 1, 1))) ++at;  // How it is padded.
+    if (++at >= format.size() || !absl::StrContains("aAbBcdeHIjmMpSUwWxXyYZzDFTRuVGhn%", format.substr(at, 1))) {
+      return Fail("strftime_now: found the format ", format, ", of which a part is not supported");
+    }
+  }
+  const time_t seconds = static_cast<time_t>(*runtime.options().unix_seconds);
+  std::tm local = {};
+  if (localtime_r(&seconds, &local) == nullptr) return Fail("strftime_now: found a date beyond the calendar");
+  std::string text(format.size() * 32 + 64, '\0');
+  RETURN_IF_ERROR(runtime.Bytes(text.size()));
+  text.resize(format.empty() ? 0 : std::strftime(text.data(), text.size(), format.c_str(), &local));
+  return runtime.New(Text(text, /*from_data=*/false));
+}
+
+Result Refused(Runtime&, const Value&, const Arguments&) {
+  return Fail("found a call of cycler, joiner or lipsum, which are not supported");
+}
+
+constexpr NamedFilter kFunctions[] = {
+    {"cycler", Refused}, {"dict", Dict}, {"joiner", Refused}, {"lipsum", Refused}, {"namespace", MakeNamespace},
+    {"raise_exception", RaiseException}, {"range", Range}, {"strftime_now", StrftimeNow},
+};
+
+}  // namespace
+
+FilterFunction FindFunction(absl::string_view name) {
+  for (const NamedFilter& function : kFunctions) {
+    if (function.name == name) return function.function;
+  }
+  return nullptr;
+}
+
+}  // namespace tessera::jinja

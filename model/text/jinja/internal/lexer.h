@@ -1,0 +1,29 @@
+// Cuts a template into tokens: its own text, and the words of what stands between {{ }} and {% %}.
+//
+//   ASSIGN_OR_RETURN(const std::vector<Token> tokens, Tokenize("{% if x %}yes{% endif %}"));
+//
+// White space around blocks is taken away here as the package transformers sets Jinja up: trim_blocks, lstrip_blocks, one line break at
+// the end of the template is not kept, line breaks become \n. Errors name the line. Thread-safe (pure functions).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/model/text/jinja/value.h"
+
+namespace tessera::jinja {
+
+struct Token {
+  enum class Kind { kData, kPrintBegin, kPrintEnd, kBlockBegin, kBlockEnd, kName, kString, kNumber, kOperator, kEnd };
+  Kind kind;
+  int line;
+  std::string text = {};  // Data; a name; what a string says; an operator.
+  Value number = {};
+};
+
+// REQUIRES: the source is UTF-8.
+absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view source);
+
+}  // namespace tessera::jinja

@@ -1,0 +1,110 @@
+// What a template computes with: none, booleans, integers, numbers, texts, lists, dicts, and what a template makes by itself.
+//
+//   jinja::Value message = jinja::Value::Dict({{"role", jinja::Value::String("user")}, {"content", jinja::Value::String(typed)}});
+//   ASSIGN_OR_RETURN(const jinja::Value tools, jinja::Value::FromJson(parsed));
+//
+// Texts given from outside are data (Text); the keys of dicts, too. Lists and dicts never change once they are made, so values are cheap
+// to copy. Thread-safe, but for objects that a template makes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tessera/base/json.h"
+#include "tessera/model/text/jinja/text.h"
+
+namespace tessera::jinja {
+
+class Value;
+class Object;   // Made by a template: a namespace, a macro, a loop, ...
+struct Items;   // A list's or tuple's elements.
+class Mapping;  // A dict's entries, in order.
+
+class Value {
+ public:
+  enum class Kind : uint8_t { kUndefined, kNone, kBool, kInt, kFloat, kText, kItems, kMapping, kObject };
+
+  Value() = default;  // Undefined.
+  static Value Undefined(absl::string_view what);  // `what` tells errors what is undefined.
+  static Value None() { return Value(Data(std::in_place_index<1>)); }
+  static Value Bool(bool value) { return Value(Data(std::in_place_index<2>, value)); }
+  static Value Int(int64_t value) { return Value(Data(std::in_place_index<3>, value)); }
+  static Value Float(double value) { return Value(Data(std::in_place_index<4>, value)); }
+  static Value Of(Text text);
+  static Value String(absl::string_view data) { return Of(Text(data, /*from_data=*/true)); }
+  static Value List(std::vector<Value> elements);
+  static Value Dict(std::vector<std::pair<std::string, Value>> entries);  // A key given twice has its last value.
+  static Value Of(Items items);
+  static Value Of(Mapping mapping);
+  static Value Of(std::shared_ptr<Object> object) { return Value(Data(std::move(object))); }
+
+  // All texts and keys are data. InvalidArgument for an integer beyond 64 bits.
+  static absl::StatusOr<Value> FromJson(const JsonValue& json);
+
+  Kind kind() const { return static_cast<Kind>(data_.index()); }
+  bool is_undefined() const { return kind() == Kind::kUndefined; }
+  bool is_none() const { return kind() == Kind::kNone; }
+  bool is_text() const { return kind() == Kind::kText; }
+  bool is_integral() const { return kind() == Kind::kInt || kind() == Kind::kBool; }  // A boolean counts as 0 or 1.
+  bool is_number() const { return is_integral() || kind() == Kind::kFloat; }
+
+  // REQUIRES: the value is of the kind; integer() takes booleans, too, and number() all numbers.
+  bool boolean() const { return std::get<2>(data_); }
+  int64_t integer() const { return kind() == Kind::kBool ? (boolean() ? 1 : 0) : std::get<3>(data_); }
+  double number() const { return kind() == Kind::kFloat ? std::get<4>(data_) : static_cast<double>(integer()); }
+  const Text& text() const { return *std::get<5>(data_); }
+  const Items& items() const { return *std::get<6>(data_); }
+  const Mapping& mapping() const { return *std::get<7>(data_); }
+  Object& object() const { return *std::get<8>(data_); }
+  int depth() const;       // Lists and dicts in each other; 0: it is none.
+  int64_t weight() const;  // How much work it is to compare or to print it, about.
+
+  std::string undefined_what() const;  // REQUIRES: is_undefined().
+  bool SameObject(const Value& other) const { return data_ == other.data_; }  // Texts, lists and so on: one and the same.
+
+ private:
+  using What = std::shared_ptr<const std::string>;
+  using Data = std::variant<What, std::monostate, bool, int64_t, double, std::shared_ptr<const Text>, std::shared_ptr<const Items>,
+                            std::shared_ptr<const Mapping>, std::shared_ptr<Object>>;
+  explicit Value(Data data) : data_(std::move(data)) {}
+
+  Data data_;
+};
+
+struct Items {
+  enum class Form : uint8_t { kList, kTuple, kRange, kView };  // A view: what keys(), values() and items() of a dict give.
+  Form form = Form::kList;
+  std::vector<Value> elements = {};
+  std::string name = {};  // How a range or a view is printed.
+  int depth = 1;          // Lists and dicts in each other; the interpreter bounds it, and the next. Value::Of sets them.
+  int64_t weight = 1;     // All values within, counted as often as they occur.
+};
+
+class Mapping {
+ public:
+  using Entry = std::pair<Value, Value>;
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  size_t size() const { return entries_.size(); }
+  int depth() const { return depth_; }         // As those of Items.
+  int64_t weight() const { return weight_; }
+  // The value of an equal key, or null. REQUIRES: keys are hashable (internal/compare.h).
+  const Value* Find(const Value& key) const;
+  const Value* Find(absl::string_view key) const;
+  void Set(const Value& key, Value value);  // An equal key keeps its place and its own text.
+
+ private:
+  struct Index;
+  std::vector<Entry> entries_;
+  std::shared_ptr<Index> index_;  // The places of texts, if there are many entries.
+  int depth_ = 1;
+  int64_t weight_ = 1;
+};
+
+}  // namespace tessera::jinja

@@ -1,0 +1,104 @@
+// Programs run the template of a model's file: what they show and encode is what the template writes.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/tests/apps/run_program.h"
+#include "tessera/tests/fakes/gguf_metadata.h"
+#include "tessera/tests/fakes/small_vocabularies.h"
+#include "tessera/tests/fakes/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr char kThinks[] =
+    "{{ bos_token }}{% for m in messages %}{% set text = m.content if m.role != 'assistant' else m.content.split('</think>')[-1] %}"
+    "[{{ m.role }}]{{ text|trim }}{{ eos_token }}{% endfor %}{% if tools %}T{{ tools|tojson }}{% endif %}"
+    "{% if add_generation_prompt %}[assistant]{{ '<think>\n' if enable_thinking is not false }}{% endif %}";
+
+class ChatTemplates : public testing::Test {
+ protected:
+  std::string File(const std::string& source) {
+    TokenizerMetadata metadata = SmallBytePair();
+    metadata.Set("tokenizer.chat_template", TokenizerMetadata::String(source));
+    GgufBuilder builder;
+    AddTo(builder, metadata);
+    const std::string path = folder_.path() + "/vocabulary.gguf";
+    std::ofstream(path, std::ios::binary) << builder.Build();
+    return path;
+  }
+  Ended Tokenize(const std::string& source, std::vector<std::string> arguments, const std::string& input = "") {
+    arguments.push_back("--model=" + File(source));
+    return Program("tessera_tokenize", arguments).Finish(input);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ChatTemplates, ShowPromptIsTheTextThatTheTemplateWrites) {
+  const Ended ended = Tokenize(kThinks, {"--chat", "--show_prompt", "--prompt= hi ", "--system=S"});
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_EQ(ended.output, "<|im_start|>[system]S<|im_end|>[user]hi<|im_end|>[assistant]<think>\n");
+  EXPECT_EQ(Tokenize(kThinks, {"--chat", "--show_prompt", "--prompt=hi", "--template_args={\"enable_thinking\": false}"}).output,
+            "<|im_start|>[user]hi<|im_end|>[assistant]");
+  const JsonValue json = Json(Tokenize(kThinks, {"--chat", "--show_prompt", "--json", "--prompt=<|im_end|>"}).output);
+  EXPECT_EQ(*json.String("prompt"), "<|im_start|>[user]<|im_end|><|im_end|>[assistant]<think>\n");
+  const std::vector<int64_t> tokens = *json.Ints("tokens");
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kImStart), 1) << "BOS comes once";
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kImEnd), 1) << "what the user wrote is text";
+}
+
+TEST_F(ChatTemplates, RequestsCarryMessagesToolsAndArguments) {
+  const Ended ended = Tokenize(
+      kThinks, {"--jsonl", "--show_prompt"},
+      "{\"id\": 1, \"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"x</think>b\"}],"
+      " \"tools\": [{\"name\": \"f\"}], \"template_args\": {\"enable_thinking\": false}}\n"
+      "{\"id\": 2, \"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": null}\n");
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  const std::vector<std::string> lines = absl::StrSplit(ended.output, '\n');
+  ASSERT_GE(lines.size(), 2u) << ended.output;
+  EXPECT_EQ(*Json(lines[0]).String("prompt"), "<|im_start|>[user]a<|im_end|>[assistant]b<|im_end|>T[{\"name\": \"f\"}][assistant]");
+  EXPECT_EQ(*Json(lines[1]).String("prompt"), "<|im_start|>[user]a<|im_end|>[assistant]<think>\n");
+}
+
+TEST_F(ChatTemplates, WhatATemplateRefusesNamesFileAndLine) {
+  const Ended ended = Tokenize("\n{{ raise_exception('no system turn') }}", {"--chat", "--prompt=a"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(absl::StrContains(ended.errors, "vocabulary.gguf")) << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.errors, "line 2: the template refuses the messages: no system turn")) << ended.errors;
+  const Ended broken = Tokenize("{% if %}", {"--chat", "--prompt=a"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_TRUE(absl::StrContains(broken.errors, "line 1: found %}, expected an expression; name one of chatml, llama3, gemma"))
+      << broken.errors;
+  // It is an error only where it is used.
+  EXPECT_EQ(Tokenize("{% if %}", {"--prompt=a"}).code, 0);
+  EXPECT_EQ(Tokenize("{% if %}", {"--chat", "--chat_template=chatml", "--show_prompt", "--prompt=a"}).output,
+            "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
+}
+
+TEST_F(ChatTemplates, FlagsThatNeedADialogueSaySo) {
+  for (const char* flag : {"--show_prompt", "--system=a", "--template_args={}", "--chat_template=chatml"}) {
+    const Ended ended = Tokenize(kThinks, {flag, "--prompt=a"});
+    EXPECT_EQ(ended.code, 2) << flag;
+    EXPECT_TRUE(absl::StrContains(ended.errors, "without a dialogue")) << ended.errors;
+  }
+  for (const char* value : {"{", "[]", "{\"a\": 99999999999999999999}"}) {
+    EXPECT_NE(Tokenize(kThinks, {"--chat", "--prompt=a", absl::StrCat("--template_args=", value)}).code, 0) << value;
+  }
+}
+
+TEST_F(ChatTemplates, InspectSaysWhatATemplateCanDo) {
+  const std::string path = File(kThinks);
+  const Ended text = Program("tessera_inspect", {"--model=" + path}).Finish("");
+  EXPECT_TRUE(absl::StrContains(text.output, "chat template: writes a system message, tools; --template_args may set enable_thinking\n"))
+      << text.output << text.errors;
+  const auto chat = Json(Program("tessera_inspect", {"--json", "--model=" + path}).Finish("").output).Object("chat_template");
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_TRUE(*chat->Bool("system_turn"));
+  EXPECT_FALSE(*chat->Bool("earlier_reasoning"));
+}
+
+}  // namespace
+}  // namespace tessera

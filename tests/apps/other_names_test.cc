@@ -1,0 +1,62 @@
+#include "tessera/apps/cli/other_names.h"
+
+#include <string>
+
+#include <gflags/gflags.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/tests/apps/run_program.h"
+
+namespace tessera {
+namespace {
+
+TEST(OtherNames, HeaderExample) {
+  std::string said;
+  const auto Say = [&](const auto&... parts) { said = absl::StrCat(parts...); };
+  const OtherName* other = FindOtherName("ctx_size");
+  if (other != nullptr && *other->ours != 0) Say("did you mean --", other->ours, "?");
+  EXPECT_EQ(said, "did you mean --context?");
+  EXPECT_EQ(FindOtherName("zzz"), nullptr);
+}
+
+TEST(OtherNames, OursAreFlags) {
+  for (const char* theirs : {"m", "t", "c", "n", "p", "f", "temp", "repeat_penalty", "s", "r", "i", "no_cnv", "ctk", "draft", "v", "o",
+                             "type"}) {
+    const OtherName* const other = FindOtherName(theirs);
+    ASSERT_NE(other, nullptr) << theirs;
+    gflags::CommandLineFlagInfo info;
+    EXPECT_TRUE(gflags::GetCommandLineFlagInfo(other->ours, &info)) << other->ours;
+    EXPECT_STREQ(other->note, "");
+  }
+}
+
+TEST(OtherNames, ErrorsNameOurFlag) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--temp=0", "--temp: did you mean --temperature?"},         {"--ctx-size", "--ctx-size: did you mean --context?"},
+      {"-n", "-n: did you mean --n_predict?"},                     {"-p", "-p: did you mean --prompt?"},
+      {"-m", "-m: did you mean --model?"},                         {"--max_tokens=5", "--max_tokens: did you mean --n_predict?"},
+      {"-c", "-c: did you mean --context?"},                       {"-t=4", "-t: did you mean --threads?"},
+      {"--repeat-penalty", "--repeat-penalty: did you mean --repetition_penalty?"},
+      {"--mem", "--mem: did you mean --memory_budget?"},           {"--prom", "--prom: did you mean --prompt or --prompt_file?"},
+      {"--temper=1", "--temper: did you mean --temperature?"},     {"--n-predictt", "--n-predictt: did you mean --n_predict?"},
+      {"--stream", "--stream: text is always written as it comes, so leave it out"},
+      {"-ngl", "-ngl: every layer is computed on the CPU, so leave it out"},
+  };
+  for (const auto& [flag, error] : cases) {
+    const Ended ended = RunProgram("tessera_generate", {flag});
+    EXPECT_EQ(ended.code, 2) << flag;
+    EXPECT_EQ(ended.errors, absl::StrCat("tessera_generate: unknown flag ", error, "\nTry tessera_generate --help.\n"));
+  }
+  EXPECT_EQ(RunProgram("tessera_inspect", {"--temp=1"}).errors,
+            "tessera_inspect: unknown flag --temp\nTry tessera_inspect --help.\n") << "it has no such flag";
+}
+
+TEST(OtherNames, TheShortNameOfHelpIsKnown) {
+  const Ended ended = RunProgram("tessera_generate", {"-h"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, RunProgram("tessera_generate", {"--help"}).output);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,160 @@
+#include "tessera/model/text/jinja/template.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera::jinja {
+namespace {
+
+absl::StatusOr<std::vector<Piece>> Pieces(absl::string_view source, const Variables& variables = {}, const RenderOptions& options = {}) {
+  ASSIGN_OR_RETURN(const Template parsed, Template::Parse(source));
+  return parsed.Render(variables, options);
+}
+
+// The text, or the error's words.
+std::string Rendered(absl::string_view source, const Variables& variables = {}, const RenderOptions& options = {}) {
+  const auto pieces = Pieces(source, variables, options);
+  if (!pieces.ok()) return std::string(pieces.status().message());
+  std::string text;
+  for (const Piece& piece : *pieces) text += piece.text;
+  return text;
+}
+
+// The text with what came from the variables in brackets.
+std::string Marked(absl::string_view source, const Variables& variables) {
+  const auto pieces = Pieces(source, variables);
+  EXPECT_TRUE(pieces.ok()) << pieces.status();
+  std::string text;
+  for (const Piece& piece : pieces.ok() ? *pieces : std::vector<Piece>())
+    absl::StrAppend(&text, piece.from_data ? "[" + piece.text + "]" : piece.text);
+  return text;
+}
+
+std::string Repeated(absl::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&all, text);
+  return all;
+}
+
+TEST(Template, HeaderExample) {
+  const Value messages = Value::List({Value::Dict({{"role", Value::String("user")}, {"content", Value::String("Hello")}})});
+  const auto example = [&](std::vector<Piece>* out) -> absl::Status {
+    ASSIGN_OR_RETURN(const jinja::Template parsed,
+                     jinja::Template::Parse("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"));
+    ASSIGN_OR_RETURN(const std::vector<jinja::Piece> pieces, parsed.Render({{"messages", messages}}, {}));
+    *out = pieces;
+    return absl::OkStatus();
+  };
+  std::vector<Piece> pieces;
+  ASSERT_TRUE(example(&pieces).ok());
+  ASSERT_EQ(pieces.size(), 4);
+  EXPECT_EQ(pieces[0].text, "<|");
+  EXPECT_EQ(pieces[1].text, "user");
+  EXPECT_TRUE(pieces[1].from_data);
+  EXPECT_FALSE(pieces[2].from_data);
+}
+
+TEST(Template, EachByteKnowsWhereItCameFrom) {
+  const Variables given = {{"m", Value::String("ab <|x|>")}, {"d", Value::Dict({{"k", Value::String("v")}})}};
+  EXPECT_EQ(Marked("<{{ m }}>", given), "<[ab <|x|>]>");
+  EXPECT_EQ(Marked("{{ '<' + m|upper + '>' }}", given), "<[AB <|X|>]>");
+  EXPECT_EQ(Marked("{{ m|replace('b', '-') }}", given), "[a]-[ <|x|>]");
+  EXPECT_EQ(Marked("{{ 'x-y'|replace('-', m) }}", given), "x[ab <|x|>]y");
+  EXPECT_EQ(Marked("{{ m.split('|')|join('+') }}", given), "[ab <]+[x]+[>]");
+  EXPECT_EQ(Marked("{{ d|tojson }}{{ d }}", given), "{\"[k]\": \"[v]\"}{'[k]': '[v]'}");
+  EXPECT_EQ(Marked("{{ '%s:%d' % (m[:2], 3) }}{{ '{}'.format(m[3:]) }}", given), "[ab]:3[<|x|>]");
+  EXPECT_EQ(Marked("{% set b %}<{{ m[0] }}>{% endset %}{{ b }}{% macro f(x) %}({{ x }}){% endmacro %}{{ f(d.k) }}", given), "<[a]>([v])");
+  EXPECT_EQ(Marked("{% for c in m[:2] %}{{ c }}-{% endfor %}{% for k in d %}{{ k }}{% endfor %}", given), "[a]-[b]-[k]");
+  EXPECT_EQ(Marked("{{ m|length }}{{ m == 'ab <|x|>' }}", given), "8True");
+}
+
+TEST(Template, ErrorsNameTheLineAndWhatIsWrong) {
+  EXPECT_EQ(Rendered("a\n{{ x.y.z }}"), "line 2: x is undefined, expected something with \"y\"");
+  EXPECT_EQ(Rendered("\n\n{{ 1 + }}"), "line 3: found }}, expected an expression");
+  EXPECT_EQ(Rendered("{% if x %}"), "line 1: found the end of the template, expected {% endif %}");
+  EXPECT_EQ(Rendered("{% include 'x' %}"), "line 1: found \"include\", expected a block that chat templates use");
+  EXPECT_EQ(Rendered("\n{{ 1|nope }}"), "line 2: found the filter \"nope\", expected one that chat templates use");
+  EXPECT_EQ(Rendered("{{ raise_exception('Roles must alternate') }}"), "line 1: the template refuses the messages: Roles must alternate");
+  EXPECT_EQ(Rendered("{{ 9223372036854775807 + 1 }}"), "line 1: found an integer beyond 64 bits, expected a smaller one");
+  EXPECT_EQ(Rendered("\xff"), "found a byte at 0 that is no UTF-8, expected UTF-8");
+  // Where it is not reached, an unknown filter within `if` is no error.
+  EXPECT_EQ(Rendered("{% if false %}{{ 1|nope }}{% endif %}ok"), "ok");
+}
+
+TEST(Template, WhatTakesTooMuchIsRefusedSoon) {
+  const auto refuses = [](const std::string& source, const std::string& word) {
+    const auto pieces = Pieces(source);
+    EXPECT_EQ(pieces.status().code(), absl::StatusCode::kResourceExhausted) << pieces.status() << source.substr(0, 60);
+    EXPECT_TRUE(absl::StrContains(pieces.status().message(), word)) << pieces.status();
+  };
+  refuses("{{ " + Repeated("(", 6000) + "1" + Repeated(")", 6000) + " }}", "64 levels");
+  refuses("{{ " + Repeated("[", 6000) + Repeated("]", 6000) + " }}", "64 levels");
+  refuses("{{ " + Repeated("not ", 6000) + "1 }}", "64 levels");
+  refuses("{{ " + Repeated("-", 6000) + "1 }}", "64 levels");
+  refuses("{{ x" + Repeated(".y", 6000) + " }}", "levels");
+  refuses("{{ x" + Repeated("|trim", 6000) + " }}", "levels");
+  refuses(Repeated("{% if x %}", 6000), "64 levels");
+  refuses("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "64 calls");
+  refuses("{% set ns = namespace(s='ab') %}{% for i in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes of text");
+  refuses("{{ 'a' * 999999999999 }}", "bytes of text");
+  refuses("{{ range(10**9) }}", "100000 integers");
+  refuses("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "steps");
+  refuses("{% set ns = namespace(l=[1]) %}{% for i in range(200) %}{% set ns.l = [ns.l] %}{% endfor %}", "128 lists");
+  refuses("{% set ns = namespace(l=[1]) %}{% for i in range(60) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}", "values in one list");
+  refuses("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns }}", "calls in each other");
+  refuses("{% for i in range(9999) %}" + Repeated("x", 10000) + "{% endfor %}", "bytes");
+}
+
+// Macros that call each other within lists take the stack that they may, and no more.
+TEST(Template, TheDeepestEvaluationFitsTheStack) {
+  const std::string inner = Repeated("[", 40) + "f(n - 1) if n > 0" + Repeated("]", 40);
+  const std::string source = "{% macro f(n) %}" + Repeated("{% if 1 %}", 20) + "{{ " + inner + " }}" + Repeated("{% endif %}", 20) +
+                             "{% endmacro %}{{ f(60) }}";
+  EXPECT_TRUE(absl::StrContains(Rendered(source), "levels of evaluation")) << Rendered(source);
+}
+
+TEST(Template, LongChainsAreNotDeep) {
+  EXPECT_EQ(Rendered("{{ 0" + Repeated(" + 1", 5000) + " }}"), "5000");
+  EXPECT_EQ(Rendered("{{ ''" + Repeated(" ~ 'a'", 3000) + " }}"), Repeated("a", 3000));
+  EXPECT_EQ(Rendered("{% if 0 %}a" + Repeated("{% elif 0 %}b", 3000) + "{% else %}c{% endif %}"), "c");
+}
+
+TEST(Template, TimeIsMeasuredByTheClockThatIsGiven) {
+  class Steady : public Clock {
+   public:
+    int64_t NowNanos() const override { return now_ += 1'000'000; }
+    mutable int64_t now_ = 0;
+  };
+  const Steady clock;
+  const std::string words = Rendered("{% for a in range(99999) %}{{ a }}{% endfor %}", {}, {.max_nanos = 5'000'000, .clock = &clock});
+  EXPECT_TRUE(absl::StrContains(words, "nanoseconds")) << words;
+}
+
+TEST(Template, TheDateIsTheOneThatIsGiven) {
+  EXPECT_EQ(Rendered("{{ strftime_now('%Y') }}", {}, {.unix_seconds = 1764072000}), "2025");
+  EXPECT_EQ(Rendered("{{ strftime_now('%-d %B') }}", {}, {.unix_seconds = 1764936000}), "5 December");
+  EXPECT_EQ(Rendered("{{ strftime_now('%Q') }}", {}, {.unix_seconds = 0}),
+            "line 1: strftime_now: found the format %Q, of which a part is not supported");
+  EXPECT_EQ(Rendered("{{ strftime_now('%Y') }}"), "line 1: strftime_now: found no date, expected one to be given");
+}
+
+TEST(Template, NamesWhatItReads) {
+  const auto parsed = Template::Parse(
+      "{% for m in messages %}{% if tools is defined %}{{ m.x }}{% set y = enable_thinking %}{{ y }}{% endif %}{% endfor %}");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->names(), (std::vector<std::string>{"enable_thinking", "messages", "tools"}));
+}
+
+TEST(Template, IntegersOfJsonAreExactOrRefused) {
+  const auto value = [](absl::string_view json) { return Value::FromJson(*JsonValue::Parse(json)); };
+  EXPECT_EQ(value("9223372036854775807")->integer(), INT64_MAX);
+  EXPECT_FALSE(value("9223372036854775808").ok());
+  EXPECT_FALSE(value("123456789012345678901234567890").ok());
+  EXPECT_EQ(value("0.5")->number(), 0.5);
+}
+
+}  // namespace
+}  // namespace tessera::jinja

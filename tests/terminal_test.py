@@ -1,0 +1,182 @@
+"""Tests of a dialogue at a terminal: long lines, editing, history, stops, and the terminal as it was afterwards.
+
+    python3 tests/terminal_test.py -v
+"""
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATE = str(ROOT / "build/bin/tessera_generate")
+FLAGS = [f"--model={ROOT}/tests/golden/tiny/llama.gguf", "--threads=1", "--temperature=0", "--n_predict=4", "--context=256", "--chat",
+         "--chat_template=none"]
+PATIENCE = 60  # Seconds until something that does not come is missing.
+
+
+class Dialogue:
+    """tessera_generate --chat at a terminal of its own; its answers go to a pipe."""
+    def __init__(self, terminal, command):
+        self.master, slave = os.openpty()
+        self.slave = slave
+        self.before = termios.tcgetattr(slave)
+        self.seen = b""
+        self.read = 0     # What wait_for has gone past.
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(command, stdin=slave, stderr=slave, stdout=subprocess.PIPE,
+                                        preexec_fn=take_terminal, env={**os.environ, "TERM": terminal})
+
+    def type(self, text):
+        os.write(self.master, text if isinstance(text, bytes) else text.encode())
+
+    def wait_for(self, text):
+        """Waits until the terminal shows it, after what was waited for before."""
+        end = time.monotonic() + PATIENCE
+        while (at := self.seen.find(text, self.read)) < 0:
+            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f"{text} is not in {self.seen[self.read:]}")
+            self.seen += os.read(self.master, 1 << 16)
+        self.read = at + len(text)
+
+    def is_raw(self):
+        return termios.tcgetattr(self.slave)[3] & (termios.ICANON | termios.ECHO) == 0
+
+    def modes(self):
+        return termios.tcgetattr(self.slave)
+
+    def end(self):
+        """Its output and exit code."""
+        output = self.process.communicate(timeout=PATIENCE)[0]
+        return output.decode(), self.process.returncode
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        self.process.stdout.close()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+class TerminalTest(unittest.TestCase):
+    def start(self, terminal="xterm", command=(GENERATE, *FLAGS)):
+        dialogue = Dialogue(terminal, command)
+        self.addCleanup(dialogue.close)
+        return dialogue
+
+    def answers(self, *lines):
+        """What the same dialogue gives through a pipe."""
+        text = "".join(line + "\n" for line in lines)
+        return subprocess.run([GENERATE, *FLAGS], input=text, capture_output=True, text=True).stdout
+
+    def tokens(self, text):
+        tokenize = [str(ROOT / "build/bin/tessera_tokenize"), FLAGS[0], "--json"]
+        return len(json.loads(subprocess.run(tokenize, input=text, capture_output=True, text=True).stdout)["tokens"])
+
+    def test_a_line_of_any_length_reaches_the_model_whole(self):
+        for terminal in ("xterm", "dumb"):
+            dialogue = self.start(terminal)
+            dialogue.type("word " * 1600 + "\n")  # Before the first prompt: nothing that is typed early is lost, either.
+            dialogue.wait_for(b"prompt: found ")
+            dialogue.wait_for(b" ")
+            tokens = int(re.search(rb"prompt: found (\d+) tokens", dialogue.seen).group(1))
+            self.assertEqual(tokens, self.tokens("word " * 1600), terminal)
+            dialogue.type("/exit\n")
+            self.assertEqual(dialogue.end(), ("", 0))
+
+    def test_lines_are_edited(self):
+        dialogue = self.start()
+        dialogue.wait_for(b"> ")
+        dialogue.type("théx\x7f \tin\x01\x0b" + "größe 中\x02\x02\x1b[C\x05x\x7f\n")  # All is erased but the last words.
+        self.assertEqual(self.answers("größe 中"), self.finish(dialogue))
+
+    def finish(self, dialogue):
+        dialogue.wait_for(b"> ")
+        dialogue.type("/exit\n")
+        output, code = dialogue.end()
+        self.assertEqual(code, 0)
+        return output
+
+    def test_earlier_lines_come_back(self):
+        dialogue = self.start()
+        for text in ("the in\n", "\x1b[A\n", "\x1b[A\x1b[A\x1b[B\n"):
+            dialogue.wait_for(b"> ")
+            dialogue.type(text)
+        self.assertEqual(self.answers("the in", "the in", "the in"), self.finish(dialogue))
+
+    def test_the_line_is_drawn_again_when_the_program_goes_on(self):
+        dialogue = self.start()
+        dialogue.wait_for(b"> ")
+        dialogue.type("hello")
+        dialogue.wait_for(b"hello")
+        os.kill(dialogue.process.pid, signal.SIGSTOP)
+        os.waitpid(dialogue.process.pid, os.WUNTRACED)
+        termios.tcsetattr(dialogue.slave, termios.TCSANOW, dialogue.before)  # As a shell does.
+        os.kill(dialogue.process.pid, signal.SIGCONT)
+        dialogue.wait_for(b"> hello")
+        self.assertTrue(dialogue.is_raw())
+        dialogue.type("\n")
+        self.assertEqual(self.answers("hello"), self.finish(dialogue))
+
+    def test_the_terminal_is_as_before_in_the_end(self):
+        def leave(dialogue):
+            dialogue.type("/exit\n")
+
+        def interrupt(dialogue):
+            dialogue.type("\x03")
+            dialogue.wait_for(b"ends the program.")
+            dialogue.wait_for(b"> ")
+            dialogue.type("\x03")
+
+        for end, code in ((leave, 0), (lambda d: d.type("\x04"), 0), (interrupt, -signal.SIGINT),
+                          (lambda d: d.process.send_signal(signal.SIGTERM), -signal.SIGTERM)):
+            dialogue = self.start()
+            dialogue.wait_for(b"> ")
+            self.assertTrue(dialogue.is_raw())
+            end(dialogue)
+            self.assertEqual(dialogue.end()[1], code)
+            self.assertEqual(dialogue.modes(), dialogue.before)
+
+    def test_a_shell_stops_it_and_wakes_it(self):
+        shell = self.start(command=("bash", "--norc", "--noprofile", "--noediting", "-i"))
+        shell.type(" ".join((GENERATE, *FLAGS)) + "\n")
+        shell.wait_for(b"--chat_template=none")
+        shell.wait_for(b"> ")
+        shell.type("hello")
+        shell.wait_for(b"hello")
+        shell.type("\x1a")
+        shell.wait_for(b"Stopped")
+        shell.type("fg\n")
+        shell.wait_for(b"> hello")
+        shell.type("\n")
+        shell.wait_for(b"> ")
+        shell.type("/exit\n")
+        shell.wait_for(b"MiB")   # The summary.
+        shell.type("exit\n")
+        output, code = shell.end()  # What fg prints comes first.
+        self.assertEqual((output.endswith("\n" + self.answers("hello")), code), (True, 0), output)
+
+    def test_a_stop_that_nothing_could_end_is_passed_over(self):
+        dialogue = self.start()  # In a session of its own: no shell could wake it.
+        dialogue.wait_for(b"> ")
+        dialogue.type("hel")
+        dialogue.wait_for(b"hel")
+        dialogue.type("\x1a")
+        time.sleep(0.1)          # The system drops what it has not passed on when a key makes a signal.
+        dialogue.type("lo\n")
+        self.assertEqual(self.answers("hello"), self.finish(dialogue))
+
+
+if __name__ == "__main__":
+    unittest.main()
