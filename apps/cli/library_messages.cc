@@ -41,7 +41,7 @@ void ShowLibraryMessages(const std::string& program) {
     google::SetLogDestination(severity, "");       // and no files.
   }
   program_name = program;
-  google::InitGoogleLogging(program_name.c_str());
+  if (!google::IsGoogleLoggingInitialized()) google::InitGoogleLogging(program_name.c_str());
   google::AddLogSink(new MessageSink);             // For as long as the process lives.
   google::protobuf::SetLogHandler(ShowProtobuf);
 }

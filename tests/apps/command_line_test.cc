@@ -97,7 +97,7 @@ TEST_F(FlagFile, ThatCannotBeReadIsAnError) {
   EXPECT_EQ(ErrorOf({"--flagfile=" + path_}),
             "--flagfile: " + path_ + ", line 1: --flagfile: found \"" + path_ + "\", expected no flag file in a flag file");
   EXPECT_EQ(ErrorOf({"--flagfile=/nowhere/flags"}), "--flagfile: /nowhere/flags: cannot open: No such file or directory");
-  EXPECT_EQ(ErrorOf({"--flagfile=/dev/zero"}), "--flagfile: /dev/zero: found a device, expected a regular file");
+  EXPECT_EQ(ErrorOf({"--flagfile=/dev/zero"}), "--flagfile: /dev/zero: file size: found more, expected at most 1048576 bytes");
   EXPECT_EQ(ErrorOf({"--flagfile=/"}), "--flagfile: /: found a directory, expected a regular file");
   EXPECT_EQ(ErrorOf({"--flagfile="}), "--flagfile: found an empty value, expected FILE");
   Write(std::string((1 << 20) + 1, '#'));

@@ -13,6 +13,7 @@ namespace {
 
 TEST(LibraryMessages, HeaderExample) {
   const auto example = [] {
+    FLAGS_minloglevel = google::GLOG_WARNING;  // As programs have it.
     ShowLibraryMessages("tessera_generate");
     LOG(WARNING) << "slow";
     std::_Exit(0);

@@ -42,6 +42,7 @@ std::string Typed(const std::string& keys) {
     _exit(written < 0);
   }
   close(result[1]);
+  for (char shown = 0; shown != '>' && read(master, &shown, 1) == 1;) {}  // A Ctrl-D before the prompt would be the terminal's.
   CHECK_EQ(write(master, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   std::string text(1 << 10, '\0');
   text.resize(std::max<ssize_t>(0, read(result[0], text.data(), text.size())));
