@@ -2,7 +2,7 @@
 # this file, so it needs no newer CMake than users of the package (3.16).
 #
 #   absl::status             target of the CMake package absl
-#   PkgConfig::libutf8proc    module of pkg-config
+#   PkgConfig::libutf8proc   module of pkg-config
 #
 # ERROR: what is missing, and which Debian package has it; empty if nothing is missing.
 #

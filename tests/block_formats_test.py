@@ -91,7 +91,7 @@ class Formats(unittest.TestCase):
             for kind, name, plain in ((31, "Q4_0_4_4", "Q4_0"), (33, "Q4_0_8_8", "Q4_0"), (36, "IQ4_NL_4_4", "IQ4_NL")):
                 path = Path(folder) / "model.gguf"
                 path.write_bytes(gguf_file([("blk.0.attn_q.weight", kind, 256, bytes(144))]))
-                ended = subprocess.run([ROOT / "build/bin/tessera_inspect", path], capture_output=True, text=True)
+                ended = subprocess.run([ROOT / "build/bin/tessera_inspect", f"--model={path}"], capture_output=True, text=True)
                 self.assertNotEqual(ended.returncode, 0)
                 self.assertIn(f"({name}, repacked for one kind of processor and withdrawn: take the model in {plain}", ended.stderr)
 

@@ -2,6 +2,7 @@
 
     python3 tests/tokens_test.py -v      # after a build
 """
+import bz2
 import json
 import re
 import struct
@@ -176,6 +177,16 @@ class Package(unittest.TestCase):
                 self.assertIsInstance(found, list, found)
                 for text, tokens in zip(texts, found, strict=True):
                     self.assertEqual(tokens, self.tokenizer.encode(text).ids, f"{name}: {text!a}")
+
+    def test_the_examples_of_unicode_are_normalized(self):
+        """Form C of the first three columns of each line is the second. Two models have the same rule, and one of them normalizes."""
+        lines = bz2.open("/usr/share/unicode/NormalizationTest.txt.bz2", "rt", encoding="utf-8").read().splitlines()
+        columns = [["".join(chr(int(code, 16)) for code in column.split()) for column in line.split(";")[:3]]
+                   for line in lines if line[:1] not in ("#", "@", "")]
+        self.assertGreater(len(columns), 18000)
+        given = [text for line in columns for text in line]
+        wanted = [line[1] for line in columns for _ in line]
+        self.assertEqual(tokens_of(self.model("olmo"), given), tokens_of(self.model("gpt-2"), wanted))
 
     def test_every_name_has_a_rule_that_is_tried(self):
         refused = tokens_of(self.model("no such rule"), ["a"])

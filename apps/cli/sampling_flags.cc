@@ -15,15 +15,14 @@ namespace {
 
 bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
-absl::StatusOr<SamplingOptions> SamplingOfFlags() {
-  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
-  return SamplingOptions{.temperature = static_cast<float>(FLAGS_temperature),
-                         .top_k = FLAGS_top_k,
-                         .top_p = static_cast<float>(FLAGS_top_p),
-                         .min_p = static_cast<float>(FLAGS_min_p),
-                         .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-                         .penalty_window = FLAGS_penalty_window,
-                         .seed = seed};
+// All but the seed.
+SamplingOptions SamplingOfFlags() {
+  return {.temperature = static_cast<float>(FLAGS_temperature),
+          .top_k = FLAGS_top_k,
+          .top_p = static_cast<float>(FLAGS_top_p),
+          .min_p = static_cast<float>(FLAGS_min_p),
+          .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+          .penalty_window = FLAGS_penalty_window};
 }
 
 // Takes the file's value for a field whose flag is not given. True: it was taken.
@@ -37,13 +36,14 @@ bool Take(const std::optional<Value>& recommended, const char* flag, Value& valu
 }  // namespace
 
 absl::Status CheckSamplingFlags() {
-  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingOfFlags());
-  return Sampler::Create(sampling).status();
+  RETURN_IF_ERROR(SeedOfFlag().status());
+  return Sampler::Create(SamplingOfFlags()).status();
 }
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(file));
-  ASSIGN_OR_RETURN(SamplingOptions sampling, SamplingOfFlags());
+  SamplingOptions sampling = SamplingOfFlags();
+  ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
   Take(recommended.temperature, "temperature", sampling.temperature);
   Take(recommended.top_k, "top_k", sampling.top_k);
   Take(recommended.top_p, "top_p", sampling.top_p);
@@ -63,12 +63,13 @@ std::string SamplingText(const GgufFile& file) {
     const bool taken = Take(value, flag, of_flag);
     absl::StrAppend(&text, text.back() == ':' ? " " : ", ", flag, " ", of_flag, taken ? " (file)" : "");
   };
-  add("temperature", recommended->temperature, static_cast<float>(FLAGS_temperature));
-  add("top_k", recommended->top_k, FLAGS_top_k);
-  add("top_p", recommended->top_p, static_cast<float>(FLAGS_top_p));
-  add("min_p", recommended->min_p, static_cast<float>(FLAGS_min_p));
-  add("repetition_penalty", recommended->repetition_penalty, static_cast<float>(FLAGS_repetition_penalty));
-  add("penalty_window", recommended->penalty_window, FLAGS_penalty_window);
+  const SamplingOptions flags = SamplingOfFlags();
+  add("temperature", recommended->temperature, flags.temperature);
+  add("top_k", recommended->top_k, flags.top_k);
+  add("top_p", recommended->top_p, flags.top_p);
+  add("min_p", recommended->min_p, flags.min_p);
+  add("repetition_penalty", recommended->repetition_penalty, flags.repetition_penalty);
+  add("penalty_window", recommended->penalty_window, flags.penalty_window);
   return text + "\n";
 }
 

@@ -67,6 +67,8 @@ struct TokenizerFacts {
       {{"tokenizer.ggml.fim_rep_token_id"}}, {{"tokenizer.ggml.fim_sep_token_id"}}, {{"tokenizer.ggml.prefix_token_id"}},
       {{"tokenizer.ggml.suffix_token_id"}},  {{"tokenizer.ggml.middle_token_id"}}}};
 
+  FileFact<std::vector<int32_t>> more_ends = {{"tokenizer.ggml.eos_token_ids"}};  // All of them, as some converters list them.
+
   // The program that writes conversations: marks that it writes are tokens, whatever type they have.
   FileFact<absl::string_view> chat_template = {{"tokenizer.chat_template"}};
 

@@ -16,7 +16,7 @@ namespace {
 class BenchFrame : public testing::Test {
  protected:
   BenchFrame() {
-    FLAGS_model = TinyModel("llama");
+    FLAGS_model = TinyPath("llama");
     FLAGS_threads = 1;
     FLAGS_kernels = "portable";
   }

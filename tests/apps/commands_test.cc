@@ -129,7 +129,7 @@ TEST(BenchCommands, WithoutANameNothingIsMeasured) {
 }
 
 TEST(BenchCommands, SpeedHasAFigureForEachKindOfTokensAndNeedsOne) {
-  const std::string model = "--model=" + TinyModel("llama");
+  const std::string model = "--model=" + TinyPath("llama");
   const Ended ended =
       RunProgram("tessera_bench speed", {model, "--prompt_tokens=0", "--generate_tokens=2", "--repetitions=1", "--json"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
@@ -151,7 +151,7 @@ TEST(BenchCommands, ABadPeerCurveIsRefusedFirst) {
 }
 
 TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
-  const std::string model = TinyModel("llama");
+  const std::string model = TinyPath("llama");
   for (const Arguments& flags : std::vector<Arguments>{{"overhead", "--generate_tokens=6"}, {"memory", "--generate_tokens=2"},
                                                        {"rows", "--rows=1,2"}}) {
     Arguments all = {"--model=" + model, "--threads=1", "--kernels=portable"};

@@ -136,7 +136,7 @@ class VerifyProgram : public testing::Test {
 };
 
 TEST_F(VerifyProgram, WaysToWriteAreEqual) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const std::string model = "--model=" + packed.gguf();
   for (const std::string& b :
        {std::string("speculate=auto"), std::string("speculate=lookup threads=2 rows=5"), std::string("kernels=portable"),
@@ -153,7 +153,7 @@ TEST_F(VerifyProgram, WaysToWriteAreEqual) {
 }
 
 TEST_F(VerifyProgram, OneBitOfAWeightIsFound) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const std::string broken = packed.path() + ".broken";
   std::filesystem::copy_file(packed.path(), broken);
   FlipBit(broken, PlaceOf("output_norm.weight", packed.path()) + 2);  // In the upper half of an FP32 number's mantissa.
@@ -174,7 +174,7 @@ TEST_F(VerifyProgram, OneBitOfAWeightIsFound) {
 
 // A build whose products over several rows have one bit wrong (tests/fakes/wrong_bit.cc): rows one by one are right, drafts are not.
 TEST_F(VerifyProgram, ABuildThatIsWrongInOneBitIsFound) {
-  const std::string model = "--model=" + TinyModel("llama"), wrong = "tessera_verify_wrong_bit";
+  const std::string model = "--model=" + TinyPath("llama"), wrong = "tessera_verify_wrong_bit";
   const Ended ended = Verify({model, "--b=speculate=lookup"}, wrong);
   EXPECT_EQ(ended.code, 1) << ended.output;
   EXPECT_EQ(ended.output.rfind("different: prompt ", 0), 0u) << ended.output;
@@ -184,7 +184,7 @@ TEST_F(VerifyProgram, ABuildThatIsWrongInOneBitIsFound) {
 }
 
 TEST_F(VerifyProgram, OtherNumbersAreOtherTexts) {
-  const Ended ended = Verify({"--model=" + TinyModel("llama"), "--b=kv_format=q8"});
+  const Ended ended = Verify({"--model=" + TinyPath("llama"), "--b=kv_format=q8"});
   EXPECT_EQ(ended.code, 1);
   EXPECT_NE(ended.output.find("different: prompt 1, token 0: "), std::string::npos) << ended.output;
 }
@@ -202,13 +202,13 @@ TEST_F(VerifyProgram, WrongSettingsAreWrongUsage) {
       {"dry_run=true", "found the setting \"dry_run\""},
   };
   for (const auto& [settings, said] : cases) {
-    const Ended ended = Verify({"--model=" + TinyModel("llama"), std::string("--b=") + settings});
+    const Ended ended = Verify({"--model=" + TinyPath("llama"), std::string("--b=") + settings});
     EXPECT_EQ(ended.code, 2) << settings << ended.errors;
     EXPECT_EQ(ended.output, "") << settings;
     EXPECT_NE(ended.errors.find(said), std::string::npos) << settings << ": " << ended.errors;
   }
-  EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyModel("llama")}, "\n").code, 2) << "no prompt";
-  EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyModel("llama"), "--prompts=/nowhere"}).code, 1);
+  EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyPath("llama")}, "\n").code, 2) << "no prompt";
+  EXPECT_EQ(RunProgram("tessera_verify", {"--model=" + TinyPath("llama"), "--prompts=/nowhere"}).code, 1);
 }
 
 }  // namespace

@@ -25,10 +25,10 @@ JsonValue RunJson(const std::string& program, const std::vector<std::string>& ar
 TEST(DryRun, PartsAreThoseOfALoadedEngine) {
   for (const std::string path : {"fast", "reference"}) {
     for (const std::string model : {"llama", "gemma3"}) {
-      const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel(model), "--dry_run", "--json", "--context=128",
+      const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyPath(model), "--dry_run", "--json", "--context=128",
                                                           "--threads=2", "--path=" + path});
       const absl::StatusOr<std::unique_ptr<Engine>> engine =
-          Engine::Load({.model_path = TinyModel(model),
+          Engine::Load({.model_path = TinyPath(model),
                         .compute = {.threads = 2, .path = path == "fast" ? ComputePath::kFast : ComputePath::kReference},
                         .cache = {.context = 128}});
       ASSERT_TRUE(engine.ok()) << engine.status();
@@ -48,13 +48,13 @@ TEST(DryRun, PartsAreThoseOfALoadedEngine) {
 }
 
 TEST(DryRun, SizesAreThoseWorkedOutByHand) {
-  const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128"});
+  const JsonValue plan = RunJson("tessera_generate", {"--model=" + TinyPath("llama"), "--dry_run", "--json", "--context=128"});
   EXPECT_EQ(*plan.Int("layers"), 2);
   EXPECT_EQ(*plan.Int("context"), 128);
   EXPECT_EQ(*plan.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 16 * 128 * 2)
       << "layers, keys and values, heads, head size, slots, FP16";
   const JsonValue bytes8 =
-      RunJson("tessera_generate", {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128", "--kv_format=q8"});
+      RunJson("tessera_generate", {"--model=" + TinyPath("llama"), "--dry_run", "--json", "--context=128", "--kv_format=q8"});
   EXPECT_EQ(*bytes8.Object("memory_bytes")->Int("cache"), 2 * 2 * 2 * 128 * (16 + 4)) << "a byte a number, and a scale for each head";
   EXPECT_EQ(*bytes8.String("kv_format"), "8-bit");
   int64_t tensors = 0, bytes = 0;
@@ -86,7 +86,7 @@ TEST(DryRun, AFormatThatGrowsSaysByHowMuch) {
 }
 
 TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {
-  const std::vector<std::string> flags = {"--model=" + TinyModel("llama"), "--dry_run", "--json", "--context=128"};
+  const std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--dry_run", "--json", "--context=128"};
   std::vector<std::string> plain = flags;
   plain.push_back("--speculate=none");
   const JsonValue with = *RunJson("tessera_generate", flags).Object("memory_bytes"),
@@ -96,7 +96,7 @@ TEST(DryRun, WithoutDraftsThereIsNoMemoryForThem) {
 }
 
 TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   for (const std::string program : {"tessera_generate", "tessera_perplexity", "tessera_bench speed"}) {
     SCOPED_TRACE(program);
     const auto plan = [&](const std::string& budget) {
@@ -119,7 +119,7 @@ TEST(DryRun, UnderABudgetTheTotalIsWithinIt) {
 }
 
 TEST(DryRun, EveryProgramThatLoadsWeightsOnceHasIt) {
-  const std::string model = "--model=" + TinyModel("llama");
+  const std::string model = "--model=" + TinyPath("llama");
   for (const std::string program : {"tessera_bench speed", "tessera_bench overhead", "tessera_bench attention", "tessera_bench memory",
                                     "tessera_generate", "tessera_logits", "tessera_perplexity"}) {
     const Ended text = RunProgram(program, {model, "--dry_run"});  // No prompt, and none is asked for.

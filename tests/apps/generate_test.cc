@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 std::vector<std::string> With(std::vector<std::string> arguments, const std::string& model = "llama") {
-  arguments.insert(arguments.begin(), {"--model=" + TinyModel(model), "--threads=1", "--temperature=0"});
+  arguments.insert(arguments.begin(), {"--model=" + TinyPath(model), "--threads=1", "--temperature=0"});
   return arguments;
 }
 
@@ -158,7 +158,7 @@ TEST(Generate, FlagsThatCannotBeAreWrongUsage) {
 }
 
 TEST(Generate, TruncatedFileIsAClearError) {
-  std::ifstream whole(TinyModel("llama"), std::ios::binary);
+  std::ifstream whole(TinyPath("llama"), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
   const TemporaryFolder folder;
   const std::string path = folder.Path("truncated.gguf");

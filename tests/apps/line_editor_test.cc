@@ -35,7 +35,7 @@ std::string Typed(const std::string& keys) {
     setenv("TERM", "dumb", 1);
     dup2(slave, STDIN_FILENO);
     dup2(slave, STDERR_FILENO);
-    EndOnSignals();
+    EndOnSignals(ReaderGone::kEndsAtOnce);
     const absl::StatusOr<std::string> line = Example();
     const std::string text = line.ok() ? *line : line.status().ToString();
     const ssize_t written = write(result[1], text.data(), text.size());

@@ -60,7 +60,7 @@ TEST_F(MappedSourceTest, AFileThatIsGoneIsNamed) {
 
 TEST_F(MappedSourceTest, TheBenchmarkGeneratesFromAMappedFileUnderABudget) {
   const std::string model = folder_.path() + "/tiny.tsr";
-  ASSERT_EQ(RunProgram("tessera_pack", {TinyModel("llama"), model}).code, 0);
+  ASSERT_EQ(RunProgram("tessera_pack", {TinyPath("llama"), model}).code, 0);
   const std::vector<std::string> arguments = {"--model=" + model, "--prompt_tokens=0", "--generate_tokens=4", "--repetitions=1", "--json",
                                               "--mapped"};
   std::vector<std::string> with_budget = arguments;
@@ -73,7 +73,7 @@ TEST_F(MappedSourceTest, TheBenchmarkGeneratesFromAMappedFileUnderABudget) {
 }
 
 TEST_F(MappedSourceTest, TheBenchmarkRefusesWhatAMappedFileHasNoUseFor) {
-  const std::string model = folder_.path() + "/tiny.tsr", gguf = TinyModel("llama"), budget = "--memory_budget=1GiB";
+  const std::string model = folder_.path() + "/tiny.tsr", gguf = TinyPath("llama"), budget = "--memory_budget=1GiB";
   ASSERT_EQ(RunProgram("tessera_pack", {gguf, model}).code, 0);
   struct Case { std::vector<std::string> flags; std::string said; };
   for (const Case& c : {Case{{"--model=" + model}, "--mapped: found without --memory_budget, expected both"},

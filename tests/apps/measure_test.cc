@@ -19,7 +19,7 @@ namespace {
 
 Ended RunTiny(const std::string& program, std::vector<std::string> arguments, const std::string& input = "",
               const std::string& model = "llama") {
-  arguments.insert(arguments.begin(), "--model=" + TinyModel(model));
+  arguments.insert(arguments.begin(), "--model=" + TinyPath(model));
   return RunProgram(program, arguments, input);
 }
 

@@ -187,7 +187,7 @@ TEST_F(MemoryBudget, Gemma3DoesWith128MiBAndItsKeysAndValues) {
 // Whatever is measured before a run fits, too: here there is little room for it.
 TEST_F(MemoryBudget, OfATinyModelIsKept) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes memory of its own";
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const Work work = Generating(packed.path());
   const int64_t least = LeastBudget(work);
   ASSERT_LE(least, 32 * kMiB);
@@ -234,16 +234,16 @@ TEST_F(MemoryBudget, IsKeptWhereMeasurementsCannotBe) {
 }
 
 TEST_F(MemoryBudget, AModelThatIsNotPackedIsSaidToNeedPacking) {
-  const Ended refused = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--memory_budget=1MiB", "--prompt=a"});
+  const Ended refused = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--memory_budget=1MiB", "--prompt=a"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.errors.find("--memory_budget: " + TinyModel("llama") + ": found 1.00 MiB, expected at least "),
+  EXPECT_NE(refused.errors.find("--memory_budget: " + TinyPath("llama") + ": found 1.00 MiB, expected at least "),
             std::string::npos)
       << refused.errors;
   EXPECT_NE(refused.errors.find("less once it is packed"), std::string::npos) << refused.errors;
 }
 
 TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const auto errors = [](const std::string& program, const std::vector<std::string>& flags) {
     const Ended ended = RunProgram(program, flags);
     EXPECT_EQ(ended.code, 2) << ended.errors;
@@ -268,7 +268,7 @@ TEST_F(MemoryBudget, FlagsOfStreamingThatCannotCountAreUsageErrors) {
 }
 
 TEST_F(MemoryBudget, BadValuesOfTheFlagsOfStreamingAreUsageErrors) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   struct Case { const char* flag; const char* said; };
   for (const Case& c : {Case{"--memory_budget=much", "--memory_budget: size: found \"much\""},
                         Case{"--memory_budget=0", "--memory_budget: found 0"}, Case{"--memory_budget=-1", "--memory_budget"},

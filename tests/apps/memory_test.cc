@@ -52,7 +52,7 @@ TEST(Memory, AFullContextTakesNoMoreThanFileAndCacheAnd64MiB) {
 TEST(Memory, LoadingLeavesNoCopyOfTheFileInThePageCache) {
   const TemporaryFolder folder;
   const std::string model = folder.Path("model.gguf");
-  std::filesystem::copy_file(TinyModel("llama"), model);
+  std::filesystem::copy_file(TinyPath("llama"), model);
   const int descriptor = open(model.c_str(), O_RDONLY | O_CLOEXEC);
   fsync(descriptor);
   posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
@@ -70,7 +70,7 @@ TEST(Memory, LoadingLeavesNoCopyOfTheFileInThePageCache) {
 
 TEST(Memory, HeaderExample) {
   const auto example = []() -> absl::Status {
-    const EngineOptions options = {.model_path = TinyModel("llama"), .compute = {.threads = 1}};
+    const EngineOptions options = {.model_path = TinyPath("llama"), .compute = {.threads = 1}};
     ASSIGN_OR_RETURN(const MemoryUse use, MeasureMemory(options, {.prompt_tokens = 8, .generate_tokens = 8}));
     EXPECT_TRUE(absl::StrContains(MemoryUseText(use), "peak, running"));
     EXPECT_GT(use.peak_running, use.file);

@@ -54,7 +54,7 @@ void ExpectRightOrRefused(const OneRun& run, const std::function<void()>& limit,
 
 class NoResources : public testing::Test {
  protected:
-  const PackedModel packed_{TinyModel("llama")};
+  const PackedModel packed_{TinyPath("llama")};
   const TemporaryFolder cache_;
   const CacheFolderFor folder_{cache_.path()};
 };
@@ -95,7 +95,7 @@ TEST_F(NoResources, NoMemoryToBeHad) {
 
 // As when a program is cut that runs, or a mapped file.
 TEST_F(NoResources, APageThatIsLostIsAnErrorAndNoSignal) {
-  Program program("tessera_tokenize", {"--model=" + TinyModel("llama"), "--jsonl"});
+  Program program("tessera_tokenize", {"--model=" + TinyPath("llama"), "--jsonl"});
   program.Write("{\"id\": 1, \"text\": \"a\"}\n");
   EXPECT_NE(program.FirstOutput(), "");
   program.Signal(SIGBUS);
@@ -107,11 +107,11 @@ TEST_F(NoResources, APageThatIsLostIsAnErrorAndNoSignal) {
 // A limit on the size of files stands for the disk: both are found only when bytes are written.
 TEST_F(NoResources, AFullDiskIsNoWrongUsage) {
   const auto full = [] {
-    const rlimit limit = {64, 64};
+    const rlimit limit = {8, 8};
     setrlimit(RLIMIT_FSIZE, &limit);
   };
   for (const std::string& flag : {"--trace=" + cache_.Path("trace"), std::string("--history=mail")}) {
-    const Ended ended = Program("tessera_generate", {"--model=" + TinyModel("llama"), "--n_predict=2", flag}, full).Finish("the");
+    const Ended ended = Program("tessera_generate", {"--model=" + TinyPath("llama"), "--n_predict=2", flag}, full).Finish("the");
     EXPECT_EQ(ended.code, 1) << flag << ended.errors;
     EXPECT_TRUE(absl::StrContains(ended.errors, cache_.path())) << ended.errors;
     EXPECT_NE(ended.output, "") << "the text is there";
@@ -125,7 +125,7 @@ TEST_F(NoResources, NoHomeIsAnErrorWhereTheCacheIsNeeded) {
     unsetenv("TESSERA_CACHE");
   };
   const auto run = [&](const std::vector<std::string>& flags) { return Program("tessera_generate", flags, homeless).Finish("the"); };
-  const std::string model = "--model=" + TinyModel("llama");
+  const std::string model = "--model=" + TinyPath("llama");
   EXPECT_EQ(run({model, "--n_predict=2"}).code, 0) << "nothing is needed of it";
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"--n_predict=2"}, {model, "--n_predict=2", "--history=mail"}}) {
     const Ended ended = run(flags);

@@ -103,7 +103,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
 
 TEST(OddInputs, TwoSourcesOfOnePromptExcludeEachOther) {
   for (const std::string program : {"tessera_generate", "tessera_logits", "tessera_perplexity", "tessera_tokenize"}) {
-    const std::string model = "--model=" + TinyModel("llama");
+    const std::string model = "--model=" + TinyPath("llama");
     ExpectError(RunProgram(program, {model, "--prompt=a", "--prompt_file=b"}), 2, program, "--prompt_file: found beside --prompt");
     ExpectError(RunProgram(program, {model, "--prompt=a", "--jsonl"}), 2, program, "--jsonl: found beside --prompt");
     ExpectError(RunProgram(program, {model, "--prompt_file=-", "--jsonl"}), 2, program, "--jsonl: found beside --prompt");
@@ -169,9 +169,9 @@ TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
   const std::string path = folder.Path("long"), text(16 << 20, 'x');
   std::ofstream(path) << text;
   for (const std::string program : {"tessera_generate", "tessera_logits"}) {
-    ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--prompt_file=" + path}), 1, program,
+    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=8192", "--prompt_file=" + path}), 1, program,
                 "prompt: found 16777216 bytes, expected at most ");
-    ExpectError(RunProgram(program, {"--model=" + TinyModel("llama"), "--context=8192", "--jsonl"},
+    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=8192", "--jsonl"},
                            "{\"id\": 1, \"text\": \"" + text + "\"}"),
                 1, program, "standard input, line 1: prompt: found 16777216 bytes, expected at most ");
   }
@@ -179,10 +179,10 @@ TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
 
 TEST(OddInputs, ALineOfRequestsMayBeAsLongAsItCanBeRead) {
   const std::string text(20 << 20, 'x');  // Beyond what JSON is limited to elsewhere.
-  const Ended ended = RunProgram("tessera_perplexity", {"--model=" + TinyModel("llama"), "--jsonl", "--window=4", "--max_windows=1"},
+  const Ended ended = RunProgram("tessera_perplexity", {"--model=" + TinyPath("llama"), "--jsonl", "--window=4", "--max_windows=1"},
                                  "{\"id\": 1, \"text\": \"" + text + "\"}");
   EXPECT_EQ(ended.code, 0) << ended.errors;
-  ExpectError(RunProgram("tessera_perplexity", {"--model=" + TinyModel("llama"), "--jsonl"}, std::string((64 << 20) + 1, 'x')), 1,
+  ExpectError(RunProgram("tessera_perplexity", {"--model=" + TinyPath("llama"), "--jsonl"}, std::string((64 << 20) + 1, 'x')), 1,
               "tessera_perplexity", "standard input: found over 67108");
 }
 

@@ -19,7 +19,7 @@ namespace {
 class Pack : public ::testing::Test {
  protected:
   std::string Contents(const std::string& path) const { return *ReadFileToString(path, int64_t{1} << 28); }
-  void PackTiny(const std::string& name) const { EXPECT_EQ(RunProgram("tessera_pack", {TinyModel(name), out_}).code, 0) << name; }
+  void PackTiny(const std::string& name) const { EXPECT_EQ(RunProgram("tessera_pack", {TinyPath(name), out_}).code, 0) << name; }
 
   // Whole, and without damage.
   static void ExpectSound(const std::string& path) {
@@ -34,10 +34,10 @@ class Pack : public ::testing::Test {
 };
 
 TEST_F(Pack, SaysWhatItWrote) {
-  const Ended text = RunProgram("tessera_pack", {TinyModel("llama"), out_});
+  const Ended text = RunProgram("tessera_pack", {TinyPath("llama"), out_});
   EXPECT_EQ(text.code, 0) << text.errors;
   EXPECT_TRUE(absl::StrContains(text.output, out_)) << text.output;
-  const Ended ended = RunProgram("tessera_pack", {"--json", "--model=" + TinyModel("llama"), "--out=" + out_});
+  const Ended ended = RunProgram("tessera_pack", {"--json", "--model=" + TinyPath("llama"), "--out=" + out_});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue json = *JsonValue::Parse(ended.output);
   const auto reader = *TsrReader::Open(out_);
@@ -60,7 +60,7 @@ TEST_F(Pack, HoldsSomeUnitsAndNotTheModel) {
 }
 
 TEST_F(Pack, ADryRunForetellsTheSizeAndWritesNothing) {
-  const Ended dry = RunProgram("tessera_pack", {"--dry_run", "--json", TinyModel("gemma3")});
+  const Ended dry = RunProgram("tessera_pack", {"--dry_run", "--json", TinyPath("gemma3")});
   ASSERT_EQ(dry.code, 0) << dry.errors;
   EXPECT_EQ(folder_.Files(), 0);
   PackTiny("gemma3");
@@ -68,14 +68,14 @@ TEST_F(Pack, ADryRunForetellsTheSizeAndWritesNothing) {
 }
 
 TEST_F(Pack, ADryRunRefusesWhatARunWould) {
-  for (const std::string& out : std::vector<std::string>{"/nonexistent/x.tsr", TinyModel("gemma3")}) {
-    const Ended dry = RunProgram("tessera_pack", {"--dry_run", TinyModel("gemma3"), out}),
-                run = RunProgram("tessera_pack", {TinyModel("gemma3"), out});
+  for (const std::string& out : std::vector<std::string>{"/nonexistent/x.tsr", TinyPath("gemma3")}) {
+    const Ended dry = RunProgram("tessera_pack", {"--dry_run", TinyPath("gemma3"), out}),
+                run = RunProgram("tessera_pack", {TinyPath("gemma3"), out});
     EXPECT_EQ(run.code, 2) << run.errors;
     EXPECT_EQ(dry.code, 2) << out;
     EXPECT_EQ(dry.errors, run.errors);
   }
-  EXPECT_EQ(RunProgram("tessera_pack", {"--dry_run", TinyModel("gemma3"), out_}).code, 0);
+  EXPECT_EQ(RunProgram("tessera_pack", {"--dry_run", TinyPath("gemma3"), out_}).code, 0);
   EXPECT_EQ(folder_.Files(), 0);
 }
 
@@ -99,7 +99,7 @@ TEST_F(Pack, EveryProgramAnswersAsOnTheGgufFile) {
       {"tessera_inspect", {"--graph"}}};
   for (const auto& [program, arguments] : runs) {
     std::vector<std::string> on_gguf = arguments, on_packed = arguments;
-    on_gguf.push_back("--model=" + TinyModel("llama"));
+    on_gguf.push_back("--model=" + TinyPath("llama"));
     on_packed.push_back("--model=" + out_);
     const Ended expected = RunProgram(program, on_gguf), found = RunProgram(program, on_packed);
     EXPECT_EQ(expected.code, 0) << program << expected.errors;
@@ -140,7 +140,7 @@ TEST_F(Pack, InspectShowsUnitsAndNamesDamage) {
 
 TEST_F(Pack, WhatIsNoPackedFileIsNotReplaced) {
   std::ofstream(out_) << "a letter";
-  const Ended ended = RunProgram("tessera_pack", {TinyModel("llama"), out_});
+  const Ended ended = RunProgram("tessera_pack", {TinyPath("llama"), out_});
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.errors.substr(0, ended.errors.find('\n')),
             "tessera_pack: --out: " + out_ + ": found a file that is no .tsr file, expected one, or none");
@@ -150,10 +150,10 @@ TEST_F(Pack, WhatIsNoPackedFileIsNotReplaced) {
 TEST_F(Pack, WrongUsageIsNamed) {
   PackTiny("llama");
   const std::pair<std::string, std::vector<std::string>> cases[] = {
-      {"--out: found none, expected a file to write", {TinyModel("llama")}},
+      {"--out: found none, expected a file to write", {TinyPath("llama")}},
       {"--model: " + out_ + ": found a packed model, expected a GGUF file", {out_, folder_.Path("other.tsr")}},
-      {"unexpected argument \"c\"", {TinyModel("llama"), out_, "c"}},
-      {"--out: /nowhere/model.tsr: ", {TinyModel("llama"), "/nowhere/model.tsr"}}};
+      {"unexpected argument \"c\"", {TinyPath("llama"), out_, "c"}},
+      {"--out: /nowhere/model.tsr: ", {TinyPath("llama"), "/nowhere/model.tsr"}}};
   for (const auto& [message, arguments] : cases) {
     const Ended ended = RunProgram("tessera_pack", arguments);
     EXPECT_EQ(ended.code, 2) << message;
@@ -168,7 +168,7 @@ TEST_F(Pack, KilledAtAnyMomentItLeavesAWholeFile) {
   int killed = 0, replaced = 0;
   for (int i = 0; i < 100; ++i) {
     const std::string old = Contents(out_);
-    Program program("tessera_pack", {TinyModel("gemma3"), out_});
+    Program program("tessera_pack", {TinyPath("gemma3"), out_});
     usleep(static_cast<useconds_t>(random.Below(60'000)));
     if (program.Running()) program.Signal(SIGKILL);
     killed += program.Finish("").code == 128 + SIGKILL;
@@ -186,7 +186,7 @@ TEST_F(Pack, AFullDiskLeavesTheOldFileAndNothingElse) {
   PackTiny("llama");
   const std::string old = Contents(out_), program = std::string(TESSERA_BINARY_DIR) + "/bin/tessera_pack ",
                     message = folder_.Path("message");
-  const std::string limited = "ulimit -f 200; " + program + TinyModel("gemma3") + " " + out_ + " 2> " + message;
+  const std::string limited = "ulimit -f 200; " + program + TinyPath("gemma3") + " " + out_ + " 2> " + message;
   EXPECT_EQ(WEXITSTATUS(system(limited.c_str())), 1);
   EXPECT_TRUE(absl::StrContains(Contents(message), out_ + ": cannot take ")) << Contents(message);
   EXPECT_EQ(Contents(out_), old);
@@ -195,7 +195,7 @@ TEST_F(Pack, AFullDiskLeavesTheOldFileAndNothingElse) {
   const std::string mount = folder_.Path("small");
   std::filesystem::create_directory(mount);
   const std::string inside =
-      absl::StrCat("mount -t tmpfs -o size=200k none ", mount, " && { ", program, TinyModel("gemma3"), " ", mount,
+      absl::StrCat("mount -t tmpfs -o size=200k none ", mount, " && { ", program, TinyPath("gemma3"), " ", mount,
                    "/model.tsr 2> ", message, "; code=$?; ls -A ", mount, " | wc -l >> ", message, "; exit $code; }");
   const int code = WEXITSTATUS(system(absl::StrCat("unshare --mount sh -c '", inside, "' 2> /dev/null").c_str()));
   if (!absl::StrContains(Contents(message), mount)) GTEST_SKIP() << "nothing can be mounted here";

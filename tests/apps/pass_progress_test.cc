@@ -21,7 +21,7 @@ constexpr int64_t kMiB = int64_t{1} << 20, kSecond = 1'000'000'000;
 
 // Larger than the ring, so that each pass reads it anew.
 const std::string& Model() {
-  static const PackedModel* const model = new PackedModel(TinyModel("gemma3"));
+  static const PackedModel* const model = new PackedModel(TinyPath("gemma3"));
   return model->path();
 }
 

@@ -32,7 +32,7 @@ TEST(ProductSpeed, EveryFormatIsTimedForEveryNumberOfRowsBesideThePeak) {
 }
 
 TEST(ProductSpeed, TakesNoModel) {
-  EXPECT_EQ(RunProgram("tessera_bench products", {"--model=" + TinyModel("llama")}).code, 2);
+  EXPECT_EQ(RunProgram("tessera_bench products", {"--model=" + TinyPath("llama")}).code, 2);
   const Ended ended = RunProgram("tessera_bench products", {"--repetitions=1"});
   EXPECT_EQ(ended.code, 0) << ended.errors;
   EXPECT_TRUE(absl::StrContains(ended.output, "Q4_K")) << ended.output;

@@ -24,12 +24,12 @@ class QuantizeProgram : public ::testing::Test {
 
 TEST_F(QuantizeProgram, WritesASoundSmallerModelThatWritesText) {
   for (const char* name : {"llama", "gemma3"}) {
-    const Ended ended = RunProgram("tessera_quantize", {"--json", "--head_format=Q4_1", "--format=Q4_0", TinyModel(name), out_});
+    const Ended ended = RunProgram("tessera_quantize", {"--json", "--head_format=Q4_1", "--format=Q4_0", TinyPath(name), out_});
     ASSERT_EQ(ended.code, 0) << ended.errors;
     const JsonValue json = *JsonValue::Parse(ended.output);
     EXPECT_EQ(*json.String("path"), out_);
     EXPECT_EQ(*json.Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
-    EXPECT_EQ(*json.Int("model_bytes"), static_cast<int64_t>(std::filesystem::file_size(TinyModel(name))));
+    EXPECT_EQ(*json.Int("model_bytes"), static_cast<int64_t>(std::filesystem::file_size(TinyPath(name))));
     EXPECT_GT(*json.Int("changed_tensors"), 1);
     EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out_}).code, 0);
     const Ended answer = RunProgram("tessera_generate", {"--raw", "--prompt=the", "--n_predict=4", "--json", "--model=" + out_});
@@ -39,23 +39,23 @@ TEST_F(QuantizeProgram, WritesASoundSmallerModelThatWritesText) {
 }
 
 TEST_F(QuantizeProgram, ADryRunForetellsTheSizeAndWritesNothing) {
-  const Ended dry = RunProgram("tessera_quantize", {"--dry_run", "--json", "--format=F16", TinyModel("llama")});
+  const Ended dry = RunProgram("tessera_quantize", {"--dry_run", "--json", "--format=F16", TinyPath("llama")});
   ASSERT_EQ(dry.code, 0) << dry.errors;
   EXPECT_EQ(folder_.Files(), 0);
-  ASSERT_EQ(RunProgram("tessera_quantize", {"--format=F16", TinyModel("llama"), out_}).code, 0);
+  ASSERT_EQ(RunProgram("tessera_quantize", {"--format=F16", TinyPath("llama"), out_}).code, 0);
   EXPECT_EQ(*JsonValue::Parse(dry.output)->Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
 }
 
 TEST_F(QuantizeProgram, TheModelItselfIsNotWrittenOver) {
   const std::string model = folder_.Path("original.gguf"), link = folder_.Path("link.gguf");
-  std::filesystem::copy(TinyModel("llama"), model);
+  std::filesystem::copy(TinyPath("llama"), model);
   std::filesystem::create_hard_link(model, link);
   for (const std::string& out : {model, link}) {
     const Ended ended = RunProgram("tessera_quantize", {"--head_format=Q4_1", model, out});
     EXPECT_EQ(ended.code, 2);
     EXPECT_TRUE(absl::StrContains(ended.errors, "--out: " + out + ": found the model itself")) << ended.errors;
   }
-  EXPECT_EQ(Contents(model), Contents(TinyModel("llama")));
+  EXPECT_EQ(Contents(model), Contents(TinyPath("llama")));
 }
 
 // Writes a model as two parts: all its metadata, and all its tensors.
@@ -80,7 +80,7 @@ void SplitBehindMetadata(const std::string& path, const std::string& first, cons
 // As a tool that splits models may write them: all metadata and no tensor in the first one.
 TEST_F(QuantizeProgram, NorIsAPartOfItWithoutTensors) {
   const std::string first = folder_.Path("m-00001-of-00002.gguf"), second = folder_.Path("m-00002-of-00002.gguf");
-  SplitBehindMetadata(TinyModel("llama"), first, second);
+  SplitBehindMetadata(TinyPath("llama"), first, second);
   const std::string before = Contents(first);
   const Ended ended = RunProgram("tessera_quantize", {"--head_format=Q4_1", second, first});
   EXPECT_EQ(ended.code, 2);
@@ -90,7 +90,7 @@ TEST_F(QuantizeProgram, NorIsAPartOfItWithoutTensors) {
 }
 
 TEST_F(QuantizeProgram, WrongFlagsAreNamed) {
-  const std::string model = TinyModel("llama");
+  const std::string model = TinyPath("llama");
   const std::pair<std::string, std::vector<std::string>> cases[] = {
       {"--out: found none", {"--head_format=Q4_1", model}},
       {"--format: found neither this flag nor --head_format", {model, out_}},

@@ -60,7 +60,7 @@ TEST(PassWorks, ProductsAreTwoAWeightAndARowButOneRowInTheHeadAndThoseWantedInTh
 }
 
 TEST(PassWorks, AttentionCountsWhatEachRowSeesWindowsIncluded) {
-  const auto engine = Load(TinyModel("gemma3"));
+  const auto engine = Load(TinyPath("gemma3"));
   const ModelConfig& config = engine->config();
   for (int depth : {0, 7, 100}) {
     double expected = 0;
@@ -76,7 +76,7 @@ TEST(PassWorks, AttentionCountsWhatEachRowSeesWindowsIncluded) {
 }
 
 TEST(PassWorks, RowsThatAreNotWantedDoNotAttendInTheLastLayer) {
-  const auto engine = Load(TinyModel("gemma3"));
+  const auto engine = Load(TinyPath("gemma3"));
   const ModelConfig& config = engine->config();
   const double a_pair = 4.0 * config.heads * config.head_size;
   const LayerConfig& last = config.layers.back();
@@ -158,7 +158,7 @@ TEST(SvgPlots, HaveACurveALegendAndPointsInsideThePicture) {
 }
 
 TEST(BenchCommands, RooflineHasALineForEachDepth) {
-  const Ended ended = RunProgram("tessera_bench roofline", {"--model=" + TinyModel("llama"), "--json", "--repetitions=1", "--threads=2",
+  const Ended ended = RunProgram("tessera_bench roofline", {"--model=" + TinyPath("llama"), "--json", "--repetitions=1", "--threads=2",
                                                             "--prompt_tokens=16", "--generate_tokens=4", "--depth=32"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue roofline = *Json(ended.output).Object("roofline");
@@ -184,7 +184,7 @@ TEST(AttentionTimes, TheListIsChecked) {
 
 TEST(AttentionTimes, HeaderExample) {
   const auto run = []() -> absl::Status {
-    const auto engine = Load(TinyModel("llama"));
+    const auto engine = Load(TinyPath("llama"));
     ASSIGN_OR_RETURN(const std::vector<int> depths, ParseDepths("7,64"));
     ASSIGN_OR_RETURN(const std::vector<AttentionTime> all,
                      MeasureAttention(*engine, depths, {.token_pairs = 8, .prompt_pairs = 3, .prompt_tokens = 16}));
@@ -203,7 +203,7 @@ TEST(AttentionTimes, HeaderExample) {
 
 TEST(BenchCommands, PassesAfterOthersTakeTurnsWithPassesAfterNone) {
   for (const int prompt : {0, 8}) {
-    const Ended ended = RunProgram("tessera_bench attention", {"--model=" + TinyModel("llama"), "--depths=16,100", "--json",
+    const Ended ended = RunProgram("tessera_bench attention", {"--model=" + TinyPath("llama"), "--depths=16,100", "--json",
                                                                "--repetitions=1", "--generate_tokens=3", "--threads=1",
                                                                absl::StrCat("--prompt_tokens=", prompt)});
     ASSERT_EQ(ended.code, 0) << ended.errors;
@@ -220,7 +220,7 @@ TEST(BenchCommands, RowsAreTimedAndDrawnBesideAPeer) {
   const std::string plot = folder.Path("rows.svg"), peer = folder.Path("peer.json");
   ASSERT_EQ(WriteFileAtomically(peer, R"({"name": "other", "rows": [{"rows": 1, "seconds": 0.001}, {"rows": 8, "seconds": 0.004}]})"),
             absl::OkStatus());
-  const Ended ended = RunProgram("tessera_bench rows", {"--model=" + TinyModel("llama"), "--rows=1,2,8", "--json", "--repetitions=1",
+  const Ended ended = RunProgram("tessera_bench rows", {"--model=" + TinyPath("llama"), "--rows=1,2,8", "--json", "--repetitions=1",
                                                         "--threads=1", "--plot=" + plot, "--peer_curve=" + peer});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue rows = *Json(ended.output).Array("rows");
@@ -243,7 +243,7 @@ TEST(BenchCommands, RefuseWhatTheyCannotMeasure) {
                         Case{"rows", {"--rows=2"}, "--rows: found 2 first"},
                         Case{"roofline", {"--prompt_tokens=0"}, "--prompt_tokens: found 0"}}) {
     std::vector<std::string> arguments = c.flags;
-    arguments.push_back("--model=" + TinyModel("llama"));
+    arguments.push_back("--model=" + TinyPath("llama"));
     const Ended ended = RunProgram("tessera_bench " + c.command, arguments);
     EXPECT_EQ(ended.code, 2) << c.command << c.flags[0];
     EXPECT_EQ(ended.errors.rfind("tessera_bench " + c.command + ": " + c.error, 0), 0u) << ended.errors;

@@ -1,6 +1,6 @@
 // Runs one of the built programs as a person would: arguments and standard input in, output, errors and exit code out.
 //
-//   Program program("tessera_tokenize", {"--model=" + TinyModel("llama"), "--jsonl"});  // Or a subcommand: "tessera_bench rows".
+//   Program program("tessera_tokenize", {"--model=" + TinyPath("llama"), "--jsonl"});  // Or a subcommand: "tessera_bench rows".
 //   Ended ended = program.Finish("{\"id\": 1, \"text\": \"a\"}\n");
 //   EXPECT_EQ(ended.code, 0) << ended.errors;
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace tessera {
 
-inline std::string TinyModel(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
+inline std::string TinyPath(const std::string& name) { return std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/" + name + ".gguf"; }
 
 // All there are: a binary for each apps/X.cc.
 inline const std::vector<std::string>& Programs() {

@@ -17,7 +17,7 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
   if (program == "tessera_random_model") return {"--shape=tiny", "--out=" + written.Path("model.gguf")};
   if (program == "tessera_bench") return {};  // It does nothing without a subcommand.
   if (program == "tessera_bench products") return {"--repetitions=1"};
-  std::vector<std::string> arguments = {"--model=" + TinyModel("llama")};
+  std::vector<std::string> arguments = {"--model=" + TinyPath("llama")};
   if (program == "tessera_pack") arguments.push_back("--out=" + written.Path("packed.tsr"));
   if (program == "tessera_quantize") arguments.insert(arguments.end(), {"--head_format=Q4_1", "--out=" + written.Path("quantized.gguf")});
   if (program == "tessera_generate" || program == "tessera_verify") arguments.push_back("--n_predict=2");

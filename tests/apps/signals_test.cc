@@ -45,7 +45,7 @@ class Signals : public ::testing::Test {
 
 // Each lasts for many seconds unless something ends it.
 std::vector<Phase> Signals::Phases() const {
-  const std::string tiny = "--model=" + TinyModel("llama"), text = LongText("text", 50'000), book = LongText("book", 5'000'000);
+  const std::string tiny = "--model=" + TinyPath("llama"), text = LongText("text", 50'000), book = LongText("book", 5'000'000);
   return {
       {"waiting for a prompt", "tessera_generate", {tiny}},
       {"waiting for requests", "tessera_generate", {tiny, "--jsonl"}},
@@ -140,7 +140,7 @@ TEST_F(Signals, EndAStreamedModelWhileItsFlashIsProbed) {
 
 // In order: a trace that is asked for is written, however far the text was scored.
 TEST_F(Signals, EndAStreamedScoringInOrder) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const std::string flash = folder_.Path("slow"), trace = folder_.Path("trace");
   std::ofstream(flash) << "name: \"slow\" speed { block_bytes: 1048576 depth: 1 megabytes_per_second: 10 source: \"this test\" }";
   for (const char* name : {"tessera_perplexity", "tessera_logits"}) {
@@ -175,7 +175,7 @@ TEST_F(Signals, EndThePackingOfAModel) {
 
 TEST_F(Signals, AReaderThatGoesLeavesTheTraceOfAnAnswerThatWouldNotEnd) {
   const std::string trace = folder_.Path("trace");
-  Program program("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=the", "--temperature=0", "--n_predict=0",
+  Program program("tessera_generate", {"--model=" + TinyPath("llama"), "--prompt=the", "--temperature=0", "--n_predict=0",
                                        "--context=1000000", "--trace=" + trace});
   usleep(kLongestDelay);
   program.CloseOutput();
@@ -185,7 +185,7 @@ TEST_F(Signals, AReaderThatGoesLeavesTheTraceOfAnAnswerThatWouldNotEnd) {
 }
 
 TEST_F(Signals, ADialogueEndsBySigtermAndWithItsReader) {
-  const Phase phase = {"waiting for a message", "tessera_generate", {"--model=" + TinyModel("llama"), "--chat", "--chat_template=chatml"}};
+  const Phase phase = {"waiting for a message", "tessera_generate", {"--model=" + TinyPath("llama"), "--chat", "--chat_template=chatml"}};
   for (int signal : {SIGTERM, SIGHUP, SIGPIPE}) {
     EXPECT_LE(MillisToEnd(phase, signal, 200'000), kBoundMillis) << signal;
   }
@@ -194,12 +194,12 @@ TEST_F(Signals, ADialogueEndsBySigtermAndWithItsReader) {
 // A program whose output nobody reads cannot end in order, but ends all the same.
 TEST_F(Signals, EndAnAnswerThatNobodyReads) {
   const Phase phase = {"blocked in a write", "tessera_generate",
-                       {"--model=" + TinyModel("llama"), "--prompt=the", "--temperature=0", "--n_predict=0", "--context=1000000"}};
+                       {"--model=" + TinyPath("llama"), "--prompt=the", "--temperature=0", "--n_predict=0", "--context=1000000"}};
   EXPECT_LE(MillisToEnd(phase, SIGINT, 3'000'000), kBoundMillis);
 }
 
 TEST_F(Signals, OneThatIsIgnoredStaysIgnored) {
-  const std::string binary = std::string(TESSERA_BINARY_DIR) + "/bin/tessera_generate --jsonl --model=" + TinyModel("llama");
+  const std::string binary = std::string(TESSERA_BINARY_DIR) + "/bin/tessera_generate --jsonl --model=" + TinyPath("llama");
   const std::string command =
       "trap '' HUP; (sleep 0.5; kill -HUP $$; sleep 0.2; echo '{\"id\": 1, \"text\": \"the\", \"n\": 1}') | exec " + binary +
       " > /dev/null";

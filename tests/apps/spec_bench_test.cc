@@ -26,7 +26,7 @@ const std::string& Samples() {
 
 Ended RunBench(std::vector<std::string> arguments) {
   for (const std::string& argument : {std::string("--texts=1"), std::string("--generate_tokens=12"), std::string("--threads=1"),
-                                      "--data=" + Samples(), "--model=" + TinyModel("llama")}) {
+                                      "--data=" + Samples(), "--model=" + TinyPath("llama")}) {
     arguments.push_back(argument);
   }
   return RunProgram("tessera_spec_bench", arguments);
@@ -155,7 +155,7 @@ TEST(SpecBench, DraftsOfEverySortGiveTheTextsOfPlainDecoding) {
 }
 
 TEST(SpecBench, WhatKnowsTheTextAndWhatDoesNotDraftOfAStreamedModelToo) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   for (const char* drafter : {"oracle", "chooser", "wrong"}) {
     const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + packed.path(), "--memory_budget=1GiB",
                                                           "--pin=none", "--json", "--threads=1", "--categories=code",
@@ -178,7 +178,7 @@ TEST(SpecBench, ShowsTablesAndDrawsThem) {
 }
 
 TEST(SpecBench, LeavesOutTextsWhoseThreadsWereTooFarApart) {
-  const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + TinyModel("llama"), "--threads=2", "--json",
+  const Ended ended = RunProgram("tessera_spec_bench", {"--data=" + Samples(), "--model=" + TinyPath("llama"), "--threads=2", "--json",
                                                       "--categories=code", "--generate_tokens=12", "--most_barrier_nanos=1"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   const JsonValue report = Json(ended.output);

@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 Ended Generate(const std::string& model, std::vector<std::string> flags) {
-  for (const std::string& flag : {"--model=" + TinyModel(model), std::string("--threads=1"), std::string("--json")}) flags.push_back(flag);
+  for (const std::string& flag : {"--model=" + TinyPath(model), std::string("--threads=1"), std::string("--json")}) flags.push_back(flag);
   Ended ended = RunProgram("tessera_generate", flags);
   EXPECT_EQ(ended.code, 0) << ended.errors;
   return ended;
@@ -54,7 +54,7 @@ TEST(SpeculationSummary, ADrafterThatTakesTooLongIsPausedAndTheSummarySaysWhy) {
   }
   costs.AddDraft("lookup", 1e-2);
   ASSERT_TRUE(costs.Save(file).ok());
-  const Ended ended = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--threads=1", "--prompt=a a a a", "--n_predict=80",
+  const Ended ended = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--threads=1", "--prompt=a a a a", "--n_predict=80",
                                                       "--temperature=0", "--speculate=lookup", "--stats", "--cost_profile=" + file});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_NE(ended.errors.find("lookup: paused"), std::string::npos) << ended.errors;

@@ -33,7 +33,7 @@ namespace {
 constexpr const char* kModels[] = {"llama", "qwen2", "qwen3", "gemma3"};
 
 Ended Generate(const std::string& model, const std::string& speculate, std::vector<std::string> flags, const std::string& input = "") {
-  flags.insert(flags.begin(), {"--model=" + TinyModel(model), "--threads=1", "--speculate=" + speculate});
+  flags.insert(flags.begin(), {"--model=" + TinyPath(model), "--threads=1", "--speculate=" + speculate});
   Ended ended = RunProgram("tessera_generate", flags, input);
   EXPECT_EQ(ended.code, 0) << ended.errors;
   return ended;
@@ -125,7 +125,7 @@ TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
   for (const std::string& profile : {measured, FreeRows(folder)}) EXPECT_EQ(drafts(profile), drafts(profile));
   std::ofstream(folder.Path("bad.json")) << "{";
   const Ended bad = RunProgram("tessera_generate",
-                               {"--model=" + TinyModel("llama"), "--prompt=a", "--cost_profile=" + folder.Path("bad.json")});
+                               {"--model=" + TinyPath("llama"), "--prompt=a", "--cost_profile=" + folder.Path("bad.json")});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--cost_profile: " + folder.Path("bad.json")), std::string::npos) << bad.errors;
 }
@@ -145,7 +145,7 @@ TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {
   const JsonValue first = run(), second = run();
   EXPECT_EQ(*first.String("text"), *second.String("text"));
   EXPECT_LT(passes(second), passes(first) / 2) << "the whole text was there before";
-  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history=a/b"});
+  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--prompt=a", "--history=a/b"});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--history: "), std::string::npos) << bad.errors;
 }
@@ -164,7 +164,7 @@ TEST(Speculate, AnswersOfADialogueAreInItsHistoryHoweverItEnds) {
   for (const int end : {kCtrlD, kExit, kCtrlCTwice, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;
     const CacheFolderFor cache(folder.path());
-    const std::vector<std::string> flags = {"--model=" + TinyModel("llama"),
+    const std::vector<std::string> flags = {"--model=" + TinyPath("llama"),
                                             "--threads=1",
                                             "--chat",
                                             "--chat_template=chatml",
@@ -193,7 +193,7 @@ TEST(Speculate, AnswersToRequestsAreInTheirHistoryHoweverTheyEnd) {
   for (const int end : {kEndOfInput, kNoJson, SIGINT, SIGTERM, SIGHUP, SIGKILL}) {
     const TemporaryFolder folder;
     const CacheFolderFor cache(folder.path());
-    Program program("tessera_generate", {"--model=" + TinyModel("llama"), "--threads=1", "--jsonl", "--temperature=0", "--history=test"});
+    Program program("tessera_generate", {"--model=" + TinyPath("llama"), "--threads=1", "--jsonl", "--temperature=0", "--history=test"});
     program.Write("{\"id\": 1, \"text\": \"the in re\", \"n\": 30}\n");
     ASSERT_NE(program.FirstOutput(), "");
     if (end < kNoJson) {
@@ -248,7 +248,7 @@ TEST(Speculate, AHistoryHoldsPromptsOnlyIfAsked) {
       EXPECT_EQ(Holds(HistoryFile(folder), prompt), asked);
     }
   }
-  const Ended alone = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--history_prompts"});
+  const Ended alone = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--prompt=a", "--history_prompts"});
   EXPECT_EQ(alone.code, 2);
   EXPECT_NE(alone.errors.find("--history_prompts: found without history, expected both"), std::string::npos) << alone.errors;
 }
@@ -267,7 +267,7 @@ TEST(Speculate, WithoutDraftersAHistoryKeepsAnswersAllTheSame) {
   const JsonValue drafted = Json(Generate("llama", "suffix", flags).output);
   EXPECT_EQ(*drafted.String("text"), text);
   EXPECT_LT(*drafted.Object("timings")->Object("speculation")->Int("passes"), 20) << "the whole text was there before";
-  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--speculate=none", "--history=a/b"});
+  const Ended bad = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--prompt=a", "--speculate=none", "--history=a/b"});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--history: "), std::string::npos) << bad.errors;
 }
@@ -313,12 +313,12 @@ class SpeculateKeeps : public ::testing::Test {
 
 TEST_F(SpeculateKeeps, NoAnswerThatWasCancelled) {
   std::atomic<bool> cancel = false;
-  const auto engine = *Engine::Load({.model_path = TinyModel("llama"), .compute = {.threads = 1}, .cancel = &cancel});
+  const auto engine = *Engine::Load({.model_path = TinyPath("llama"), .compute = {.threads = 1}, .cancel = &cancel});
   ExpectOnlyTheNextIsKept(*engine, [&] { cancel = true; }, [&] { cancel = false; });
 }
 
 TEST_F(SpeculateKeeps, NoAnswerThatFailed) {
-  const PackedModel packed(TinyModel("gemma3"));  // Larger than the ring, so that each pass reads it anew.
+  const PackedModel packed(TinyPath("gemma3"));  // Larger than the ring, so that each pass reads it anew.
   Breaker breaker;
   EngineOptions options = {
       .model_path = packed.path(), .compute = {.threads = 1}, .streaming = {.memory_budget = 1 << 30, .pin = PinPolicy::kNone}};
@@ -330,7 +330,7 @@ TEST_F(SpeculateKeeps, NoAnswerThatFailed) {
 }
 
 TEST(Speculate, AWrongNameIsWrongUsage) {
-  const Ended ended = RunProgram("tessera_generate", {"--model=" + TinyModel("llama"), "--prompt=a", "--speculate=lokup"});
+  const Ended ended = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--prompt=a", "--speculate=lokup"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.output, "");
   EXPECT_NE(ended.errors.find("--speculate: "), std::string::npos) << ended.errors;

@@ -115,7 +115,7 @@ TEST(BenchStreaming, SaysWhatItCannotMeasure) {
     return ended.errors;
   };
   const std::string packed = "--model=" + PackedModel();
-  EXPECT_TRUE(absl::StrContains(error({"--model=" + TinyModel("llama")}), "--model: found"));
+  EXPECT_TRUE(absl::StrContains(error({"--model=" + TinyPath("llama")}), "--model: found"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--memory_budget=4GiB"}), "--memory_budget: found"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--memory_budget=1MiB"}), ": found 1.00 MiB, expected at least"));
   EXPECT_TRUE(absl::StrContains(error({packed, "--path=reference"}), "--path: found in \"tessera_bench streaming\""));

@@ -47,7 +47,7 @@ TEST(StreamingPrograms, PerplexityOfAnArticleIsTheSameToTheLastDigit) {
 }
 
 TEST(StreamingPrograms, SayWhatStreamingTook) {
-  const PackedModel packed(TinyModel("gemma3"));
+  const PackedModel packed(TinyPath("gemma3"));
   const std::vector<std::string> streamed = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none",
                                              "--flash=ufs3.1",           "--threads=1",          "--json"};
   const auto run = [&](const char* program, std::vector<std::string> flags) {
@@ -105,7 +105,7 @@ TEST(StreamingPrograms, AreAboutAsFastAsForeseen) {
 }
 
 TEST(StreamingPrograms, AreForeseenToBeNoFasterThanTheirProductsAndMemory) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   for (const std::string kernels : {"auto", "portable"}) {
     const JsonValue plan =
         *Json(RunProgram("tessera_generate", {"--model=" + packed.path(), "--dry_run", "--json", "--threads=1", "--flash=ufs4.0",
@@ -124,7 +124,7 @@ TEST(StreamingPrograms, AreForeseenToBeNoFasterThanTheirProductsAndMemory) {
 }
 
 TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
-  const std::vector<std::string> flags = {"--model=" + TinyModel("llama"), "--memory_budget=1GiB", "--threads=1"};
+  const std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--memory_budget=1GiB", "--threads=1"};
   std::vector<std::string> run = flags, dry = flags;
   run.insert(run.end(), {"--raw", "--prompt=a", "--n_predict=1"});
   dry.push_back("--dry_run");
@@ -136,7 +136,7 @@ TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
 // The file is too small for probing the flash; the program must run all the same.
 TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
   const TemporaryFolder folder;
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const CacheFolderFor cache(folder.Path("empty"));
   const Ended ended = RunProgram("tessera_generate", {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none", "--raw",
                                                       "--prompt=a", "--n_predict=2", "--threads=1", "--json"});
@@ -150,7 +150,7 @@ TEST(StreamingPrograms, DoWithoutKnowingTheFlash) {
 
 // A streamer reads 4 MiB at once, so a profile's speeds for smaller reads do not apply.
 TEST(StreamingPrograms, ForeseeTheSpeedOfAProfileAtTheSizeThatIsRead) {
-  const PackedModel packed(TinyModel("llama"));
+  const PackedModel packed(TinyPath("llama"));
   const TemporaryFolder folder;
   std::ofstream(folder.Path("flash")) << "name: \"by size\""
                                       << " speed { block_bytes: 1048576 depth: 8 megabytes_per_second: 1000 source: \"-\" }"

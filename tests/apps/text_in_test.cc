@@ -16,7 +16,7 @@ namespace {
 const std::string kMark = "\xEF\xBB\xBF";
 
 Ended Generate(std::vector<std::string> arguments, const std::string& input = "") {
-  arguments.insert(arguments.begin(), {"--model=" + TinyModel("llama"), "--threads=1", "--temperature=0", "--n_predict=6"});
+  arguments.insert(arguments.begin(), {"--model=" + TinyPath("llama"), "--threads=1", "--temperature=0", "--n_predict=6"});
   return RunProgram("tessera_generate", arguments, input);
 }
 
@@ -79,7 +79,7 @@ TEST_F(TextIn, AByteOrderMarkIsNoPartOfAPromptOrARequest) {
 
 TEST_F(TextIn, FlagFilesKeepTheBlanksOfTexts) {
   const auto tokens = [](const std::string& flag) {
-    return RunProgram("tessera_tokenize", {"--model=" + TinyModel("llama"), "--json", flag}).output;
+    return RunProgram("tessera_tokenize", {"--model=" + TinyPath("llama"), "--json", flag}).output;
   };
   for (const char* prompt : {"the in ", "the in", " the  "}) {
     const std::string expected = tokens("--prompt=" + std::string(prompt));

@@ -15,7 +15,7 @@ namespace {
 
 TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
   if (AvailableCpus() < kThreadFigureCpus) GTEST_SKIP() << "takes two CPUs";
-  const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyModel("llama"), "--json", "--repetitions=1",
+  const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyPath("llama"), "--json", "--repetitions=1",
                                                            "--prompt_tokens=16", "--generate_tokens=6"});
   ASSERT_EQ(ended.code, 0) << ended.errors;
   EXPECT_TRUE(absl::StrContains(ended.errors, "threads: found 3, takes 2")) << ended.errors;
@@ -35,13 +35,13 @@ TEST(ThreadFigures, EveryFigureHasALimitAndSaysWhetherItIsMet) {
 
 TEST(ThreadFigures, ChooseTheThreadsThemselves) {
   for (const char* flag : {"--threads=2", "--prompt_tokens=0", "--generate_tokens=2"}) {
-    EXPECT_EQ(RunProgram("tessera_bench threads", {flag, "--model=" + TinyModel("llama")}).code, 2) << flag;
+    EXPECT_EQ(RunProgram("tessera_bench threads", {flag, "--model=" + TinyPath("llama")}).code, 2) << flag;
   }
 }
 
 TEST(ThreadFigures, OnOneCpuAreAnError) {
   const CpuLimit limit = *CpuLimit::Create(1);
-  const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyModel("llama")});
+  const Ended ended = RunProgram("tessera_bench threads", {"--model=" + TinyPath("llama")});
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(absl::StrContains(ended.errors, "found 1, expected 2 or more")) << ended.errors;
 }
@@ -50,7 +50,7 @@ TEST(ThreadFigures, HeaderExample) {
   if (AvailableCpus() < kThreadFigureCpus) GTEST_SKIP() << "takes two CPUs";
   const int cpus = AvailableCpus();
   const auto example = []() -> absl::Status {
-    const EngineOptions options = {.model_path = TinyModel("llama")};
+    const EngineOptions options = {.model_path = TinyPath("llama")};
     const BenchmarkOptions benchmark = {.prompt_tokens = 8, .generate_tokens = kOverheadTokens};
     ASSIGN_OR_RETURN(const std::vector<ThreadFigure> figures, MeasureThreads(options, benchmark, /*repetitions=*/1));
     EXPECT_TRUE(absl::StrContains(ThreadFiguresText(figures), "3 threads on 2 CPUs"));

@@ -21,11 +21,11 @@ Ended Verify(const std::string& path, const std::vector<std::string>& more = {})
 }
 
 TEST(InspectVerify, AGoodFileEndsWithZero) {
-  const Ended ended = Verify(TinyModel("gemma3"));
+  const Ended ended = Verify(TinyPath("gemma3"));
   EXPECT_EQ(ended.code, 0) << ended.errors;
   EXPECT_EQ(ended.errors, "");
   EXPECT_NE(ended.output.find("93 tensors, "), std::string::npos) << ended.output;
-  EXPECT_NE(ended.output.find(TinyModel("gemma3") + ": nothing wrong\n"), std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find(TinyPath("gemma3") + ": nothing wrong\n"), std::string::npos) << ended.output;
 }
 
 TEST(InspectVerify, ABadFileEndsWithOneAndALineForEachProblem) {
@@ -67,7 +67,7 @@ TEST(InspectVerify, WhyATensorIsNotUsedIsSaid) {
   EXPECT_EQ(*(*JsonValue::Parse(ReportJson("m", report))->Array("unused_reasons")).AsStrings(), std::vector<std::string>{"a tower"});
 }
 
-TEST(InspectVerify, GraphAndVerifyExcludeEachOther) { EXPECT_EQ(Verify(TinyModel("llama"), {"--graph"}).code, 2); }
+TEST(InspectVerify, GraphAndVerifyExcludeEachOther) { EXPECT_EQ(Verify(TinyPath("llama"), {"--graph"}).code, 2); }
 
 }  // namespace
 }  // namespace tessera

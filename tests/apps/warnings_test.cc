@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/small_vocabularies.h"
 
 namespace tessera {
 namespace {
@@ -62,6 +63,17 @@ TEST(Warnings, ThreadsThatLoadingDidNotGetAreSaidOnce) {
     std::_Exit(loaded ? 0 : 1);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "tiny.tsr: read by only 0 of [0-9]+ threads[^\n]*\n*again:$");
+}
+
+TEST(Warnings, MarksThatAFileTypesAsTextAreSaid) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(std::vector<int32_t>(265, 1)));
+  const auto warn = [tokenizer = OpenTokenizer(metadata)] {
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    WarnOfVocabulary(*tokenizer);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(warn(), testing::ExitedWithCode(0), "found the type of plain text for \"<.im_start.>\", \"<.im_end.>\", expected");
 }
 
 }  // namespace

@@ -64,6 +64,10 @@ inline std::vector<std::byte> WildBlocks(BlockFormat format, int64_t values, uin
 // Random codes under scales that give the block a root mean square of scale / sqrt(3), as uniform numbers have it.
 inline void PutRandomBlock(const BlockFormatInfo& info, float scale, SeededRandom& random, std::byte* block) {
   for (int i = 0; i < info.bytes_per_block; ++i) block[i] = static_cast<std::byte>(random.Next());
+  if (info.format == BlockFormat::kTQ2_0 || info.format == BlockFormat::kQ2_0) {
+    // Code 3, which no quantizer writes, becomes 1, or the mean of the weights would not be 0.
+    for (int i = 0; i < info.bytes_per_block; ++i) block[i] &= ~((block[i] & block[i] >> 1 & std::byte{0x55}) << 1);
+  }
   constexpr float kSquaresOfFp4 = 274.0f / 8;  // The mean of the squared numbers of kFp4Codebook.
   if (!PutHalf(info.format, FloatToHalf(1), block)) return PutFp4Scale(info.format, scale / std::sqrt(3 * kSquaresOfFp4), random, block);
   std::vector<float> values(info.values_per_block);

@@ -51,7 +51,7 @@ class TokenizerMetadata {
     TokenizerFacts facts;
     for (auto* const text : {&facts.model, &facts.pre_tokenizer, &facts.chat_template}) Fill<std::string>(*text);
     for (auto* const texts : {&facts.tokens, &facts.merges}) Fill<Texts>(*texts);
-    Fill<std::vector<int32_t>>(facts.types);
+    for (auto* const ids : {&facts.types, &facts.more_ends}) Fill<std::vector<int32_t>>(*ids);
     Fill<std::vector<float>>(facts.scores);
     for (auto* const role : {&facts.bos, &facts.eos, &facts.unknown}) Fill<uint32_t>(*role);
     for (auto& end : facts.ends) Fill<uint32_t>(end);

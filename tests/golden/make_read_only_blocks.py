@@ -6,6 +6,7 @@ makes of them, as bits.
 
 The package is that of the source which scripts/fetch_peer_source.sh fetches. It needs numpy (Debian: python3-numpy).
 """
+import importlib
 import json
 import subprocess
 import sys
@@ -24,9 +25,7 @@ def package():
     whole = types.ModuleType("gguf")
     whole.__path__ = [f"{source}/gguf-py/gguf"]
     sys.modules["gguf"] = whole
-    import gguf.constants
-    import gguf.quants
-    return gguf.constants, gguf.quants
+    return importlib.import_module("gguf.constants"), importlib.import_module("gguf.quants")
 
 
 def put_scales(name, blocks, random):

@@ -5,6 +5,7 @@ namespace tessera {
 namespace {
 
 constexpr char kNotWritten[] = "no program writes this token into a text by itself";
+constexpr char kFillIn[] = "marks around what is filled in: a text ends with each";
 constexpr char kOtherForm[] = "the same vocabulary in another form";
 constexpr char kBert[] = "only encoders with types of segments have a table for it";
 
@@ -31,10 +32,10 @@ constexpr KeyRule kKeys[] = {
     {"ggml.padding_token_id", KeyRule::kNoEffect, kNotWritten},
     {"ggml.cls_token_id", KeyRule::kNoEffect, kNotWritten},
     {"ggml.mask_token_id", KeyRule::kNoEffect, kNotWritten},
-    {"ggml.prefix_token_id", KeyRule::kNoEffect, kNotWritten},
-    {"ggml.suffix_token_id", KeyRule::kNoEffect, kNotWritten},
-    {"ggml.middle_token_id", KeyRule::kNoEffect, kNotWritten},
-    {"ggml.fim_*", KeyRule::kRead, "marks around what is filled in: a text ends with each"},
+    {"ggml.prefix_token_id", KeyRule::kRead, kFillIn},
+    {"ggml.suffix_token_id", KeyRule::kRead, kFillIn},
+    {"ggml.middle_token_id", KeyRule::kRead, kFillIn},
+    {"ggml.fim_*", KeyRule::kRead, kFillIn},
     {"ggml.token_type_count", KeyRule::kNoEffect, kBert},
     {"ggml.added_tokens", KeyRule::kNoEffect, "tokenizer.ggml.tokens has them, too"},
     {"ggml.add_eos_token", KeyRule::kNone, "a token that ends the text behind every prompt, as for embeddings"},

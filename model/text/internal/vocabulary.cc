@@ -116,6 +116,11 @@ absl::Status Vocabulary::ReadEnds(const TokenizerFacts& facts) {
     ASSIGN_OR_RETURN(const std::optional<TokenId> end, RoleId(role, facts));
     if (end.has_value()) is_end_[*end] = true;
   }
+  ASSIGN_OR_RETURN(const std::vector<int32_t> more, ValueOr(facts.more_ends, std::vector<int32_t>()));
+  for (size_t i = 0; i < more.size(); ++i) {
+    if (Contains(more[i])) is_end_[more[i]] = true;
+    else return WrongElement(facts.more_ends, static_cast<int64_t>(i), absl::StrCat("found ", more[i], ", expected 0 to ", size() - 1));
+  }
   return absl::OkStatus();
 }
 

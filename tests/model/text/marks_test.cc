@@ -55,9 +55,10 @@ TokenizerMetadata PiecesWith(const std::vector<Entry>& more, const std::vector<E
 constexpr TokenId kFirstPair = 265;
 TokenizerMetadata PairsWith(const std::vector<Entry>& more, const std::vector<std::string>& merges = {"h e"}) {
   TokenizerMetadata metadata = SmallBytePair();
+  const TokenizerFacts facts = metadata.Facts();
   std::vector<std::string> texts;
-  for (absl::string_view text : *metadata.Facts().tokens.value) texts.emplace_back(text);
-  std::vector<int32_t> types = *metadata.Facts().types.value;
+  for (absl::string_view text : *facts.tokens.value) texts.emplace_back(text);
+  std::vector<int32_t> types = *facts.types.value;
   for (const Entry& entry : more) {
     texts.push_back(entry.text);
     types.push_back(entry.type);
@@ -192,6 +193,16 @@ TEST(Ends, WhatAFileNamesEndsAText) {
   }
 }
 
+TEST(Ends, AListOfEndsIsTaken) {
+  TokenizerMetadata metadata = PairsWith({{"anything", kNormal}, {"other", kNormal}});
+  metadata.Set("tokenizer.ggml.eos_token_ids", TokenizerMetadata::Ints({kFirstPair, kFirstPair + 1}));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  EXPECT_TRUE(tokenizer->IsEnd(kFirstPair) && tokenizer->IsEnd(kFirstPair + 1));
+  metadata.Set("tokenizer.ggml.eos_token_ids", TokenizerMetadata::Ints({kFirstPair, -1}));
+  EXPECT_EQ(Tokenizer::Create(metadata.Facts()).status().message(),
+            "metadata.gguf: metadata \"tokenizer.ggml.eos_token_ids\" value[1] at byte 1004: found -1, expected 0 to 266");
+}
+
 TEST(Marks, AMarkOfTheTemplateTypedAsTextIsOneTokenWithAWarning) {
   TokenizerMetadata metadata = PiecesWith({{"<start_of_turn>", kNormal}, {"<at>", kNormal}, {"<bb>", kNormal}});
   metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("{{ '<start_of_turn>' + a[0] + '<at>' }}"));
@@ -232,7 +243,9 @@ TEST(Marks, NoUserTextBecomesAUserDefinedMark) {
   }
   const ChatTemplate chat = *ChatTemplate::ByName("chatml");
   const std::vector<ChatMessage> messages = {{"user", text}};
-  const Tokens dialogue = EncodeChat(*tokenizer, *chat.RenderPieces({.messages = messages}));
+  const auto pieces = chat.RenderPieces({.messages = messages});
+  ASSERT_TRUE(pieces.ok()) << pieces.status();
+  const Tokens dialogue = EncodeChat(*tokenizer, *pieces);
   EXPECT_EQ(std::count(dialogue.begin(), dialogue.end(), start), 2) << "those of the template";
 }
 
