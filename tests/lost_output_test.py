@@ -86,7 +86,7 @@ class Readers(Folder):
         os.set_blocking(write, False)
         requests = "".join(json.dumps({"id": i, "tokens": [5] * 3000, "n": 1}) + "\n" for i in range(3))
         command = [BIN / "tessera_generate", f"--model={MODEL}", "--jsonl", "--temperature=0", "--context=4096"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=write, stderr=write) as process:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=write, stderr=subprocess.DEVNULL) as process:
             os.close(write)
             process.stdin.write(requests.encode())
             process.stdin.close()

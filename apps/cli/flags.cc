@@ -3,7 +3,7 @@
 #include <gflags/gflags.h>
 
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
-DEFINE_int32(threads, 0, "N|Most threads that compute; 0: one per CPU, as a quota allows.");
+DEFINE_int32(threads, 0, "N|Most threads; 0: one per CPU within a quota. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
@@ -11,8 +11,7 @@ DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 
 DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (4G is 4 GiB); weights beyond it are streamed.");
 DEFINE_string(pin, "auto", "NAME|Which weights a budget keeps in memory: auto, spread, prefix, none.");
 DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered; auto: what works.");
-DEFINE_string(verify, "first",
-              "WHEN?always|Check weights: first (at first reading), always, never.");
+DEFINE_string(verify, "first", "WHEN?always|Check weights read: first (once), always, never; inspect: all.");
 DEFINE_string(flash, "", "NAME|Read weights no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
 DEFINE_string(speculate, "auto",
@@ -29,7 +28,7 @@ DEFINE_string(seed, "0", "N|The same seed gives the same result; random takes an
 DEFINE_double(temperature, 0.8, "T|Temperature of sampling; 0: always choose the likeliest token.");
 DEFINE_int32(top_k, 40, "K|Choose among the K likeliest tokens; 0: no limit.");
 DEFINE_double(top_p, 0.95, "P|Choose among the likeliest that have probability P in sum; 1: all.");
-DEFINE_double(min_p, 0.05, "P|Drop tokens below P times the likeliest's probability; 0: none.");
+DEFINE_double(min_p, 0.05, "P|Leave out tokens below P of the likeliest's probability; 0: none.");
 DEFINE_double(repetition_penalty, 1.0, "X|Divide logits of the answer's last tokens by X; 1: no penalty.");
 DEFINE_int32(penalty_window, 64, "N|Tokens of the answer that the penalty looks back at; 0: none.");
 DEFINE_string(stop, "", "TEXT|End the answer before this text, or one of '[\"###\", \"User:\"]'.");

@@ -101,8 +101,7 @@ absl::StatusOr<FollowedPath> FollowPath(const std::string& path) {
     if (end.into_proc) return end;
     ASSIGN_OR_RETURN(end.path, TextOfLink(end.path));
   }
-  errno = ELOOP;
-  return SystemError(path, "follow the link");
+  return absl::InvalidArgumentError(absl::StrCat(path, ": found more than ", kMostLinks, " links one after another, expected fewer"));
 }
 
 }  // namespace tessera

@@ -141,7 +141,7 @@ TEST(ChatTemplate, SaysWhatItCanDo) {
       FromText("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}")->Abilities();
   EXPECT_FALSE(plain.system_turn || plain.tools || plain.earlier_reasoning);
   EXPECT_TRUE(plain.arguments.empty());
-  const ChatAbilities all = FromText("{% for t in tools %}{{ t.function.name }}{% endfor %}{% for m in messages %}{{ m.content }}"
+  const ChatAbilities all = FromText("{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{% for m in messages %}{{ m.content }}"
                                      "{{ m.reasoning_content if not enable_thinking is false }}{% endfor %}")->Abilities();
   EXPECT_TRUE(all.system_turn && all.tools && all.earlier_reasoning);
   EXPECT_EQ(all.arguments, std::vector<std::string>{"enable_thinking"});

@@ -110,7 +110,7 @@ TEST(Template, WhatTakesTooMuchIsRefusedSoon) {
 
 // Macros that call each other within lists take the stack that they may, and no more.
 TEST(Template, TheDeepestEvaluationFitsTheStack) {
-  const std::string inner = Repeated("[", 40) + "f(n - 1) if n > 0" + Repeated("]", 40);
+  const std::string inner = Repeated("[", 30) + "f(n - 1) if n > 0" + Repeated("]", 30);
   const std::string source = "{% macro f(n) %}" + Repeated("{% if 1 %}", 20) + "{{ " + inner + " }}" + Repeated("{% endif %}", 20) +
                              "{% endmacro %}{{ f(60) }}";
   EXPECT_TRUE(absl::StrContains(Rendered(source), "levels of evaluation")) << Rendered(source);
