@@ -23,11 +23,16 @@ const AppInfo& Info() {
   return info;
 }
 
+// Flags are as before after each test.
+class CommandLine : public testing::Test {
+  const gflags::FlagSaver saver_;
+};
+
 std::string ErrorOf(const std::vector<std::string>& arguments) {
   return std::string(ParseCommandLine(Info(), arguments).status().message());
 }
 
-TEST(CommandLine, TakesValuesWithAndWithoutEqualsSign) {
+TEST_F(CommandLine, TakesValuesWithAndWithoutEqualsSign) {
   ASSERT_TRUE(ParseCommandLine(Info(), {"--top_k=7", "--temperature", "0.5", "-prompt", "--raw", "--top-p=1"}).ok());
   EXPECT_EQ(FLAGS_top_k, 7);
   EXPECT_EQ(FLAGS_temperature, 0.5);
@@ -35,7 +40,7 @@ TEST(CommandLine, TakesValuesWithAndWithoutEqualsSign) {
   EXPECT_EQ(FLAGS_top_p, 1);
 }
 
-TEST(CommandLine, SwitchesGoOnAndOff) {
+TEST_F(CommandLine, SwitchesGoOnAndOff) {
   ASSERT_TRUE(ParseCommandLine(Info(), {"--raw"}).ok());
   EXPECT_TRUE(FLAGS_raw);
   ASSERT_TRUE(ParseCommandLine(Info(), {"--noraw"}).ok());
@@ -44,21 +49,21 @@ TEST(CommandLine, SwitchesGoOnAndOff) {
   EXPECT_NE(ErrorOf({"--notop_k"}), "");
 }
 
-TEST(CommandLine, UnknownFlagIsAnsweredWithTheNearest) {
+TEST_F(CommandLine, UnknownFlagIsAnsweredWithTheNearest) {
   EXPECT_EQ(ErrorOf({"--tempature=1"}), "unknown flag --tempature: did you mean --temperature?");
   EXPECT_EQ(ErrorOf({"--zzzzzzzzz"}), "unknown flag --zzzzzzzzz");
   EXPECT_EQ(ErrorOf({"--window=3"}), "unknown flag --window") << "a flag of another program";
   EXPECT_NE(ErrorOf({"--logtostderr"}), "") << "a flag of a library";
 }
 
-TEST(CommandLine, BadValueNamesFlagFoundAndExpected) {
+TEST_F(CommandLine, BadValueNamesFlagFoundAndExpected) {
   EXPECT_EQ(ErrorOf({"--top_k=many"}), "--top_k: found \"many\", expected a whole number of at most 31 bits");
   EXPECT_EQ(ErrorOf({"--raw=perhaps"}), "--raw: found \"perhaps\", expected true or false");
   EXPECT_EQ(ErrorOf({"--top_k"}), "--top_k: found no value, expected one");
   EXPECT_NE(ErrorOf({"a prompt"}).find("unexpected argument \"a prompt\""), std::string::npos);
 }
 
-class FlagFile : public testing::Test {
+class FlagFile : public CommandLine {
  protected:
   void Write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
 
@@ -104,7 +109,7 @@ TEST_F(FlagFile, ThatCannotBeReadIsAnError) {
   EXPECT_EQ(ErrorOf({"--flagfile=" + path_}), "--flagfile: " + path_ + ": file size: found 1048577 bytes, expected at most 1048576 bytes");
 }
 
-TEST(CommandLine, FlagsComeFromTheEnvironmentWhereAsked) {
+TEST_F(CommandLine, FlagsComeFromTheEnvironmentWhereAsked) {
   setenv("FLAGS_top_k", "13", 1);
   setenv("FLAGS_min_p", "a lot", 1);
   unsetenv("FLAGS_top_p");
@@ -123,13 +128,13 @@ TEST(CommandLine, FlagsComeFromTheEnvironmentWhereAsked) {
   }
 }
 
-TEST(CommandLine, OnlyTextMayBeEmpty) {
+TEST_F(CommandLine, OnlyTextMayBeEmpty) {
   ASSERT_TRUE(ParseCommandLine(Info(), {"--prompt="}).ok());
   EXPECT_EQ(ErrorOf({"--top_k="}), "--top_k: found an empty value, expected K");
   EXPECT_EQ(ErrorOf({"--raw="}), "--raw: found an empty value, expected true or false");
 }
 
-TEST(CommandLine, HelpFitsAScreenAndShowsDefaults) {
+TEST_F(CommandLine, HelpFitsAScreenAndShowsDefaults) {
   EXPECT_NE(HelpText(Info()).find("likeliest token. [0.8]\n"), std::string::npos) << HelpText(Info());
   for (const std::string& program : Commands()) {
     const Ended ended = RunProgram(program, {"--help"});
@@ -142,7 +147,7 @@ TEST(CommandLine, HelpFitsAScreenAndShowsDefaults) {
   }
 }
 
-TEST(CommandLine, EveryProgramAnswersWrongUsageWithTwo) {
+TEST_F(CommandLine, EveryProgramAnswersWrongUsageWithTwo) {
   for (const std::string& program : ModelPrograms()) {
     const Ended ended = RunProgram(program, {"--modle=x"});
     EXPECT_EQ(ended.code, 2) << program;
@@ -151,7 +156,7 @@ TEST(CommandLine, EveryProgramAnswersWrongUsageWithTwo) {
   }
 }
 
-TEST(CommandLine, EveryProgramRefusesAMissingFileAndOneThatIsNoModel) {
+TEST_F(CommandLine, EveryProgramRefusesAMissingFileAndOneThatIsNoModel) {
   const std::string text = std::string(TESSERA_SOURCE_DIR) + "/CMakeLists.txt";
   for (const std::string& program : ModelPrograms()) {
     for (const std::string& path : {std::string("/nowhere/model.gguf"), text, std::string("/")}) {
@@ -163,7 +168,7 @@ TEST(CommandLine, EveryProgramRefusesAMissingFileAndOneThatIsNoModel) {
   }
 }
 
-TEST(CommandLine, VersionNamesCommitAndKernels) {
+TEST_F(CommandLine, VersionNamesCommitAndKernels) {
   for (const std::string& program : Programs()) {
     const absl::StatusOr<JsonValue> json = JsonValue::Parse(RunProgram(program, {"--version", "--json"}).output);
     ASSERT_TRUE(json.ok()) << json.status();
@@ -181,7 +186,7 @@ TEST(CommandLine, VersionNamesCommitAndKernels) {
   EXPECT_EQ(RunProgram("tessera_bench speed", {"--version", "--kernels=best"}).code, 2);
 }
 
-TEST(CommandLine, ErrorsShowNoControlCharacters) {
+TEST_F(CommandLine, ErrorsShowNoControlCharacters) {
   const Ended ended = RunProgram("tessera_inspect", {"--model=/\x1b[31mred\x07"});
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.errors, "tessera_inspect: /\\x1b[31mred\\x07: cannot open: No such file or directory\n");

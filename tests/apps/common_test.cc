@@ -68,7 +68,7 @@ TEST(ShownMessage, CallsAnOptionByItsFlagOnce) {
 }
 
 TEST(ShownMessage, OptionsThatNoFlagSetsKeepTheirNames) {
-  EXPECT_EQ(ShownMessage(WrongUsage("penalty_window", -1, "0 and up")), "penalty_window: found -1, expected 0 and up");
+  EXPECT_EQ(ShownMessage(WrongUsage("logit_rows", -1, "0 and up")), "logit_rows: found -1, expected 0 and up");
   EXPECT_EQ(ShownMessage(absl::InvalidArgumentError("threads: found 999")), "threads: found 999");
 }
 

@@ -1,10 +1,12 @@
 // tessera_generate, as a person or a script runs it.
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "tessera/base/json.h"
 #include "tessera/base/timeline.h"
 #include "tessera/tests/apps/run_program.h"
@@ -234,8 +236,9 @@ TEST(Generate, ReaderThatGoesAwayEndsItQuietly) {
   EXPECT_NE(program.FirstOutput(), "");
   program.CloseOutput();
   const Ended ended = program.Finish("");
-  EXPECT_EQ(ended.code, 0);
-  EXPECT_EQ(ended.errors, "");
+  EXPECT_EQ(ended.code, 128 + SIGPIPE);
+  EXPECT_TRUE(absl::StartsWith(ended.errors, "tessera_generate: warning: context: found 400000 tokens")) << ended.errors;
+  EXPECT_EQ(std::count(ended.errors.begin(), ended.errors.end(), '\n'), 1) << ended.errors;
 }
 
 TEST(Generate, TraceShowsGraphRunsAndLeases) {

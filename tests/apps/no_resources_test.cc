@@ -2,6 +2,7 @@
 // what.
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -74,6 +75,7 @@ TEST_F(NoResources, NoFileDescriptorToBeHad) {
   for (const OneRun& run : Runs(packed_)) {
     for (rlim_t files = 4; files < 12; ++files) {
       ExpectRightOrRefused(run, [files] {
+        close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // Those of whatever runs the tests.
         const rlimit limit = {files, files};
         setrlimit(RLIMIT_NOFILE, &limit);
       }, absl::StrCat(files, " files"));

@@ -169,9 +169,9 @@ TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
   const std::string path = folder.Path("long"), text(16 << 20, 'x');
   std::ofstream(path) << text;
   for (const std::string program : {"tessera_generate", "tessera_logits"}) {
-    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=8192", "--prompt_file=" + path}), 1, program,
+    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=512", "--prompt_file=" + path}), 1, program,
                 "prompt: found 16777216 bytes, expected at most ");
-    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=8192", "--jsonl"},
+    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=512", "--jsonl"},
                            "{\"id\": 1, \"text\": \"" + text + "\"}"),
                 1, program, "standard input, line 1: prompt: found 16777216 bytes, expected at most ");
   }

@@ -53,7 +53,7 @@ inline std::vector<Spoiled> BadShapes() {
       {"matrix-of-last-layer-short", WithShape("blk.1.attn_v.weight", {64, 31}),
        "tensor blk.1.attn_v.weight: shape at byte 5666: found [64, 31], expected [64, 32]"},
       {"bias-too-short", [](GgufBuilder& b) { b.Tensor("blk.0.attn_q.bias", {63}, 0, std::string(252, '\0')); },
-       "tensor blk.0.attn_q.bias: shape at byte 5721: found [63], expected [64]"},
+       "tensor blk.0.attn_q.bias: shape at byte 5723: found [63], expected [64]"},
   };
 }
 

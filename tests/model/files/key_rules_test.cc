@@ -226,7 +226,7 @@ TEST(KeyRules, BlocksOfAnotherVersionAreRefused) {
 }
 
 std::string PeerSource() {
-  FILE* const run = popen("scripts/fetch_peer_source.sh", "r");
+  FILE* const run = popen(TESSERA_SOURCE_DIR "/scripts/fetch_peer_source.sh", "r");
   CHECK(run != nullptr);
   std::array<char, 4096> line;
   const bool found = fgets(line.data(), line.size(), run) != nullptr;
