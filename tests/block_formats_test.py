@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/golden"))
 import make_read_only_blocks as golden
 
 WIDTH = 256
-MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")  # Of a layer, all of one format.
+MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")  # A layer has them all in one format.
 VALUES = len(MATRICES) * WIDTH * WIDTH   # IQ1's grid has 2,048 entries, and each is met: 57,344 of them are drawn.
 
 
