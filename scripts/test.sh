@@ -69,12 +69,12 @@ all_checks() {
   return "$status"
 }
 
-# The tests of the scripts themselves: one line "name (...) ... ok" a test.
+# The tests in Python: one line "name (...) ... ok" a test. The interpreter is Debian's, for which its packages have the modules.
 script_tests() {
   local file log status=0
   for file in "$root"/tests/*_test.py; do
     log=$results/$(basename "$file").log
-    if run_logged "$(basename "$file")" "$log" python3 "$file" -v; then :; else
+    if run_logged "$(basename "$file")" "$log" /usr/bin/python3 "$file" -v; then :; else
       status=1
       grep -qE '\.\.\. (FAIL|ERROR)$' "$log" || record fail "$(basename "$file")"
     fi

@@ -344,10 +344,11 @@ class LayerBuildTest(unittest.TestCase):
         self.assertEqual(self.compiled("check-storage"), {"base", "storage", "tests", "tests/storage"})
 
     def test_a_layer_in_the_folder_of_another_builds_alone(self):
-        for layer, folder in (("text", "model/text"), ("spec", "spec")):
+        for layer, *folders in (("text", "model/text", "model/text/jinja"), ("spec", "spec")):
             result = self.configure(layer)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(self.compiled(f"tessera_{layer}_tests"), {"base", folder, "tests", f"tests/{folder}"})
+            expected = {"base", "tests", *folders, *(f"tests/{folder}" for folder in folders)}
+            self.assertEqual(self.compiled(f"tessera_{layer}_tests"), expected)
 
     def test_a_layer_names_what_it_misses(self):
         self.assertIn("the CMake package Eigen3 with the target Eigen3::Eigen is not found",
