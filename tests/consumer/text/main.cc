@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> SmallTokenizer() {
   for (const char* merge : {"b l", "u e", "bl ue"}) AppendLengthPrefixed(merge, merges);
   TokenizerFacts facts;
   facts.model.value = "gpt2";
+  facts.pre_tokenizer.value = "gpt-2";
   facts.tokens.value = LengthPrefixedStrings(tokens, 261);
   facts.types.value = std::vector<int32_t>(261, 1);
   facts.types.value->at(259) = facts.types.value->at(260) = 3;

@@ -74,7 +74,7 @@ struct Scope {
 
 struct Statement;
 struct Body {
-  std::vector<Statement> statements = {};
+  std::vector<Statement> statements;  // Without an initializer here, where the type is not complete yet.
   Scope scope = {};  // For a body that has a frame of its own.
 };
 
