@@ -160,12 +160,14 @@ class TerminalTest(unittest.TestCase):
         shell.wait_for(b"hello")
         shell.type("\x1a")
         shell.wait_for(b"Stopped")
+        shell.wait_for(b"bash-")  # Its prompt: what is typed before it has the terminal again may be lost.
         shell.type("fg\n")
         shell.wait_for(b"> hello")
         shell.type("\n")
         shell.wait_for(b"> ")
         shell.type("/exit\n")
         shell.wait_for(b"MiB")   # The summary.
+        shell.wait_for(b"bash-")
         shell.type("exit\n")
         output, code = shell.end()  # What fg prints comes first.
         self.assertEqual((output.endswith("\n" + self.answers("hello")), code), (True, 0), output)
