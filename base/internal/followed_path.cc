@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -73,11 +74,23 @@ bool IsOpenFor(int descriptor, bool write) {
 bool IsSameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
 int OpenForWriting(const struct stat& file) {
-  constexpr int kMostLooked = 1024;  // A person who redirects uses small numbers.
-  for (int descriptor = 0; descriptor < kMostLooked; ++descriptor) {
-    struct stat open_file;
-    if (fstat(descriptor, &open_file) != 0 || !IsSameFile(open_file, file) || !IsOpenFor(descriptor, /*write=*/true)) continue;
-    return descriptor;
+  constexpr int kMostLooked = 1024;  // Where there is no /proc. A person who redirects uses small numbers.
+  const auto is_it = [&](int descriptor, const struct stat& open_file) {
+    return IsSameFile(open_file, file) && IsOpenFor(descriptor, /*write=*/true);
+  };
+  struct stat open_file;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
+  if (folder == nullptr) {
+    for (int descriptor = 0; descriptor < kMostLooked; ++descriptor) {
+      if (fstat(descriptor, &open_file) == 0 && is_it(descriptor, open_file)) return descriptor;
+    }
+    return -1;
+  }
+  // By name, not by descriptor: other threads may close theirs meanwhile.
+  while (const dirent* const entry = readdir(folder.get())) {
+    int descriptor;
+    if (!absl::SimpleAtoi(entry->d_name, &descriptor)) continue;
+    if (fstatat(dirfd(folder.get()), entry->d_name, &open_file, 0) == 0 && is_it(descriptor, open_file)) return descriptor;
   }
   return -1;
 }
