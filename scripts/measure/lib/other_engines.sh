@@ -8,7 +8,7 @@
 
 other_packages=(
   openvino==2026.4.1 openvino-genai==2026.4.1.0 openvino-tokenizers==2026.4.1.0 onnxruntime==1.32.0 onnxruntime-genai==0.18.0
-  torch transformers optimum-intel nncf onnx onnx-ir gguf sentencepiece safetensors
+  torch transformers accelerate optimum-intel nncf onnx onnx-ir gguf sentencepiece safetensors
 )
 other_environment=$cache/peer/engines
 other_python=$other_environment/bin/python
