@@ -43,6 +43,10 @@ class Readers(Folder):
         self.assertEqual(len(list((self.folder / "history").glob("gone-*"))), 1)
         self.assertEqual(json.loads(self.without_errors(long, "--json").stdout)["text"], json.loads(run(long, "--json").stdout)["text"])
 
+    def test_wrong_usage_keeps_its_exit_code_where_nobody_reads_the_errors(self):
+        for flags in (["--bad"], ["--n_predict=x"], ["--flagfile=/nope"]):
+            self.assertEqual(self.without_errors([*ANSWER, *flags]).returncode, 2, flags)
+
     def test_nor_is_a_product_or_a_dialogue_lost_with_the_errors(self):
         for name, command in MAKERS.items():
             self.assertEqual(self.without_errors(command, f"--out={self.path(name)}").returncode, 0)

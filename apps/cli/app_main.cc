@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <new>
 #include <string>
@@ -86,6 +87,7 @@ void OccupyStandardFiles() {
 int AppMain(int argc, char** argv, const AppInfo& info, const std::function<absl::Status()>& run) {
   OccupyStandardFiles();
   std::set_terminate(EndForException);
+  std::signal(SIGPIPE, SIG_IGN);  // Before the first message: the exit code is the same without a reader of it.
   FLAGS_minloglevel = std::max(FLAGS_minloglevel, google::GLOG_WARNING);  // What is no trouble, summaries tell.
   ShowLibraryMessages(info.FullName());
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -62,8 +62,9 @@ absl::StatusOr<NumberLiteral> ReadInteger(absl::string_view text) {
   while (at < text.size()) {
     const size_t digit = text[at] == '_' ? at + 1 : at;
     if (digit >= text.size() || DigitValue(text[digit]) >= (zeros ? 1 : base)) break;
-    value = value * base + static_cast<uint64_t>(DigitValue(text[digit]));
-    if (value > static_cast<uint64_t>(INT64_MAX)) return Fail("found an integer beyond 64 bits");
+    const uint64_t next = static_cast<uint64_t>(DigitValue(text[digit]));
+    if (value > (static_cast<uint64_t>(INT64_MAX) - next) / static_cast<uint64_t>(base)) return Fail("found an integer beyond 64 bits");
+    value = value * static_cast<uint64_t>(base) + next;
     at = digit + 1;
   }
   return NumberLiteral{Value::Int(static_cast<int64_t>(value)), at};

@@ -41,16 +41,16 @@ Runtime::~Runtime() {
 }
 
 absl::Status Runtime::Step(size_t count) {
+  if (count > static_cast<size_t>(options_.max_steps - steps_)) return Limit("steps", options_.max_steps);
   steps_ += static_cast<int64_t>(count);
-  if (steps_ > options_.max_steps) return Limit("steps", options_.max_steps);
   if (steps_ < until_clock_) return absl::OkStatus();
   until_clock_ = steps_ + kStepsPerClock;
   return ClockOf(options_).NowNanos() > deadline_ ? Limit("nanoseconds", options_.max_nanos) : absl::OkStatus();
 }
 
 absl::Status Runtime::Bytes(size_t count) {
+  if (count > static_cast<size_t>(options_.max_text_bytes - bytes_)) return Limit("bytes of text", options_.max_text_bytes);
   bytes_ += static_cast<int64_t>(count);
-  if (bytes_ > options_.max_text_bytes) return Limit("bytes of text", options_.max_text_bytes);
   return Step(count / 256);
 }
 

@@ -1,6 +1,7 @@
 #include "tessera/model/text/jinja/internal/text_functions.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "tessera/base/status_macros.h"
@@ -73,7 +74,9 @@ absl::StatusOr<Value> Centered(Runtime& runtime, const Value& self, const Argume
   if (!fill.is_text() || CountCharacters(fill.text().bytes()) != 1) return Fail("center: found another fill than one character");
   const int64_t size = CountCharacters(self.text().bytes()), width = given[0]->integer();
   if (width <= size) return self;
-  RETURN_IF_ERROR(runtime.Bytes(static_cast<size_t>(width - size) * fill.text().size()));
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<size_t>(width - size), fill.text().size(), &bytes)) bytes = SIZE_MAX;
+  RETURN_IF_ERROR(runtime.Bytes(bytes));
   const int64_t missing = width - size, left = missing / 2 + (missing & width & 1);
   Text out;
   for (int64_t i = 0; i < left; ++i) out.Append(fill.text());

@@ -79,6 +79,9 @@ TEST(Template, ErrorsNameTheLineAndWhatIsWrong) {
   EXPECT_EQ(Rendered("\n{{ 1|nope }}"), "line 2: found the filter \"nope\", expected one that chat templates use");
   EXPECT_EQ(Rendered("{{ raise_exception('Roles must alternate') }}"), "line 1: the template refuses the messages: Roles must alternate");
   EXPECT_EQ(Rendered("{{ 9223372036854775807 + 1 }}"), "line 1: found an integer beyond 64 bits, expected a smaller one");
+  for (const char* literal : {"9223372036854775808", "18446744073709551617", "0x10000000000000000"}) {
+    EXPECT_EQ(Rendered(absl::StrCat("{{ ", literal, " }}")), "line 1: found an integer beyond 64 bits");
+  }
   EXPECT_EQ(Rendered("\xff"), "found a byte at 0 that is no UTF-8, expected UTF-8");
   // Where it is not reached, an unknown filter within `if` is no error.
   EXPECT_EQ(Rendered("{% if false %}{{ 1|nope }}{% endif %}ok"), "ok");
@@ -100,6 +103,8 @@ TEST(Template, WhatTakesTooMuchIsRefusedSoon) {
   refuses("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "64 calls");
   refuses("{% set ns = namespace(s='ab') %}{% for i in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", "bytes of text");
   refuses("{{ 'a' * 999999999999 }}", "bytes of text");
+  refuses("{{ [1, 2] * 9223372036854775807 }}", "steps");
+  refuses("{{ 'x'.center(6148914691236517207, '\u20ac') }}", "bytes of text");
   refuses("{{ range(10**9) }}", "100000 integers");
   refuses("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "takes more than");  // Steps, or time.
   refuses("{% set ns = namespace(l=[1]) %}{% for i in range(200) %}{% set ns.l = [ns.l] %}{% endfor %}", "128 lists");
