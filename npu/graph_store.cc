@@ -13,7 +13,8 @@ GraphStore::GraphStore(Device& device, std::vector<BlockVariants> blocks) : devi
     Block block;
     for (std::shared_ptr<const CompiledGraph>& compiled : graphs) {
       const int64_t bytes = device.CostOf(*compiled).bytes;
-      block.variants.push_back({std::move(compiled), nullptr, bytes});
+      const int rows = compiled->row_capacity;
+      block.variants.push_back({std::move(compiled), nullptr, bytes, rows});
       ++all_graphs_;
     }
     blocks_.push_back(std::move(block));
@@ -45,7 +46,7 @@ absl::StatusOr<LoadedGraph*> GraphStore::For(int block, int rows) {
   const int variant = VariantFor(block, rows);
   if (variant == kNone) {
     return absl::InvalidArgumentError(absl::StrCat("rows of a graph of block ", block, ": found ", rows, ", expected at most ",
-                                                   blocks_[block].variants.back().compiled->row_capacity));
+                                                   blocks_[block].variants.back().rows));
   }
   in_use_ = {block, variant};
   blocks_[block].wanted = variant;
@@ -64,7 +65,7 @@ absl::Status GraphStore::Run(GraphNeed graph, const RunArguments& arguments, Gra
 void GraphStore::LoadAhead(GraphNeed next) {
   if (graphs_ == all_graphs_) return;
   const int block = next.block;
-  const int variant = VariantFor(block, std::min(next.rows, blocks_[block].variants.back().compiled->row_capacity));
+  const int variant = VariantFor(block, std::min(next.rows, blocks_[block].variants.back().rows));
   if (At({block, variant}).loaded != nullptr) return;
   const int wanted = std::exchange(blocks_[block].wanted, variant);  // So that a variant which it replaces goes first.
   // The run that is under way needs none of it. Where the graph is needed, For loads it again, and has the error of that.
@@ -74,7 +75,7 @@ void GraphStore::LoadAhead(GraphNeed next) {
 int GraphStore::VariantFor(int block, int rows) const {
   const std::vector<Variant>& variants = blocks_[block].variants;
   for (size_t i = 0; i < variants.size(); ++i) {
-    if (rows <= variants[i].compiled->row_capacity) return static_cast<int>(i);
+    if (rows <= variants[i].rows) return static_cast<int>(i);
   }
   return kNone;
 }
@@ -84,7 +85,7 @@ absl::Status GraphStore::Load(GraphId id) {
   const Variant* const stays = in_use_.block == kNone || At(in_use_).loaded == nullptr ? nullptr : &At(in_use_);
   const int64_t room = stays == nullptr ? limits_.bytes : limits_.bytes - stays->bytes;
   if (variant.bytes > room || limits_.graphs <= (stays == nullptr ? 0 : 1)) {
-    return absl::ResourceExhaustedError(absl::StrCat("graph of block ", id.block, " for ", variant.compiled->row_capacity,
+    return absl::ResourceExhaustedError(absl::StrCat("graph of block ", id.block, " for ", variant.rows,
                                                      " rows: found ", variant.bytes, " bytes, expected at most ", room, " in ",
                                                      limits_.graphs, " graphs"));
   }

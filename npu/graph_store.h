@@ -50,7 +50,12 @@ class GraphStore {
   absl::Status Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next = {});
 
  private:
-  struct Variant { std::shared_ptr<const CompiledGraph> compiled; std::unique_ptr<LoadedGraph> loaded; int64_t bytes = 0; };
+  struct Variant {
+    std::shared_ptr<const CompiledGraph> compiled;
+    std::unique_ptr<LoadedGraph> loaded;
+    int64_t bytes = 0;
+    int rows = 0;   // Its row capacity, which each pass asks for: here it needs no line of the graph's memory.
+  };
   struct Block { std::vector<Variant> variants; int wanted = kNone; };   // The variant that was asked for last.
 
   // Index of the smallest variant of so many rows, or kNone.
