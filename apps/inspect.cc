@@ -1,6 +1,8 @@
 // Shows what is in a model file, and the static graphs that compute it.
 #include <memory>
 
+#include <gflags/gflags.h>
+
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
@@ -11,6 +13,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/verify.h"
 #include "tessera/storage/layer_streamer.h"
@@ -58,6 +61,9 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   RETURN_IF_ERROR(ParseVerifyPolicy(FLAGS_verify).status());
   const bool verify = FLAGS_verify == "always";
+  if (!verify && !gflags::GetCommandLineFlagInfoOrDie("verify").is_default) {  // Nothing would be checked, however it is said.
+    return WrongUsage("verify", FLAGS_verify, "no value, or always: here everything is checked, or nothing but the header");
+  }
   RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
   if (verify) return Verify(path, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));

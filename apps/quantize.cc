@@ -10,6 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
@@ -61,7 +62,9 @@ absl::Status Show(const QuantizedModel& model, int64_t bytes, int64_t bytes_befo
   if (FLAGS_json) {
     JsonWriter json;
     json.BeginObject().Key("path").String(out).Key("bytes").Int(bytes).Key("model_bytes").Int(bytes_before);
-    json.Key("changed_tensors").Int(model.changed()).EndObject();
+    json.Key("changed_tensors").Int(model.changed()).Key("left_out").BeginArray();
+    for (const std::string& tensor : model.left_out()) json.String(tensor);
+    json.EndArray().EndObject();
     return WriteOutput(std::move(json).Take() + "\n");
   }
   Table table({{"what"}, {"value"}});
@@ -69,6 +72,9 @@ absl::Status Show(const QuantizedModel& model, int64_t bytes, int64_t bytes_befo
   table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(bytes), bytes)});
   table.AddRow({"the model's size", FormatByteSize(bytes_before)});
   table.AddRow({"tensors in another format", absl::StrCat(model.changed())});
+  for (const std::string& tensor : model.left_out()) {
+    table.AddRow({"left out", Printable(absl::StrCat(tensor, ": no text depends on it, and its format is not read"))});
+  }
   return WriteOutput(table.ToString());
 }
 

@@ -33,6 +33,10 @@ std::vector<int> GraphRowsFor(const Device& device) {
 
 absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
   if (context == 0) return std::min(config.context_length, kDefaultContext);
+  if (config.longest_context > 0 && context > config.longest_context) {
+    return WrongUsage("context", context, absl::StrCat("at most ", config.longest_context,
+                                                       ", the model's sliding window: its file does not say which layers have it"));
+  }
   if (context > 0 && context <= kMostContext) return context;
   return WrongUsage("context", context, absl::StrCat("0 (the model's own, ", config.context_length, ") to ", kMostContext));
 }

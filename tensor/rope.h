@@ -42,6 +42,7 @@ struct RopeConfig {
 
   // Empty, or one number for each pair, by which its angle is divided (tensor rope_freqs.weight).
   std::vector<float> frequency_factors = {};
+  friend bool operator==(const RopeConfig&, const RopeConfig&) = default;
 };
 
 class RopeTable {

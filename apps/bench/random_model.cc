@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/random_vocabulary.h"
 #include "tessera/base/random.h"
+#include "tessera/model/files/file_type.h"
 #include "tessera/model/files/quantize_numbers.h"
 
 namespace tessera {
@@ -20,21 +21,6 @@ constexpr RandomShape kShapes[] = {
     {"tiny", 256, 2, 4, 2, 64, 512, 512, true},
 };
 constexpr uint32_t kContext = 16384;
-
-// The number that general.file_type has for models whose matrices are of a GGUF type; some readers refuse a file without it.
-struct FileType { uint32_t gguf_type, file_type; };
-constexpr FileType kFileTypes[] = {{0, 0},   {1, 1},   {2, 2},   {3, 3},   {6, 8},   {7, 9},   {8, 7},   {10, 10}, {11, 11},
-                                   {12, 14}, {13, 16}, {14, 18}, {16, 19}, {17, 20}, {18, 23}, {19, 24}, {20, 25}, {21, 26},
-                                   {22, 28}, {23, 30}, {29, 31}, {30, 32}, {34, 36}, {35, 37}, {39, 38},
-                                   {40, 39}, {41, 40}, {42, 41}};
-constexpr uint32_t kGuessedFileType = 1024;  // For a type that has no number: readers look at the tensors then.
-
-uint32_t FileTypeOf(BlockFormat format) {
-  for (const FileType& type : kFileTypes) {
-    if (type.gguf_type == InfoOf(format).gguf_type) return type.file_type;
-  }
-  return kGuessedFileType;
-}
 
 // Close to a normal variable with mean 0 and variance 1: the sum of four uniform variables of 16 bits. The sums are exact.
 float NearNormal(uint64_t bits) {

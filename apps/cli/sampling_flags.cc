@@ -1,11 +1,15 @@
 #include "tessera/apps/cli/sampling_flags.h"
 
+#include <string>
+#include <vector>
+
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/recommended_sampling.h"
@@ -41,35 +45,46 @@ absl::Status CheckSamplingFlags() {
 }
 
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
-  ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(file));
+  const RecommendedSampling recommended = ReadRecommendedSampling(file);
+  for (const RecommendedSampling::Wrong& each : recommended.wrong) {  // No harm where a flag is above it.
+    if (!Given(each.field.c_str())) return each.problem;
+  }
   SamplingOptions sampling = SamplingOfFlags();
   ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
-  Take(recommended.temperature, "temperature", sampling.temperature);
-  Take(recommended.top_k, "top_k", sampling.top_k);
-  Take(recommended.top_p, "top_p", sampling.top_p);
-  Take(recommended.min_p, "min_p", sampling.min_p);
-  Take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
-  Take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
+  std::vector<std::string> changed;
+  const auto take = [&](const auto& value, const char* flag, auto& place) {
+    const auto before = place;
+    if (Take(value, flag, place) && place != before) changed.push_back(absl::StrCat(flag, " ", place));
+  };
+  take(recommended.temperature, "temperature", sampling.temperature);
+  take(recommended.top_k, "top_k", sampling.top_k);
+  take(recommended.top_p, "top_p", sampling.top_p);
+  take(recommended.min_p, "min_p", sampling.min_p);
+  take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
+  take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
+  if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
+    WriteError(absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n"));
+  }
   LOG_IF(WARNING, !recommended.not_applied.empty())
       << file.path() << ": recommends sampling that there is not here: " << absl::StrJoin(recommended.not_applied, ", ");
   return sampling;
 }
 
 std::string SamplingText(const GgufFile& file) {
-  const absl::StatusOr<RecommendedSampling> recommended = ReadRecommendedSampling(file);
-  if (!recommended.ok() || recommended->empty()) return "";
+  const RecommendedSampling recommended = ReadRecommendedSampling(file);
+  if (recommended.empty()) return "";
   std::string text = "sampling:";
   const auto add = [&](const char* flag, const auto& value, auto of_flag) {
     const bool taken = Take(value, flag, of_flag);
     absl::StrAppend(&text, text.back() == ':' ? " " : ", ", flag, " ", of_flag, taken ? " (file)" : "");
   };
   const SamplingOptions flags = SamplingOfFlags();
-  add("temperature", recommended->temperature, flags.temperature);
-  add("top_k", recommended->top_k, flags.top_k);
-  add("top_p", recommended->top_p, flags.top_p);
-  add("min_p", recommended->min_p, flags.min_p);
-  add("repetition_penalty", recommended->repetition_penalty, flags.repetition_penalty);
-  add("penalty_window", recommended->penalty_window, flags.penalty_window);
+  add("temperature", recommended.temperature, flags.temperature);
+  add("top_k", recommended.top_k, flags.top_k);
+  add("top_p", recommended.top_p, flags.top_p);
+  add("min_p", recommended.min_p, flags.min_p);
+  add("repetition_penalty", recommended.repetition_penalty, flags.repetition_penalty);
+  add("penalty_window", recommended.penalty_window, flags.penalty_window);
   return text + "\n";
 }
 

@@ -21,12 +21,14 @@ namespace tessera {
 struct LayerBiases {
   bool query = false, key = false, value = false, output = false;
   bool gate = false, up = false, down = false;
+  friend bool operator==(const LayerBiases&, const LayerBiases&) = default;
 };
 
 struct LayerConfig {
   int rope = 0;             // Index into ModelConfig::ropes.
   int window = 0;           // Positions a row may attend to, itself included; 0: all.
   LayerBiases biases = {};
+  friend bool operator==(const LayerConfig&, const LayerConfig&) = default;
 };
 
 struct ModelConfig {
@@ -38,6 +40,7 @@ struct ModelConfig {
   int head_size = 0;
   int vocabulary = 0;             // Rows of the embedding table.
   int context_length = 0;         // The context for which the model was trained.
+  int longest_context = 0;        // Beyond it the file does not say which layers have its window; 0: it says all.
   float norm_epsilon = 0;
   float embedding_scale = 1;
   float attention_scale = 0;
@@ -50,6 +53,7 @@ struct ModelConfig {
   bool head_bias = false;
   std::vector<RopeConfig> ropes = {};
   std::vector<LayerConfig> layers = {};
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
 // The window of each layer.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
@@ -106,7 +107,13 @@ GgufFile::GgufFile() = default;
 GgufFile::~GgufFile() = default;
 
 absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Open(path));
+  ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> opened, RandomAccessFile::Open(path));
+  return Open(std::move(opened));
+}
+
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(std::unique_ptr<RandomAccessFile> opened) {
+  const std::string path = opened->path();
+  ASSIGN_OR_RETURN(GgufBytes bytes, GgufBytes::Of(std::move(opened)));
   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> file, ParseBytes(std::move(bytes), path));
   ASSIGN_OR_RETURN(const bool split, GgufSplit::IsPart(*file));
   return split ? GgufSplit::Join(std::move(file)) : std::move(file);
@@ -137,6 +144,17 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::ParseHeaders(std::vector<Hea
     files.push_back(std::move(file));
   }
   return GgufSplit::JoinHeaders(std::move(files), name);
+}
+
+absl::Status GgufFile::KeepTensor(absl::string_view name, SharedBytes bytes) {
+  const GgufTensor* const tensor = FindTensor(name);
+  const int64_t found = static_cast<int64_t>(bytes.span().size());
+  if (tensor != nullptr && found == tensor->size) {
+    kept_.insert_or_assign(tensor->name, std::move(bytes));
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(path_, ": tensor ", Quoted(name), ": found ", found, " bytes beside the header, expected ",
+                                                 tensor == nullptr ? "none: the header has no such tensor" : absl::StrCat(tensor->size)));
 }
 
 absl::StatusOr<GgufFile::Header> GgufFile::HeaderOf(int part) const {
@@ -191,6 +209,10 @@ absl::Status GgufFile::Read(const GgufTensor& tensor, int64_t begin, absl::Span<
   CHECK(begin >= 0 && begin + static_cast<int64_t>(out.size()) <= tensor.size)
       << tensor.name << ": " << out.size() << " from " << begin;
   const GgufBytes& bytes = *Part(tensor.part).bytes_;
+  if (const auto kept = kept_.find(tensor.name); kept != kept_.end()) {
+    absl::c_copy(kept->second.span().subspan(static_cast<size_t>(begin), out.size()), out.begin());
+    return absl::OkStatus();
+  }
   if (bytes.header_only()) {
     return absl::FailedPreconditionError(
         absl::StrCat(PathOf(tensor), ": tensor ", Quoted(tensor.name), ": found its header only, expected its data"));

@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/file.h"
 #include "tessera/base/length_prefixed_strings.h"
 #include "tessera/base/shared_bytes.h"
 #include "tessera/quant/block_format.h"
@@ -74,12 +75,16 @@ struct GgufUnreadTensor {
 class GgufFile {
  public:
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<GgufFile>> Open(std::unique_ptr<RandomAccessFile> file);
   // The same for bytes in memory, which must outlive the result. `name` is used as the path in messages.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Parse(absl::Span<const std::byte> bytes, const std::string& name);
   // The same for headers alone, as HeaderOf gives them, of all parts of a model in order. For models whose tensors' data is kept in another
-  // form. Everything except Read works; sizes and offsets are checked against the size that each file had.
+  // form. Everything works, but Read only for tensors of KeepTensor; sizes and offsets are checked against the size that each file had.
   struct Header { SharedBytes bytes; int64_t file_bytes; };
   static absl::StatusOr<std::unique_ptr<GgufFile>> ParseHeaders(std::vector<Header> parts, const std::string& name);
+  // For headers alone: the bytes of a tensor, which Read then gives. InvalidArgument (tensor, found, expected) if the header has no such
+  // tensor, or one of another size.
+  absl::Status KeepTensor(absl::string_view name, SharedBytes bytes);
   ~GgufFile();
 
   // Everything before the data of the tensors, as it is in the file: version, metadata, the table of tensors. REQUIRES: 0 <= part <
@@ -150,6 +155,7 @@ class GgufFile {
   std::vector<GgufTensor> tensors_;
   absl::flat_hash_map<absl::string_view, size_t> tensor_index_;
   std::vector<GgufUnreadTensor> unread_tensors_;
+  absl::flat_hash_map<absl::string_view, SharedBytes> kept_;  // Bytes of tensors, for a header alone.
   std::vector<std::unique_ptr<GgufFile>> more_parts_;  // All parts of a split model except the first.
 };
 

@@ -9,6 +9,7 @@
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/internal/packed_header.h"
 #include "tessera/model/files/internal/packed_units.h"
 
 namespace tessera {
@@ -24,7 +25,7 @@ absl::StatusOr<std::unique_ptr<LoadingSource>> StartLoading(const TsrReader& rea
 }
 
 // `loading` may be null.
-absl::StatusOr<SharedBytes> ReadHeader(const TsrReader& reader, LoadingSource* loading, absl::string_view name) {
+absl::StatusOr<SharedBytes> ReadBytes(const TsrReader& reader, LoadingSource* loading, absl::string_view name) {
   if (loading != nullptr) return loading->ReadAttachment(name);
   ASSIGN_OR_RETURN(std::vector<std::byte> bytes, reader.ReadAttachment(name));
   return SharedBytes(std::move(bytes));
@@ -35,17 +36,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader, L
     return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": layout: found ", Quoted(reader.layout()), ", expected ",
                                                    Quoted(PackedMatrix::kLayout), "; pack the model again"));
   }
-  std::vector<GgufFile::Header> headers;
-  for (const auto& [name, bytes, whole_bytes] : reader.attachments()) {
-    if (name != GgufAttachment(static_cast<int>(headers.size()))) continue;  // Other attachments may be for other programs.
-    ASSIGN_OR_RETURN(SharedBytes header, ReadHeader(reader, loading, name));
-    headers.push_back({std::move(header), whole_bytes == 0 ? bytes : whole_bytes});
-  }
-  if (headers.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": attachments: found none named ", Quoted(GgufAttachment(0)),
-                                                   ", expected a model's GGUF header"));
-  }
-  return GgufFile::ParseHeaders(std::move(headers), reader.path());
+  return OpenHeader(reader.attachments(), [&](absl::string_view name) { return ReadBytes(reader, loading, name); }, reader.path());
 }
 
 }  // namespace
@@ -63,8 +54,7 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
     }
     ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_, file->loading_.get()));
   } else {
-    opened = nullptr;
-    absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(path);
+    absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(std::move(opened));
     if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut so short that it cannot be recognized.
       return absl::Status(gguf.status().code(), absl::StrCat(gguf.status().message(), "; nor does it begin as a .tsr file does"));
     }

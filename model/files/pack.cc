@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/config.h"
+#include "tessera/model/files/internal/packed_header.h"
 #include "tessera/model/files/internal/packed_units.h"
 
 namespace tessera {
@@ -97,6 +102,23 @@ class UnitPacker {
   absl::Status status_;
 };
 
+// Opens what will be written as a run opens it: a model that runs from GGUF must be the same model from the packed file.
+absl::Status CheckContents(const PackPlan& plan, const ModelConfig& config, const std::string& path) {
+  const std::vector<TsrAttachment>& all = plan.contents.attachments;
+  std::vector<TsrReader::Attachment> attachments;
+  for (const TsrAttachment& each : all) attachments.push_back({each.name, static_cast<int64_t>(each.bytes.size()), each.whole_bytes});
+  const auto read = [&](absl::string_view name) -> absl::StatusOr<SharedBytes> {
+    return SharedBytes(absl::c_find_if(all, [&](const TsrAttachment& each) { return each.name == name; })->bytes);
+  };
+  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> header, OpenHeader(attachments, read, path));
+  ASSIGN_OR_RETURN(const ModelConfig packed_config, ReadModelConfig(*header));
+  ASSIGN_OR_RETURN(const WeightLayout layout, WeightLayout::Plan(*header, packed_config, WeightEncoding::kPacked));
+  std::vector<TsrUnit> units;
+  for (int unit = 0; unit < layout.units(); ++unit) units.push_back(PackedUnit(layout, unit));
+  if (packed_config == config && units == plan.contents.units) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(path, ": packed form: found another configuration or other units, expected those of this file"));
+}
+
 }  // namespace
 
 absl::StatusOr<PackPlan> PackPlan::Make(const GgufFile& file) {
@@ -105,11 +127,8 @@ absl::StatusOr<PackPlan> PackPlan::Make(const GgufFile& file) {
   ASSIGN_OR_RETURN(plan.layout, WeightLayout::Plan(file, config, WeightEncoding::kPacked));
   plan.contents.layout = PackedMatrix::kLayout;
   for (int unit = 0; unit < plan.layout.units(); ++unit) plan.contents.units.push_back(PackedUnit(plan.layout, unit));
-  for (int part = 0; part < file.parts(); ++part) {
-    ASSIGN_OR_RETURN(const GgufFile::Header header, file.HeaderOf(part));
-    const absl::Span<const std::byte> bytes = header.bytes.span();
-    plan.contents.attachments.push_back({GgufAttachment(part), {bytes.begin(), bytes.end()}, header.file_bytes});
-  }
+  ASSIGN_OR_RETURN(plan.contents.attachments, HeaderAttachments(file));
+  RETURN_IF_ERROR(CheckContents(plan, config, file.path()));
   ASSIGN_OR_RETURN(plan.file_bytes, TsrWriter::FileBytes(plan.contents));
   return plan;
 }

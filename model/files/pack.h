@@ -5,8 +5,8 @@
 //                    PackModel(*file, plan, "model.tsr", pool, [](PackStage, int64_t done, int64_t total) {}));
 //
 // All threads pack. Memory holds kPackMemory bytes of units at once and a little more, however large the model is. The file is verified
-// after it is written, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. Errors are those of
-// WeightLayout, FillUnit and TsrWriter. Thread-compatible.
+// after it is written, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. PackPlan opens
+// what will be written as a run does, and compares. Errors are those of WeightLayout, FillUnit and TsrWriter. Thread-compatible.
 #pragma once
 
 #include <cstdint>

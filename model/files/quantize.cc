@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/model/files/file_type.h"
 #include "tessera/model/files/internal/check_finite.h"
 #include "tessera/model/files/internal/tensor_check.h"
 #include "tessera/model/files/quantize_numbers.h"
@@ -32,10 +33,11 @@ BlockFormat FormatFor(const GgufTensor& tensor, const QuantizeFormats& formats) 
   return head ? formats.head.value_or(tensor.format->format) : tensor.format->format;
 }
 
-// Keys of a split model, and keys that describe only the old file: its alignment of tensors, and the format of most tensors.
-bool Outdated(absl::string_view key, const QuantizeFormats& formats) {
-  return absl::StartsWith(key, "split.") || key == "general.alignment" || (key == "general.file_type" && formats.layers.has_value());
-}
+constexpr char kFileType[] = "general.file_type", kVersion[] = "general.quantization_version";
+constexpr uint32_t kBlocksVersion = 2;  // The one that is read (JudgeGeneralKeys).
+
+// Keys of a split model, and the old file's alignment of tensors.
+bool Outdated(absl::string_view key) { return absl::StartsWith(key, "split.") || key == "general.alignment"; }
 
 std::string NameOf(const GgufFile& file, const GgufTensor& tensor) { return absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name); }
 
@@ -66,14 +68,24 @@ absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const 
 
 void QuantizedModel::PutMetadata(const QuantizeFormats& formats) {
   for (const auto& [key, value] : file_->metadata()) {
-    if (!Outdated(key, formats)) writer_.Copy(key, value);
+    if (key == kFileType && formats.layers) writer_.Number(kFileType, FileTypeOf(*formats.layers));
+    else if (!Outdated(key)) writer_.Copy(key, value);
   }
+  // Some readers refuse a file of blocks without them.
+  if (formats.layers && file_->Find(kFileType) == nullptr) writer_.Number(kFileType, FileTypeOf(*formats.layers));
+  if (file_->Find(kVersion) == nullptr) writer_.Number(kVersion, kBlocksVersion);
 }
 
 int QuantizedModel::changed() const {
   int changed = 0;
   for (size_t i = 0; i < formats_.size(); ++i) changed += formats_[i] != file_->tensors()[i].format->format;
   return changed;
+}
+
+std::vector<std::string> QuantizedModel::left_out() const {
+  std::vector<std::string> names;
+  for (const GgufUnreadTensor& tensor : file_->unread_tensors()) names.emplace_back(tensor.name);
+  return names;
 }
 
 absl::Status QuantizedModel::AppendAsItIs(const GgufTensor& tensor, GgufWriter::Append append) const {

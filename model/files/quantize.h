@@ -5,9 +5,10 @@
 //
 // Matrices are those of the head (token_embd.weight, and output.weight where there is one) and seven of each layer: attn_q, attn_k, attn_v,
 // attn_output, ffn_gate, ffn_up, ffn_down. Matrices that have the wanted format already, and all other tensors, keep their bytes. Those
-// that change no text and are in a format that is not read (GgufFile::unread_tensors) are left out. Metadata is kept, too, except for keys
-// that are no longer true; a split model becomes one file. Numbers are dequantized from the old format and quantized to the
-// new one (BlockFormatInfo). The bytes do not depend on the number of threads. Memory does not grow with the model. Thread-compatible.
+// that change no text and are in a format that is not read, of which not even the size is known, are left out (left_out). Metadata is kept,
+// too: general.file_type becomes that of the layers' format, and keys of alignment and parts go; a split model becomes one file. Numbers
+// are dequantized from the old format and quantized to the new one (BlockFormatInfo). The bytes do not depend on the number of threads.
+// Memory does not grow with the model. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ class QuantizedModel {
 
   absl::StatusOr<int64_t> FileSize() const { return writer_.FileSize(); }
   int changed() const;  // Tensors that get another format.
+  std::vector<std::string> left_out() const;  // Names of tensors.
 
   // Errors: those of GgufWriter::Write and GgufFile::Read; InvalidArgument (file, tensor, place) for numbers that are not finite or that
   // FP16 cannot hold (quantize_numbers.h). `path` is then unchanged.

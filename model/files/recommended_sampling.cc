@@ -1,48 +1,69 @@
 #include "tessera/model/files/recommended_sampling.h"
 
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tessera/base/status_macros.h"
 
 namespace tessera {
 namespace {
 
 constexpr char kPrefix[] = "general.sampling.";
 
-// The number under a key, if it is there and `fits`.
-absl::Status ReadNumber(const GgufFile& file, const char* name, bool (*fits)(float), const char* expected, std::optional<float>& number) {
-  const std::string key = absl::StrCat(kPrefix, name);
-  if (file.Find(key) == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const double found, file.Float(key));
-  if (!fits(static_cast<float>(found))) return file.Unexpected(key, expected);
-  number = static_cast<float>(found);
-  return absl::OkStatus();
+// A number of any type.
+absl::StatusOr<double> NumberUnder(const GgufFile& file, absl::string_view key) {
+  if (const absl::StatusOr<double> number = file.Float(key); number.ok()) return *number;
+  if (const absl::StatusOr<int64_t> whole = file.Int(key); whole.ok()) return static_cast<double>(*whole);
+  if (const absl::StatusOr<uint64_t> large = file.Uint(key); large.ok()) return static_cast<double>(*large);
+  return file.Unexpected(key, "a number");
 }
 
-// The same for a whole number. Below 0 it stands for `unlimited`.
-absl::Status ReadWhole(const GgufFile& file, const char* name, int unlimited, std::optional<int>& number) {
-  constexpr int kMost = std::numeric_limits<int>::max();
-  const std::string key = absl::StrCat(kPrefix, name);
-  if (file.Find(key) == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const int64_t found, file.Int(key));
-  if (found > kMost) return file.Unexpected(key, absl::StrCat("at most ", kMost));
-  number = found < 0 ? unlimited : static_cast<int>(found);
-  return absl::OkStatus();
-}
+class Reader {
+ public:
+  Reader(const GgufFile& file, RecommendedSampling& sampling) : file_(file), sampling_(sampling) {}
 
-// What a key of no field asks for: true if that is a step which the sampler does not have.
-absl::StatusOr<bool> AsksForMore(const GgufFile& file, absl::string_view key) {
+  // The number under a key, if it is there and fits.
+  void Read(const char* name, const char* field, double above, bool or_equal, double most, const char* expected,
+            std::optional<float>& number) {
+    Put(name, field, number, [&](double found, const std::string& key) -> absl::StatusOr<float> {
+      const float taken = static_cast<float>(found);
+      if (found <= most && (double{taken} > above || (or_equal && double{taken} == above))) return taken;
+      return file_.Unexpected(key, expected);
+    });
+  }
+
+  // The same for a whole number. Below 0 it stands for `unlimited`.
+  void ReadWhole(const char* name, const char* field, int unlimited, std::optional<int>& number) {
+    constexpr int kMost = std::numeric_limits<int>::max();
+    Put(name, field, number, [&](double found, const std::string& key) -> absl::StatusOr<int> {
+      if (!(found <= kMost) || found != std::floor(found)) return file_.Unexpected(key, absl::StrCat("a whole number, at most ", kMost));
+      return found < 0 ? unlimited : static_cast<int>(found);
+    });
+  }
+
+ private:
+  template <typename Value, typename Check>
+  void Put(const char* name, const char* field, std::optional<Value>& place, const Check& check) {
+    const std::string key = absl::StrCat(kPrefix, name);
+    if (file_.Find(key) == nullptr) return;
+    const absl::StatusOr<double> found = NumberUnder(file_, key);
+    const absl::StatusOr<Value> value = found.ok() ? check(*found, key) : absl::StatusOr<Value>(found.status());
+    if (value.ok()) place = *value;
+    else sampling_.wrong.push_back({field, value.status()});
+  }
+
+  const GgufFile& file_;
+  RecommendedSampling& sampling_;
+};
+
+// Whether a key of no field asks for a step which the sampler does not have.
+bool AsksForMore(const GgufFile& file, absl::string_view key) {
   const auto is = [&](const char* name) { return key == absl::StrCat(kPrefix, name); };
   if (is("mirostat_tau") || is("mirostat_eta") || is("xtc_threshold")) return false;  // They matter with the two below alone.
-  if (is("mirostat")) {
-    ASSIGN_OR_RETURN(const int64_t version, file.Int(key));
-    return version != 0;
-  }
-  if (is("xtc_probability")) {
-    ASSIGN_OR_RETURN(const double probability, file.Float(key));
-    return probability != 0;
+  if (is("mirostat") || is("xtc_probability")) {
+    const absl::StatusOr<double> number = NumberUnder(file, key);
+    return !number.ok() || *number != 0;
   }
   for (const char* field : {"temp", "top_k", "top_p", "min_p", "penalty_repeat", "penalty_last_n"}) {
     if (is(field)) return false;
@@ -52,21 +73,19 @@ absl::StatusOr<bool> AsksForMore(const GgufFile& file, absl::string_view key) {
 
 }  // namespace
 
-absl::StatusOr<RecommendedSampling> ReadRecommendedSampling(const GgufFile& file) {
-  constexpr float kLargest = std::numeric_limits<float>::max();
+RecommendedSampling ReadRecommendedSampling(const GgufFile& file) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
   RecommendedSampling sampling;
-  RETURN_IF_ERROR(ReadNumber(file, "temp", [](float t) { return t >= 0 && t <= kLargest; }, "a finite number of 0 or more",
-                             sampling.temperature));
-  RETURN_IF_ERROR(ReadWhole(file, "top_k", /*unlimited=*/0, sampling.top_k));
-  RETURN_IF_ERROR(ReadNumber(file, "top_p", [](float p) { return p > 0 && p <= 1; }, "above 0, at most 1", sampling.top_p));
-  RETURN_IF_ERROR(ReadNumber(file, "min_p", [](float p) { return p >= 0 && p <= 1; }, "0 to 1", sampling.min_p));
-  RETURN_IF_ERROR(ReadNumber(file, "penalty_repeat", [](float x) { return x > 0 && x <= kLargest; }, "a finite number above 0",
-                             sampling.repetition_penalty));
-  RETURN_IF_ERROR(ReadWhole(file, "penalty_last_n", std::numeric_limits<int>::max(), sampling.penalty_window));
+  Reader reader(file, sampling);
+  reader.Read("temp", "temperature", 0, /*or_equal=*/true, kLargest, "a finite number of 0 or more", sampling.temperature);
+  reader.ReadWhole("top_k", "top_k", /*unlimited=*/0, sampling.top_k);
+  reader.Read("top_p", "top_p", 0, /*or_equal=*/false, 1, "above 0, at most 1", sampling.top_p);
+  reader.Read("min_p", "min_p", 0, /*or_equal=*/true, 1, "0 to 1", sampling.min_p);
+  reader.Read("penalty_repeat", "repetition_penalty", 0, /*or_equal=*/false, kLargest, "a finite number above 0",
+              sampling.repetition_penalty);
+  reader.ReadWhole("penalty_last_n", "penalty_window", std::numeric_limits<int>::max(), sampling.penalty_window);
   for (const auto& [key, value] : file.metadata()) {
-    if (!absl::StartsWith(key, kPrefix)) continue;
-    ASSIGN_OR_RETURN(const bool more, AsksForMore(file, key));
-    if (more) sampling.not_applied.emplace_back(key);
+    if (absl::StartsWith(key, kPrefix) && AsksForMore(file, key)) sampling.not_applied.emplace_back(key);
   }
   return sampling;
 }

@@ -1,17 +1,18 @@
 // The sampling that a model's file recommends, under "general.sampling.*".
 //
-//   ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(*file));
+//   const RecommendedSampling recommended = ReadRecommendedSampling(*file);
 //   if (recommended.temperature.has_value()) options.temperature = *recommended.temperature;
+//   for (const RecommendedSampling::Wrong& each : recommended.wrong) RETURN_IF_ERROR(each.problem);   // unless the user chose that field
 //   for (const std::string& key : recommended.not_applied) Warn(key);
 //
-// Errors are InvalidArgument with file, key, offset, the value found and the value expected. Thread-safe (pure function).
+// Numbers may have any type. Thread-safe (pure function).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "tessera/model/files/gguf.h"
 
 namespace tessera {
@@ -26,6 +27,9 @@ struct RecommendedSampling {
   std::optional<int> penalty_window = std::nullopt;
   // Keys whose values ask for steps that the sampler does not have, or for another order of them.
   std::vector<std::string> not_applied = {};
+  // Fields whose keys hold something else: InvalidArgument with file, key, offset, the value found and the value expected.
+  struct Wrong { std::string field; absl::Status problem; };
+  std::vector<Wrong> wrong = {};
 
   bool empty() const {
     return !temperature.has_value() && !top_k.has_value() && !top_p.has_value() && !min_p.has_value() &&
@@ -33,6 +37,6 @@ struct RecommendedSampling {
   }
 };
 
-absl::StatusOr<RecommendedSampling> ReadRecommendedSampling(const GgufFile& file);
+RecommendedSampling ReadRecommendedSampling(const GgufFile& file);
 
 }  // namespace tessera

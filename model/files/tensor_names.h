@@ -24,6 +24,9 @@ struct TensorNeed {
   bool vector = false;
 };
 
+// Factors of RoPE's frequencies. No unit holds them: they are read with the configuration (RopeConfig::frequency_factors).
+inline constexpr char kRopeFactors[] = "rope_freqs.weight";
+
 // The biases of a layer's products, each with the flag of LayerBiases that stands for it.
 struct LayerBias { const char* label; bool LayerBiases::*flag; };
 inline constexpr LayerBias kLayerBiases[] = {{"attn_q.bias", &LayerBiases::query},    {"attn_k.bias", &LayerBiases::key},

@@ -11,6 +11,7 @@
 #include "tessera/model/files/internal/tensor_check.h"
 #include "tessera/model/files/model_file.h"
 #include "tessera/model/files/read_tokenizer.h"
+#include "tessera/model/files/recommended_sampling.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/quant/finite_blocks.h"
 #include "tessera/storage/tsr_check.h"
@@ -116,6 +117,10 @@ class Verifier {
     const GgufFile& file = model.gguf();
     const absl::Status tokenizer = ReadTokenizer(file).status();
     if (!tokenizer.ok()) Add(tokenizer);
+    if (file.Find("tokenizer.chat_template") != nullptr) {
+      if (const absl::Status chat = ReadChatTemplate(file).status(); !chat.ok()) Add(chat);
+    }
+    for (const RecommendedSampling::Wrong& each : ReadRecommendedSampling(file).wrong) Add(each.problem);
     const absl::StatusOr<ModelConfig> config = ReadModelConfig(file);
     if (!config.ok()) return Add(config.status());
     TensorCheck check = CheckTensors(file, *config);

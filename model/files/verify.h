@@ -4,10 +4,10 @@
 //   for (const FileProblem& problem : report.problems) Show(problem.message);
 //
 // For GGUF it checks the format itself; that every tensor which the architecture needs is there with the right shape, and that no other
-// might change texts; that the tokenizer can be built and has no more tokens than the table has rows; and that every value, scale and
-// minimum of every tensor that is used is finite. For a packed file it checks the same except the numbers, which were checked when it was
-// packed; also that its units are those that its header requires, and every checksum. Reads every tensor once, with all threads of the
-// pool. Thread-compatible.
+// might change texts; that the tokenizer can be built and has no more tokens than the table has rows; that the chat template can be read,
+// if there is one, and the recommended sampling is possible; and that every value, scale and minimum of every tensor that is used is
+// finite. For a packed file it checks the same except the numbers, which were checked when it was packed; also that its units are those
+// that its header requires, and every checksum. Reads every tensor once, with all threads of the pool. Thread-compatible.
 #pragma once
 
 #include <cstdint>

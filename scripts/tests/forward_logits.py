@@ -6,7 +6,8 @@
 
 A forward pass as papers and model cards describe it, one number at a time in FP64, from none of the engine's code. Weights are made
 from the tensors' names: tests/fakes/forward_model.h makes the same numbers, all of them exact in FP16 or FP32. A line of the file is a
-model: its architecture, the optional tensors that it has, the tokens that it reads, and every eighth logit after the last of them.
+model: its architecture, the optional tensors that it has ("rope.dimension_count": only the first half of a head turns), the tokens that
+it reads, and every eighth logit after the last of them.
 """
 import functools
 import json
@@ -40,6 +41,9 @@ def cases():
     yield "qwen2", head + QKV + ["output.bias"]
     yield "llama", head + ["rope_freqs.weight"]
     yield "gemma3", head + ["rope_freqs.weight"]
+    for architecture in ("llama", "qwen2", "qwen3", "gemma3"):
+        yield architecture, head + ["rope.dimension_count"]
+    yield "llama", head + ["rope.dimension_count", "rope_freqs.weight"]
 
 
 @functools.cache
@@ -96,7 +100,8 @@ class Model:
         self.layers = 7 if self.gemma else 2
         self.activation = gelu if self.gemma else silu
         self.keys, self.values = [[] for _ in range(self.layers)], [[] for _ in range(self.layers)]
-        self.factors = tensor("rope_freqs.weight", self.head_size // 2) if "rope_freqs.weight" in self.optional else None
+        self.turned = self.head_size // 2 if "rope.dimension_count" in self.optional else self.head_size
+        self.factors = tensor("rope_freqs.weight", self.turned // 2) if "rope_freqs.weight" in self.optional else None
 
     def multiply(self, prefix, label, rows, x):
         weight = tensor(f"{prefix}{label}.weight", rows * len(x))
@@ -109,7 +114,7 @@ class Model:
         return norm(x, tensor(name, len(x)))
 
     def rotate(self, head, position, local):
-        size, turned = self.head_size, list(head)
+        size, turned = self.turned, list(head)
         for pair in range(size // 2):
             i, j = (2 * pair, 2 * pair + 1) if self.adjacent_pairs else (pair, pair + size // 2)
             angle = position * (LOCAL_BASE if local else BASE) ** (-2 * pair / size)

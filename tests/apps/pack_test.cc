@@ -138,6 +138,16 @@ TEST_F(Pack, InspectShowsUnitsAndNamesDamage) {
   EXPECT_TRUE(absl::StrContains(*problem.String("message"), "unit 1, blk.0.")) << *problem.String("message");
 }
 
+TEST_F(Pack, InspectDoesNotTakeAPolicyForACheck) {
+  for (const char* policy : {"first", "never"}) {
+    const Ended ended = RunProgram("tessera_inspect", {absl::StrCat("--verify=", policy), "--model=" + TinyPath("llama")});
+    EXPECT_EQ(ended.code, 2) << policy;
+    const std::string expected = absl::StrCat("--verify: found ", policy, ", expected no value, or always");
+    EXPECT_TRUE(absl::StrContains(ended.errors, expected)) << ended.errors;
+  }
+  EXPECT_EQ(RunProgram("tessera_inspect", {"--verify=always", "--model=" + TinyPath("llama")}).code, 0);
+}
+
 TEST_F(Pack, WhatIsNoPackedFileIsNotReplaced) {
   std::ofstream(out_) << "a letter";
   const Ended ended = RunProgram("tessera_pack", {TinyPath("llama"), out_});

@@ -79,6 +79,17 @@ TEST_F(RecommendedByTheFile, AValueThatCannotBeIsAnError) {
   EXPECT_EQ(ended.code, 1) << ended.errors;
   EXPECT_NE(ended.errors.find("metadata \"general.sampling.top_p\" value at byte "), std::string::npos) << ended.errors;
   EXPECT_NE(ended.errors.find("found FLOAT32 2, expected above 0, at most 1"), std::string::npos) << ended.errors;
+  EXPECT_EQ(Generate({"--top_p=0.5"}).code, 0) << "the flag is above the file";
+  EXPECT_EQ(Generate({"--top_k=5"}).code, 1);
+}
+
+// Without --stats, too.
+TEST_F(RecommendedByTheFile, ALineSaysWhatIsTaken) {
+  const std::string line = "sampling as the model's file recommends: ";
+  EXPECT_NE(Generate({}).errors.find(line + "temperature 0, top_k 7\n"), std::string::npos);
+  EXPECT_NE(Generate({"--temperature=3"}).errors.find(line + "top_k 7\n"), std::string::npos);
+  EXPECT_EQ(Generate({"--temperature=3", "--top_k=9"}).errors.find(line), std::string::npos);
+  EXPECT_EQ(Generate({"--stats"}).errors.find(line), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace tessera {
 
 struct ForwardCase {
   std::string architecture;
-  std::set<std::string> optional;  // "attn_q.bias" (in each layer), "output.weight", ...
+  std::set<std::string> optional;  // "attn_q.bias" (in each layer), "output.weight", ...; "rope.dimension_count": half a head turns.
   std::vector<TokenId> tokens;
   std::vector<double> logits;      // After the last token: of tokens 0, 8, 16, ...
 
@@ -78,8 +78,10 @@ inline std::string ForwardModel(const ForwardCase& line, BlockFormat format) {
   }
   GgufBuilder builder = TinyModelBuilder(tiny);
   builder.Number(line.architecture + ".rope.freq_base", 1000.0f);
+  const bool half_turns = line.optional.count("rope.dimension_count") > 0;
+  if (half_turns) builder.Number(line.architecture + ".rope.dimension_count", static_cast<uint32_t>(tiny.head_size) / 2);
   if (line.optional.count("rope_freqs.weight") > 0) {
-    const uint64_t pairs = static_cast<uint64_t>(tiny.head_size) / 2;
+    const uint64_t pairs = static_cast<uint64_t>(tiny.head_size) / (half_turns ? 4 : 2);
     builder.Tensor("rope_freqs.weight", {pairs}, 0, std::string(pairs * sizeof(float), '\0'));
   }
   std::string bytes = builder.Build();

@@ -13,7 +13,9 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/core.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/fakes/tiny_model.h"
 
 namespace tessera {
 namespace {
@@ -51,6 +53,16 @@ TEST(Engine, DefaultsAreTheModelsContextAndAllCpusItMayUse) {
   EXPECT_EQ(engine->threads(), Must(ThreadsOf({})));
   const auto longer = TinyEngine({.context = kDefaultContext + 1}, {.compute = {.threads = 1}});
   EXPECT_EQ(longer->context(), kDefaultContext);
+}
+
+// Within the window it does not matter which layers have it, and the file does not say.
+TEST(Engine, AContextBeyondAWindowOfUnknownLayersIsRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf");
+  TinyModelBuilder({.context = 128}).Number("llama.attention.sliding_window", 200u).WriteTo(path);
+  EXPECT_EQ(Must(Engine::Load({.model_path = path, .compute = {.threads = 1}, .cache = {.context = 200}}))->context(), 200);
+  EXPECT_EQ(Engine::Load({.model_path = path, .compute = {.threads = 1}, .cache = {.context = 201}}).status().message(),
+            "context: found 201, expected at most 200, the model's sliding window: its file does not say which layers have it");
 }
 
 TEST(Engine, TakesNoMoreThreadsThanCpusAndFollowsTheirNumber) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -98,6 +99,15 @@ absl::Status ReadSizes(const GgufFile& file, const Keys& keys, ModelConfig& conf
                                                                config.vocabulary, ", the rows of token_embd.weight"));
 }
 
+// Where no key says it: as the projection of queries has it. Where that is missing or of another shape, as the width has it, so that a
+// message tells what would be usual.
+int LikelyHeadSize(const GgufFile& file, const ModelConfig& config) {
+  const GgufTensor* const queries = file.FindTensor("blk.0.attn_q.weight");
+  const int64_t rows = queries == nullptr ? 0 : PaddedShape(*queries)[1];
+  const bool fits = rows > 0 && rows % config.heads == 0 && rows / config.heads <= kLargestWidth;
+  return std::max(1, fits ? static_cast<int>(rows / config.heads) : config.width / config.heads);
+}
+
 absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& config) {
   ASSIGN_OR_RETURN(config.heads, keys.OfEachLayer("attention.head_count", kMostHeads, config.layers.size()));
   config.kv_heads = config.heads;
@@ -107,8 +117,7 @@ absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& conf
   if (config.heads % config.kv_heads != 0) {
     return keys.Wrong("attention.head_count_kv", config.kv_heads, absl::StrCat("a divisor of the head count ", config.heads));
   }
-  const int even_share = config.width / config.heads;
-  ASSIGN_OR_RETURN(config.head_size, keys.CountOr("attention.key_length", kLargestWidth, std::max(even_share, 1)));
+  ASSIGN_OR_RETURN(config.head_size, keys.CountOr("attention.key_length", kLargestWidth, LikelyHeadSize(file, config)));
   ASSIGN_OR_RETURN(const int value_size, keys.CountOr("attention.value_length", kLargestWidth, config.head_size));
   if (value_size != config.head_size) {
     return keys.Wrong("attention.value_length", value_size, absl::StrCat("the key length ", config.head_size));
@@ -116,7 +125,13 @@ absl::Status ReadHeads(const GgufFile& file, const Keys& keys, ModelConfig& conf
   RETURN_IF_ERROR(keys.Repeats("attention.key_length_swa", config.head_size, "attention.key_length"));
   RETURN_IF_ERROR(keys.Repeats("attention.value_length_swa", config.head_size, "attention.value_length"));
   config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_size));
-  ASSIGN_OR_RETURN(const double epsilon, file.Float(keys.Full("attention.layer_norm_rms_epsilon")));
+  return absl::OkStatus();
+}
+
+absl::Status ReadEpsilon(const GgufFile& file, const Keys& keys, const FileDefaults& defaults, ModelConfig& config) {
+  const std::string key = keys.Full("attention.layer_norm_rms_epsilon");
+  const bool must_be_there = defaults.norm_epsilon == 0;
+  ASSIGN_OR_RETURN(const double epsilon, must_be_there ? file.Float(key) : file.FloatOr(key, defaults.norm_epsilon));
   config.norm_epsilon = static_cast<float>(epsilon);
   if (config.norm_epsilon > 0 && config.norm_epsilon < 1) return absl::OkStatus();
   return keys.Wrong("attention.layer_norm_rms_epsilon", epsilon, "above 0 and below 1");
@@ -135,9 +150,11 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
   // trained with them, so they are read here for all architectures. llama.cpp computes llama, qwen2 and qwen3 with the usual numbers
   // whatever the file says.
   RETURN_IF_ERROR(file.UintOr(keys.Full(kOriginalContext), 0).status());
-  ASSIGN_OR_RETURN(rope.ext_factor, file.FloatOr(keys.Full("rope.scaling.yarn_ext_factor"), rope.ext_factor));
-  ASSIGN_OR_RETURN(rope.beta_fast, file.FloatOr(keys.Full("rope.scaling.yarn_beta_fast"), rope.beta_fast));
-  ASSIGN_OR_RETURN(rope.beta_slow, file.FloatOr(keys.Full("rope.scaling.yarn_beta_slow"), rope.beta_slow));
+  for (const auto& [name, number] : {std::pair("ext_factor", &rope.ext_factor), std::pair("beta_fast", &rope.beta_fast),
+                                     std::pair("beta_slow", &rope.beta_slow)}) {
+    const std::string key = keys.Full(absl::StrCat("rope.scaling.yarn_", name)), other = keys.Full(absl::StrCat("rope.scaling.", name));
+    ASSIGN_OR_RETURN(*number, FloatOfEither(file, key, other, *number));
+  }
   if (type == "none" || rope.factor == 0) {
     rope.factor = 1;
   } else if (type == "linear") {
@@ -151,12 +168,16 @@ absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConf
 
 // One factor for each pair, if the file has any. Llama 3.1 keeps them in a tensor.
 absl::Status ReadFrequencyFactors(const GgufFile& file, RopeConfig& rope) {
-  const std::string name = "rope_freqs.weight";
+  const std::string name = kRopeFactors;
   if (file.FindTensor(name) == nullptr) return absl::OkStatus();
   const int64_t pairs = rope.dimensions / 2;
   ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file, {name, name, 1, pairs, /*vector=*/true}));
   std::vector<std::byte> bytes(tensor->size);
-  RETURN_IF_ERROR(file.Read(*tensor, 0, absl::MakeSpan(bytes)));
+  absl::Status read = file.Read(*tensor, 0, absl::MakeSpan(bytes));
+  if (absl::IsFailedPrecondition(read)) {  // A file packed by a version that did not keep them.
+    return absl::InvalidArgumentError(absl::StrCat(read.message(), "; pack the model again"));
+  }
+  RETURN_IF_ERROR(read);
   rope.frequency_factors.resize(pairs);
   tensor->format->dequantize(bytes.data(), pairs, rope.frequency_factors.data());
   for (int64_t i = 0; i < pairs; ++i) {
@@ -180,14 +201,14 @@ absl::Status WrongRope(const GgufFile& file, const Keys& keys, absl::string_view
   return absl::InvalidArgumentError(absl::StrCat(file.path(), ": ", keys.Full(refusal)));
 }
 
-absl::Status ReadRope(const GgufFile& file, const Keys& keys, ModelConfig& config) {
+absl::Status ReadRope(const GgufFile& file, const Keys& keys, const FileDefaults& defaults, ModelConfig& config) {
   RopeConfig rope;
   ASSIGN_OR_RETURN(rope.dimensions, keys.CountOr("rope.dimension_count", kLargestWidth, config.head_size));
   if (rope.dimensions > config.head_size) {
     return keys.Wrong("rope.dimension_count", rope.dimensions, absl::StrCat("at most the head size ", config.head_size));
   }
   RETURN_IF_ERROR(keys.Repeats("rope.dimension_count_swa", rope.dimensions, "rope.dimension_count"));
-  ASSIGN_OR_RETURN(rope.base, FloatOfEither(file, keys.Full("rope.freq_base"), keys.Full(kOtherBase), 10000.0));
+  ASSIGN_OR_RETURN(rope.base, FloatOfEither(file, keys.Full("rope.freq_base"), keys.Full(kOtherBase), defaults.rope_base));
   RETURN_IF_ERROR(ReadScaling(file, keys, config, rope));
   RETURN_IF_ERROR(ReadFrequencyFactors(file, rope));
   const absl::Status usable = RopeTable::Create(rope).status();
@@ -211,7 +232,8 @@ absl::StatusOr<ModelConfig> ReadCommonConfig(const GgufFile& file, absl::string_
   config.architecture = std::string(name);
   RETURN_IF_ERROR(ReadSizes(file, keys, config));
   RETURN_IF_ERROR(ReadHeads(file, keys, config));
-  RETURN_IF_ERROR(ReadRope(file, keys, config));
+  RETURN_IF_ERROR(ReadEpsilon(file, keys, defaults, config));
+  RETURN_IF_ERROR(ReadRope(file, keys, defaults, config));
   RETURN_IF_ERROR(ReadWindows(file, defaults, config));
   return config;
 }

@@ -2,6 +2,7 @@
 // window and their own RoPE base per layer that attends to all positions. GGUF's norm weights already include the 1 that the model adds.
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/architecture.h"
@@ -13,8 +14,11 @@ constexpr char kCapKey[] = "gemma3.final_logit_softcapping";  // Some converters
 constexpr float kLargestCap = 1e30f;
 constexpr int kLayersOf27B = 62;  // The only size whose attention scale is not 1 / sqrt(head size).
 
-// The base is not in the metadata of older files.
-constexpr FileDefaults kDefaults = {.window_period = 6, .window_rope_base = 10'000};
+// What all models of the family have. Older files do not say the base of layers with a window; files by Ollama's converter, of models that
+// take images, have neither base, nor the epsilon, nor the factor of positions.
+constexpr FileDefaults kDefaults = {.window_period = 6, .window_rope_base = 10'000, .rope_base = 1'000'000, .norm_epsilon = 1e-6};
+constexpr double kLongFactor = 8;
+constexpr size_t kLayersOfLong[] = {34, 48, 62};  // The sizes that have the factor: 4B, 12B and 27B.
 
 constexpr char kImages[] = "it describes the image tower, through which no text passes";
 constexpr KeyRule kKeys[] = {
@@ -28,8 +32,18 @@ constexpr KeyRule kKeys[] = {
     {"mm.*", KeyRule::kNoEffect, kImages},
 };
 
+// The factor where the file says nothing of scaling.
+void ScalePositions(const GgufFile& file, ModelConfig& config) {
+  const bool said = file.Find("gemma3.rope.scaling.type") != nullptr || file.Find("gemma3.rope.scaling.factor") != nullptr ||
+                    file.Find("gemma3.rope.scale_linear") != nullptr;
+  if (said || !absl::c_linear_search(kLayersOfLong, config.layers.size())) return;
+  config.ropes[0].scaling = RopeConfig::Scaling::kLinear;
+  config.ropes[0].factor = kLongFactor;
+}
+
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "gemma3", kDefaults));
+  ScalePositions(file, config);
   config.query_key_norm = true;
   config.post_norms = true;
   config.activation = Activation::kGeluTanh;

@@ -1,6 +1,7 @@
 // Tensors that show a part which no decoder here has: then the part is named, not only a tensor.
 #include <cstdint>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "tessera/model/files/internal/architecture.h"
@@ -56,6 +57,8 @@ absl::string_view WithoutLayer(absl::string_view name, bool& of_layer) {
 }  // namespace
 
 absl::string_view PartShownBy(absl::string_view tensor) {
+  if (absl::EndsWith(tensor, ".input_scale")) return "a factor of a matrix's inputs beside its blocks";
+  if (absl::EndsWith(tensor, ".scale")) return "a factor of a whole matrix beside its blocks, as NVFP4 and BitNet files have";
   bool of_layer = false;
   const absl::string_view label = WithoutLayer(tensor, of_layer);
   for (const OtherPart& part : of_layer ? absl::MakeConstSpan(kOfLayers) : absl::MakeConstSpan(kOfModels)) {

@@ -5,10 +5,6 @@
 namespace tessera {
 namespace {
 
-constexpr KeyRule kKeys[] = {
-    {"use_parallel_residual", KeyRule::kNoEffect, "a converter of early 2024 wrote it, true, into the files of all models"},
-};
-
 absl::StatusOr<ModelConfig> Configure(const GgufFile& file) {
   ASSIGN_OR_RETURN(ModelConfig config, ReadCommonConfig(file, "qwen2"));
   config.rope_pairs = RopePairs::kHalves;
@@ -19,6 +15,6 @@ constexpr OptionalBiases kBiases = {.layer = {.query = true, .key = true, .value
 
 }  // namespace
 
-const Architecture kQwen2 = {"qwen2", Configure, kBiases, {}, kKeys};
+const Architecture kQwen2 = {"qwen2", Configure, kBiases};
 
 }  // namespace tessera

@@ -20,7 +20,11 @@ class WindowReader {
   absl::Status Read() {
     ASSIGN_OR_RETURN(const uint64_t width, file_.UintOr(width_key_, 0));
     ASSIGN_OR_RETURN(const std::vector<bool> windowed, Windowed(width));
-    if (std::find(windowed.begin(), windowed.end(), true) == windowed.end()) return absl::OkStatus();
+    if (std::find(windowed.begin(), windowed.end(), true) == windowed.end()) {
+      // Where the file names a width and no layers, none needs to be known as long as all positions lie in the window.
+      if (file_.Find(pattern_key_) == nullptr && width > 0) config_.longest_context = static_cast<int>(std::min(width, kWidestWindow));
+      return absl::OkStatus();
+    }
     if (width == 0) return file_.Unexpected(pattern_key_, absl::StrCat("no layer with a window, since ", width_key_, " gives no width"));
     ASSIGN_OR_RETURN(const int rope, RopeOfWindows());
     for (size_t i = 0; i < windowed.size(); ++i) {
@@ -42,7 +46,7 @@ class WindowReader {
     }
     if (width == 0) return std::vector<bool>(config_.layers.size());
     if (defaults_.window_period > 0) return EveryLayerBut(static_cast<uint64_t>(defaults_.window_period));
-    if (width >= static_cast<uint64_t>(config_.context_length)) return std::vector<bool>(config_.layers.size());
+    if (width >= static_cast<uint64_t>(config_.context_length)) return std::vector<bool>(config_.layers.size());  // See Read.
     return file_.WrongValue(width_key_, absl::StrCat("found ", width, ", expected 0, or at least the context length ",
                                                      config_.context_length, ", or a key ", pattern_key_,
                                                      " that says which layers have the window"));

@@ -61,6 +61,8 @@ TESSERA_ARCHITECTURES(TESSERA_DECLARE_ARCHITECTURE)
 struct FileDefaults {
   int window_period = 0;        // Where there is a window, the last of so many layers has none. 0: the file must say which have one.
   double window_rope_base = 0;  // RoPE base of layers with a window; 0: they turn as the others do.
+  double rope_base = 10'000;    // RoPE base of the others: that of llama.cpp and of the first models.
+  double norm_epsilon = 0;      // Epsilon of norms; 0: the file must say.
 };
 
 // What most decoders share: sizes, epsilon, RoPE base and scaling, windows from "<name>.*" keys, a tied head where output.weight is

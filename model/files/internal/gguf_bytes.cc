@@ -13,8 +13,13 @@ constexpr int64_t kReadAtOnce = int64_t{256} << 10;
 }  // namespace
 
 absl::StatusOr<GgufBytes> GgufBytes::Open(const std::string& path) {
+  ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  return Of(std::move(file));
+}
+
+absl::StatusOr<GgufBytes> GgufBytes::Of(std::unique_ptr<RandomAccessFile> file) {
   GgufBytes bytes({});
-  ASSIGN_OR_RETURN(bytes.file_, RandomAccessFile::Open(path));
+  bytes.file_ = std::move(file);
   bytes.size_ = bytes.file_->size();
   ASSIGN_OR_RETURN(bytes.buffer_, AlignedBuffer::Allocate(std::min(bytes.size_, kLongestHeader), AlignedBuffer::Pages::kSmall));
   return bytes;

@@ -31,6 +31,7 @@ class GgufBytes {
   static constexpr int64_t kLargestModel = int64_t{1} << 60;
 
   static absl::StatusOr<GgufBytes> Open(const std::string& path);
+  static absl::StatusOr<GgufBytes> Of(std::unique_ptr<RandomAccessFile> file);
   // Bytes in memory, which must outlive this.
   explicit GgufBytes(absl::Span<const std::byte> bytes)
       : memory_(bytes),

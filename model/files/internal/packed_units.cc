@@ -1,7 +1,9 @@
 #include "tessera/model/files/internal/packed_units.h"
 
 #include <algorithm>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 

@@ -13,8 +13,6 @@
 namespace tessera {
 namespace {
 
-constexpr char kRopeFactors[] = "rope_freqs.weight";  // Read with the configuration (RopeConfig::frequency_factors).
-
 // Is it of a layer behind the last one that block_count counts?
 bool IsOfLaterLayer(absl::string_view tensor, const ModelConfig& config) {
   uint64_t layer = 0;

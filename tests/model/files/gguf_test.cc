@@ -82,6 +82,21 @@ TEST(GgufFile, HeaderExample) {
   EXPECT_FALSE(BytesOfTensors(path, &layers).ok());
 }
 
+// Not from one that has come under its name since: ModelFile looks at the first bytes and then opens what it looked at.
+TEST(GgufFile, IsReadFromTheFileThatWasOpened) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("model.gguf"), other = folder.Path("other.gguf");
+  GgufBuilder().String("general.name", "old").WriteTo(path);
+  GgufBuilder().String("general.name", "new").WriteTo(other);
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened = RandomAccessFile::Open(path);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_EQ(rename(other.c_str(), path.c_str()), 0);
+  const auto file = GgufFile::Open(*std::move(opened));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(*(*file)->String("general.name"), "old");
+  EXPECT_EQ((*file)->path(), path);
+}
+
 TEST(GgufFile, KeepsEveryTypeOfMetadataInFileOrder) {
   const auto file = Parse(EveryType().Build());
   ASSERT_TRUE(file->file.ok()) << file->file.status();

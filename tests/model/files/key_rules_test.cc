@@ -196,6 +196,17 @@ TEST(KeyRules, EveryTokenThatIsListedAsAnEndIsOne) {
   }
 }
 
+// As Ollama's converter writes them.
+TEST(KeyRules, FurtherKeysOfSpecialTokens) {
+  for (const char* token : {"bos", "unknown", "seperator", "padding", "cls", "mask"}) {
+    const Put ids = [](GgufBuilder& builder, const std::string& key) { builder.Numbers<int32_t>(key, {3, 4}); };
+    EXPECT_EQ(Changed(SmallModel(), absl::StrCat("tokenizer.ggml.", token, "_token_ids"), ids).Tokens(), absl::OkStatus()) << token;
+  }
+  EXPECT_EQ(Changed(SmallModel(), "tokenizer.ggml.add_seperator_token", Value(false)).Tokens(), absl::OkStatus());
+  const Changed added(SmallModel(), "tokenizer.ggml.add_seperator_token", Value(true));
+  added.ExpectRefused(added.Tokens());
+}
+
 // A packed model keeps its file's header.
 TEST(KeyRules, KeysOfAPackedModelAreJudgedInTheSameWay) {
   const Changed changed(SmallModel(), "llama.residual_scale", Value(0.5f));

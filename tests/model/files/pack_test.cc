@@ -66,6 +66,33 @@ TEST(PackModel, RealModelsDoToo) {
   }
 }
 
+// Factors of rotation belong to the configuration, and a packed file keeps them.
+TEST(PackModel, FactorsOfRotationAreKept) {
+  const TemporaryFolder folder;
+  const std::string gguf = folder.Path("model.gguf"), tsr = folder.Path("model.tsr");
+  const float factors[] = {1, 1.5f, 2, 4, 8, 8, 8, 8};
+  const std::string bytes(reinterpret_cast<const char*>(factors), sizeof factors);
+  TinyModelBuilder({}).Tensor("rope_freqs.weight", {8}, 0, bytes).WriteTo(gguf);
+  PackFile(gguf, tsr);
+  const ModelConfig config = Must(ReadModelConfig(Must(ModelFile::Open(tsr))->gguf()));
+  EXPECT_EQ(config.ropes[0].frequency_factors, std::vector<float>(std::begin(factors), std::end(factors)));
+  EXPECT_TRUE(config == Must(ReadModelConfig(*Must(GgufFile::Open(gguf)))));
+
+  TsrContents contents = Must(PackPlan::Make(*Must(GgufFile::Open(gguf)))).contents;
+  const auto message = [&] {
+    TsrWriter writer = Must(TsrWriter::Create(tsr, contents));
+    for (const TsrUnit& unit : contents.units) Must(writer.Append(std::vector<std::byte>(unit.bytes)));
+    Must(writer.Finish([](int64_t, int64_t) {}));
+    const auto opened = ModelFile::Open(tsr);
+    return std::string((opened.ok() ? ReadModelConfig((*opened)->gguf()).status() : opened.status()).message());
+  };
+  EXPECT_EQ(message(), "");
+  contents.attachments.back().bytes.resize(28);
+  EXPECT_EQ(message(), tsr + ": tensor \"rope_freqs.weight\": found 28 bytes beside the header, expected 32");
+  contents.attachments.pop_back();  // As earlier versions packed it.
+  EXPECT_EQ(message(), tsr + ": tensor \"rope_freqs.weight\": found its header only, expected its data; pack the model again");
+}
+
 TEST(PackModel, ASplitModelBecomesOneFileWithTheSameUnits) {
   const TinyModel tiny{.layers = 3};
   const PackedTiny whole(tiny);

@@ -19,6 +19,12 @@ absl::StatusOr<RecommendedSampling> Read(GgufBuilder builder) {
   return ReadRecommendedSampling(*file);
 }
 
+std::vector<std::string> WrongFields(const RecommendedSampling& sampling) {
+  std::vector<std::string> fields;
+  for (const RecommendedSampling::Wrong& each : sampling.wrong) fields.push_back(each.field);
+  return fields;
+}
+
 TEST(RecommendedSampling, HeaderExample) {
   GgufBuilder builder;
   builder.Number("general.sampling.temp", 0.6f).Number("general.sampling.mirostat", 2);
@@ -28,8 +34,9 @@ TEST(RecommendedSampling, HeaderExample) {
   std::vector<std::string> warnings;
   const auto Warn = [&](const std::string& key) { warnings.push_back(key); };
   const auto run = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const RecommendedSampling recommended, ReadRecommendedSampling(*file));
+    const RecommendedSampling recommended = ReadRecommendedSampling(*file);
     if (recommended.temperature.has_value()) options.temperature = *recommended.temperature;
+    for (const RecommendedSampling::Wrong& each : recommended.wrong) RETURN_IF_ERROR(each.problem);
     for (const std::string& key : recommended.not_applied) Warn(key);
     return absl::OkStatus();
   };
@@ -74,7 +81,10 @@ TEST(RecommendedSampling, WrongNumbersAreNamed) {
   const auto refused = [](const char* name, auto value) {
     GgufBuilder builder;
     builder.Number(absl::StrCat("general.sampling.", name), value);
-    const absl::Status status = Read(builder).status();
+    const RecommendedSampling read = Must(Read(builder));
+    ASSERT_EQ(read.wrong.size(), 1u) << name << " " << value;
+    EXPECT_TRUE(read.empty());
+    const absl::Status status = read.wrong[0].problem;
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_NE(status.message().find(absl::StrCat("tiny: metadata \"general.sampling.", name, "\" value at byte ")),
               absl::string_view::npos) << status;
@@ -85,11 +95,38 @@ TEST(RecommendedSampling, WrongNumbersAreNamed) {
   }
   refused("top_p", 0.0f);
   refused("penalty_repeat", 0.0f);
-  refused("temp", 1);
-  refused("top_k", 40.0f);
+  refused("top_k", 40.5f);
   refused("top_k", int64_t{1} << 31);
-  refused("mirostat", 1.0f);
-  refused("xtc_probability", 1);
+  refused("top_k", ~uint64_t{0});
+  refused("temp", true);
+}
+
+TEST(RecommendedSampling, NumbersOfAnyTypeAreRead) {
+  const RecommendedSampling read = Must(Read(GgufBuilder().Number("general.sampling.temp", uint32_t{1})
+                                                 .Number("general.sampling.top_k", 40.0f)
+                                                 .Number("general.sampling.top_p", 0.9)
+                                                 .Number("general.sampling.min_p", uint64_t{0})
+                                                 .Number("general.sampling.penalty_repeat", int8_t{2})
+                                                 .Number("general.sampling.penalty_last_n", -1.0)
+                                                 .Number("general.sampling.mirostat", 0.0f)
+                                                 .Number("general.sampling.xtc_probability", 0)));
+  EXPECT_TRUE(read.wrong.empty());
+  EXPECT_EQ(read.temperature, 1.0f);
+  EXPECT_EQ(read.top_k, 40);
+  EXPECT_EQ(read.top_p, 0.9f);
+  EXPECT_EQ(read.min_p, 0.0f);
+  EXPECT_EQ(read.repetition_penalty, 2.0f);
+  EXPECT_EQ(read.penalty_window, std::numeric_limits<int>::max());
+  EXPECT_TRUE(read.not_applied.empty());
+}
+
+// One wrong number says nothing of the others.
+TEST(RecommendedSampling, AWrongNumberLeavesTheOthers) {
+  const RecommendedSampling read = Must(Read(GgufBuilder().Number("general.sampling.temp", -1.0f)
+                                                 .String("general.sampling.top_k", "forty")
+                                                 .Number("general.sampling.top_p", 0.5f)));
+  EXPECT_EQ(WrongFields(read), (std::vector<std::string>{"temperature", "top_k"}));
+  EXPECT_EQ(read.top_p, 0.5f);
 }
 
 }  // namespace

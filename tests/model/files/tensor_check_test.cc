@@ -173,6 +173,14 @@ TEST_F(TensorCheckTest, PartsOfASplitModelMayHoldThem) {
   EXPECT_EQ(verdicts.verify.unused_tensors, 1);
 }
 
+// As llama.cpp multiplies NVFP4 matrices by: without them all would be of another size.
+TEST_F(TensorCheckTest, AFactorOfAMatrixIsNamed) {
+  for (const char* const scale : {"blk.0.attn_q.scale", "blk.1.ffn_down.scale", "output.scale", "blk.0.ffn_up.input_scale"}) {
+    const GgufBuilder builder = TinyModelBuilder({}).Tensor(scale, {1}, kF32, Zeros(1));
+    ExpectRefused(builder, scale, ": found a tensor that no part of a llama model reads (not supported here: a factor of a ");
+  }
+}
+
 // The key counts fewer layers than there are.
 TEST_F(TensorCheckTest, ALayerThatIsNotCountedIsNamed) {
   GgufBuilder builder = TinyModelBuilder({.layers = 3});

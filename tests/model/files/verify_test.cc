@@ -91,6 +91,16 @@ TEST_F(Verify, NamesEveryProblemOfAFile) {
   EXPECT_EQ(report.unused_bytes, 1000 + 128);  // After the last; and half of the norm, which is now too short.
 }
 
+// What a run would refuse, this names.
+TEST_F(Verify, NamesATemplateAndSamplingThatCannotBe) {
+  GgufBuilder builder = TinyModelBuilder({});
+  builder.String("tokenizer.chat_template", "{% if %}").Number("general.sampling.top_p", 2.0f);
+  const VerifyReport report = Run(builder.Build());
+  ASSERT_EQ(report.problems.size(), 2u);
+  EXPECT_NE(report.problems[0].message.find("chat_template"), std::string::npos) << report.problems[0].message;
+  EXPECT_NE(report.problems[1].message.find("\"general.sampling.top_p\" value at byte "), std::string::npos);
+}
+
 TEST_F(Verify, CountsAreOfAllPiecesAndThreads) {
   const int64_t rows = 46'880, values = 64 * rows;
   std::vector<float> numbers(values, 1.0f);

@@ -70,6 +70,11 @@ TEST(Windows, OtherArchitecturesMustSayWhichLayersHaveOne) {
             std::string::npos);
   EXPECT_EQ(WindowsOf(Must(Read(kLlama, window(0)))), std::vector<int>(4));
   EXPECT_EQ(WindowsOf(Must(Read(kLlama, window(128)))), std::vector<int>(4));
+  // A window as wide as the trained context hides nothing within it, but beyond it would: so far such a file goes.
+  EXPECT_EQ(Must(Read(kLlama, window(128))).longest_context, 128);
+  EXPECT_EQ(Must(Read(kLlama, window(~0u))).longest_context, 1 << 24);
+  EXPECT_EQ(Must(Read(kLlama, window(0))).longest_context, 0);
+  EXPECT_EQ(Must(Read(kGemma, [](GgufBuilder&) {})).longest_context, 0);
   const ModelConfig config = Must(Read(kLlama, [&](GgufBuilder& b) {
     window(16)(b);
     b.Array("llama.attention.sliding_window_pattern", GgufType::kBool, 4, std::string("\1\0\1\0", 4));

@@ -1,0 +1,33 @@
+// The header of a GGUF model as attachments of a .tsr file: written when the model is packed, and read when it is opened.
+//
+//   ASSIGN_OR_RETURN(contents.attachments, HeaderAttachments(*file));
+//   ASSIGN_OR_RETURN(std::unique_ptr<GgufFile> header, OpenHeader(reader.attachments(), read, "model.tsr"));
+//
+//   attachment "gguf"                       the header, up to the end of the table of tensors; whole_bytes: the file's size
+//   attachment "gguf.1", "gguf.2" ...       the same for the other parts of a split model
+//   attachment "tensor.rope_freqs.weight"   the bytes of a tensor that is read with the configuration, as they are in the GGUF file
+//
+// Other attachments may be for other programs. Thread-safe (pure functions).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/model/files/gguf.h"
+#include "tessera/storage/tsr_reader.h"
+
+namespace tessera {
+
+absl::StatusOr<std::vector<TsrAttachment>> HeaderAttachments(const GgufFile& file);
+
+// `read` gives the bytes of an attachment, by its name. `name`: of the file, for messages. InvalidArgument (attachment, found, expected) if
+// there is no header, or a tensor's bytes are not as many as the header says; the errors of `read` and GgufFile::ParseHeaders.
+absl::StatusOr<std::unique_ptr<GgufFile>> OpenHeader(absl::Span<const TsrReader::Attachment> attachments,
+                                                     absl::FunctionRef<absl::StatusOr<SharedBytes>(absl::string_view name)> read,
+                                                     const std::string& name);
+
+}  // namespace tessera
