@@ -16,6 +16,7 @@
 namespace tessera {
 namespace {
 
+constexpr char kProbe[] = "tessera-probe";  // A word that no template writes by itself.
 constexpr char kWayOut[] = "name one of chatml, llama3, gemma and none instead";
 
 // What a dialogue is made of; arguments have other names.
@@ -27,9 +28,27 @@ bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The roles that templates know. Some write them as a part of a mark, "<|user|>", so they count as words of the template: the caller says
+// whose turn it is, and none of these makes a mark that ends or lays out a text. Any other role is the user's text.
+constexpr absl::string_view kRoles[] = {"system",      "user",        "assistant",     "tool",        "developer", "model", "function",
+                                        "observation", "environment", "tool_response", "tool_result", "tool_results", "ipython"};
+
+jinja::Value RoleValue(const std::string& role) {
+  return jinja::Value::Of(jinja::Text(role, /*from_data=*/!IsIn(kRoles, role)));
+}
+
 absl::StatusOr<jinja::Value> MessageValue(const ChatMessage& message) {
-  if (message.whole) return jinja::Value::FromJson(*message.whole);
-  return jinja::Value::Dict({{"role", jinja::Value::String(message.role)}, {"content", jinja::Value::String(message.content)}});
+  jinja::Mapping mapping;
+  const auto key = [](absl::string_view name) { return jinja::Value::String(name); };
+  if (message.whole) {
+    ASSIGN_OR_RETURN(const jinja::Value whole, jinja::Value::FromJson(*message.whole));
+    mapping = whole.mapping();
+  } else {
+    mapping.Set(key("role"), jinja::Value());
+    mapping.Set(key("content"), jinja::Value::String(message.content));
+  }
+  mapping.Set(key("role"), RoleValue(message.role));
+  return jinja::Value::Of(std::move(mapping));
 }
 
 absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variables) {
@@ -39,6 +58,24 @@ absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variable
     if (IsIn(kOfDialogues, names[i])) return arguments.Error(Quoted(names[i]), "names of other variables than those of the dialogue");
     ASSIGN_OR_RETURN(jinja::Value value, jinja::Value::FromJson(arguments[static_cast<int64_t>(i)]));
     variables.emplace_back(names[i], std::move(value));
+  }
+  return absl::OkStatus();
+}
+
+// What a template does not read would be passed over without a word.
+absl::Status CheckRead(const ChatInput& input, const jinja::Template& program) {
+  const std::vector<std::string>& names = program.names();
+  const auto reads = [&](absl::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  if (input.tools && input.tools->size() > 0 && !reads("tools")) {
+    return WrongUsage("tools", "some", "none: the model's chat template does not read them");
+  }
+  for (const std::string& name : input.arguments ? input.arguments->Keys() : std::vector<std::string>()) {
+    if (reads(name) || IsIn(kOfDialogues, name)) continue;
+    std::string known;
+    for (const std::string& each : names) {
+      if (!IsIn(kOfDialogues, each) && !IsIn(kOfTemplates, each)) absl::StrAppend(&known, known.empty() ? "" : ", ", each);
+    }
+    return input.arguments->Error(Quoted(name), absl::StrCat("what the model's chat template reads: ", known.empty() ? "nothing" : known));
   }
   return absl::OkStatus();
 }
@@ -119,12 +156,31 @@ absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {
   return WrongUsage("chat_template", Quoted(name), "chatml, llama3, gemma or none");
 }
 
+// Some templates have no system turn and leave such a message out. What one refuses is its own error.
+absl::Status ChatTemplate::CheckSystem(const ChatInput& input) const {
+  const bool given = std::any_of(input.messages.begin(), input.messages.end(),
+                                 [](const ChatMessage& message) { return message.role == "system" && !message.content.empty(); });
+  if (!given) return absl::OkStatus();
+  const std::vector<ChatMessage> tried = {{"system", kProbe}, {"user", "a"}};
+  ChatInput probe = input;
+  probe.messages = tried;
+  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(probe));
+  const absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
+  if (!rendered.ok()) return absl::OkStatus();
+  std::string text;
+  for (const jinja::Piece& piece : *rendered) text += piece.text;
+  if (absl::StrContains(absl::AsciiStrToLower(text), kProbe)) return absl::OkStatus();
+  return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
+}
+
 absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInput& input) const {
   if (!program_) {
     RETURN_IF_ERROR(CheckPlain(input, name_));
     return WriteForm(name_, input.messages, input.add_generation_prompt);
   }
   ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input));
+  RETURN_IF_ERROR(CheckRead(input, *program_));
+  RETURN_IF_ERROR(CheckSystem(input));
   absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
   if (!rendered.ok()) {
     return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
@@ -142,16 +198,15 @@ absl::StatusOr<std::string> ChatTemplate::Render(const ChatInput& input) const {
 }
 
 ChatAbilities ChatTemplate::Abilities() const {
-  constexpr char kWord[] = "tessera-probe";
   const auto writes_word = [&](const std::vector<ChatMessage>& messages, const char* tools) {
     ChatInput input = {.messages = messages, .marks = {"", ""}, .unix_seconds = 0};
     if (tools != nullptr) input.tools = *JsonValue::Parse(tools);
     const absl::StatusOr<std::string> text = Render(input);
-    return text.ok() && absl::StrContains(*text, kWord);
+    return text.ok() && absl::StrContains(*text, kProbe);
   };
   const auto reasoned = JsonValue::Parse(R"({"role": "assistant", "content": "b", "reasoning_content": "tessera-probe"})");
   ChatAbilities abilities;
-  abilities.system_turn = writes_word({{"system", kWord}, {"user", "a"}}, nullptr);
+  abilities.system_turn = writes_word({{"system", kProbe}, {"user", "a"}}, nullptr);
   abilities.tools = program_ && writes_word({{"user", "a"}}, R"([{"type": "function", "function": {"name": "tessera-probe",
       "description": "b", "parameters": {"type": "object", "properties": {}, "required": []}}}])");
   abilities.earlier_reasoning = program_ && writes_word({{"user", "a"}, *ChatMessage::FromJson(*reasoned), {"user", "c"}}, nullptr);

@@ -9,7 +9,8 @@
 // file, key and line. Four forms need no template, and are chosen by name: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>),
 // Gemma (<start_of_turn>), and "none", which joins the contents.
 // What users write cannot become a control token: pieces say which bytes are the template's own, and EncodeChat encodes all others, such
-// as contents, roles and tools, as plain text. "<|im_end|>" in them stays text. Render gives one string, for people to read: encoding that
+// as contents and tools, as plain text. "<|im_end|>" in them stays text. A role that templates know ("user") counts as a word of the
+// template, which may be a part of its marks ("<|user|>"); any other is plain text. Render gives one string, for people to read: encoding that
 // with parse_special would lose this protection.
 // Errors: InvalidArgument with what was found and what to do instead, ResourceExhausted for a limit. Thread-safe: nothing changes after
 // construction.
@@ -87,6 +88,7 @@ class ChatTemplate {
 
  private:
   explicit ChatTemplate(absl::string_view name) : name_(name) {}
+  absl::Status CheckSystem(const ChatInput& input) const;  // REQUIRES: it has a program.
 
   std::string name_;
   std::string place_;                        // Where the template stands, as errors begin.

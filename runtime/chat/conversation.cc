@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tok
 absl::StatusOr<std::vector<TokenId>> Conversation::Tokens(const Tokenizer& tokenizer) const {
   if (raw()) {
     if (messages_.empty()) return std::vector<TokenId>();
-    return tokenizer.Encode(messages_.back().content, {.parse_special = true, .add_bos = true});
+    return EncodeChat(tokenizer, {{messages_.back().content, /*special=*/true}});
   }
   ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, Pieces(tokenizer));
   return EncodeChat(tokenizer, pieces);

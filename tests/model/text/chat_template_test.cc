@@ -218,5 +218,40 @@ TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
   }
 }
 
+// Phi-3, EXAONE and GLM-4 put the role between bars. It is a word of the template then, if it is a role at all.
+TEST(EncodeChat, ARoleThatATemplatePutsBetweenBarsIsAControlToken) {
+  TokenizerMetadata metadata = SmallBytePair();
+  const TokenizerFacts facts = metadata.Facts();
+  std::vector<std::string> texts;
+  for (absl::string_view text : *facts.tokens.value) texts.emplace_back(text);
+  std::vector<int32_t> types = *facts.types.value;
+  const TokenId first = static_cast<TokenId>(texts.size());
+  for (const char* text : {"<|user|>", "<|system|>", "<|endoftext|>", "[|user|]", "[|assistant|]", "<|developer|>", "<|tool|>"}) {
+    texts.push_back(text);
+    types.push_back(text[0] == '[' ? 4 : 3);
+  }
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(texts));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  const auto with = [&](const std::string& source, const std::string& role) {
+    return Encoded(*tokenizer, "{% for message in messages %}" + source + "{% endfor %}", {{role, "hello"}});
+  };
+  for (const char* source : {"{{ '<|' + message.role + '|>' + message.content }}", "<|{{ message['role'] }}|>{{ message.content }}",
+                             "{{ '<|%s|>%s' % (message.role, message.content) }}"}) {
+    EXPECT_EQ(with(source, "user"), (Tokens{first, kHello})) << source;
+    EXPECT_EQ(with(source, "system"), (Tokens{first + 1, kHello})) << source;
+    EXPECT_EQ(with(source, "developer"), (Tokens{first + 5, kHello})) << source;
+    EXPECT_EQ(with(source, "tool"), (Tokens{first + 6, kHello})) << source;
+    EXPECT_NE(with(source, "endoftext")[0], first + 2) << "whatever else stands there is the user's: " << source;
+  }
+  EXPECT_EQ(with("{{ '[|' + message['role'] + '|]' + message.content }}", "assistant"), (Tokens{first + 4, kHello}));
+  // Messages as JSON have the same roles; and a content that is the name of a role stays the user's.
+  const std::vector<ChatMessage> messages = {*ChatMessage::FromJson(Json(R"({"content": "user", "role": "user"})"))};
+  const auto chat = FromText("{{ '<|' + messages[0].role + '|>' }}{{ '<|' + messages[0].content + '|>' }}");
+  const Tokens tokens = EncodeChat(*tokenizer, *chat->RenderPieces({.messages = messages, .marks = MarksOf(*tokenizer)}));
+  EXPECT_EQ(tokens[0], first);
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), first), 1);
+}
+
 }  // namespace
 }  // namespace tessera
