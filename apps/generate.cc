@@ -148,7 +148,7 @@ class Dialogue {
       if (!more) break;
     }
     if (refused_ == 0 || terminal_) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " of the dialogue's messages that its template refuses, expected none"));
+    return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " messages that the template refuses, expected none"));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -23,6 +24,9 @@ constexpr char kWayOut[] = "name one of chatml, llama3, gemma and none instead";
 constexpr absl::string_view kOfDialogues[] = {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"};
 // The functions of templates, and a variable that they are always given.
 constexpr absl::string_view kOfTemplates[] = {"documents", "range", "namespace", "dict", "raise_exception", "strftime_now", "loop"};
+
+// Tokens that the package transformers gives to templates, too, where the model has them. No template in use needs one.
+constexpr absl::string_view kTokensNotGiven[] = {"unk_token", "pad_token", "sep_token", "cls_token", "mask_token"};
 
 bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -58,24 +62,6 @@ absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variable
     if (IsIn(kOfDialogues, names[i])) return arguments.Error(Quoted(names[i]), "names of other variables than those of the dialogue");
     ASSIGN_OR_RETURN(jinja::Value value, jinja::Value::FromJson(arguments[static_cast<int64_t>(i)]));
     variables.emplace_back(names[i], std::move(value));
-  }
-  return absl::OkStatus();
-}
-
-// What a template does not read would be passed over without a word.
-absl::Status CheckRead(const ChatInput& input, const jinja::Template& program) {
-  const std::vector<std::string>& names = program.names();
-  const auto reads = [&](absl::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  if (input.tools && input.tools->size() > 0 && !reads("tools")) {
-    return WrongUsage("tools", "some", "none: the model's chat template does not read them");
-  }
-  for (const std::string& name : input.arguments ? input.arguments->Keys() : std::vector<std::string>()) {
-    if (reads(name) || IsIn(kOfDialogues, name)) continue;
-    std::string known;
-    for (const std::string& each : names) {
-      if (!IsIn(kOfDialogues, each) && !IsIn(kOfTemplates, each)) absl::StrAppend(&known, known.empty() ? "" : ", ", each);
-    }
-    return input.arguments->Error(Quoted(name), absl::StrCat("what the model's chat template reads: ", known.empty() ? "nothing" : known));
   }
   return absl::OkStatus();
 }
@@ -156,21 +142,35 @@ absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {
   return WrongUsage("chat_template", Quoted(name), "chatml, llama3, gemma or none");
 }
 
-// Some templates have no system turn and leave such a message out. What one refuses is its own error.
-absl::Status ChatTemplate::CheckSystem(const ChatInput& input) const {
-  const bool given = std::any_of(input.messages.begin(), input.messages.end(),
-                                 [](const ChatMessage& message) { return message.role == "system" && !message.content.empty(); });
-  if (!given) return absl::OkStatus();
+bool ChatTemplate::Reads(absl::string_view variable) const {
+  const std::vector<std::string>& names = program_ ? program_->names() : std::vector<std::string>();
+  return std::find(names.begin(), names.end(), variable) != names.end();
+}
+
+absl::Status ChatTemplate::CheckArguments(const JsonValue& arguments) const {
+  if (!program_) return WrongUsage("template_args", "some", absl::StrCat("none: the form ", name_, " has no place for it"));
+  for (const std::string& name : arguments.Keys()) {
+    if (Reads(name) || IsIn(kOfDialogues, name)) continue;
+    const std::string known = absl::StrJoin(Arguments(), ", ");
+    return arguments.Error(Quoted(name), absl::StrCat("what the chat template reads: ", known.empty() ? "nothing" : known));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ChatTemplate::Arguments() const {
+  std::vector<std::string> arguments;
+  for (const std::string& name : program_ ? program_->names() : std::vector<std::string>()) {
+    if (!IsIn(kOfDialogues, name) && !IsIn(kOfTemplates, name)) arguments.push_back(name);
+  }
+  return arguments;
+}
+
+bool ChatTemplate::LeavesOutSystem(const ChatInput& input) const {
   const std::vector<ChatMessage> tried = {{"system", kProbe}, {"user", "a"}};
   ChatInput probe = input;
   probe.messages = tried;
-  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(probe));
-  const absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
-  if (!rendered.ok()) return absl::OkStatus();
-  std::string text;
-  for (const jinja::Piece& piece : *rendered) text += piece.text;
-  if (absl::StrContains(absl::AsciiStrToLower(text), kProbe)) return absl::OkStatus();
-  return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
+  const absl::StatusOr<std::string> text = Render(probe);
+  return text.ok() && !absl::StrContains(absl::AsciiStrToLower(*text), kProbe);
 }
 
 absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInput& input) const {
@@ -179,8 +179,12 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
     return WriteForm(name_, input.messages, input.add_generation_prompt);
   }
   ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input));
-  RETURN_IF_ERROR(CheckRead(input, *program_));
-  RETURN_IF_ERROR(CheckSystem(input));
+  if (input.arguments) RETURN_IF_ERROR(CheckArguments(*input.arguments));
+  for (const absl::string_view name : kTokensNotGiven) {
+    if (!Reads(name) || (input.arguments && input.arguments->Has(name))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(place_, "found the variable ", name, ", expected of the model's tokens bos_token and ",
+                                                   "eos_token alone, or template_args with its text"));
+  }
   absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
   if (!rendered.ok()) {
     return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
@@ -210,9 +214,7 @@ ChatAbilities ChatTemplate::Abilities() const {
   abilities.tools = program_ && writes_word({{"user", "a"}}, R"([{"type": "function", "function": {"name": "tessera-probe",
       "description": "b", "parameters": {"type": "object", "properties": {}, "required": []}}}])");
   abilities.earlier_reasoning = program_ && writes_word({{"user", "a"}, *ChatMessage::FromJson(*reasoned), {"user", "c"}}, nullptr);
-  for (const std::string& name : program_ ? program_->names() : std::vector<std::string>()) {
-    if (!IsIn(kOfDialogues, name) && !IsIn(kOfTemplates, name)) abilities.arguments.push_back(name);
-  }
+  abilities.arguments = Arguments();
   return abilities;
 }
 

@@ -89,6 +89,29 @@ TEST_F(ChatTemplates, FlagsThatNeedADialogueSaySo) {
   }
 }
 
+TEST_F(ChatTemplates, NothingThatARequestSaysIsPassedOver) {
+  const auto error = [&](const std::string& source, const std::string& members) {
+    const Ended ended = Tokenize(source, {"--jsonl"}, "{\"id\": 1, " + members + "}\n");
+    EXPECT_EQ(ended.code != 0, ended.output.empty()) << ended.output << ended.errors;
+    return ended.errors;
+  };
+  const std::string messages = R"("messages": [{"role": "user", "content": "a"}])";
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("text": "a", "max_tokens": 3)"), "standard input, line 1: max_tokens: found a field"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("text": "a", "tools": [{}])"), "tools without messages"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("text": "a", )" + messages), "several of text, tokens and messages"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("special": true, )" + messages), "special without text"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("tokens": [1])"), "found tokens"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, messages + R"(, "template_args": {"enable_thinkin": false})"), "enable_thinkin"));
+  constexpr char kPlain[] = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+  EXPECT_TRUE(absl::StrContains(error(kPlain, messages + R"(, "tools": [{}])"), "tools: found some"));
+  EXPECT_TRUE(absl::StrContains(error(kPlain, R"("messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}])"),
+                                "messages: found a system message"));
+  EXPECT_EQ(error(kPlain, messages), "");
+  const Ended system = Tokenize(kPlain, {"--chat", "--prompt=a", "--system=s"});
+  EXPECT_EQ(system.code, 2);
+  EXPECT_TRUE(absl::StrContains(system.errors, "--system")) << system.errors;
+}
+
 TEST_F(ChatTemplates, InspectSaysWhatATemplateCanDo) {
   const std::string path = File(kThinks);
   const Ended text = Program("tessera_inspect", {"--model=" + path}).Finish("");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -181,6 +182,25 @@ TEST(ChatTemplate, WhatATemplateRefusesIsAnErrorThatNamesTheLine) {
   EXPECT_EQ(refusal("{{ ''.encode('utf-8') }}"), "line 1: found a method of text to call which is not supported");
 }
 
+TEST(ChatTemplate, WhatItDoesNotReadIsToldOrRefused) {
+  const ChatTemplate plain = *FromText("{% for m in messages %}{% if m.role != 'system' %}{{ m.content }}{% endif %}{% endfor %}");
+  const ChatTemplate whole = *FromText("{% for m in messages %}{{ m.content|upper }}{% endfor %}{{ tools }}{{ enable_thinking }}");
+  const ChatTemplate strict = *FromText("{% for m in messages %}{{ raise_exception('no') if m.role == 'system' }}{% endfor %}");
+  EXPECT_TRUE(plain.LeavesOutSystem({}));
+  EXPECT_FALSE(whole.LeavesOutSystem({}));
+  EXPECT_FALSE(strict.LeavesOutSystem({})) << "it refuses it";
+  EXPECT_FALSE(Named("chatml").LeavesOutSystem({}));
+  EXPECT_TRUE(whole.Reads("tools") && !plain.Reads("tools") && !Named("chatml").Reads("tools"));
+  const std::vector<ChatMessage> messages = {{"user", "a"}};
+  EXPECT_EQ(Written(plain, {.messages = messages, .arguments = Json(R"({"enable_thinkin": true})")}),
+            "JSON: found \"enable_thinkin\", expected what the chat template reads: nothing");
+  EXPECT_EQ(whole.CheckArguments(Json(R"({"enable_thinking": true, "x": 1})")).message(),
+            "JSON: found \"x\", expected what the chat template reads: enable_thinking");
+  const ChatTemplate pads = *FromText("{{ pad_token }}");
+  EXPECT_TRUE(absl::StrContains(Written(pads, {.messages = messages}), "found the variable pad_token"));
+  EXPECT_EQ(Written(pads, {.messages = messages, .arguments = Json(R"({"pad_token": "x"})")}), "x");
+}
+
 // BOS comes once, whether the model asks for it, the template writes it, or both; and not where neither does.
 TEST(EncodeChat, BosComesOnceWhoeverWritesIt) {
   for (const bool asks : {false, true}) {
@@ -198,6 +218,18 @@ TEST(EncodeChat, BosComesOnceWhoeverWritesIt) {
     const Tokens tokens = Encoded(*tokenizer, "{{ messages[0].content }}", {{"user", "<|im_start|>hi"}});
     EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kImStart), asks ? 1 : 0);
   }
+}
+
+TEST(EncodeChat, BosComesOnceBeforeATextThatBeginsWithIt) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.ggml.add_bos_token", TokenizerMetadata::Bool(true));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  EXPECT_EQ(tokenizer->Encode("<|im_start|>hello", {.parse_special = true, .add_bos = true}), (Tokens{kImStart, kHello}));
+  EXPECT_EQ(tokenizer->Encode("hello<|im_start|>", {.parse_special = true, .add_bos = true}), (Tokens{kImStart, kHello, kImStart}));
+  EXPECT_EQ(EncodeChat(*tokenizer, {{"<|im_start|>hello", /*special=*/true}}), (Tokens{kImStart, kHello}));
+  const Tokens plain = tokenizer->Encode("<|im_start|>", {.add_bos = true});
+  EXPECT_EQ(plain[0], kImStart);
+  EXPECT_EQ(std::count(plain.begin(), plain.end(), kImStart), 1) << "what is plain text is no BOS";
 }
 
 TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {

@@ -239,13 +239,12 @@ absl::StatusOr<Value> Interpreter::RunFunction(const Statement& function, const 
   const size_t count = function.parameters.size(), given = std::min(count, arguments.positional.size());
   RETURN_IF_ERROR(runtime_.Step(arguments.named.size() * (1 + (count - given) / 4)));
   for (size_t i = 0; i < count; ++i) {
-    std::optional<Value> value = i < given ? std::move(arguments.positional[i]) : TakeNamed(arguments, function.parameters[i].name);
-    At(*frame, function.parameters[i].slot) = std::move(value);
+    const Target& parameter = function.parameters[i];
+    At(*frame, parameter.slot) = i < given ? std::move(arguments.positional[i]) : TakeNamed(arguments, parameter.name);
   }
   if (function.uses_caller) At(*frame, function.caller_slot) = TakeNamed(arguments, "caller").value_or(Value::Undefined("the caller"));
-  if (!function.uses_named && !arguments.named.empty()) {
-    return Fail(name, ": found the argument ", Quoted(arguments.named[0].first.bytes()));
-  }
+  const absl::string_view other = arguments.named.empty() ? "" : absl::string_view(arguments.named[0].first.bytes());
+  if (!function.uses_named && !arguments.named.empty()) return Fail(name, ": found the argument ", Quoted(other));
   if (!function.uses_positional && arguments.positional.size() > count) {
     return Fail(name, ": found ", arguments.positional.size(), " arguments, expected at most ", count);
   }

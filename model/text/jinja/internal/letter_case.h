@@ -13,6 +13,7 @@ namespace tessera::jinja {
 enum class LetterCase { kUpper, kLower, kCapitalized, kTitle };  // kTitle: each word's first letter, as the filter `title` sees words.
 
 absl::StatusOr<Text> Cased(Runtime& runtime, const Text& text, LetterCase wanted);
-absl::StatusOr<bool> AllOfCase(Runtime& runtime, const Text& text, bool upper);  // As str.isupper and str.islower: it has letters, and all are of this case.
+// As str.isupper and str.islower: it has letters, and all are of this case.
+absl::StatusOr<bool> AllOfCase(Runtime& runtime, const Text& text, bool upper);
 
 }  // namespace tessera::jinja

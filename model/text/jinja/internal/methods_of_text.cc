@@ -173,7 +173,7 @@ Texts Parts(Runtime& runtime, const Text& text, const std::string& separator, in
   return parts;
 }
 
-// Of parts that are charged for.
+// Their parts are charged for already.
 Result ListOf(Runtime& runtime, Texts texts) {
   RETURN_IF_ERROR(texts.status());
   std::vector<Value> values;

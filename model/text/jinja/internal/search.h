@@ -31,7 +31,7 @@ class Search {
   bool Feed(char c, size_t& matched) const;  // True: all of it has matched.
 
   std::string wanted_;           // Backwards, if from_end.
-  std::vector<size_t> borders_;  // Of each beginning of it: the size of the longest that it begins and ends with.
+  std::vector<size_t> borders_;  // For each beginning of it, the size of the longest that it begins and ends with.
 };
 
 }  // namespace tessera::jinja

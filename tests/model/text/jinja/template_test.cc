@@ -166,7 +166,8 @@ TEST(Template, WorkIsCountedAsItIsDone) {
            big + forever + "{% set x = a[7000000] %}", big + forever + "{% set x = a[-7000000] %}", big + forever + "{{ loop.changed(a) }}",
            "{% set a = '\\n' * 50000000 %}{{ a.splitlines()|length }}", "{% set a = 'a,' * 50000000 %}{{ a.split(',')|length }}",
            "{% set a = 'a ' * 50000000 %}{{ a.split()|length }}", "{{ ('a' * 50000000)|list|length }}",
-           "{{ ('\\n' * 50000000)|string ~ [('\\n' * 90000000)] }}", "{{ ('<' * 90000000)|e|length }}", "{{ ('\\n' * 90000000)|tojson|length }}",
+           "{{ ('\\n' * 50000000)|string ~ [('\\n' * 90000000)] }}",
+           "{{ ('<' * 90000000)|e|length }}", "{{ ('\\n' * 90000000)|tojson|length }}",
            forever + "{% set x = '{}' * 100000 %}{{ x.format(*range(100000))|length }}"};
   for (const std::string& source : sources) {
     const std::string whole = source + (absl::StrContains(source, "{% for") ? "{% endfor %}{% endfor %}" : "");
@@ -182,7 +183,8 @@ TEST(Template, SearchesAndKeysTakeTimeThatGrowsWithTheirSize) {
   EXPECT_EQ(Rendered(texts + "{{ b in a }}{{ a.count(b) }}{{ a.find(b) }}{{ a.rfind(c) }}{{ a.split(b)|length }}{{ a.rsplit(c)|length }}"
                              "{{ a|replace(b, '')|length }}"), "False0-1-111200000");
   EXPECT_EQ(Rendered("{% set l = namespace(x=[]) %}{% for i in range(600) %}{% set l.x = l.x + [(i, i), (i + 0.5, 1), ((i, 1), 2)] %}"
-                     "{% endfor %}{% set d = dict(l.x) %}{{ d|length }} {{ d[599.0] }} {{ d[2.5] }} {{ d[(7, 1)] }} {{ 600 in d }} {{ d[true] }}"),
+                     "{% endfor %}{% set d = dict(l.x) %}{{ d|length }} {{ d[599.0] }} {{ d[2.5] }} {{ d[(7, 1)] }} {{ 600 in d }} "
+                     "{{ d[true] }}"),
             "1800 599 1 2 False 1");
   EXPECT_EQ(Rendered("{% set d = dict([(1, 'a'), (1.0, 'b'), (true, 'c'), (none, 'd')]) %}{{ d }}"), "{1: 'c', None: 'd'}");
   EXPECT_EQ(Rendered("{{ 'a\u20acb'[1] }}{{ 'a\u20acb'[-2] }}{{ 'ab'[-2] }}{{ 'ab'[-3] }}{{ 'ab'[2] }}{{ ''|first }}{{ 'xy'|last }}"),
@@ -197,7 +199,8 @@ TEST(Template, WhatPythonHasAndWeHaveNotIsNeverPassedOver) {
   EXPECT_EQ(Rendered("{{ '%.200f' % 0.1 }}").size(), 202u);
   EXPECT_EQ(Rendered("{{ '%.60f' % 0.1 }}"), "0.100000000000000005551115123125782702118158340454101562500000");
   EXPECT_EQ(Rendered("{{ '%d' % 9223372036854775807 }}"), "9223372036854775807");
-  for (const char* source : {"{{ '%d' % 1e19 }}", "{{ '%d' % ('nan'|float) }}", "{{ 1e19|int }}", "{{ '%.2000f' % 1 }}", "{{ {('nan'|float): 1} }}",
+  for (const char* source : {"{{ '%d' % 1e19 }}", "{{ '%d' % ('nan'|float) }}", "{{ 1e19|int }}", "{{ '%.2000f' % 1 }}",
+                             "{{ {('nan'|float): 1} }}",
                              "{{ d.fromkeys([1]) }}", "{{ range(3).start }}", "{% macro f() %}{% endmacro %}{{ f.name }}"}) {
     EXPECT_TRUE(absl::StartsWith(Rendered(source, {{"d", Value::Dict({})}}), "line 1: ")) << source;
   }
