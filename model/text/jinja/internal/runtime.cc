@@ -49,7 +49,7 @@ absl::Status Runtime::Step(size_t count) {
 }
 
 absl::Status Runtime::Bytes(size_t count) {
-  if (count > static_cast<size_t>(options_.max_text_bytes - bytes_)) return Limit("bytes of text", options_.max_text_bytes);
+  if (count > static_cast<size_t>(options_.max_text_bytes - bytes_)) return Limit("bytes of texts and lists", options_.max_text_bytes);
   bytes_ += static_cast<int64_t>(count);
   return Step(count / 256);
 }
