@@ -21,6 +21,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
@@ -57,6 +58,8 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "system", !FLAGS_system.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "raw", FLAGS_raw));
   RETURN_IF_ERROR(CheckConversationFlags());
   RETURN_IF_ERROR(CheckSamplingFlags());
   return StopStringsOfFlag().status();
@@ -142,8 +145,10 @@ class Dialogue {
       if (!message.empty()) RETURN_IF_ERROR(Reply(message));
       if (TerminationRequested()) return absl::CancelledError("terminated");
       ASSIGN_OR_RETURN(const bool more, ReadMessage(&message));
-      if (!more) return absl::OkStatus();
+      if (!more) break;
     }
+    if (refused_ == 0 || terminal_) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("found ", refused_, " messages that the template refuses, expected none"));
   }
 
  private:
@@ -178,8 +183,15 @@ class Dialogue {
     ForgetInterrupt();
     conversation_.AddUser(message);
     Streamer streamer;
-    ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation_.Tokens(engine_.tokenizer()));
-    const absl::StatusOr<Generation> result = answerer_.Run(tokens, progress_.Of(streamer.Options(conversation_)));
+    const absl::StatusOr<std::vector<TokenId>> tokens = conversation_.Tokens(engine_.tokenizer());
+    if (!tokens.ok() && !IsWrongUsage(tokens.status())) {  // This turn is dropped; the dialogue goes on as if it had not been.
+      WriteError(absl::StrCat(tokens.status().message(), "\n"));
+      conversation_.DropLast();
+      ++refused_;
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(tokens.status());
+    const absl::StatusOr<Generation> result = answerer_.Run(*tokens, progress_.Of(streamer.Options(conversation_)));
     RETURN_IF_ERROR(streamer.status());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
@@ -203,6 +215,7 @@ class Dialogue {
   AnswerProgress progress_;
   const bool terminal_;
   LineReader& lines_;
+  int refused_ = 0;  // Messages that the template refused.
 };
 
 absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const std::string& first, LineReader& lines) {

@@ -90,6 +90,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   return ForEachRequest([&](const Request& request) -> absl::Status {
+    RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));

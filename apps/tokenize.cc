@@ -57,6 +57,8 @@ absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer) {
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
   return ForEachRequest([&](const Request& request) -> absl::Status {
     const JsonValue& body = request.body();
+    if (body.Has("tokens")) return body.Error("tokens", "text or messages to make them of");
+    RETURN_IF_ERROR(CheckPrompt(body));
     JsonWriter answer = BeginAnswer(request);
     if (body.Has("messages")) {
       ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(body, file, chat));

@@ -1,4 +1,4 @@
-// The prompts of a file (--prompts), one per line: a text, or a JSON object as tessera_generate --jsonl takes it.
+// The prompts of a file (--prompts), one per line: a text, or a JSON object as tessera_logits --jsonl takes it.
 //
 //   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
 //   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -16,6 +17,7 @@
 namespace tessera {
 namespace {
 
+constexpr char kProbe[] = "tessera-probe";  // A word that no template writes by itself.
 constexpr char kWayOut[] = "name one of chatml, llama3, gemma and none instead";
 
 // What a dialogue is made of; arguments have other names.
@@ -23,13 +25,34 @@ constexpr absl::string_view kOfDialogues[] = {"messages", "tools", "add_generati
 // The functions of templates, and a variable that they are always given.
 constexpr absl::string_view kOfTemplates[] = {"documents", "range", "namespace", "dict", "raise_exception", "strftime_now", "loop"};
 
+// Tokens that the package transformers gives to templates, too, where the model has them. No template in use needs one.
+constexpr absl::string_view kTokensNotGiven[] = {"unk_token", "pad_token", "sep_token", "cls_token", "mask_token"};
+
 bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The roles that templates know. Some write them as a part of a mark, "<|user|>", so they count as words of the template: the caller says
+// whose turn it is, and none of these makes a mark that ends or lays out a text. Any other role is the user's text.
+constexpr absl::string_view kRoles[] = {"system",      "user",        "assistant",     "tool",        "developer", "model", "function",
+                                        "observation", "environment", "tool_response", "tool_result", "tool_results", "ipython"};
+
+jinja::Value RoleValue(const std::string& role) {
+  return jinja::Value::Of(jinja::Text(role, /*from_data=*/!IsIn(kRoles, role)));
+}
+
 absl::StatusOr<jinja::Value> MessageValue(const ChatMessage& message) {
-  if (message.whole) return jinja::Value::FromJson(*message.whole);
-  return jinja::Value::Dict({{"role", jinja::Value::String(message.role)}, {"content", jinja::Value::String(message.content)}});
+  jinja::Mapping mapping;
+  const auto key = [](absl::string_view name) { return jinja::Value::String(name); };
+  if (message.whole) {
+    ASSIGN_OR_RETURN(const jinja::Value whole, jinja::Value::FromJson(*message.whole));
+    mapping = whole.mapping();
+  } else {
+    mapping.Set(key("role"), jinja::Value());
+    mapping.Set(key("content"), jinja::Value::String(message.content));
+  }
+  mapping.Set(key("role"), RoleValue(message.role));
+  return jinja::Value::Of(std::move(mapping));
 }
 
 absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variables) {
@@ -119,12 +142,49 @@ absl::StatusOr<ChatTemplate> ChatTemplate::ByName(absl::string_view name) {
   return WrongUsage("chat_template", Quoted(name), "chatml, llama3, gemma or none");
 }
 
+bool ChatTemplate::Reads(absl::string_view variable) const {
+  const std::vector<std::string>& names = program_ ? program_->names() : std::vector<std::string>();
+  return std::find(names.begin(), names.end(), variable) != names.end();
+}
+
+absl::Status ChatTemplate::CheckArguments(const JsonValue& arguments) const {
+  if (!program_) return WrongUsage("template_args", "some", absl::StrCat("none: the form ", name_, " has no place for it"));
+  for (const std::string& name : arguments.Keys()) {
+    if (Reads(name) || IsIn(kOfDialogues, name)) continue;
+    const std::string known = absl::StrJoin(Arguments(), ", ");
+    return arguments.Error(Quoted(name), absl::StrCat("what the chat template reads: ", known.empty() ? "nothing" : known));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ChatTemplate::Arguments() const {
+  std::vector<std::string> arguments;
+  for (const std::string& name : program_ ? program_->names() : std::vector<std::string>()) {
+    if (!IsIn(kOfDialogues, name) && !IsIn(kOfTemplates, name)) arguments.push_back(name);
+  }
+  return arguments;
+}
+
+bool ChatTemplate::LeavesOutSystem(const ChatInput& input) const {
+  const std::vector<ChatMessage> tried = {{"system", kProbe}, {"user", "a"}};
+  ChatInput probe = input;
+  probe.messages = tried;
+  const absl::StatusOr<std::string> text = Render(probe);
+  return text.ok() && !absl::StrContains(absl::AsciiStrToLower(*text), kProbe);
+}
+
 absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInput& input) const {
   if (!program_) {
     RETURN_IF_ERROR(CheckPlain(input, name_));
     return WriteForm(name_, input.messages, input.add_generation_prompt);
   }
   ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input));
+  if (input.arguments) RETURN_IF_ERROR(CheckArguments(*input.arguments));
+  for (const absl::string_view name : kTokensNotGiven) {
+    if (!Reads(name) || (input.arguments && input.arguments->Has(name))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(place_, "found the variable ", name, ", expected of the model's tokens bos_token and ",
+                                                   "eos_token alone, or template_args with its text"));
+  }
   absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
   if (!rendered.ok()) {
     return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
@@ -142,22 +202,19 @@ absl::StatusOr<std::string> ChatTemplate::Render(const ChatInput& input) const {
 }
 
 ChatAbilities ChatTemplate::Abilities() const {
-  constexpr char kWord[] = "tessera-probe";
   const auto writes_word = [&](const std::vector<ChatMessage>& messages, const char* tools) {
     ChatInput input = {.messages = messages, .marks = {"", ""}, .unix_seconds = 0};
     if (tools != nullptr) input.tools = *JsonValue::Parse(tools);
     const absl::StatusOr<std::string> text = Render(input);
-    return text.ok() && absl::StrContains(*text, kWord);
+    return text.ok() && absl::StrContains(*text, kProbe);
   };
   const auto reasoned = JsonValue::Parse(R"({"role": "assistant", "content": "b", "reasoning_content": "tessera-probe"})");
   ChatAbilities abilities;
-  abilities.system_turn = writes_word({{"system", kWord}, {"user", "a"}}, nullptr);
+  abilities.system_turn = writes_word({{"system", kProbe}, {"user", "a"}}, nullptr);
   abilities.tools = program_ && writes_word({{"user", "a"}}, R"([{"type": "function", "function": {"name": "tessera-probe",
       "description": "b", "parameters": {"type": "object", "properties": {}, "required": []}}}])");
   abilities.earlier_reasoning = program_ && writes_word({{"user", "a"}, *ChatMessage::FromJson(*reasoned), {"user", "c"}}, nullptr);
-  for (const std::string& name : program_ ? program_->names() : std::vector<std::string>()) {
-    if (!IsIn(kOfDialogues, name) && !IsIn(kOfTemplates, name)) abilities.arguments.push_back(name);
-  }
+  abilities.arguments = Arguments();
   return abilities;
 }
 

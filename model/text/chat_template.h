@@ -9,8 +9,10 @@
 // file, key and line. Four forms need no template, and are chosen by name: ChatML (<|im_start|>), Llama 3 (<|start_header_id|>),
 // Gemma (<start_of_turn>), and "none", which joins the contents.
 // What users write cannot become a control token: pieces say which bytes are the template's own, and EncodeChat encodes all others, such
-// as contents, roles and tools, as plain text. "<|im_end|>" in them stays text. Render gives one string, for people to read: encoding that
-// with parse_special would lose this protection.
+// as contents and tools, as plain text. "<|im_end|>" in them stays text. A role that templates know ("user") counts as a word of the
+// template, which may be a part of its marks ("<|user|>"); any other is plain text. Render gives one string, for people to read: encoding
+// that with parse_special would lose this protection.
+// Arguments that a template does not read are errors; whether it reads tools, and writes system messages, it tells.
 // Errors: InvalidArgument with what was found and what to do instead, ResourceExhausted for a limit. Thread-safe: nothing changes after
 // construction.
 #pragma once
@@ -84,9 +86,14 @@ class ChatTemplate {
   absl::StatusOr<std::string> Render(const ChatInput& input) const;
 
   ChatAbilities Abilities() const;
+  bool Reads(absl::string_view variable) const;  // Such as "tools".
+  // It has no system turn, and does not refuse a system message, either: with the rest of this input it writes all but that.
+  bool LeavesOutSystem(const ChatInput& input) const;
+  absl::Status CheckArguments(const JsonValue& arguments) const;  // InvalidArgument for one that it does not read.
 
  private:
   explicit ChatTemplate(absl::string_view name) : name_(name) {}
+  std::vector<std::string> Arguments() const;  // As ChatAbilities::arguments.
 
   std::string name_;
   std::string place_;                        // Where the template stands, as errors begin.

@@ -42,9 +42,11 @@ class SegmentingTokenizer final : public Tokenizer {
   std::vector<TokenId> Encode(absl::string_view text, const EncodeOptions& options) const override {
     CHECK_LE(text.size(), kMaxTextBytes);
     std::vector<TokenId> tokens;
-    if (options.add_bos && adds_bos_) tokens.push_back(*vocabulary_->bos());
+    const std::vector<TextFragment> fragments = special_.Split(text, options);
+    const bool has_bos = !fragments.empty() && fragments[0].token.has_value() && fragments[0].token == vocabulary_->bos();
+    if (options.add_bos && adds_bos_ && !has_bos) tokens.push_back(*vocabulary_->bos());
     bool starts_text = true;
-    for (const TextFragment& fragment : special_.Split(text, options)) {
+    for (const TextFragment& fragment : fragments) {
       if (fragment.token.has_value()) {
         tokens.push_back(*fragment.token);
       } else {

@@ -38,7 +38,7 @@ struct TextRange {
 struct EncodeOptions {
   // Texts such as "<|im_end|>" become control tokens, or marks that files type as user-defined. Leave it off for text that users wrote.
   bool parse_special = false;
-  bool add_bos = false;        // Begin with BOS, where the model's metadata asks for it (adds_bos()).
+  bool add_bos = false;        // Begin with BOS, where the model's metadata asks for it (adds_bos()): once, if the text begins with it.
   // Where parse_special is on: parts that stay plain text nevertheless, in ascending order, without overlap. No control token and no mark
   // is made of bytes that touch one of them; all else, user-defined tokens such as runs of spaces, too, is encoded as if the ranges were
   // not there. Read during the call only.

@@ -1,7 +1,9 @@
 #include "tessera/runtime/chat/conversation.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
@@ -31,8 +33,35 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
   } else if (options.tools || options.template_args) {
     return needs_form(options.tools ? "tools" : "template_args");
   }
+  RETURN_IF_ERROR(conversation.CheckOptions());
   conversation.Reset();
   return conversation;
+}
+
+// What the template would pass over, of what is said once. What one request says may be a warning (TellUnread), since others write such
+// requests for models of all kinds.
+absl::Status Conversation::CheckOptions() const {
+  if (raw()) return absl::OkStatus();
+  if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
+  const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = options_.unix_seconds};
+  if (options_.system.empty() || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
+  return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
+}
+
+absl::Status Conversation::TellUnread() const {
+  const ChatInput input = {.tools = options_.tools, .arguments = options_.template_args, .marks = {"", ""},
+                           .unix_seconds = options_.unix_seconds};
+  const auto tell = [&](absl::string_view field, absl::string_view found, absl::string_view expected) {
+    if (options_.warn == nullptr) return WrongUsage(field, found, expected);
+    options_.warn(absl::StrCat(field, ": found ", found, ", expected ", expected));
+    return absl::OkStatus();
+  };
+  if (options_.tools && options_.tools->size() > 0 && !chat_->Reads("tools")) {
+    RETURN_IF_ERROR(tell("tools", "some", "none: the model's chat template does not read them"));
+  }
+  const bool system = std::any_of(messages_.begin(), messages_.end(), [](const ChatMessage& message) { return message.role == "system"; });
+  if (!options_.system.empty() || !system || !chat_->LeavesOutSystem(input)) return absl::OkStatus();  // CheckOptions knows the first.
+  return tell("messages", "a system message", "none: the model's chat template leaves it out");
 }
 
 absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->name(); }
@@ -53,9 +82,10 @@ absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tok
 absl::StatusOr<std::vector<TokenId>> Conversation::Tokens(const Tokenizer& tokenizer) const {
   if (raw()) {
     if (messages_.empty()) return std::vector<TokenId>();
-    return tokenizer.Encode(messages_.back().content, {.parse_special = true, .add_bos = true});
+    return EncodeChat(tokenizer, {{messages_.back().content, /*special=*/true}});
   }
   ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, Pieces(tokenizer));
+  RETURN_IF_ERROR(TellUnread());
   return EncodeChat(tokenizer, pieces);
 }
 

@@ -1,10 +1,14 @@
 #include "tessera/runtime/chat/request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/model/text/chat_template.h"
 #include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
@@ -45,10 +49,10 @@ absl::Status Request::At(const absl::Status& error) const {
 }
 
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options) {
+  if (!options.system.empty()) return WrongUsage("system", "a system message beside messages", "it among the messages");
+  if (options.raw) return WrongUsage("raw", "messages to continue as they are", "text instead of messages");
   ConversationOptions of_object = options;
-  of_object.raw = false;
   of_object.needs_template = options.chat_template.empty();
-  of_object.system.clear();  // The messages say it.
   if (IsGiven(object, "tools")) {
     ASSIGN_OR_RETURN(of_object.tools, object.Array("tools"));
   }
@@ -71,7 +75,8 @@ absl::StatusOr<std::vector<TokenId>> TextTokens(const JsonValue& object, const E
   ASSIGN_OR_RETURN(const std::string text, object.String("text"));
   ASSIGN_OR_RETURN(const bool special, object.BoolOr("special", false));
   RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
-  return engine.tokenizer().Encode(text, {.parse_special = special, .add_bos = true});
+  if (!special) return engine.tokenizer().Encode(text, {.add_bos = true});
+  return EncodeChat(engine.tokenizer(), {{text, /*special=*/true}});  // BOS comes once, whether the text begins with it or not.
 }
 
 // One of text, tokens and messages, and nothing that only another of them has.
@@ -82,13 +87,31 @@ absl::Status CheckOnePrompt(const JsonValue& object) {
   for (const char* const key : {"tools", "template_args"}) {
     if (IsGiven(object, key) && !object.Has("messages")) return object.Error(absl::StrCat(key, " without messages"), "messages");
   }
+  if (IsGiven(object, "special") && !object.Has("text")) return object.Error("special without text", "text");
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat) {
-  RETURN_IF_ERROR(CheckOnePrompt(object));
+absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_view> known) {
+  for (const std::string& name : object.Keys()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const absl::StatusOr<JsonValue> field = object.Value(name);
+    return (field.ok() ? *field : object).Error("a field that is not read", absl::StrCat("one of ", absl::StrJoin(known, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more) {
+  std::vector<absl::string_view> known = {"id", "text", "special", "tokens", "messages", "tools", "template_args"};
+  known.insert(known.end(), more.begin(), more.end());
+  RETURN_IF_ERROR(CheckFields(object, known));
+  return CheckOnePrompt(object);
+}
+
+absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat,
+                                                  absl::Span<const absl::string_view> more) {
+  RETURN_IF_ERROR(CheckPrompt(object, more));
   std::vector<TokenId> tokens;
   if (object.Has("messages")) {
     ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(object, engine.model().gguf(), chat));
@@ -106,7 +129,7 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
 
 absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat) {
   TextRequest read;
-  ASSIGN_OR_RETURN(read.prompt, PromptTokens(request.body(), engine, chat));
+  ASSIGN_OR_RETURN(read.prompt, PromptTokens(request.body(), engine, chat, {"n"}));
   if (request.body().Has("n")) {
     ASSIGN_OR_RETURN(const int64_t most, request.body().Int("n", 0, kMostTokens));
     read.max_tokens = static_cast<int>(most);

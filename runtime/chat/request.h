@@ -42,14 +42,21 @@ class Request {
   JsonValue body_, id_;
 };
 
+// InvalidArgument for the first field that is not in `known`: nothing that a request says is passed over.
+absl::Status CheckFields(const JsonValue& object, absl::Span<const absl::string_view> known);
+
 // The dialogue of an object: "messages" (each with role and content, and what else the model's template reads), "tools" and
-// "template_args", which stand for those of the options. A file without a template, or one that cannot be run, is an error.
+// "template_args", which stand for those of the options. A file without a template, or one that cannot be run, is an error; so is a system
+// message or `raw` in the options, which could not be followed beside messages.
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options);
 
 // The object's "tokens", each in the vocabulary, or those of its "text", with BOS where the model asks for it, or of its dialogue.
 // Special tokens written out in the text count only where the object says "special": true. ResourceExhausted if the text cannot fit into
-// the context. `chat` is for dialogues.
-absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat);
+// the context. `chat` is for dialogues. Other fields than these, "id" and `more` are errors.
+absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const Engine& engine, const ConversationOptions& chat,
+                                                  absl::Span<const absl::string_view> more = {});
+// Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.
+absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more = {});
 
 struct TextRequest {
   std::vector<TokenId> prompt = {};

@@ -89,6 +89,53 @@ TEST_F(ChatTemplates, FlagsThatNeedADialogueSaySo) {
   }
 }
 
+TEST_F(ChatTemplates, NothingThatARequestSaysIsPassedOver) {
+  const auto error = [&](const std::string& source, const std::string& members) {
+    const Ended ended = Tokenize(source, {"--jsonl"}, "{\"id\": 1, " + members + "}\n");
+    EXPECT_EQ(ended.code != 0, ended.output.empty()) << ended.output << ended.errors;
+    return ended.errors;
+  };
+  const std::string messages = R"("messages": [{"role": "user", "content": "a"}])";
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("text": "a", "max_tokens": 3)"), "standard input, line 1: max_tokens: found a field"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("text": "a", "tools": [{}])"), "tools without messages"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("text": "a", )" + messages), "several of text, tokens and messages"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("special": true, )" + messages), "special without text"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, R"("tokens": [1])"), "found tokens"));
+  EXPECT_TRUE(absl::StrContains(error(kThinks, messages + R"(, "template_args": {"enable_thinkin": false})"), "enable_thinkin"));
+  constexpr char kPlain[] = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+  EXPECT_TRUE(absl::StrContains(error(kPlain, messages + R"(, "tools": [{}])"), "tools: found some"));
+  EXPECT_TRUE(absl::StrContains(error(kPlain, R"("messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}])"),
+                                "messages: found a system message"));
+  EXPECT_EQ(error(kPlain, messages), "");
+  const Ended system = Tokenize(kPlain, {"--chat", "--prompt=a", "--system=s"});
+  EXPECT_EQ(system.code, 2);
+  EXPECT_TRUE(absl::StrContains(system.errors, "--system")) << system.errors;
+}
+
+TEST_F(ChatTemplates, AMessageThatTheTemplateRefusesEndsNoDialogue) {
+  const auto text = [](const std::string& value) {
+    const uint64_t size = value.size();
+    return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + value;
+  };
+  std::ifstream whole(TinyPath("llama"), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(whole), {}};
+  // A further key before the others, of a multiple of 32 bytes, so that the tensors stay aligned.
+  std::string source = "{% for m in messages %}{{ raise_exception('no bad words') if 'bad' in m.content }}{{ m.content }}{% endfor %}";
+  const std::string key = text("tokenizer.chat_template") + std::string("\x08\0\0\0", 4);
+  while ((key.size() + text(source + "{##}").size()) % 32 != 0) source += " ";
+  ++bytes[16];
+  bytes.insert(24, key + text(source + "{##}"));
+  const std::string path = folder_.path() + "/model.gguf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const std::vector<std::string> flags = {"--model=" + path, "--threads=1", "--temperature=0", "--chat", "--n_predict=3"};
+  const Ended good = Program("tessera_generate", flags).Finish("the in\nthe re\n");
+  EXPECT_EQ(good.code, 0) << good.errors;
+  const Ended ended = Program("tessera_generate", flags).Finish("the in\na bad one\nthe re\n");
+  EXPECT_EQ(ended.output, good.output) << "the turn is dropped";
+  EXPECT_TRUE(absl::StrContains(ended.errors, "line 1: the template refuses the messages: no bad words")) << ended.errors;
+  EXPECT_EQ(ended.code, 1) << "no run that lost something ends well";
+}
+
 TEST_F(ChatTemplates, InspectSaysWhatATemplateCanDo) {
   const std::string path = File(kThinks);
   const Ended text = Program("tessera_inspect", {"--model=" + path}).Finish("");

@@ -24,7 +24,7 @@ inline TokenizerMetadata SmallBytePair() {
   std::vector<std::string> tokens;
   std::vector<int32_t> types(256, 1);
   for (int byte = 0; byte < 256; ++byte) tokens.push_back(ByteCharacter(static_cast<uint8_t>(byte)));
-  for (const char* text : {"he", "ll", "hell", "hello", "Ġhello", "<|im_start|>", "<|im_end|>", "<user>", "us"}) {
+  for (const char* text : {"he", "ll", "hell", "hello", "Ġhello", "<|im_start|>", "<|im_end|>", "<ul>", "us"}) {
     tokens.push_back(text);
     const std::string start(text, 2);
     types.push_back(start == "<|" ? 3 : start == "<u" ? 4 : 1);
@@ -39,7 +39,7 @@ inline TokenizerMetadata SmallBytePair() {
   metadata.Set("tokenizer.ggml.eos_token_id", TokenizerMetadata::Uint(262));
   return metadata;
 }
-enum : TokenId { kHe = 256, kLl, kHell, kHello, kSpaceHello, kImStart, kImEnd, kUser, kUs };
+enum : TokenId { kHe = 256, kLl, kHell, kHello, kSpaceHello, kImStart, kImEnd, kTag, kUs };
 
 // <unk>, <s>, </s>, the 256 bytes, then pieces with scores.
 inline TokenizerMetadata SmallSentencePiece() {

@@ -155,7 +155,7 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
 
 std::vector<FuzzSeed> Seeds() {
   const std::string texts[] = {
-      "", "hello hello, abc!", "I'll say we've 1234 \r\n\n  words\t ", "<|im_start|>user<|im_end|><user><s>[x]</s>",
+      "", "hello hello, abc!", "I'll say we've 1234 \r\n\n  words\t ", "<|im_start|>user<|im_end|><ul><s>[x]</s>",
       "\xff\xc3(\xe2\x82\xf0\x9f\x99\x82 \xed\xa0\x80", "\u2581a \u4f60\u597d \u0e2a\u3000\u0085e\u0301", std::string(40, ' ') + "a",
       std::string("\0\1\x7f<0x0A>", 9)};
   std::vector<FuzzSeed> seeds;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 
 namespace tessera {
 namespace {
@@ -99,10 +100,32 @@ constexpr KnownMark kMarks[] = {
     {"[/INST]", MarkRole::kOpens, "Mistral", true},
 };
 
+// The names of HTML's elements. Gemma's vocabulary has a token of its own for many of their tags, which people write.
+constexpr absl::string_view kHtmlNames[] = {
+    "a",        "abbr",   "address",  "article", "aside",    "audio",  "b",       "base",     "bdi",    "bdo",      "big",
+    "blockquote", "body", "br",       "button",  "canvas",   "caption", "center", "cite",     "code",   "col",      "colgroup",
+    "data",     "datalist", "dd",     "del",     "details",  "dfn",    "dialog",  "div",      "dl",     "dt",       "em",
+    "embed",    "fieldset", "figcaption", "figure", "font",  "footer", "form",    "h1",       "h2",     "h3",       "h4",
+    "h5",       "h6",     "head",     "header",  "hgroup",   "hr",     "html",    "i",        "iframe", "img",      "input",
+    "ins",      "kbd",    "label",    "legend",  "li",       "link",   "main",    "map",      "mark",   "menu",     "meta",
+    "meter",    "nav",    "noscript", "object",  "ol",       "optgroup", "option", "output",  "p",      "param",    "picture",
+    "pre",      "progress", "q",      "rp",      "rt",       "ruby",   "s",       "samp",     "script", "section",  "select",
+    "slot",     "small",  "source",   "span",    "strike",   "strong", "style",   "sub",      "summary", "sup",     "svg",
+    "table",    "tbody",  "td",       "template", "textarea", "tfoot", "th",      "thead",    "time",   "title",    "tr",
+    "track",    "tt",     "u",        "ul",      "var",      "video",  "wbr",
+};
+
 // The text between the two, if it begins and ends so; else empty.
 absl::string_view Between(absl::string_view text, absl::string_view begin, absl::string_view end) {
   const bool is_between = text.size() > begin.size() + end.size() && absl::StartsWith(text, begin) && absl::EndsWith(text, end);
   return is_between ? text.substr(begin.size(), text.size() - begin.size() - end.size()) : absl::string_view();
+}
+
+bool IsHtmlTag(absl::string_view text) {
+  absl::string_view name = Between(text, "<", ">");
+  absl::ConsumePrefix(&name, "/");
+  absl::ConsumeSuffix(&name, "/");
+  return std::find(std::begin(kHtmlNames), std::end(kHtmlNames), name) != std::end(kHtmlNames);
 }
 
 bool HasSpace(absl::string_view text) { return std::any_of(text.begin(), text.end(), absl::ascii_isspace); }
@@ -112,13 +135,24 @@ bool HasSpace(absl::string_view text) { return std::any_of(text.begin(), text.en
 absl::Span<const KnownMark> KnownMarks() { return kMarks; }
 
 bool HasBars(absl::string_view text) {
-  const absl::string_view narrow = Between(text, "<|", "|>"), wide = Between(text, "<｜", "｜>");
-  return !(narrow.empty() && wide.empty()) && !HasSpace(text);
+  const absl::string_view narrow = Between(text, "<|", "|>"), wide = Between(text, "<｜", "｜>"), square = Between(text, "[|", "|]");
+  return !(narrow.empty() && wide.empty() && square.empty()) && !HasSpace(text);
 }
 
 bool HasBrackets(absl::string_view text) {
   const absl::string_view angles = Between(text, "<", ">"), inner = angles.empty() ? Between(text, "[", "]") : angles;
   return std::any_of(inner.begin(), inner.end(), absl::ascii_isalpha) && !HasSpace(inner);
+}
+
+bool IsMarkByForm(absl::string_view text) {
+  const bool letter = text.size() == 3 && text[0] == '[';
+  return HasBars(text) || (HasBrackets(text) && !IsHtmlTag(text) && !letter);
+}
+
+bool MayBeMark(absl::string_view text) {
+  const auto punctuation = [](char c) { return absl::ascii_ispunct(static_cast<unsigned char>(c)); };
+  return text.size() >= 3 && punctuation(text.front()) && punctuation(text.back()) &&
+         std::any_of(text.begin(), text.end(), absl::ascii_isalpha);
 }
 
 }  // namespace tessera

@@ -36,10 +36,18 @@ struct KnownMark {
 
 absl::Span<const KnownMark> KnownMarks();
 
-// True for a text between <| and |>, or between the wide bars of DeepSeek, without spaces: no one writes such words by chance.
+// True for a text between <| and |>, between [| and |], or between the wide bars of DeepSeek, without spaces: no one writes such words by
+// chance.
 bool HasBars(absl::string_view text);
 
 // True for a text between < and >, or between [ and ], with a letter but without spaces: it may be a mark.
 bool HasBrackets(absl::string_view text);
+
+// True for what a token of a type of its own (user-defined) steers a model with, by its form alone: bars, or brackets around a word, such
+// as <tool_call>. A tag of HTML is what people write, and so is a single letter between [ and ]: no marks.
+bool IsMarkByForm(absl::string_view text);
+
+// True for a text that begins and ends with punctuation around a word, such as "]~b]" or "### User:": a mark if a template writes it.
+bool MayBeMark(absl::string_view text);
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/model/text/internal/known_marks.h"
 
 namespace tessera {
@@ -16,7 +17,13 @@ bool Closes(char c) { return c == '>' || c == ']'; }
 
 // A mark has no other that opens inside it, so each byte is looked at once.
 void FindIn(absl::string_view text, TemplateMarks& marks) {
-  if (absl::EndsWith(text, "<|")) marks.composes_bars = true;
+  absl::StrAppend(&marks.written, text, "\n");
+  for (const absl::string_view bars : {absl::string_view("<|"), absl::string_view("[|"), absl::string_view("<｜")}) {
+    // Behind them comes another text, or what format() and % put there.
+    const bool open = absl::EndsWith(text, bars) || absl::StrContains(text, absl::StrCat(bars, "{")) ||
+                      absl::StrContains(text, absl::StrCat(bars, "%"));
+    if (open) marks.composes_bars = true;
+  }
   for (size_t begin = 0; begin < text.size();) {
     size_t end = begin + 1;
     if (Opens(text[begin])) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "tessera/model/text/internal/template_marks.h"
 #include "tessera/model/text/internal/vocabulary.h"
 
@@ -66,8 +67,11 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
     if (const std::optional<TokenId> id = Find(mark); id.has_value()) retype(*id, TokenKind::kMark);
   }
   for (TokenId id = 0; id < size(); ++id) {
-    const bool typed = kind(id) == TokenKind::kUserDefined || (written.composes_bars && kind(id) == TokenKind::kNormal);
-    if (typed && HasBars(text(id))) retype(id, TokenKind::kMark);
+    if (kind(id) == TokenKind::kNormal && written.composes_bars && HasBars(text(id))) retype(id, TokenKind::kMark);
+    if (kind(id) != TokenKind::kUserDefined) continue;
+    // Found as a whole in all text, whatever merging makes: so a mark among these must not be, however a user's text looks.
+    const bool is_mark = IsMarkByForm(text(id)) || (MayBeMark(text(id)) && absl::StrContains(written.written, text(id)));
+    if (is_mark) Retype(id, TokenKind::kMark);
   }
   std::sort(retyped_.begin(), retyped_.end());
 }

@@ -31,6 +31,7 @@ class Text {
   const std::string& bytes() const { return bytes_; }
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
+  size_t held_bytes() const { return bytes_.size() + runs_.size() * sizeof(Run); }  // What it takes of memory, about.
   bool FromData(size_t at) const;  // REQUIRES: at < size().
 
   void Append(absl::string_view bytes, bool from_data);

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/jinja/internal/compare.h"
+#include "tessera/model/text/jinja/internal/runtime.h"
 
 namespace tessera::jinja {
 namespace {
@@ -37,7 +39,14 @@ Value Value::Dict(std::vector<std::pair<std::string, Value>> entries) {
   return Of(std::move(mapping));
 }
 
-int Value::depth() const { return kind() == Kind::kItems ? items().depth : kind() == Kind::kMapping ? mapping().depth() : 0; }
+int Value::depth() const {
+  switch (kind()) {
+    case Kind::kItems: return items().depth;
+    case Kind::kMapping: return mapping().depth();
+    case Kind::kObject: return object().depth();
+    default: return 0;
+  }
+}
 
 int64_t Value::weight() const {
   switch (kind()) {
@@ -86,15 +95,48 @@ absl::StatusOr<Value> Value::FromJson(const JsonValue& json) {
   return None();
 }
 
+// The places of keys. Equal keys have equal hashes: 1, 1.0 and true are one key.
 struct Mapping::Index {
-  absl::flat_hash_map<std::string, size_t> places;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(absl::string_view text) const { return absl::HashOf(text); }
+    size_t operator()(const Value& key) const {
+      switch (key.kind()) {
+        case Value::Kind::kText: return (*this)(absl::string_view(key.text().bytes()));
+        case Value::Kind::kBool:
+        case Value::Kind::kInt: return absl::HashOf(key.integer());
+        case Value::Kind::kFloat: {
+          const double number = key.number();
+          const bool whole = std::abs(number) < 0x1p63 && number == std::floor(number);
+          return whole ? absl::HashOf(static_cast<int64_t>(number)) : absl::HashOf(number);
+        }
+        case Value::Kind::kItems: {
+          size_t hash = key.items().elements.size();
+          for (const Value& element : key.items().elements) hash = absl::HashOf(hash, (*this)(element));
+          return hash;
+        }
+        case Value::Kind::kObject: return absl::HashOf(&key.object());
+        default: return static_cast<size_t>(key.kind());
+      }
+    }
+  };
+  struct Same {
+    using is_transparent = void;
+    bool operator()(const Value& key, const Value& other) const { return Equal(key, other); }
+    bool operator()(const Value& key, absl::string_view text) const { return key.is_text() && key.text().bytes() == text; }
+    bool operator()(absl::string_view text, const Value& key) const { return (*this)(key, text); }
+  };
+  absl::flat_hash_map<Value, size_t, Hash, Same> places;
+
+  template <typename Key>
+  const Value* Find(const Key& key, const std::vector<Entry>& entries) const {
+    const auto found = places.find(key);
+    return found == places.end() ? nullptr : &entries[found->second].second;
+  }
 };
 
 const Value* Mapping::Find(absl::string_view key) const {
-  if (index_ != nullptr) {
-    const auto found = index_->places.find(key);
-    return found == index_->places.end() ? nullptr : &entries_[found->second].second;
-  }
+  if (index_ != nullptr) return index_->Find(key, entries_);
   for (const auto& [name, value] : entries_) {
     if (name.is_text() && name.text().bytes() == key) return &value;
   }
@@ -103,6 +145,7 @@ const Value* Mapping::Find(absl::string_view key) const {
 
 const Value* Mapping::Find(const Value& key) const {
   if (key.is_text()) return Find(key.text().bytes());
+  if (index_ != nullptr) return index_->Find(key, entries_);
   for (const auto& [name, value] : entries_) {
     if (Equal(name, key)) return &value;
   }
@@ -121,11 +164,9 @@ void Mapping::Set(const Value& key, Value value) {
   entries_.emplace_back(key, std::move(value));
   if (entries_.size() == kFew) {
     index_ = std::make_shared<Index>();
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      if (entries_[i].first.is_text()) index_->places[entries_[i].first.text().bytes()] = i;
-    }
-  } else if (index_ != nullptr && key.is_text()) {
-    index_->places[key.text().bytes()] = entries_.size() - 1;
+    for (size_t i = 0; i < entries_.size(); ++i) index_->places[entries_[i].first] = i;
+  } else if (index_ != nullptr) {
+    index_->places[key] = entries_.size() - 1;
   }
 }
 

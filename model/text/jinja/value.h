@@ -62,7 +62,7 @@ class Value {
   const Items& items() const { return *std::get<6>(data_); }
   const Mapping& mapping() const { return *std::get<7>(data_); }
   Object& object() const { return *std::get<8>(data_); }
-  int depth() const;       // Lists and dicts in each other; 0: it is none.
+  int depth() const;       // Lists, dicts and methods of them in each other; 0: it is none.
   int64_t weight() const;  // How much work it is to compare or to print it, about.
 
   std::string undefined_what() const;  // REQUIRES: is_undefined().
@@ -102,7 +102,7 @@ class Mapping {
  private:
   struct Index;
   std::vector<Entry> entries_;
-  std::shared_ptr<Index> index_;  // The places of texts, if there are many entries.
+  std::shared_ptr<Index> index_;  // The places of keys, if there are many entries.
   int depth_ = 1;
   int64_t weight_ = 1;
 };

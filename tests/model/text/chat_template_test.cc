@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/sanitized.h"
@@ -181,6 +182,25 @@ TEST(ChatTemplate, WhatATemplateRefusesIsAnErrorThatNamesTheLine) {
   EXPECT_EQ(refusal("{{ ''.encode('utf-8') }}"), "line 1: found a method of text to call which is not supported");
 }
 
+TEST(ChatTemplate, WhatItDoesNotReadIsToldOrRefused) {
+  const ChatTemplate plain = *FromText("{% for m in messages %}{% if m.role != 'system' %}{{ m.content }}{% endif %}{% endfor %}");
+  const ChatTemplate whole = *FromText("{% for m in messages %}{{ m.content|upper }}{% endfor %}{{ tools }}{{ enable_thinking }}");
+  const ChatTemplate strict = *FromText("{% for m in messages %}{{ raise_exception('no') if m.role == 'system' }}{% endfor %}");
+  EXPECT_TRUE(plain.LeavesOutSystem({}));
+  EXPECT_FALSE(whole.LeavesOutSystem({}));
+  EXPECT_FALSE(strict.LeavesOutSystem({})) << "it refuses it";
+  EXPECT_FALSE(Named("chatml").LeavesOutSystem({}));
+  EXPECT_TRUE(whole.Reads("tools") && !plain.Reads("tools") && !Named("chatml").Reads("tools"));
+  const std::vector<ChatMessage> messages = {{"user", "a"}};
+  EXPECT_EQ(Written(plain, {.messages = messages, .arguments = Json(R"({"enable_thinkin": true})")}),
+            "JSON: found \"enable_thinkin\", expected what the chat template reads: nothing");
+  EXPECT_EQ(whole.CheckArguments(Json(R"({"enable_thinking": true, "x": 1})")).message(),
+            "JSON: found \"x\", expected what the chat template reads: enable_thinking");
+  const ChatTemplate pads = *FromText("{{ pad_token }}");
+  EXPECT_TRUE(absl::StrContains(Written(pads, {.messages = messages}), "found the variable pad_token"));
+  EXPECT_EQ(Written(pads, {.messages = messages, .arguments = Json(R"({"pad_token": "x"})")}), "x");
+}
+
 // BOS comes once, whether the model asks for it, the template writes it, or both; and not where neither does.
 TEST(EncodeChat, BosComesOnceWhoeverWritesIt) {
   for (const bool asks : {false, true}) {
@@ -200,6 +220,18 @@ TEST(EncodeChat, BosComesOnceWhoeverWritesIt) {
   }
 }
 
+TEST(EncodeChat, BosComesOnceBeforeATextThatBeginsWithIt) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.ggml.add_bos_token", TokenizerMetadata::Bool(true));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  EXPECT_EQ(tokenizer->Encode("<|im_start|>hello", {.parse_special = true, .add_bos = true}), (Tokens{kImStart, kHello}));
+  EXPECT_EQ(tokenizer->Encode("hello<|im_start|>", {.parse_special = true, .add_bos = true}), (Tokens{kImStart, kHello, kImStart}));
+  EXPECT_EQ(EncodeChat(*tokenizer, {{"<|im_start|>hello", /*special=*/true}}), (Tokens{kImStart, kHello}));
+  const Tokens plain = tokenizer->Encode("<|im_start|>", {.add_bos = true});
+  EXPECT_EQ(plain[0], kImStart);
+  EXPECT_EQ(std::count(plain.begin(), plain.end(), kImStart), 1) << "what is plain text is no BOS";
+}
+
 TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
   const ChatTemplate own = *FromText(kChatMl), chatml = Named("chatml");
@@ -216,6 +248,41 @@ TEST(EncodeChat, WhatUsersWriteNeverBecomesAControlToken) {
       EXPECT_EQ(Join(*tokenizer, tokens, true), Written(*chat, {.messages = messages}));
     }
   }
+}
+
+// Phi-3, EXAONE and GLM-4 put the role between bars. It is a word of the template then, if it is a role at all.
+TEST(EncodeChat, ARoleThatATemplatePutsBetweenBarsIsAControlToken) {
+  TokenizerMetadata metadata = SmallBytePair();
+  const TokenizerFacts facts = metadata.Facts();
+  std::vector<std::string> texts;
+  for (absl::string_view text : *facts.tokens.value) texts.emplace_back(text);
+  std::vector<int32_t> types = *facts.types.value;
+  const TokenId first = static_cast<TokenId>(texts.size());
+  for (const char* text : {"<|user|>", "<|system|>", "<|endoftext|>", "[|user|]", "[|assistant|]", "<|developer|>", "<|tool|>"}) {
+    texts.push_back(text);
+    types.push_back(text[0] == '[' ? 4 : 3);
+  }
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(texts));
+  metadata.Set("tokenizer.ggml.token_type", TokenizerMetadata::Ints(types));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  const auto with = [&](const std::string& source, const std::string& role) {
+    return Encoded(*tokenizer, "{% for message in messages %}" + source + "{% endfor %}", {{role, "hello"}});
+  };
+  for (const char* source : {"{{ '<|' + message.role + '|>' + message.content }}", "<|{{ message['role'] }}|>{{ message.content }}",
+                             "{{ '<|%s|>%s' % (message.role, message.content) }}"}) {
+    EXPECT_EQ(with(source, "user"), (Tokens{first, kHello})) << source;
+    EXPECT_EQ(with(source, "system"), (Tokens{first + 1, kHello})) << source;
+    EXPECT_EQ(with(source, "developer"), (Tokens{first + 5, kHello})) << source;
+    EXPECT_EQ(with(source, "tool"), (Tokens{first + 6, kHello})) << source;
+    EXPECT_NE(with(source, "endoftext")[0], first + 2) << "whatever else stands there is the user's: " << source;
+  }
+  EXPECT_EQ(with("{{ '[|' + message['role'] + '|]' + message.content }}", "assistant"), (Tokens{first + 4, kHello}));
+  // Messages as JSON have the same roles; and a content that is the name of a role stays the user's.
+  const std::vector<ChatMessage> messages = {*ChatMessage::FromJson(Json(R"({"content": "user", "role": "user"})"))};
+  const auto chat = FromText("{{ '<|' + messages[0].role + '|>' }}{{ '<|' + messages[0].content + '|>' }}");
+  const Tokens tokens = EncodeChat(*tokenizer, *chat->RenderPieces({.messages = messages, .marks = MarksOf(*tokenizer)}));
+  EXPECT_EQ(tokens[0], first);
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), first), 1);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(KnownMarks, EachStandsThereOnceWithItsReason) {
 }
 
 TEST(KnownMarks, FormsAreToldFromText) {
-  for (const char* text : {"<|a|>", "<|tool_call|>", "<｜User｜>"}) EXPECT_TRUE(HasBars(text)) << text;
+  for (const char* text : {"<|a|>", "<|tool_call|>", "<｜User｜>", "[|user|]"}) EXPECT_TRUE(HasBars(text)) << text;
   for (const char* text : {"", "<||>", "<|>", "<| a |>", "<a>", "a<|b|>", "<|b|> "}) EXPECT_FALSE(HasBars(text)) << text;
   for (const char* text : {"<a>", "[INST]", "[/INST]", "<|a|>", "<turn|>"}) EXPECT_TRUE(HasBrackets(text)) << text;
   for (const char* text : {"", "<>", "[0]", "[...]", "< a>", "<\n>", "a>", "\n\n"}) EXPECT_FALSE(HasBrackets(text)) << text;
@@ -249,10 +249,61 @@ TEST(Marks, NoUserTextBecomesAUserDefinedMark) {
   EXPECT_EQ(std::count(dialogue.begin(), dialogue.end(), start), 2) << "those of the template";
 }
 
+// Whether the file's template writes them or not, and whether it has one: other forms of dialogues may stand for it.
+TEST(Marks, UserDefinedTokensInBracketsAreMarksButForTagsOfHtml) {
+  const std::vector<Entry> marks = {{"[|user|]", kUserDefined},    {"<tool_call>", kUserDefined}, {"</tool_call>", kUserDefined},
+                                    {"<think>", kUserDefined},     {"<|x|>", kUserDefined},       {"<turn|>", kUserDefined},
+                                    {"<unused12>", kUserDefined},  {"[INST]", kUserDefined}};
+  const std::vector<Entry> ordinary = {{"<b>", kUserDefined}, {"</td>", kUserDefined}, {"[b]", kUserDefined}, {"aaa", kUserDefined},
+                                       {"]~b]", kUserDefined}};
+  std::vector<Entry> all = marks;
+  all.insert(all.end(), ordinary.begin(), ordinary.end());
+  for (const char* source : {"", "[|user|]{{ a }}", "{{ 'b' }}"}) {
+    TokenizerMetadata metadata = PiecesWith(all);
+    if (*source != 0) metadata.Set("tokenizer.chat_template", TokenizerMetadata::String(source));
+    const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Tokens one = {kFirst + static_cast<TokenId>(i)};
+      EXPECT_EQ(tokenizer->Encode(all[i].text, {.parse_special = true}), one) << all[i].text;
+      EXPECT_EQ(tokenizer->Encode(all[i].text) == one, i >= marks.size()) << all[i].text << " with " << source;
+    }
+  }
+}
+
+TEST(Marks, AUserDefinedTokenOfAnyFormThatTheTemplateWritesIsAMark) {
+  TokenizerMetadata metadata = PiecesWith({{"]~b]", kUserDefined}, {"<b>", kUserDefined}, {"aaa", kUserDefined}, {"\n\n", kUserDefined}});
+  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("{{ 'aaa]~b]' + role + '<b>' }}\n\n"));
+  const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+  const std::string text = "]~b]<b>aaa\n\n";
+  EXPECT_EQ(tokenizer->Encode(text, {.parse_special = true}), (Tokens{kFirst, kFirst + 1, kFirst + 2, kFirst + 3}));
+  const Tokens plain = tokenizer->Encode(text);
+  EXPECT_EQ(std::count(plain.begin(), plain.end(), kFirst) + std::count(plain.begin(), plain.end(), kFirst + 1), 0);
+  EXPECT_EQ((Tokens{plain.end() - 2, plain.end()}), (Tokens{kFirst + 2, kFirst + 3})) << "words and line breaks stay what they are";
+}
+
+// Merging must make none, either, although a file lists merges for it.
+TEST(Marks, NoMergesMakeAUserDefinedMark) {
+  const std::unique_ptr<Tokenizer> tokenizer =
+      OpenTokenizer(PairsWith({{"<us", kNormal}, {"<us>", kUserDefined}}, {"u s", "< us", "<us >"}));
+  const Tokens tokens = tokenizer->Encode("<us>");
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kFirstPair + 1), 0);
+  EXPECT_EQ(tokenizer->Encode("<us>", {.parse_special = true}), Tokens{kFirstPair + 1});
+}
+
+TEST(Marks, TemplatesComposeMarksInEachOfTheirWays) {
+  for (const char* source : {"{{ '<|' + role + '|>' }}", "<|{{ role }}|>", "{{ '<|%s|>' % role }}", "{{ '<|{}|>'.format(role) }}",
+                             "[|{{ role }}|]", "{{ '[|' ~ role ~ '|]' }}"}) {
+    TokenizerMetadata metadata = PairsWith({{"<|user|>", kNormal}, {"[|user|]", kNormal}});
+    metadata.Set("tokenizer.chat_template", TokenizerMetadata::String(source));
+    const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(metadata);
+    EXPECT_EQ(tokenizer->Encode("<|user|>[|user|]", {.parse_special = true}), (Tokens{kFirstPair, kFirstPair + 1})) << source;
+  }
+}
+
 TEST(Marks, ASpecialTokenIsFoundByItsText) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
   EXPECT_EQ(tokenizer->FindSpecial("<|im_start|>"), kImStart);
-  for (const char* text : {"hello", "<user>", "<|im_start", ""}) EXPECT_EQ(tokenizer->FindSpecial(text), std::nullopt) << text;
+  for (const char* text : {"hello", "<ul>", "<|im_start", ""}) EXPECT_EQ(tokenizer->FindSpecial(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -63,14 +63,14 @@ TEST(Tokenizer, KeepsKnownWordsWhereTheModelDoes) {
 
 TEST(Tokenizer, MatchesUserDefinedTokensAlwaysAndControlTokensOnRequest) {
   const std::unique_ptr<Tokenizer> tokenizer = OpenTokenizer(SmallBytePair());
-  const std::string text = "<user><|im_end|>";
-  EXPECT_EQ(tokenizer->Encode(text, {.parse_special = true}), (Tokens{kUser, kImEnd}));
+  const std::string text = "<ul><|im_end|>";
+  EXPECT_EQ(tokenizer->Encode(text, {.parse_special = true}), (Tokens{kTag, kImEnd}));
   const Tokens plain = tokenizer->Encode(text);
-  EXPECT_EQ(plain[0], kUser);
+  EXPECT_EQ(plain[0], kTag);
   EXPECT_EQ(plain.size(), 1 + 10u);
   EXPECT_EQ(tokenizer->Piece(kImEnd), "");
   EXPECT_EQ(tokenizer->Piece(kImEnd, true), "<|im_end|>");
-  EXPECT_EQ(tokenizer->Piece(kUser), "<user>");
+  EXPECT_EQ(tokenizer->Piece(kTag), "<ul>");
 }
 
 TEST(Tokenizer, KeepsLiteralRangesPlain) {

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/answer.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -71,6 +75,50 @@ TEST(Request, PromptsAreTokensOrTextAndNothingElse) {
     EXPECT_FALSE(read(bad).ok()) << bad;  // The second: this model has no template.
   }
   EXPECT_TRUE(absl::IsResourceExhausted(read(", \"text\": \"" + std::string(1 << 20, 'a') + "\"").status()));
+}
+
+TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto error = [&](const std::string& members) {
+    const auto read = ReadTextRequest(Must(Request::Parse("{\"id\": 1, " + members + "}", "line 1")), *engine, {});
+    return read.ok() ? std::string("none") : std::string(read.status().message());
+  };
+  EXPECT_EQ(error(R"("text": "a", "max_tokens": 3, "temperature": 2, "stop": ["b"])"),
+            "line 1: max_tokens: found a field that is not read, expected one of id, text, special, tokens, messages, tools, "
+            "template_args, n");
+  EXPECT_EQ(error(R"("text": "a", "n": 1, "special": true)"), "none");
+  EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "special": true)"), "special without text"));
+  EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "N": 1)"), "line 1: N: found a field"));
+  EXPECT_FALSE(PromptTokens(Must(JsonValue::Parse(R"({"text": "a", "n": 1})")), *engine, {}).ok()) << "only where texts are written";
+  EXPECT_TRUE(CheckFields(Must(JsonValue::Parse(R"({"id": 1, "text": "a"})")), {"id", "text"}).ok());
+  for (const ConversationOptions& options : {ConversationOptions{.system = "a"}, ConversationOptions{.raw = true}}) {
+    const Request request = Must(Request::Parse(R"({"id": 1, "messages": [{"role": "user", "content": "a"}]})", "line 1"));
+    EXPECT_TRUE(IsWrongUsage(ReadTextRequest(request, *engine, options).status()));
+  }
+}
+
+// A text that begins with BOS, said to be special, gets no second one.
+TEST(Request, BosComesOnce) {
+  std::ifstream whole(kLlama, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(whole), {}};
+  const std::string key = "tokenizer.ggml.add_bos_token";
+  bytes[bytes.find(key) + key.size() + sizeof(uint32_t)] = 1;  // Behind the type.
+  const TemporaryFolder folder;
+  const std::string path = folder.Path("bos.gguf");
+  std::ofstream(path, std::ios::binary) << bytes;
+  const auto engine = Must(Engine::Load({.model_path = path, .compute = {.threads = 1}}));
+  ASSERT_TRUE(engine->tokenizer().adds_bos() && engine->tokenizer().bos().has_value());
+  const TokenId bos = *engine->tokenizer().bos();
+  const std::string text = engine->tokenizer().Piece(bos, /*render_special=*/true) + "the";
+  JsonWriter line;
+  line.BeginObject().Key("id").Int(1).Key("special").Bool(true).Key("text").String(text).EndObject();
+  const auto read = ReadTextRequest(Must(Request::Parse(std::move(line).Take(), "line 1")), *engine, {});
+  const std::vector<TokenId> prompt = Must(read).prompt;
+  EXPECT_EQ(prompt[0], bos);
+  EXPECT_EQ(std::count(prompt.begin(), prompt.end(), bos), 1);
+  Conversation raw = Must(Conversation::Create(engine->model().gguf(), {.raw = true}));
+  raw.AddUser(text);
+  EXPECT_EQ(Must(raw.Tokens(engine->tokenizer())), prompt);
 }
 
 TEST(Request, MessagesAreWrittenInTheFormThatIsNamed) {

@@ -89,6 +89,14 @@ size_t OffsetOf(absl::string_view bytes, int64_t character) {
   return at;
 }
 
+size_t OffsetFromEnd(absl::string_view bytes, int64_t count) {
+  for (; count > 0; --count) {
+    if (bytes.empty()) return absl::string_view::npos;
+    bytes = bytes.substr(0, LastCharacter(bytes));
+  }
+  return bytes.size();
+}
+
 std::string Utf8Of(uint32_t code) {
   const auto byte = [](uint32_t value) { return static_cast<char>(value); };
   if (code < 0x80) return {byte(code)};

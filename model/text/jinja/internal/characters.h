@@ -24,6 +24,7 @@ Character CharacterAt(absl::string_view bytes, size_t at);  // REQUIRES: at < by
 
 int64_t CountCharacters(absl::string_view bytes);
 size_t OffsetOf(absl::string_view bytes, int64_t character);  // The byte at which it begins; the end, if there are fewer.
+size_t OffsetFromEnd(absl::string_view bytes, int64_t count);  // Where the last `count` of them begin; npos, if there are fewer.
 std::string Utf8Of(uint32_t code);
 
 bool IsSpace(uint32_t code);        // As str.isspace in Python.

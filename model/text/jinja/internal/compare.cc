@@ -6,6 +6,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/jinja/internal/fail.h"
 #include "tessera/model/text/jinja/internal/runtime.h"
+#include "tessera/model/text/jinja/internal/search.h"
 
 namespace tessera::jinja {
 namespace {
@@ -41,7 +42,7 @@ bool Equal(const Value& left, const Value& right) {
   switch (left.kind()) {
     case Value::Kind::kUndefined:
     case Value::Kind::kNone: return true;
-    case Value::Kind::kText: return left.text().bytes() == right.text().bytes();
+    case Value::Kind::kText: return left.SameObject(right) || left.text().bytes() == right.text().bytes();
     case Value::Kind::kItems: return left.SameObject(right) || EqualItems(left.items(), right.items());
     case Value::Kind::kMapping: return left.SameObject(right) || EqualMappings(left.mapping(), right.mapping());
     default: return left.SameObject(right);
@@ -70,7 +71,7 @@ absl::StatusOr<bool> Contains(const Value& container, const Value& element) {
     case Value::Kind::kText:
       if (element.is_undefined()) return Fail(element.undefined_what(), " is undefined, expected text to look for");
       if (!element.is_text()) return Fail("found ", TypeName(element), " to look for in text, expected text");
-      return container.text().bytes().find(element.text().bytes()) != std::string::npos;
+      return Search(element.text().bytes()).First(container.text().bytes()) != Search::kNowhere;
     case Value::Kind::kMapping:
       RETURN_IF_ERROR(CheckHashable(element));
       return container.mapping().Find(element) != nullptr;
@@ -100,6 +101,7 @@ absl::Status CheckHashable(const Value& value) {
     for (const Value& element : value.items().elements) RETURN_IF_ERROR(CheckHashable(element));
     return absl::OkStatus();
   }
+  if (value.kind() == Value::Kind::kFloat && std::isnan(value.number())) return Fail("found nan as a key, which is not supported");
   const bool range = value.kind() == Value::Kind::kItems && value.items().form == Items::Form::kRange;
   if (value.kind() == Value::Kind::kMapping || (value.kind() == Value::Kind::kItems && !range)) {
     return Fail("found ", TypeName(value), " as a key, expected what cannot change");

@@ -1,8 +1,9 @@
 // Parses expressions: the part of the grammar that stands between {{ }}, and in blocks.
 //
-//   ExpressionParser parser(stream, nesting);
-//   ASSIGN_OR_RETURN(ExpressionPtr expression, parser.Expression());
+//   ParserState state{TokenStream(std::move(tokens))};
+//   ASSIGN_OR_RETURN(ExpressionPtr expression, ExpressionParser(state).Whole());
 //
+// It reads as far as the expression goes: what follows is the caller's. Errors name the line, what was found and what was expected.
 // Thread-compatible.
 #pragma once
 
@@ -44,7 +45,8 @@ class ExpressionParser {
   explicit ExpressionParser(ParserState& state) : state_(state), stream_(state.stream) {}
 
   absl::StatusOr<ExpressionPtr> Whole(bool conditional = true);  // With `a if b else c`, unless not `conditional`.
-  // Several, with commas between them, are a tuple. It ends before `}}`, `%}`, `)` and the name `end`.
+  // One expression; several, or one with a comma behind it, are a tuple. Where none can stand, before `}}`, `%}`, `)` or the name `end`,
+  // the tuple is over: an error if it has no element, unless it `may_be_empty`.
   absl::StatusOr<ExpressionPtr> Tuple(bool conditional = true, absl::string_view end = "", bool may_be_empty = false);
   absl::StatusOr<ExpressionPtr> Filters(ExpressionPtr input, bool begins_with_name);  // name(...)|name...; a null input is a block's.
 

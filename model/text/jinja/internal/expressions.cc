@@ -18,11 +18,11 @@ absl::StatusOr<Value> Interpreter::Evaluate(const Expression& expression, const 
   Result result = Value();
   if (const absl::Status deep = level.Check(); !deep.ok()) result = deep;
   else if (const absl::Status spent = runtime_.Step(); !spent.ok()) result = spent;
-  else result = Kinds(expression, frame);
+  else result = EvaluateByKind(expression, frame);
   return result.ok() ? std::move(result) : AtLine(expression.line, result.status());
 }
 
-absl::StatusOr<Value> Interpreter::Kinds(const Expression& expression, const FramePtr& frame) {
+absl::StatusOr<Value> Interpreter::EvaluateByKind(const Expression& expression, const FramePtr& frame) {
   switch (expression.kind) {
     case Kind::kConstant: return expression.constant;
     case Kind::kName: return Name(expression, frame);
@@ -70,6 +70,7 @@ absl::StatusOr<Value> Interpreter::Collection(const Expression& expression, cons
   Mapping mapping;
   for (size_t i = 0; i < values.size(); i += 2) {
     RETURN_IF_ERROR(CheckHashable(values[i]));
+    RETURN_IF_ERROR(runtime_.Step(static_cast<size_t>(values[i].weight())));
     mapping.Set(values[i], values[i + 1]);
   }
   return runtime_.New(std::move(mapping));
@@ -153,7 +154,7 @@ absl::StatusOr<Value> Interpreter::Test(const Expression& expression, const Fram
 absl::StatusOr<Value> Interpreter::Call(const Expression& expression, const FramePtr& frame, std::optional<Value> caller) {
   ASSIGN_OR_RETURN(const Value callee, Evaluate(*expression.operands[0], frame));
   ASSIGN_OR_RETURN(Arguments arguments, ArgumentsOf(expression.arguments, frame));
-  if (caller) arguments.named.emplace_back("caller", *std::move(caller));
+  if (caller) arguments.named.emplace_back(Text("caller", /*from_data=*/false), *std::move(caller));
   return runtime_.Call(callee, std::move(arguments));
 }
 
@@ -162,7 +163,7 @@ absl::StatusOr<Arguments> Interpreter::ArgumentsOf(const CallArguments& argument
   ASSIGN_OR_RETURN(values.positional, All(arguments.positional, frame));
   for (const auto& [name, expression] : arguments.named) {
     ASSIGN_OR_RETURN(Value value, Evaluate(*expression, frame));
-    values.named.emplace_back(name, std::move(value));
+    values.named.emplace_back(Text(name, /*from_data=*/false), std::move(value));
   }
   if (arguments.more_positional != nullptr) {
     ASSIGN_OR_RETURN(const Value list, Evaluate(*arguments.more_positional, frame));
@@ -172,12 +173,15 @@ absl::StatusOr<Arguments> Interpreter::ArgumentsOf(const CallArguments& argument
   if (arguments.more_named == nullptr) return values;
   ASSIGN_OR_RETURN(const Value dict, Evaluate(*arguments.more_named, frame));
   if (dict.kind() != Value::Kind::kMapping) return Fail("found ", TypeName(dict), " behind **, expected a dict");
+  const size_t written = values.named.size();
+  RETURN_IF_ERROR(runtime_.Step(dict.mapping().size() * (1 + written)));
   for (const auto& [key, value] : dict.mapping().entries()) {
     if (!key.is_text()) return Fail("found ", TypeName(key), " as an argument's name, expected text");
-    for (const auto& [name, other] : values.named) {
+    for (size_t i = 0; i < written; ++i) {  // Those of the dict differ from each other.
+      const std::string& name = values.named[i].first.bytes();
       if (name == key.text().bytes()) return Fail("found the argument ", Quoted(name), " twice");
     }
-    values.named.emplace_back(key.text().bytes(), value);
+    values.named.emplace_back(key.text(), value);
   }
   return values;
 }

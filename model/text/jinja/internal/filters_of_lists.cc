@@ -28,13 +28,20 @@ Result Default(Runtime&, const Value& input, const Arguments& arguments) {
 
 Result Length(Runtime& runtime, const Value& input, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("length", arguments, {}).status());
-  RETURN_IF_ERROR(runtime.Step(input.is_text() ? input.text().size() / 64 : 0));
   ASSIGN_OR_RETURN(const int64_t length, runtime.Length(input));
   return Value::Int(length);
 }
 
+bool IsList(const Value& value) { return value.kind() == Value::Kind::kItems && value.items().form != Items::Form::kView; }
+
+Result EndOf(Runtime& runtime, const Value& input, int64_t place, absl::string_view what) {
+  ASSIGN_OR_RETURN(Value end, runtime.Element(input, Value::Int(place)));
+  return end.is_undefined() ? Value::Undefined(what) : std::move(end);
+}
+
 Result First(Runtime& runtime, const Value& input, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("first", arguments, {}).status());
+  if (input.is_text() || IsList(input)) return EndOf(runtime, input, 0, "the first element");
   ASSIGN_OR_RETURN(const std::vector<Value> elements, runtime.Elements(input));
   return elements.empty() ? Value::Undefined("the first element") : elements.front();
 }
@@ -42,6 +49,7 @@ Result First(Runtime& runtime, const Value& input, const Arguments& arguments) {
 Result Last(Runtime& runtime, const Value& input, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("last", arguments, {}).status());
   if (input.kind() == Value::Kind::kObject || input.is_undefined()) return Fail("last: found ", TypeName(input), ", expected a list");
+  if (input.is_text() || IsList(input)) return EndOf(runtime, input, -1, "the last element");
   ASSIGN_OR_RETURN(const std::vector<Value> elements, runtime.Elements(input));
   return elements.empty() ? Value::Undefined("the last element") : elements.back();
 }
@@ -79,7 +87,7 @@ Result Join(Runtime& runtime, const Value& input, const Arguments& arguments) {
   Text out;
   for (size_t i = 0; i < elements.size(); ++i) {
     ASSIGN_OR_RETURN(const Text text, runtime.Print(elements[i]));
-    RETURN_IF_ERROR(runtime.Bytes(between.size() + text.size()));
+    RETURN_IF_ERROR(runtime.Bytes(between.held_bytes() + text.held_bytes()));
     if (i > 0) out.Append(between);
     out.Append(text);
   }
@@ -87,10 +95,10 @@ Result Join(Runtime& runtime, const Value& input, const Arguments& arguments) {
 }
 
 // --- Sorting and its kin compare keys: an attribute, in lower case unless the case matters.
-Result Folded(const Value& value, bool case_sensitive) {
+Result Folded(Runtime& runtime, const Value& value, bool case_sensitive) {
   if (case_sensitive || !value.is_text()) return value;
-  ASSIGN_OR_RETURN(Text lower, Cased(value.text(), LetterCase::kLower));
-  return Value::Of(std::move(lower));
+  ASSIGN_OR_RETURN(Text lower, Cased(runtime, value.text(), LetterCase::kLower));
+  return runtime.New(std::move(lower));
 }
 
 using Keyed = std::pair<Value, Value>;  // A key and its element.
@@ -104,7 +112,7 @@ absl::StatusOr<std::vector<Keyed>> WithKeys(Runtime& runtime, const Value& input
       ASSIGN_OR_RETURN(key, runtime.Path(element, attribute));
     }
     RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(key.weight())));
-    ASSIGN_OR_RETURN(key, Folded(key, case_sensitive));
+    ASSIGN_OR_RETURN(key, Folded(runtime, key, case_sensitive));
     keyed.emplace_back(std::move(key), element);
   }
   return keyed;
@@ -150,7 +158,7 @@ Result DictSort(Runtime& runtime, const Value& input, const Arguments& arguments
   std::vector<Keyed> keyed;
   for (const auto& [key, value] : input.mapping().entries()) {
     RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(key.weight())));
-    ASSIGN_OR_RETURN(Value folded, Folded(by_key ? key : value, Truth(given[0].value_or(Value()))));
+    ASSIGN_OR_RETURN(Value folded, Folded(runtime, by_key ? key : value, Truth(given[0].value_or(Value()))));
     keyed.emplace_back(std::move(folded), Value::Of(Items{Items::Form::kTuple, {key, value}}));
   }
   RETURN_IF_ERROR(SortByKey(runtime, keyed, Truth(given[2].value_or(Value()))));
@@ -167,7 +175,7 @@ Result Unique(Runtime& runtime, const Value& input, const Arguments& arguments) 
     std::vector<Value> elements;
     for (const Keyed& each : keyed) {
       RETURN_IF_ERROR(CheckHashable(each.first));
-      RETURN_IF_ERROR(inner.Step(each.first.is_text() ? 1 : 1 + seen.size()));
+      RETURN_IF_ERROR(inner.Step(static_cast<size_t>(each.first.weight())));
       if (seen.Find(each.first) != nullptr) continue;
       seen.Set(each.first, Value::None());
       elements.push_back(each.second);

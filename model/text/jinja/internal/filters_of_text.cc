@@ -21,7 +21,7 @@ template <LetterCase wanted>
 Result Case(Runtime& runtime, const Value& input, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("a filter of letters", arguments, {}).status());
   ASSIGN_OR_RETURN(const Text text, runtime.Print(input));
-  ASSIGN_OR_RETURN(Text cased, Cased(text, wanted));
+  ASSIGN_OR_RETURN(Text cased, Cased(runtime, text, wanted));
   cased.set_safe(text.safe());
   return runtime.New(std::move(cased));
 }
@@ -59,13 +59,14 @@ Result Indent(Runtime& runtime, const Value& input, const Arguments& arguments) 
   ASSIGN_OR_RETURN(const Value indention,
                    width.is_text() ? Result(width) : Arithmetic(runtime, "*", Value::Of(Text(" ", false)), width));
   Text text = input.text();
+  RETURN_IF_ERROR(runtime.Charge(text));
   text.Append("\n", false);
   ASSIGN_OR_RETURN(const std::vector<Text> lines, Lines(runtime, text, /*keep_ends=*/false));
   Text out = first ? indention.text() : Text();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) out.Append("\n", false);
     if (i > 0 && (blank || !lines[i].empty())) out.Append(indention.text());
-    RETURN_IF_ERROR(runtime.Bytes(lines[i].size() + indention.text().size()));
+    RETURN_IF_ERROR(runtime.Bytes(lines[i].held_bytes() + indention.text().held_bytes()));
     out.Append(lines[i]);
   }
   out.set_safe(input.text().safe());
@@ -78,7 +79,7 @@ Result FormatFilter(Runtime& runtime, const Value& input, const Arguments& argum
     return Fail("format: found values with and without names, expected one kind");
   if (arguments.named.empty()) return Format(runtime, text, arguments.positional, Value());
   Mapping named;
-  for (const auto& [name, value] : arguments.named) named.Set(Value::Of(Text(name, false)), value);
+  for (const auto& [name, value] : arguments.named) named.Set(Value::Of(name), value);
   const Value dict = Value::Of(std::move(named));
   return Format(runtime, text, {dict}, dict);
 }
@@ -94,8 +95,8 @@ Result Escape(Runtime& runtime, const Value& input, const Arguments& arguments) 
   RETURN_IF_ERROR(Bind("escape", arguments, {}).status());
   if (input.is_text() && input.text().safe()) return input;
   ASSIGN_OR_RETURN(const Text text, runtime.Print(input));
-  RETURN_IF_ERROR(runtime.Bytes(text.size()));
-  return runtime.New(EscapedHtml(text));
+  ASSIGN_OR_RETURN(Text escaped, EscapedHtml(runtime, text));
+  return runtime.New(std::move(escaped));
 }
 
 Result Center(Runtime& runtime, const Value& input, const Arguments& arguments) {

@@ -42,7 +42,8 @@ absl::StatusOr<std::string> Number(const Value& value, const Shape& shape) {
   if (shape.type == 'd' || shape.type == 'x' || shape.type == 'X') {
     if (shape.precision) return Fail("found a format of an integer with a precision, which is not supported");
     if (value.kind() == Value::Kind::kFloat && shape.type != 'd') return Fail("found a float for %", std::string(1, shape.type));
-    if (std::abs(value.number()) >= 0x1p63) return Fail("found a number beyond 64 bits to format");
+    const bool fits = value.is_integral() || std::abs(value.number()) < 0x1p63;  // False for nan, too.
+    if (!fits) return Fail("found a number beyond 64 bits to format");
     const int64_t integer = value.kind() == Value::Kind::kFloat ? static_cast<int64_t>(value.number()) : value.integer();
     const uint64_t magnitude = integer < 0 ? 0 - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer);
     char text[32];
@@ -50,8 +51,8 @@ absl::StatusOr<std::string> Number(const Value& value, const Shape& shape) {
                   static_cast<unsigned long long>(magnitude));
     return absl::StrCat(integer < 0 ? "-" : shape.plus ? "+" : shape.blank ? " " : "", text);
   }
-  char text[512];
-  std::snprintf(text, sizeof(text), "%.*f", static_cast<int>(std::min<size_t>(shape.precision.value_or(6), 100)), value.number());
+  char text[kMaxWidth + 330];  // Before the point a number has at most 309 digits.
+  std::snprintf(text, sizeof(text), "%.*f", static_cast<int>(shape.precision.value_or(6)), value.number());
   return absl::StrCat(text[0] == '-' ? "" : shape.plus ? "+" : shape.blank ? " " : "", text);
 }
 
@@ -82,7 +83,8 @@ absl::StatusOr<Text> Written(Runtime& runtime, const Value& value, const Shape& 
 }
 
 absl::Status AppendCounted(Runtime& runtime, const Text& text, Text& out) {
-  RETURN_IF_ERROR(runtime.Bytes(text.size()));
+  RETURN_IF_ERROR(runtime.Step());
+  RETURN_IF_ERROR(runtime.Bytes(text.held_bytes()));
   out.Append(text);
   return absl::OkStatus();
 }
@@ -207,8 +209,9 @@ class Fields {
         return Fail("found ", arguments_.positional.size(), " values for a format that has more places");
       value = arguments_.positional[place];
     } else {
+      RETURN_IF_ERROR(runtime_.Step(arguments_.named.size() / 4));
       const auto found =
-          std::find_if(arguments_.named.begin(), arguments_.named.end(), [&](const auto& each) { return each.first == first; });
+          std::find_if(arguments_.named.begin(), arguments_.named.end(), [&](const auto& each) { return each.first.bytes() == first; });
       if (found == arguments_.named.end()) return Fail("found no value for {", first, "}");
       value = found->second;
     }

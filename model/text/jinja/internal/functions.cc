@@ -1,4 +1,5 @@
 // Functions that every template may call.
+#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <utility>
@@ -53,12 +54,13 @@ absl::StatusOr<Mapping> MappingOf(Runtime& runtime, absl::string_view what, cons
         ASSIGN_OR_RETURN(const std::vector<Value> two, runtime.Elements(pair));
         if (two.size() != 2) return Fail(what, ": found an element that is no pair");
         RETURN_IF_ERROR(CheckHashable(two[0]));
+        RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(two[0].weight())));
         mapping.Set(two[0], two[1]);
       }
     }
   }
-  for (const auto& [name, value] : arguments.named) mapping.Set(Value::Of(Text(name, false)), value);
-  RETURN_IF_ERROR(runtime.Step(mapping.size()));
+  for (const auto& [name, value] : arguments.named) mapping.Set(Value::Of(name), value);
+  RETURN_IF_ERROR(runtime.Charge(mapping));
   return mapping;
 }
 
@@ -81,25 +83,36 @@ Result RaiseException(Runtime& runtime, const Value&, const Arguments& arguments
   return Fail("the template refuses the messages: ", plain ? message.bytes() : Quoted(message.bytes()));
 }
 
+// Where the conversion ends that begins with the % at `mark`.
+absl::StatusOr<size_t> ConversionEnd(const std::string& format, size_t mark) {
+  size_t at = mark + 1;
+  if (at < format.size() && absl::StrContains("-_0^#", format.substr(at, 1))) ++at;  // How it is padded.
+  if (at < format.size() && absl::StrContains("aAbBcdeHIjmMpSUwWxXyYZzDFTRuVGhn%", format.substr(at, 1))) return at + 1;
+  return Fail("strftime_now: found the format ", format, ", of which a part is not supported");
+}
+
 Result StrftimeNow(Runtime& runtime, const Value&, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("strftime_now", arguments, {"format"}, 1));
   if (!given[0]->is_text()) return Fail("strftime_now: found ", TypeName(*given[0]), ", expected a format as text");
   if (!runtime.options().unix_seconds) return Fail("strftime_now: found no date, expected one to be given");
-  const std::string& format = given[0]->text().bytes();
-  for (size_t at = 0; at < format.size(); ++at) {
-    if (format[at] != '%') continue;
-    if (at + 1 < format.size() && absl::StrContains("-_0^#", format.substr(at + 1, 1))) ++at;  // How it is padded.
-    if (++at >= format.size() || !absl::StrContains("aAbBcdeHIjmMpSUwWxXyYZzDFTRuVGhn%", format.substr(at, 1))) {
-      return Fail("strftime_now: found the format ", format, ", of which a part is not supported");
-    }
-  }
   const time_t seconds = static_cast<time_t>(*runtime.options().unix_seconds);
   std::tm local = {};
   if (localtime_r(&seconds, &local) == nullptr) return Fail("strftime_now: found a date beyond the calendar");
-  std::string text(format.size() * 32 + 64, '\0');
-  RETURN_IF_ERROR(runtime.Bytes(text.size()));
-  text.resize(format.empty() ? 0 : std::strftime(text.data(), text.size(), format.c_str(), &local));
-  return runtime.New(Text(text, /*from_data=*/false));
+  const Text& format = given[0]->text();
+  Text out;
+  for (size_t at = 0; at < format.size();) {
+    RETURN_IF_ERROR(runtime.Step());
+    const size_t mark = std::min(format.bytes().find('%', at), format.size());
+    out.AppendPart(format, at, mark);
+    if (mark == format.size()) break;
+    ASSIGN_OR_RETURN(const size_t end, ConversionEnd(format.bytes(), mark));
+    char text[128];
+    const size_t size = std::strftime(text, sizeof(text), format.bytes().substr(mark, end - mark).c_str(), &local);
+    RETURN_IF_ERROR(runtime.Bytes(size));
+    out.Append(absl::string_view(text, size), format.FromData(mark));  // So that it is no bridge between words of the data.
+    at = end;
+  }
+  return runtime.New(std::move(out));
 }
 
 Result Refused(Runtime&, const Value&, const Arguments&) {

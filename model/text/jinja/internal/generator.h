@@ -23,6 +23,8 @@ class Generator : public Object {
   std::vector<Value>* elements() override { return &elements_; }
   absl::Status Fill(Runtime& runtime) override {
     if (make_ == nullptr) return absl::OkStatus();
+    const Runtime::Level level(runtime);  // Its input may be a generator, too, and so on.
+    RETURN_IF_ERROR(level.Check());
     const Make make = std::exchange(make_, nullptr);
     ASSIGN_OR_RETURN(elements_, make(runtime));
     return absl::OkStatus();

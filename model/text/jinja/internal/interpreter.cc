@@ -25,6 +25,12 @@ class Macro : public Object {
   absl::StatusOr<Value> Call(Runtime&, Arguments arguments) override {
     return interpreter_.RunFunction(statement_, frame_, std::move(arguments));
   }
+  absl::StatusOr<std::optional<Value>> Member(Runtime&, absl::string_view name) override {
+    for (const absl::string_view known : {"arguments", "caller", "catch_kwargs", "catch_varargs", "explicit_caller", "name"}) {
+      if (name == known) return Fail("found the attribute ", Quoted(name), " of a macro, which is not supported");
+    }
+    return std::optional<Value>();
+  }
   void Clear() override { frame_ = nullptr; }
 
  private:
@@ -34,7 +40,8 @@ class Macro : public Object {
 };
 
 std::optional<Value> TakeNamed(Arguments& arguments, absl::string_view name) {
-  const auto found = std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& each) { return each.first == name; });
+  const auto found =
+      std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& each) { return each.first.bytes() == name; });
   if (found == arguments.named.end()) return std::nullopt;
   std::optional<Value> value = std::move(found->second);
   arguments.named.erase(found);
@@ -43,19 +50,21 @@ std::optional<Value> TakeNamed(Arguments& arguments, absl::string_view name) {
 
 }  // namespace
 
-FramePtr Interpreter::NewFrame(const FramePtr& parent, const Scope& scope) {
+absl::StatusOr<FramePtr> Interpreter::NewFrame(const FramePtr& parent, const Scope& scope) {
   auto frame = std::make_shared<Frame>(Frame{parent, &scope, std::vector<std::optional<Value>>(scope.loads.size())});
-  Enter(*frame);
+  RETURN_IF_ERROR(Enter(*frame));
   return frame;
 }
 
-void Interpreter::Enter(Frame& frame) {
+absl::Status Interpreter::Enter(Frame& frame) {
+  RETURN_IF_ERROR(runtime_.Step(frame.slots.size() / 2));
   for (size_t i = 0; i < frame.slots.size(); ++i) {
     const Load& load = frame.scope->loads[i];
     if (load.kind == Load::Kind::kNothing) frame.slots[i].reset();
     else if (load.kind == Load::Kind::kOuter) frame.slots[i] = At(frame, load.outer);
     else if (load.kind == Load::Kind::kVariable) frame.slots[i] = Variable(frame.scope->names[i]);
   }
+  return absl::OkStatus();
 }
 
 std::optional<Value>& Interpreter::At(Frame& frame, Slot slot) {
@@ -75,7 +84,7 @@ std::optional<Value> Interpreter::Variable(absl::string_view name) const {
 
 absl::StatusOr<Text> Interpreter::Run() {
   Text out;
-  const FramePtr frame = NewFrame(nullptr, syntax_.body.scope);
+  ASSIGN_OR_RETURN(const FramePtr frame, NewFrame(nullptr, syntax_.body.scope));
   RETURN_IF_ERROR(Run(syntax_.body, frame, out).status());
   return out;
 }
@@ -92,7 +101,7 @@ absl::StatusOr<Interpreter::Flow> Interpreter::Run(const Body& body, const Frame
 }
 
 absl::Status Interpreter::Put(const Text& text, Text& out) {
-  RETURN_IF_ERROR(runtime_.Bytes(text.size()));
+  RETURN_IF_ERROR(runtime_.Bytes(text.held_bytes()));
   out.Append(text);
   const int64_t most = runtime_.options().max_output_bytes;
   if (static_cast<int64_t>(out.size()) <= most) return absl::OkStatus();
@@ -116,9 +125,10 @@ absl::StatusOr<Interpreter::Flow> Interpreter::Run(const Statement& statement, c
     }
     case Statement::Kind::kIf: return If(statement, frame, out);
     case Statement::Kind::kFor: return For(statement, frame, out);
-    case Statement::Kind::kMacro:
-      At(*frame, statement.slot) = runtime_.Own(std::make_shared<Macro>(*this, statement, frame));
+    case Statement::Kind::kMacro: {
+      ASSIGN_OR_RETURN(At(*frame, statement.slot), runtime_.Own(std::make_shared<Macro>(*this, statement, frame)));
       return Flow::kOn;
+    }
     case Statement::Kind::kCall: RETURN_IF_ERROR(CallBlock(statement, frame, out)); return Flow::kOn;
     case Statement::Kind::kBreak: return Flow::kBreak;
     case Statement::Kind::kContinue: return Flow::kContinue;
@@ -132,7 +142,7 @@ absl::StatusOr<Interpreter::Flow> Interpreter::InFrame(const Statement& statemen
   if (statement.kind == Statement::Kind::kWith) {
     ASSIGN_OR_RETURN(values, All(statement.values, frame));
   }
-  const FramePtr inner = NewFrame(frame, statement.body.scope);
+  ASSIGN_OR_RETURN(const FramePtr inner, NewFrame(frame, statement.body.scope));
   for (size_t i = 0; i < values.size(); ++i) RETURN_IF_ERROR(Assign(statement.parameters[i], values[i], inner));
   const bool apart = statement.kind == Statement::Kind::kSetBlock || statement.kind == Statement::Kind::kFilter;
   Text text;
@@ -187,20 +197,20 @@ absl::StatusOr<Interpreter::Flow> Interpreter::For(const Statement& statement, c
   Loop::Test test;
   if (statement.filter_test != nullptr) {
     test = [this, &statement, frame](const Value& element) -> absl::StatusOr<bool> {
-      const FramePtr inner = NewFrame(frame, statement.test_scope);
+      ASSIGN_OR_RETURN(const FramePtr inner, NewFrame(frame, statement.test_scope));
       RETURN_IF_ERROR(Assign(statement.test_target, element, inner));
       ASSIGN_OR_RETURN(const Value passes, Evaluate(*statement.filter_test, inner));
       return Truth(passes);
     };
   }
   const auto loop = std::make_shared<Loop>(std::move(elements), std::move(test));
-  const Value variable = runtime_.Own(loop);
-  const FramePtr inner = NewFrame(frame, statement.body.scope);
+  ASSIGN_OR_RETURN(const Value variable, runtime_.Own(loop));
+  ASSIGN_OR_RETURN(const FramePtr inner, NewFrame(frame, statement.body.scope));
   bool finished = false;  // As Jinja: else runs unless one element's turn came to its end, without break or continue.
   while (true) {
     ASSIGN_OR_RETURN(const bool more, loop->Advance());
     if (!more) break;
-    Enter(*inner);
+    RETURN_IF_ERROR(Enter(*inner));
     RETURN_IF_ERROR(Assign(statement.target, loop->current(), inner));
     At(*inner, statement.loop_slot) = variable;
     ASSIGN_OR_RETURN(const Flow flow, Run(statement.body, inner, out));
@@ -209,11 +219,12 @@ absl::StatusOr<Interpreter::Flow> Interpreter::For(const Statement& statement, c
   }
   for (std::optional<Value>& slot : inner->slots) slot.reset();  // As Jinja: macros made in the loop see nothing of it afterwards.
   if (finished || statement.branches.empty()) return Flow::kOn;
-  return Run(statement.branches[0], NewFrame(frame, statement.branches[0].scope), out);
+  ASSIGN_OR_RETURN(const FramePtr otherwise, NewFrame(frame, statement.branches[0].scope));
+  return Run(statement.branches[0], otherwise, out);
 }
 
 absl::Status Interpreter::CallBlock(const Statement& statement, const FramePtr& frame, Text& out) {
-  const Value caller = runtime_.Own(std::make_shared<Macro>(*this, statement, frame));
+  ASSIGN_OR_RETURN(const Value caller, runtime_.Own(std::make_shared<Macro>(*this, statement, frame)));
   absl::StatusOr<Value> result = Call(*statement.expression, frame, caller);
   if (!result.ok()) return AtLine(statement.expression->line, result.status());
   ASSIGN_OR_RETURN(const Text text, runtime_.Print(*result));
@@ -224,20 +235,22 @@ absl::StatusOr<Value> Interpreter::RunFunction(const Statement& function, const 
   const Runtime::Level level(runtime_, /*call=*/true);
   RETURN_IF_ERROR(level.Check());
   const std::string name = function.kind == Statement::Kind::kMacro ? function.text : "caller";
-  const FramePtr frame = NewFrame(outer, function.body.scope);
+  ASSIGN_OR_RETURN(const FramePtr frame, NewFrame(outer, function.body.scope));
   const size_t count = function.parameters.size(), given = std::min(count, arguments.positional.size());
+  RETURN_IF_ERROR(runtime_.Step(arguments.named.size() * (1 + (count - given) / 4)));
   for (size_t i = 0; i < count; ++i) {
-    std::optional<Value> value = i < given ? std::move(arguments.positional[i]) : TakeNamed(arguments, function.parameters[i].name);
-    At(*frame, function.parameters[i].slot) = std::move(value);
+    const Target& parameter = function.parameters[i];
+    At(*frame, parameter.slot) = i < given ? std::move(arguments.positional[i]) : TakeNamed(arguments, parameter.name);
   }
   if (function.uses_caller) At(*frame, function.caller_slot) = TakeNamed(arguments, "caller").value_or(Value::Undefined("the caller"));
-  if (!function.uses_named && !arguments.named.empty()) return Fail(name, ": found the argument ", Quoted(arguments.named[0].first));
+  const absl::string_view other = arguments.named.empty() ? "" : absl::string_view(arguments.named[0].first.bytes());
+  if (!function.uses_named && !arguments.named.empty()) return Fail(name, ": found the argument ", Quoted(other));
   if (!function.uses_positional && arguments.positional.size() > count) {
     return Fail(name, ": found ", arguments.positional.size(), " arguments, expected at most ", count);
   }
   if (function.uses_named) {
     Mapping named;
-    for (auto& [key, value] : arguments.named) named.Set(Value::Of(Text(key, false)), std::move(value));
+    for (auto& [key, value] : arguments.named) named.Set(Value::Of(std::move(key)), std::move(value));
     ASSIGN_OR_RETURN(At(*frame, function.named_slot), runtime_.New(std::move(named)));
   }
   if (function.uses_positional) {

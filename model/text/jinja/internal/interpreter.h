@@ -38,14 +38,14 @@ class Interpreter {
   using Result = absl::StatusOr<Value>;
 
   // Frames and slots.
-  FramePtr NewFrame(const FramePtr& parent, const Scope& scope);
-  void Enter(Frame& frame);  // Gives each slot what it begins with.
+  absl::StatusOr<FramePtr> NewFrame(const FramePtr& parent, const Scope& scope);
+  absl::Status Enter(Frame& frame);  // Gives each slot what it begins with.
   static std::optional<Value>& At(Frame& frame, Slot slot);
   std::optional<Value> Variable(absl::string_view name) const;
 
   // Expressions.
   Result Evaluate(const Expression& expression, const FramePtr& frame);
-  Result Kinds(const Expression& expression, const FramePtr& frame);
+  Result EvaluateByKind(const Expression& expression, const FramePtr& frame);
   Result Name(const Expression& expression, const FramePtr& frame);
   Result Collection(const Expression& expression, const FramePtr& frame);
   Result Logical(const Expression& expression, const FramePtr& frame);

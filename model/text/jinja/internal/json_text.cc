@@ -66,13 +66,15 @@ class Writer {
   }
 
   absl::Status Quoted(const Text& text) {
-    RETURN_IF_ERROR(runtime_.Bytes(text.size()));
+    RETURN_IF_ERROR(runtime_.Bytes(text.held_bytes()));
+    RETURN_IF_ERROR(runtime_.Scan(text.size()));
     const std::string& bytes = text.bytes();
     out_.Append("\"", false);
     size_t plain = 0;  // Where what needs no escape began.
     for (size_t at = 0; at < bytes.size();) {
       const auto [code, size] = CharacterAt(bytes, at);
       if (code < 0x20 || code == '"' || code == '\\' || (style_.ascii && code > 0x7E)) {
+        RETURN_IF_ERROR(runtime_.Bytes(12));  // The longest.
         out_.AppendPart(text, plain, at);
         out_.Append(Escaped(code), text.FromData(at));
         plain = at + size;
@@ -120,7 +122,9 @@ class Writer {
   absl::StatusOr<std::vector<Mapping::Entry>> InOrder(const Mapping& mapping) {
     std::vector<Mapping::Entry> entries = mapping.entries();
     if (!style_.sort_keys) return entries;
-    RETURN_IF_ERROR(runtime_.Step(entries.size() * 8));
+    int64_t work = 0;
+    for (const auto& [key, value] : entries) work += key.weight();
+    RETURN_IF_ERROR(runtime_.Step(static_cast<size_t>(work) * 8));
     absl::Status status;
     std::stable_sort(entries.begin(), entries.end(), [&](const Mapping::Entry& a, const Mapping::Entry& b) {
       const absl::StatusOr<bool> less = Less(a.first, b.first);

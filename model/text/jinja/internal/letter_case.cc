@@ -46,7 +46,8 @@ absl::StatusOr<std::string> Upper(uint32_t code) {
 
 }  // namespace
 
-absl::StatusOr<Text> Cased(const Text& text, LetterCase wanted) {
+absl::StatusOr<Text> Cased(Runtime& runtime, const Text& text, LetterCase wanted) {
+  RETURN_IF_ERROR(runtime.Step(text.size() / 2));
   const std::string& bytes = text.bytes();
   Text out;
   bool first = true, within_word = false;
@@ -79,7 +80,8 @@ absl::StatusOr<Text> Cased(const Text& text, LetterCase wanted) {
   return out;
 }
 
-bool AllOfCase(const Text& text, bool upper) {
+absl::StatusOr<bool> AllOfCase(Runtime& runtime, const Text& text, bool upper) {
+  RETURN_IF_ERROR(runtime.Step(text.size() / 2));
   bool any = false;
   for (size_t at = 0; at < text.size();) {
     const auto [code, size] = CharacterAt(text.bytes(), at);

@@ -22,7 +22,7 @@ class Runtime;
 
 struct Arguments {
   std::vector<Value> positional = {};
-  std::vector<std::pair<std::string, Value>> named = {};
+  std::vector<std::pair<Text, Value>> named = {};  // A name may come from the data, by **: it keeps where it came from.
 };
 
 using FilterFunction = absl::StatusOr<Value> (*)(Runtime& runtime, const Value& input, const Arguments& arguments);

@@ -15,7 +15,8 @@ class LoopMethod : public Object {
   LoopMethod(Loop& loop, bool cycle) : loop_(loop), cycle_(cycle) {}
   absl::string_view type() const override { return "function"; }
   bool callable() const override { return true; }
-  absl::StatusOr<Value> Call(Runtime&, Arguments arguments) override {
+  absl::StatusOr<Value> Call(Runtime& runtime, Arguments arguments) override {
+    for (const Value& each : arguments.positional) RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(each.weight())));
     if (!arguments.named.empty()) return Fail("found an argument with a name for a method of loop");
     if (!cycle_) {
       const bool same = loop_.changed_ && std::equal(loop_.changed_->begin(), loop_.changed_->end(), arguments.positional.begin(),
@@ -61,7 +62,10 @@ absl::StatusOr<std::optional<Value>> Loop::Member(Runtime& runtime, absl::string
   if (name == "depth0") return Found(Value::Int(0));
   if (name == "previtem")
     return Found(place_ > 0 ? taken_[static_cast<size_t>(place_ - 1)] : Value::Undefined("the item before the first"));
-  if (name == "cycle" || name == "changed") return Found(runtime.Own(std::make_shared<LoopMethod>(*this, name == "cycle")));
+  if (name == "cycle" || name == "changed") {
+    ASSIGN_OR_RETURN(Value method, runtime.Own(std::make_shared<LoopMethod>(*this, name == "cycle")));
+    return Found(std::move(method));
+  }
   if (name == "last" || name == "nextitem") {
     bool more = place_ + 1 < static_cast<int64_t>(taken_.size());
     if (!more) {

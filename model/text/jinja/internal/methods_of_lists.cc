@@ -67,12 +67,30 @@ constexpr NamedFilter kDictMethods[] = {
 constexpr absl::string_view kRefusedOfText[] = {
     "casefold", "encode", "expandtabs", "format_map", "isascii", "isidentifier", "isprintable", "istitle", "ljust", "maketrans", "rjust",
     "swapcase", "title", "translate", "zfill"};
+constexpr absl::string_view kRefusedOfDicts[] = {"fromkeys"};
+constexpr absl::string_view kRefusedOfRanges[] = {"start", "step", "stop"};
+constexpr absl::string_view kRefusedOfViews[] = {"isdisjoint", "mapping"};
+// Methods that change a dict. They are undefined, whatever keys the dict has.
+constexpr absl::string_view kForbiddenOfDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
 constexpr absl::string_view kRefusedOfNumbers[] = {
     "as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes", "fromhex", "hex", "imag", "is_integer",
     "numerator", "real", "to_bytes"};
 
 Result Refused(Runtime&, const Value& self, const Arguments&) {
   return Fail("found a method of ", TypeName(self), " to call which is not supported");
+}
+
+bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+absl::Span<const absl::string_view> RefusedOf(const Value& self) {
+  if (self.is_text()) return kRefusedOfText;
+  if (self.is_number()) return kRefusedOfNumbers;
+  if (self.kind() == Value::Kind::kMapping) return kRefusedOfDicts;
+  if (self.kind() != Value::Kind::kItems) return {};
+  if (self.items().form == Items::Form::kRange) return kRefusedOfRanges;
+  return self.items().form == Items::Form::kView ? absl::MakeConstSpan(kRefusedOfViews) : absl::Span<const absl::string_view>();
 }
 
 absl::Span<const NamedFilter> MethodsOf(const Value& self) {
@@ -90,11 +108,10 @@ std::optional<Value> FindMethod(const Value& self, absl::string_view name) {
   for (const NamedFilter& method : MethodsOf(self)) {
     if (method.name == name) return made(method.function);
   }
-  const absl::Span<const absl::string_view> refused = self.is_text()     ? absl::MakeConstSpan(kRefusedOfText)
-                                                      : self.is_number() ? absl::MakeConstSpan(kRefusedOfNumbers)
-                                                                         : absl::Span<const absl::string_view>();
-  if (std::find(refused.begin(), refused.end(), name) != refused.end()) return made(Refused);
-  return std::nullopt;
+  if (self.kind() == Value::Kind::kMapping && IsIn(kForbiddenOfDicts, name)) {
+    return Value::Undefined(absl::StrCat("the method ", name, ", which would change a dict,"));
+  }
+  return IsIn(RefusedOf(self), name) ? std::optional<Value>(made(Refused)) : std::nullopt;
 }
 
 }  // namespace tessera::jinja

@@ -9,6 +9,7 @@
 #include "tessera/model/text/jinja/internal/fail.h"
 #include "tessera/model/text/jinja/internal/format.h"
 #include "tessera/model/text/jinja/internal/letter_case.h"
+#include "tessera/model/text/jinja/internal/search.h"
 #include "tessera/model/text/jinja/internal/text_functions.h"
 
 namespace tessera::jinja {
@@ -35,7 +36,7 @@ Result Strip(Runtime& runtime, const Value& self, const Arguments& arguments) {
 template <LetterCase wanted>
 Result Case(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("a method of letters", arguments, {}).status());
-  ASSIGN_OR_RETURN(Text cased, Cased(self.text(), wanted));
+  ASSIGN_OR_RETURN(Text cased, Cased(runtime, self.text(), wanted));
   cased.set_safe(self.text().safe());
   return runtime.New(std::move(cased));
 }
@@ -43,11 +44,13 @@ Result Case(Runtime& runtime, const Value& self, const Arguments& arguments) {
 // Bounds of a search, in bytes; without value if nothing can be found there.
 absl::StatusOr<std::optional<std::pair<size_t, size_t>>> Bounds(const Text& text, const std::optional<Value>& first,
                                                                 const std::optional<Value>& last) {
+  const auto none = [](const std::optional<Value>& bound) { return !bound || bound->is_none(); };
+  if (none(first) && none(last)) return std::make_pair(size_t{0}, text.size());
   const int64_t size = CountCharacters(text.bytes());
   int64_t bounds[2] = {0, size};
   const std::optional<Value>* const given[2] = {&first, &last};
   for (int i = 0; i < 2; ++i) {
-    if (!given[i]->has_value() || (*given[i])->is_none()) continue;
+    if (none(*given[i])) continue;
     if (!(*given[i])->is_integral()) return Fail("found ", TypeName(**given[i]), " as a bound, expected an integer");
     bounds[i] = (*given[i])->integer();
     if (bounds[i] < 0) bounds[i] = std::max<int64_t>(0, bounds[i] + size);
@@ -60,13 +63,14 @@ absl::StatusOr<std::optional<std::pair<size_t, size_t>>> Bounds(const Text& text
 template <bool at_end>
 Result Affix(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind(at_end ? "endswith" : "startswith", arguments, {"affix", "start", "end"}, 1));
-  RETURN_IF_ERROR(runtime.Step(1 + (given[1] || given[2] ? self.text().size() / 64 : 0)));
+  if (given[1] || given[2]) RETURN_IF_ERROR(runtime.Scan(self.text().size()));
   const bool tuple = given[0]->kind() == Value::Kind::kItems && given[0]->items().form == Items::Form::kTuple;
   const std::vector<Value> affixes = tuple ? given[0]->items().elements : std::vector<Value>{*given[0]};
   ASSIGN_OR_RETURN(const auto bounds, Bounds(self.text(), given[1], given[2]));
   bool found = false;
   for (const Value& affix : affixes) {
     RETURN_IF_ERROR(WantText(at_end ? "endswith" : "startswith", affix));
+    RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(affix.weight())));
     if (!bounds) continue;
     const absl::string_view part = absl::string_view(self.text().bytes()).substr(bounds->first, bounds->second - bounds->first);
     found = found || (at_end ? absl::EndsWith(part, affix.text().bytes()) : absl::StartsWith(part, affix.text().bytes()));
@@ -78,12 +82,13 @@ template <bool from_end, bool must>
 Result Find(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("find", arguments, {"text", "start", "end"}, 1));
   RETURN_IF_ERROR(WantText("find", *given[0]));
-  RETURN_IF_ERROR(runtime.Step(self.text().size() / 64));
+  RETURN_IF_ERROR(runtime.Scan(self.text().size() + given[0]->text().size()));
   ASSIGN_OR_RETURN(const auto bounds, Bounds(self.text(), given[1], given[2]));
   size_t at = std::string::npos;
   if (bounds) {
     const absl::string_view part = absl::string_view(self.text().bytes()).substr(0, bounds->second);
-    at = from_end ? part.rfind(given[0]->text().bytes()) : part.find(given[0]->text().bytes(), bounds->first);
+    const Search search(given[0]->text().bytes(), from_end);
+    at = from_end ? search.Last(part) : search.First(part, bounds->first);
     if (at != std::string::npos && at < bounds->first) at = std::string::npos;
   }
   if (must && at == std::string::npos) return Fail("index: found no such text");
@@ -93,14 +98,14 @@ Result Find(Runtime& runtime, const Value& self, const Arguments& arguments) {
 Result Count(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("count", arguments, {"text", "start", "end"}, 1));
   RETURN_IF_ERROR(WantText("count", *given[0]));
-  RETURN_IF_ERROR(runtime.Step(self.text().size() / 64));
+  RETURN_IF_ERROR(runtime.Scan(self.text().size() + given[0]->text().size()));
   ASSIGN_OR_RETURN(const auto bounds, Bounds(self.text(), given[1], given[2]));
   if (!bounds) return Value::Int(0);
   const absl::string_view part = absl::string_view(self.text().bytes()).substr(bounds->first, bounds->second - bounds->first);
-  const std::string& wanted = given[0]->text().bytes();
-  if (wanted.empty()) return Value::Int(CountCharacters(part) + 1);
+  const Search search(given[0]->text().bytes());
+  if (search.size() == 0) return Value::Int(CountCharacters(part) + 1);
   int64_t count = 0;
-  for (size_t at = 0; (at = part.find(wanted, at)) != absl::string_view::npos; at += wanted.size()) ++count;
+  for (size_t at = 0; (at = search.First(part, at)) != Search::kNowhere; at += search.size()) ++count;
   return Value::Int(count);
 }
 
@@ -115,13 +120,24 @@ Result Replace(Runtime& runtime, const Value& self, const Arguments& arguments) 
   return Replaced(runtime, self.text(), given[0]->text(), given[1]->text(), count.integer());
 }
 
+using Texts = absl::StatusOr<std::vector<Text>>;
+
+absl::Status AddPart(Runtime& runtime, Text part, std::vector<Text>& parts) {
+  RETURN_IF_ERROR(runtime.Step());
+  RETURN_IF_ERROR(runtime.Charge(part));
+  parts.push_back(std::move(part));
+  return absl::OkStatus();
+}
+
 // The parts of a text between white space, at most `most` + 1 of them unless that is negative.
-std::vector<Text> Words(const Text& text, int64_t most, bool from_end) {
+Texts Words(Runtime& runtime, const Text& text, int64_t most, bool from_end) {
   const absl::string_view bytes = text.bytes();
+  RETURN_IF_ERROR(runtime.Step(bytes.size() / 8));
   std::vector<std::pair<size_t, size_t>> bounds;
   for (size_t at = LeadingSpace(bytes); at < bytes.size();) {
     const size_t begin = at;
     while (at < bytes.size() && !IsSpace(CharacterAt(bytes, at).code)) at += CharacterAt(bytes, at).size;
+    RETURN_IF_ERROR(runtime.Bytes(sizeof(bounds[0])));
     bounds.emplace_back(begin, at);
     at += LeadingSpace(bytes.substr(at));
   }
@@ -134,32 +150,34 @@ std::vector<Text> Words(const Text& text, int64_t most, bool from_end) {
     bounds.insert(from_end ? bounds.begin() : bounds.end(), {begin, end});
   }
   std::vector<Text> words;
-  for (const auto& [begin, end] : bounds) words.push_back(text.Part(begin, end));
+  for (const auto& [begin, end] : bounds) RETURN_IF_ERROR(AddPart(runtime, text.Part(begin, end), words));
   return words;
 }
 
-std::vector<Text> Parts(const Text& text, const std::string& separator, int64_t most, bool from_end) {
+Texts Parts(Runtime& runtime, const Text& text, const std::string& separator, int64_t most, bool from_end) {
+  RETURN_IF_ERROR(runtime.Scan(text.size() + separator.size()));
+  const Search search(separator, from_end);
   std::vector<Text> parts;
   const std::string& bytes = text.bytes();
   size_t begin = 0, end = bytes.size();
   for (; most != 0; --most) {
     const absl::string_view rest = absl::string_view(bytes).substr(0, end);
-    const size_t at = from_end ? rest.rfind(separator) : rest.find(separator, begin);
-    if (at == absl::string_view::npos) break;
-    parts.push_back(from_end ? text.Part(at + separator.size(), end) : text.Part(begin, at));
+    const size_t at = from_end ? search.Last(rest) : search.First(rest, begin);
+    if (at == Search::kNowhere) break;
+    RETURN_IF_ERROR(AddPart(runtime, from_end ? text.Part(at + separator.size(), end) : text.Part(begin, at), parts));
     if (from_end) end = at;
     else begin = at + separator.size();
   }
-  parts.push_back(text.Part(begin, end));
+  RETURN_IF_ERROR(AddPart(runtime, text.Part(begin, end), parts));
   if (from_end) std::reverse(parts.begin(), parts.end());
   return parts;
 }
 
-Result ListOf(Runtime& runtime, const std::vector<Text>& texts) {
+// Their parts are charged for already.
+Result ListOf(Runtime& runtime, Texts texts) {
+  RETURN_IF_ERROR(texts.status());
   std::vector<Value> values;
-  for (const Text& text : texts) {
-    ASSIGN_OR_RETURN(values.emplace_back(), runtime.New(text));
-  }
+  for (Text& text : *texts) values.push_back(Value::Of(std::move(text)));
   return runtime.List(std::move(values));
 }
 
@@ -168,11 +186,10 @@ Result Split(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("split", arguments, {"sep", "maxsplit"}));
   const Value separator = given[0].value_or(Value::None()), most = given[1].value_or(Value::Int(-1));
   if (!most.is_integral()) return Fail("split: found ", TypeName(most), " as maxsplit, expected an integer");
-  RETURN_IF_ERROR(runtime.Step(self.text().size() / 64));
-  if (separator.is_none()) return ListOf(runtime, Words(self.text(), most.integer(), from_end));
+  if (separator.is_none()) return ListOf(runtime, Words(runtime, self.text(), most.integer(), from_end));
   RETURN_IF_ERROR(WantText("split", separator));
   if (separator.text().empty()) return Fail("split: found an empty separator");
-  return ListOf(runtime, Parts(self.text(), separator.text().bytes(), most.integer(), from_end));
+  return ListOf(runtime, Parts(runtime, self.text(), separator.text().bytes(), most.integer(), from_end));
 }
 
 template <bool from_end>
@@ -180,18 +197,17 @@ Result Partition(Runtime& runtime, const Value& self, const Arguments& arguments
   ASSIGN_OR_RETURN(const auto given, Bind("partition", arguments, {"sep"}, 1));
   RETURN_IF_ERROR(WantText("partition", *given[0]));
   if (given[0]->text().empty()) return Fail("partition: found an empty separator");
-  std::vector<Text> parts = Parts(self.text(), given[0]->text().bytes(), 1, from_end);
+  ASSIGN_OR_RETURN(std::vector<Text> parts, Parts(runtime, self.text(), given[0]->text().bytes(), 1, from_end));
   const bool found = parts.size() == 2;
   if (found) parts.insert(parts.begin() + 1, given[0]->text());
   else parts.insert(from_end ? parts.begin() : parts.end(), 2, Text());
-  ASSIGN_OR_RETURN(const Value list, ListOf(runtime, parts));
+  ASSIGN_OR_RETURN(const Value list, ListOf(runtime, std::move(parts)));
   return runtime.New(Items{Items::Form::kTuple, list.items().elements});
 }
 
 Result SplitLines(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto given, Bind("splitlines", arguments, {"keepends"}));
-  ASSIGN_OR_RETURN(const std::vector<Text> lines, Lines(runtime, self.text(), Truth(given[0].value_or(Value()))));
-  return ListOf(runtime, lines);
+  return ListOf(runtime, Lines(runtime, self.text(), Truth(given[0].value_or(Value()))));
 }
 
 Result Join(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -201,7 +217,7 @@ Result Join(Runtime& runtime, const Value& self, const Arguments& arguments) {
   Text out;
   for (size_t i = 0; i < elements.size(); ++i) {
     RETURN_IF_ERROR(WantText("join", elements[i]));
-    RETURN_IF_ERROR(runtime.Bytes(self.text().size() + elements[i].text().size()));
+    RETURN_IF_ERROR(runtime.Bytes(self.text().held_bytes() + elements[i].text().held_bytes()));
     if (i > 0) out.Append(self.text());
     out.Append(elements[i].text());
   }
@@ -218,15 +234,17 @@ Result Remove(Runtime& runtime, const Value& self, const Arguments& arguments) {
 }
 
 template <bool upper>
-Result IsCase(Runtime&, const Value& self, const Arguments& arguments) {
+Result IsCase(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("isupper", arguments, {}).status());
-  return Value::Bool(AllOfCase(self.text(), upper));
+  ASSIGN_OR_RETURN(const bool all, AllOfCase(runtime, self.text(), upper));
+  return Value::Bool(all);
 }
 
 // Python's answers beyond ASCII depend on its version, so they are refused.
 template <int (*is)(int)>
-Result IsAscii(Runtime&, const Value& self, const Arguments& arguments) {
+Result IsAscii(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("a test of characters", arguments, {}).status());
+  RETURN_IF_ERROR(runtime.Scan(self.text().size()));
   bool all = !self.text().empty();
   for (const char character : self.text().bytes()) {
     if (static_cast<unsigned char>(character) >= 0x80) return Fail("found characters beyond ASCII to test, which are not supported");
@@ -239,8 +257,9 @@ int Alphabetic(int c) { return std::isalpha(c); }
 int Digit(int c) { return std::isdigit(c); }
 int Alphanumeric(int c) { return std::isalnum(c); }
 
-Result IsSpaces(Runtime&, const Value& self, const Arguments& arguments) {
+Result IsSpaces(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("isspace", arguments, {}).status());
+  RETURN_IF_ERROR(runtime.Scan(self.text().size()));
   return Value::Bool(!self.text().empty() && LeadingSpace(self.text().bytes()) == self.text().size());
 }
 

@@ -62,10 +62,19 @@ absl::StatusOr<Value> Floats(absl::string_view operation, double left, double ri
 }
 
 absl::StatusOr<Value> Join(Runtime& runtime, const Text& left, const Text& right) {
-  RETURN_IF_ERROR(runtime.Bytes(left.size() + right.size()));
+  RETURN_IF_ERROR(runtime.Charge(left));
+  RETURN_IF_ERROR(runtime.Charge(right));
   const bool safe = left.safe() || right.safe();
-  Text joined = safe && !left.safe() ? EscapedHtml(left) : left;
-  joined.Append(safe && !right.safe() ? EscapedHtml(right) : right);
+  Text joined = left;
+  if (safe && !left.safe()) {
+    ASSIGN_OR_RETURN(joined, EscapedHtml(runtime, left));
+  }
+  if (safe && !right.safe()) {
+    ASSIGN_OR_RETURN(const Text escaped, EscapedHtml(runtime, right));
+    joined.Append(escaped);
+  } else {
+    joined.Append(right);
+  }
   joined.set_safe(safe);
   return Value::Of(std::move(joined));
 }
@@ -74,8 +83,9 @@ absl::StatusOr<Value> Repeat(Runtime& runtime, const Value& of, int64_t times) {
   times = std::max<int64_t>(times, 0);
   if (of.is_text()) {
     size_t bytes = 0;
-    if (__builtin_mul_overflow(of.text().size(), static_cast<size_t>(times), &bytes)) return Overflow();
+    if (__builtin_mul_overflow(of.text().held_bytes(), static_cast<size_t>(times), &bytes)) return Overflow();
     RETURN_IF_ERROR(runtime.Bytes(bytes));
+    if (bytes > 0) RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(times) / 4));
     Text text;
     for (int64_t i = 0; i < times && bytes > 0; ++i) text.Append(of.text());
     text.set_safe(of.text().safe());
@@ -109,6 +119,20 @@ absl::StatusOr<Bounds> BoundsOf(const Value& first, const Value& last, const Val
   const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
   const auto place = [&](int64_t bound) { return std::clamp(bound < 0 ? bound + size : bound, least, most); };
   return Bounds{from ? place(*from) : stride > 0 ? least : most, to ? place(*to) : stride > 0 ? most : least, stride};
+}
+
+// The characters at the places of a slice that has another stride than 1.
+absl::StatusOr<Value> Picked(Runtime& runtime, const Text& text, const Bounds& bounds) {
+  RETURN_IF_ERROR(runtime.Step(text.size() / 4));
+  RETURN_IF_ERROR(runtime.Bytes(text.size() * sizeof(size_t)));
+  std::vector<size_t> offsets;
+  for (size_t at = 0; at < text.size(); at += CharacterAt(text.bytes(), at).size) offsets.push_back(at);
+  offsets.push_back(text.size());
+  Text picked;
+  for (int64_t at = bounds.begin; bounds.stride > 0 ? at < bounds.end : at > bounds.end; at += bounds.stride) {
+    picked.AppendPart(text, offsets[static_cast<size_t>(at)], offsets[static_cast<size_t>(at) + 1]);
+  }
+  return runtime.New(std::move(picked));
 }
 
 bool IsSequence(const Value& value) {
@@ -147,7 +171,9 @@ absl::StatusOr<Value> Arithmetic(Runtime& runtime, absl::string_view operation, 
 
 absl::StatusOr<bool> Compare(Runtime& runtime, absl::string_view operation, const Value& left, const Value& right) {
   const bool look = operation == "in" || operation == "not in";
-  RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(look ? right.weight() : std::min(left.weight(), right.weight()))));
+  // A dict is asked for its key; texts and lists are looked through.
+  const int64_t looked = right.kind() == Value::Kind::kMapping ? left.weight() : right.weight() + (right.is_text() ? left.weight() : 0);
+  RETURN_IF_ERROR(runtime.Step(static_cast<size_t>(look ? looked : std::min(left.weight(), right.weight()))));
   if (operation == "==") return Equal(left, right);
   if (operation == "!=") return !Equal(left, right);
   if (look) {
@@ -176,7 +202,7 @@ absl::StatusOr<Value> Concatenate(Runtime& runtime, const std::vector<Value>& va
   Text joined;
   for (const Value& value : values) {
     ASSIGN_OR_RETURN(const Text text, runtime.Print(value));
-    RETURN_IF_ERROR(runtime.Bytes(text.size()));
+    RETURN_IF_ERROR(runtime.Bytes(text.held_bytes()));
     joined.Append(text);
   }
   return Value::Of(std::move(joined));
@@ -195,24 +221,30 @@ absl::StatusOr<Value> Slice(Runtime& runtime, const Value& of, const Value& firs
     const size_t end = begin + OffsetOf(absl::string_view(of.text().bytes()).substr(begin), bounds.end - bounds.begin);
     return runtime.New(of.text().Part(begin, end));
   }
-  ASSIGN_OR_RETURN(const std::vector<Value> elements, runtime.Elements(of));
-  Items part{items ? of.items().form : Items::Form::kList};
+  if (of.is_text()) return Picked(runtime, of.text(), bounds);
+  const std::vector<Value>& elements = of.items().elements;
+  Items part{of.items().form};
   for (int64_t at = bounds.begin; bounds.stride > 0 ? at < bounds.end : at > bounds.end; at += bounds.stride) {
     part.elements.push_back(elements[static_cast<size_t>(at)]);
   }
-  if (items) return runtime.New(std::move(part));
-  return Concatenate(runtime, part.elements);
+  return runtime.New(std::move(part));
 }
 
-Text EscapedHtml(const Text& text) {
+absl::StatusOr<Text> EscapedHtml(Runtime& runtime, const Text& text) {
+  RETURN_IF_ERROR(runtime.Bytes(text.held_bytes()));
+  RETURN_IF_ERROR(runtime.Step(text.size() / 8));
   constexpr std::pair<char, absl::string_view> kEscapes[] = {
       {'&', "&amp;"}, {'>', "&gt;"}, {'<', "&lt;"}, {'\'', "&#39;"}, {'"', "&#34;"}};
   Text escaped;
   for (size_t at = 0; at < text.size(); ++at) {
     const auto found =
         std::find_if(std::begin(kEscapes), std::end(kEscapes), [&](const auto& each) { return each.first == text.bytes()[at]; });
-    if (found == std::end(kEscapes)) escaped.AppendPart(text, at, at + 1);
-    else escaped.Append(found->second, text.FromData(at));
+    if (found == std::end(kEscapes)) {
+      escaped.AppendPart(text, at, at + 1);
+    } else {
+      RETURN_IF_ERROR(runtime.Bytes(found->second.size()));
+      escaped.Append(found->second, text.FromData(at));
+    }
   }
   escaped.set_safe(true);
   return escaped;

@@ -20,5 +20,5 @@ absl::StatusOr<Value> Concatenate(Runtime& runtime, const std::vector<Value>& va
 // values[first:last:step]; a bound that is none or absent is the default.
 absl::StatusOr<Value> Slice(Runtime& runtime, const Value& of, const Value& first, const Value& last, const Value& step);
 
-Text EscapedHtml(const Text& text);
+absl::StatusOr<Text> EscapedHtml(Runtime& runtime, const Text& text);
 }  // namespace tessera::jinja

@@ -69,7 +69,9 @@ std::string FloatText(double value) {
   return written.find('.') == std::string::npos ? written + ".0" : written;
 }
 
-Text Quote(const Text& text) {
+absl::StatusOr<Text> Quote(Runtime& runtime, const Text& text) {
+  RETURN_IF_ERROR(runtime.Bytes(text.held_bytes()));
+  RETURN_IF_ERROR(runtime.Scan(text.size()));
   const std::string& bytes = text.bytes();
   const char quote = bytes.find('\'') != std::string::npos && bytes.find('"') == std::string::npos ? '"' : '\'';
   Text out = Plain(std::string(1, quote));
@@ -81,6 +83,7 @@ Text Quote(const Text& text) {
     } else if (IsPrintable(code)) {
       out.AppendPart(text, at, at + size);
     } else {
+      RETURN_IF_ERROR(runtime.Bytes(10));  // The longest.
       out.Append(EscapeOf(code), text.FromData(at));
     }
     at += size;
@@ -90,7 +93,7 @@ Text Quote(const Text& text) {
 }
 
 absl::StatusOr<Text> Runtime::Print(const Value& value) {
-  RETURN_IF_ERROR(Step());
+  RETURN_IF_ERROR(value.is_text() ? Scan(value.text().held_bytes()) : Step());  // It is copied.
   switch (value.kind()) {
     case Value::Kind::kUndefined: return Text();
     case Value::Kind::kText: return value.text();
@@ -109,7 +112,7 @@ absl::StatusOr<Text> Runtime::Represent(const Value& value) {
     case Value::Kind::kInt: return Plain(absl::StrCat(value.integer()));
     case Value::Kind::kFloat: return Plain(FloatText(value.number()));
     case Value::Kind::kText: return value.text().safe() ? Fail("found safe text in a list to print, which is not supported")
-                                                        : absl::StatusOr<Text>(Quote(value.text()));
+                                                        : Quote(*this, value.text());
     case Value::Kind::kItems: return ItemsText(*this, value.items());
     case Value::Kind::kMapping: return EntriesText(*this, value.mapping());
     case Value::Kind::kObject: return value.object().Print(*this);

@@ -49,9 +49,14 @@ absl::Status Runtime::Step(size_t count) {
 }
 
 absl::Status Runtime::Bytes(size_t count) {
-  if (count > static_cast<size_t>(options_.max_text_bytes - bytes_)) return Limit("bytes of text", options_.max_text_bytes);
+  if (count > static_cast<size_t>(options_.max_text_bytes - bytes_)) return Limit("bytes of texts and lists", options_.max_text_bytes);
   bytes_ += static_cast<int64_t>(count);
   return Step(count / 256);
+}
+
+absl::Status Runtime::Charge(const Mapping& mapping) {
+  RETURN_IF_ERROR(Step(mapping.size()));
+  return Bytes(mapping.size() * kEntryBytes);
 }
 
 absl::Status Runtime::Level::Check() const {
@@ -60,7 +65,7 @@ absl::Status Runtime::Level::Check() const {
 }
 
 absl::StatusOr<Value> Runtime::New(Text text) {
-  RETURN_IF_ERROR(Bytes(text.size()));
+  RETURN_IF_ERROR(Charge(text));
   return Value::Of(std::move(text));
 }
 
@@ -72,15 +77,17 @@ absl::StatusOr<Value> Runtime::Bounded(Value made) const {
 
 absl::StatusOr<Value> Runtime::New(Items items) {
   RETURN_IF_ERROR(Step(items.elements.size()));
+  RETURN_IF_ERROR(Bytes(items.elements.size() * kElementBytes));
   return Bounded(Value::Of(std::move(items)));
 }
 
 absl::StatusOr<Value> Runtime::New(Mapping mapping) {
-  RETURN_IF_ERROR(Step(mapping.size()));
+  RETURN_IF_ERROR(Charge(mapping));
   return Bounded(Value::Of(std::move(mapping)));
 }
 
-Value Runtime::Own(std::shared_ptr<Object> object) {
+absl::StatusOr<Value> Runtime::Own(std::shared_ptr<Object> object) {
+  RETURN_IF_ERROR(Bytes(kObjectBytes));
   objects_.push_back(object);
   return Value::Of(std::move(object));
 }
@@ -88,9 +95,13 @@ Value Runtime::Own(std::shared_ptr<Object> object) {
 absl::StatusOr<std::vector<Value>> Runtime::Elements(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kUndefined: return std::vector<Value>();
-    case Value::Kind::kItems: RETURN_IF_ERROR(Step(value.items().elements.size())); return value.items().elements;
+    case Value::Kind::kItems:
+      RETURN_IF_ERROR(Step(value.items().elements.size()));
+      RETURN_IF_ERROR(Bytes(value.items().elements.size() * kElementBytes));
+      return value.items().elements;
     case Value::Kind::kMapping: {
       RETURN_IF_ERROR(Step(value.mapping().size()));
+      RETURN_IF_ERROR(Bytes(value.mapping().size() * kElementBytes));
       std::vector<Value> keys;
       for (const auto& [key, element] : value.mapping().entries()) keys.push_back(key);
       return keys;
@@ -98,6 +109,8 @@ absl::StatusOr<std::vector<Value>> Runtime::Elements(const Value& value) {
     case Value::Kind::kText: {
       const Text& text = value.text();
       RETURN_IF_ERROR(Step(text.size()));
+      const int64_t count = CountCharacters(text.bytes());
+      RETURN_IF_ERROR(Bytes(static_cast<size_t>(count) * (kTextBytes + kElementBytes)));
       std::vector<Value> characters;
       for (size_t at = 0, size; at < text.size(); at += size) {
         size = CharacterAt(text.bytes(), at).size;
@@ -113,10 +126,18 @@ absl::StatusOr<std::vector<Value>> Runtime::Elements(const Value& value) {
   }
 }
 
+absl::StatusOr<Value> Runtime::Character(const Text& text, int64_t index) {
+  const size_t steps = index < 0 ? 0 - static_cast<size_t>(index) : static_cast<size_t>(index);
+  RETURN_IF_ERROR(Scan(std::min(steps, text.size())));
+  const size_t at = index < 0 ? OffsetFromEnd(text.bytes(), -std::max(index, -INT64_MAX)) : OffsetOf(text.bytes(), index);
+  if (at >= text.size()) return Value::Undefined("the element");
+  return New(text.Part(at, at + CharacterAt(text.bytes(), at).size));
+}
+
 absl::StatusOr<int64_t> Runtime::Length(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kUndefined: return 0;
-    case Value::Kind::kText: return CountCharacters(value.text().bytes());
+    case Value::Kind::kText: RETURN_IF_ERROR(Scan(value.text().size())); return CountCharacters(value.text().bytes());
     case Value::Kind::kItems: return static_cast<int64_t>(value.items().elements.size());
     case Value::Kind::kMapping: return static_cast<int64_t>(value.mapping().size());
     default: return Fail("found ", TypeName(value), ", which has no length");
@@ -131,7 +152,7 @@ absl::StatusOr<Value> Runtime::Attribute(const Value& of, absl::string_view name
     ASSIGN_OR_RETURN(std::optional<Value> member, of.object().Member(*this, name));
     if (member) return *std::move(member);
   } else if (std::optional<Value> method = FindMethod(of, name); method.has_value()) {
-    return *std::move(method);  // It refers to its value alone, so no circle can come of it.
+    return Bounded(*std::move(method));  // It refers to its value alone, so no circle can come of it.
   }
   if (of.kind() == Value::Kind::kMapping) {
     if (const Value* const found = of.mapping().Find(name); found != nullptr) return *found;
@@ -142,6 +163,7 @@ absl::StatusOr<Value> Runtime::Attribute(const Value& of, absl::string_view name
 absl::StatusOr<Value> Runtime::Element(const Value& of, const Value& subscript) {
   RETURN_IF_ERROR(Step());
   if (of.is_undefined()) return Fail(of.undefined_what(), " is undefined, expected something to look into");
+  RETURN_IF_ERROR(Step(static_cast<size_t>(subscript.weight())));
   if (of.kind() == Value::Kind::kMapping && CheckHashable(subscript).ok()) {
     if (const Value* const found = of.mapping().Find(subscript); found != nullptr) return *found;
   }
@@ -149,8 +171,7 @@ absl::StatusOr<Value> Runtime::Element(const Value& of, const Value& subscript) 
     return At(of.items().elements, subscript.integer());
   }
   if (subscript.is_integral() && of.is_text()) {
-    ASSIGN_OR_RETURN(const std::vector<Value> characters, Elements(of));
-    return At(characters, subscript.integer());
+    return Character(of.text(), subscript.integer());
   }
   if (!subscript.is_text()) return Value::Undefined(absl::StrCat("an element of a ", TypeName(of)));
   // A name that is no key may still be an attribute. One that a dict has as a key was found above.
@@ -207,10 +228,10 @@ absl::StatusOr<std::vector<std::optional<Value>>> Bind(absl::string_view what, c
   }
   std::copy(arguments.positional.begin(), arguments.positional.end(), bound.begin());
   for (const auto& [name, value] : arguments.named) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) return Fail(what, ": found the argument ", Quoted(name), ", expected one that it has");
+    const auto found = std::find(names.begin(), names.end(), absl::string_view(name.bytes()));
+    if (found == names.end()) return Fail(what, ": found the argument ", Quoted(name.bytes()), ", expected one that it has");
     std::optional<Value>& place = bound[static_cast<size_t>(found - names.begin())];
-    if (place.has_value()) return Fail(what, ": found the argument ", Quoted(name), " twice");
+    if (place.has_value()) return Fail(what, ": found the argument ", Quoted(name.bytes()), " twice");
     place = value;
   }
   for (size_t i = 0; i < required; ++i) {

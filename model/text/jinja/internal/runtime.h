@@ -32,13 +32,16 @@ class Runtime {
 
   // Counts work that is about to be done. ResourceExhausted names the limit.
   absl::Status Step(size_t count = 1);
-  absl::Status Bytes(size_t count);  // Bytes of texts that are made.
+  absl::Status Bytes(size_t count);  // Bytes of memory for texts, lists and so on that are made.
+  absl::Status Scan(size_t bytes) { return Step(1 + bytes / 32); }       // Bytes that are looked at one after the other.
+  absl::Status Charge(const Text& text) { return Bytes(text.held_bytes() + kTextBytes); }  // A text that is made.
+  absl::Status Charge(const Mapping& mapping);
 
   absl::StatusOr<Value> New(Text text);
   absl::StatusOr<Value> New(Items items);
   absl::StatusOr<Value> New(Mapping mapping);
   absl::StatusOr<Value> List(std::vector<Value> elements) { return New(Items{Items::Form::kList, std::move(elements)}); }
-  Value Own(std::shared_ptr<Object> object);
+  absl::StatusOr<Value> Own(std::shared_ptr<Object> object);  // Until the end: objects may refer to each other in circles.
 
   // One level of evaluation, or of calls, as long as it lives.
   class Level {
@@ -69,7 +72,11 @@ class Runtime {
   absl::StatusOr<Text> Represent(const Value& value);                               // As repr in Python.
 
  private:
+  // Memory that values take beside their bytes, about.
+  static constexpr size_t kTextBytes = 96, kElementBytes = 48, kEntryBytes = 96, kObjectBytes = 256;
+
   absl::StatusOr<Value> Bounded(Value made) const;
+  absl::StatusOr<Value> Character(const Text& text, int64_t index);  // text[index]
 
   const RenderOptions& options_;
   int64_t steps_ = 0;
@@ -93,6 +100,7 @@ class Object {
   virtual std::vector<Value>* elements() { return nullptr; }  // Null: it is not iterable.
   virtual absl::Status Fill(Runtime&) { return absl::OkStatus(); }  // Called before elements().
   virtual void Clear() {}  // Drops all values that it holds.
+  virtual int depth() const { return 0; }  // As Value::depth. What Runtime::Own has counts as 0: it ends with the runtime.
 };
 
 class Namespace : public Object {
@@ -118,6 +126,7 @@ class Function : public Object {
   bool callable() const override { return true; }
   absl::StatusOr<Value> Call(Runtime& runtime, Arguments arguments) override { return function_(runtime, self_, arguments); }
   void Clear() override { self_ = Value(); }
+  int depth() const override { return self_.depth() + 1; }  // A list may hold a method of another list.
 
  private:
   const std::string name_;
@@ -125,6 +134,6 @@ class Function : public Object {
   Value self_;
 };
 
-std::string TypeName(const Value& value);  // As Python names it: "NoneType", "str", ...
+std::string TypeName(const Value& value);  // As errors name it: "none", "text", "a list", ...
 
 }  // namespace tessera::jinja

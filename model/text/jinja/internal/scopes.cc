@@ -55,7 +55,7 @@ struct Symbols {
     if (found != known.end()) found->second.stored = true;
     else Define(name, OuterOr(name, Load::Kind::kNothing), true);
   }
-  void Give(const std::string& name) { Define(name, {Load::Kind::kGiven}, true); }
+  void StoreGiven(const std::string& name) { Define(name, {Load::Kind::kGiven}, true); }
   // What is assigned in some branches only begins with the value from outside.
   void Merge(const std::vector<Symbols>& branches) {
     absl::flat_hash_map<std::string, size_t> stores;
@@ -86,21 +86,21 @@ class Resolver {
  public:
   absl::Status Run(Syntax& syntax) {
     Symbols root{nullptr, &syntax.body.scope};
-    RETURN_IF_ERROR(Frame(root, syntax.body, /*more=*/[](Symbols&) {}));
+    RETURN_IF_ERROR(Frame(root, syntax.body, /*add_given=*/[](Symbols&) {}));
     syntax.names.assign(names_.begin(), names_.end());
     return absl::OkStatus();
   }
 
  private:
-  template <typename More>
-  absl::Status Frame(Symbols& symbols, Body& body, const More& more) {
-    more(symbols);
-    for (Statement& statement : body.statements) Learn(symbols, statement);
+  template <typename AddGiven>
+  absl::Status Frame(Symbols& symbols, Body& body, const AddGiven& add_given) {
+    add_given(symbols);
+    for (Statement& statement : body.statements) FindNames(symbols, statement);
     if (work_ > kMaxWork) return absl::ResourceExhaustedError("found a template with too many names and branches");
     symbols.Finish();
-    const bool soft = std::exchange(soft_, false);
+    const bool outer_if = std::exchange(within_if_, false);
     for (Statement& statement : body.statements) RETURN_IF_ERROR(Place(symbols, statement));
-    soft_ = soft;
+    within_if_ = outer_if;
     return absl::OkStatus();
   }
   absl::Status Inner(Symbols& outer, Body& body) {
@@ -109,13 +109,13 @@ class Resolver {
   }
 
   // --- The first walk: names that an expression reads, in order.
-  void Learn(Symbols& symbols, const ExpressionPtr& expression) {
+  void FindNames(Symbols& symbols, const ExpressionPtr& expression) {
     if (expression == nullptr) return;
     if (expression->kind == Expression::Kind::kName) {
       if (!symbols.Find(expression->name)) names_.insert(expression->name);
       symbols.Read(expression->name);
     }
-    EachPart(*expression, [&](ExpressionPtr& part) { Learn(symbols, part); });
+    EachPart(*expression, [&](ExpressionPtr& part) { FindNames(symbols, part); });
   }
   template <typename Visit>
   static void EachPart(Expression& expression, const Visit& visit) {
@@ -125,46 +125,46 @@ class Resolver {
     visit(expression.arguments.more_positional);
     visit(expression.arguments.more_named);
   }
-  void Learn(Symbols& symbols, const Target& target, bool given = false) {
+  void FindNames(Symbols& symbols, const Target& target, bool given = false) {
     if (target.kind == Target::Kind::kAttribute) symbols.Read(target.name);
-    else if (target.kind == Target::Kind::kName) given ? symbols.Give(target.name) : symbols.Store(target.name);
-    for (const Target& element : target.elements) Learn(symbols, element, given);
+    else if (target.kind == Target::Kind::kName) given ? symbols.StoreGiven(target.name) : symbols.Store(target.name);
+    for (const Target& element : target.elements) FindNames(symbols, element, given);
   }
-  void Learn(Symbols& symbols, Statement& statement) {
+  void FindNames(Symbols& symbols, Statement& statement) {
     switch (statement.kind) {
       case Statement::Kind::kMacro: return symbols.Store(statement.text);
-      case Statement::Kind::kIf: return LearnBranches(symbols, statement);
-      case Statement::Kind::kSetBlock: return Learn(symbols, statement.target);
-      case Statement::Kind::kSet: Learn(symbols, statement.expression); return Learn(symbols, statement.target);
+      case Statement::Kind::kIf: return FindNamesOfBranches(symbols, statement);
+      case Statement::Kind::kSetBlock: return FindNames(symbols, statement.target);
+      case Statement::Kind::kSet: FindNames(symbols, statement.expression); return FindNames(symbols, statement.target);
       case Statement::Kind::kWith:
-        for (const ExpressionPtr& value : statement.values) Learn(symbols, value);
+        for (const ExpressionPtr& value : statement.values) FindNames(symbols, value);
         return;
-      case Statement::Kind::kFilter: return Learn(symbols, statement.expression);
-      default: return Learn(symbols, statement.expression);
+      case Statement::Kind::kFilter: return FindNames(symbols, statement.expression);
+      default: return FindNames(symbols, statement.expression);
     }
   }
   // As Jinja: one branch for the first condition, one for all `elif`, one for `else`.
-  void LearnBranches(Symbols& symbols, Statement& statement) {
-    Learn(symbols, statement.values[0]);
+  void FindNamesOfBranches(Symbols& symbols, Statement& statement) {
+    FindNames(symbols, statement.values[0]);
     std::vector<Symbols> branches(3, symbols);
     work_ += 3 * static_cast<int64_t>(symbols.known.size());
     if (work_ > kMaxWork) return;
-    LearnBody(branches[0], statement.branches[0]);
+    FindNamesOfBody(branches[0], statement.branches[0]);
     const size_t conditions = statement.values.size();
-    for (size_t i = 1; i < conditions; ++i) LearnElif(branches[1], statement, i);
-    if (statement.branches.size() > conditions) LearnBody(branches[2], statement.branches.back());
+    for (size_t i = 1; i < conditions; ++i) FindNamesOfElif(branches[1], statement, i);
+    if (statement.branches.size() > conditions) FindNamesOfBody(branches[2], statement.branches.back());
     symbols.Merge(branches);
   }
-  void LearnElif(Symbols& symbols, Statement& statement, size_t i) {
-    Learn(symbols, statement.values[i]);
+  void FindNamesOfElif(Symbols& symbols, Statement& statement, size_t i) {
+    FindNames(symbols, statement.values[i]);
     std::vector<Symbols> branches(3, symbols);
     work_ += 3 * static_cast<int64_t>(symbols.known.size());
     if (work_ > kMaxWork) return;
-    LearnBody(branches[0], statement.branches[i]);
+    FindNamesOfBody(branches[0], statement.branches[i]);
     symbols.Merge(branches);
   }
-  void LearnBody(Symbols& symbols, Body& body) {
-    for (Statement& statement : body.statements) Learn(symbols, statement);
+  void FindNamesOfBody(Symbols& symbols, Body& body) {
+    for (Statement& statement : body.statements) FindNames(symbols, statement);
   }
 
   // --- The second walk.
@@ -173,21 +173,23 @@ class Resolver {
     if (expression->kind == Expression::Kind::kName) expression->slot = SlotOf(symbols, expression->name);
     const bool unknown = (expression->kind == Expression::Kind::kFilter && expression->filter == nullptr) ||
                          (expression->kind == Expression::Kind::kTest && expression->test == nullptr);
-    if (unknown && !soft_) return AtLine(expression->line, UnknownName(*expression));
-    const bool soft = soft_;
-    soft_ = soft_ || expression->kind == Expression::Kind::kConditional;
+    if (unknown && !within_if_) return AtLine(expression->line, UnknownName(*expression));
+    const bool outer_if = within_if_;
+    within_if_ = within_if_ || expression->kind == Expression::Kind::kConditional;
     absl::Status status;
     EachPart(*expression, [&](ExpressionPtr& part) {
       if (status.ok()) status = Place(symbols, part);
     });
-    soft_ = soft;
+    within_if_ = outer_if;
     return status;
   }
   static Slot SlotOf(Symbols& symbols, const std::string& name) {
     const std::optional<Slot> slot = symbols.Find(name);
     if (slot) return *slot;
     symbols.Read(name);  // Only what Jinja does not look at first, such as a filter's arguments of {% set %}.
-    symbols.Finish();
+    const Symbol& added = symbols.known.at(name);
+    symbols.scope->loads.resize(symbols.scope->names.size());
+    symbols.scope->loads[static_cast<size_t>(added.index)] = added.load;
     return *symbols.Find(name);
   }
   static void Place(Symbols& symbols, Target& target) {
@@ -213,30 +215,30 @@ class Resolver {
     }
   }
   absl::Status PlaceIf(Symbols& symbols, Statement& statement) {
-    const bool soft = soft_;
+    const bool outer_if = within_if_;
     for (size_t i = 0; i < statement.branches.size(); ++i) {
-      soft_ = true;
+      within_if_ = true;
       if (i < statement.values.size()) RETURN_IF_ERROR(Place(symbols, statement.values[i]));
       for (Statement& inner : statement.branches[i].statements) RETURN_IF_ERROR(Place(symbols, inner));
     }
-    soft_ = soft;
+    within_if_ = outer_if;
     return absl::OkStatus();
   }
   absl::Status PlaceFor(Symbols& symbols, Statement& statement) {
     RETURN_IF_ERROR(Place(symbols, statement.expression));
     Symbols test{&symbols, &statement.test_scope};
-    Learn(test, statement.target, /*given=*/true);
-    Learn(test, statement.filter_test);
+    FindNames(test, statement.target, /*given=*/true);
+    FindNames(test, statement.filter_test);
     test.Finish();
     statement.test_target = statement.target;
     Place(test, statement.test_target);
-    const bool soft = std::exchange(soft_, false);
+    const bool outer_if = std::exchange(within_if_, false);
     RETURN_IF_ERROR(Place(test, statement.filter_test));
-    soft_ = soft;
+    within_if_ = outer_if;
     Symbols body{&symbols, &statement.body.scope};
     RETURN_IF_ERROR(Frame(body, statement.body, [&](Symbols& inner) {
-      inner.Give("loop");
-      Learn(inner, statement.target, /*given=*/true);
+      inner.StoreGiven("loop");
+      FindNames(inner, statement.target, /*given=*/true);
     }));
     Place(body, statement.target);
     statement.loop_slot = SlotOf(body, "loop");
@@ -245,11 +247,11 @@ class Resolver {
   absl::Status PlaceFunction(Symbols& symbols, Statement& statement) {
     Symbols inner{&symbols, &statement.body.scope};
     RETURN_IF_ERROR(Frame(inner, statement.body, [&](Symbols& given) {
-      for (const Target& parameter : statement.parameters) Learn(given, parameter, /*given=*/true);
-      for (const ExpressionPtr& value : statement.values) Learn(given, value);
-      if (statement.uses_caller) given.Give("caller");
-      if (statement.uses_named) given.Give("kwargs");
-      if (statement.uses_positional) given.Give("varargs");
+      for (const Target& parameter : statement.parameters) FindNames(given, parameter, /*given=*/true);
+      for (const ExpressionPtr& value : statement.values) FindNames(given, value);
+      if (statement.uses_caller) given.StoreGiven("caller");
+      if (statement.uses_named) given.StoreGiven("kwargs");
+      if (statement.uses_positional) given.StoreGiven("varargs");
     }));
     for (Target& parameter : statement.parameters) Place(inner, parameter);
     for (const ExpressionPtr& value : statement.values) RETURN_IF_ERROR(Place(inner, value));
@@ -262,7 +264,7 @@ class Resolver {
     for (const ExpressionPtr& value : statement.values) RETURN_IF_ERROR(Place(symbols, value));
     Symbols inner{&symbols, &statement.body.scope};
     RETURN_IF_ERROR(Frame(inner, statement.body, [&](Symbols& given) {
-      for (const Target& target : statement.parameters) Learn(given, target, /*given=*/true);
+      for (const Target& target : statement.parameters) FindNames(given, target, /*given=*/true);
     }));
     for (Target& target : statement.parameters) Place(inner, target);
     return absl::OkStatus();
@@ -270,7 +272,7 @@ class Resolver {
   // The body of {% set %} or {% filter %}; the filter sees the body's names.
   absl::Status PlaceFiltered(Symbols& symbols, Statement& statement) {
     Symbols inner{&symbols, &statement.body.scope};
-    RETURN_IF_ERROR(Frame(inner, statement.body, [&](Symbols& given) { Learn(given, statement.expression); }));
+    RETURN_IF_ERROR(Frame(inner, statement.body, [&](Symbols& given) { FindNames(given, statement.expression); }));
     RETURN_IF_ERROR(Place(inner, statement.expression));
     if (statement.kind == Statement::Kind::kSetBlock) Place(symbols, statement.target);
     return absl::OkStatus();
@@ -280,7 +282,7 @@ class Resolver {
     return Fail("found the ", kind, " ", Quoted(expression.name), ", expected one that chat templates use");
   }
 
-  bool soft_ = false;                // Within `if`.
+  bool within_if_ = false;           // There an unknown filter or test is an error only where it is reached.
   std::set<std::string> names_;      // Variables that are given.
   int64_t work_ = 0;
 };

@@ -50,7 +50,7 @@ template <bool upper>
 Result Case(Runtime& runtime, const Value& input, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind("a test of letters", arguments, {}).status());
   ASSIGN_OR_RETURN(const Text text, runtime.Print(input));
-  return AllOfCase(text, upper);
+  return AllOfCase(runtime, text, upper);
 }
 
 absl::StatusOr<bool> Divisible(Runtime& runtime, const Value& input, const Value& by, int64_t rest) {

@@ -7,12 +7,14 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/text/jinja/internal/characters.h"
 #include "tessera/model/text/jinja/internal/fail.h"
+#include "tessera/model/text/jinja/internal/search.h"
 
 namespace tessera::jinja {
 
 absl::StatusOr<Value> Stripped(Runtime& runtime, const Text& text, const Value& set, bool left, bool right) {
   if (!set.is_none() && !set.is_text()) return Fail("found ", TypeName(set), " as characters to strip, expected text");
   const absl::string_view bytes = text.bytes();
+  RETURN_IF_ERROR(runtime.Scan(bytes.size()));
   if (!set.is_none()) {
     size_t product = 0;
     if (__builtin_mul_overflow(bytes.size(), set.text().size(), &product)) product = SIZE_MAX / 2;
@@ -25,14 +27,16 @@ absl::StatusOr<Value> Stripped(Runtime& runtime, const Text& text, const Value& 
 }
 
 absl::StatusOr<Value> Replaced(Runtime& runtime, const Text& text, const Text& from, const Text& to, int64_t count) {
+  RETURN_IF_ERROR(runtime.Scan(text.size() + from.size()));
   const std::string& bytes = text.bytes();
+  const Search search(from.bytes());
   Text out;
   size_t at = 0;
   while (count != 0) {
     // Nothing is found between all characters, and at the end.
-    const size_t found = from.empty() ? at : bytes.find(from.bytes(), at);
-    if (found == std::string::npos) break;
-    RETURN_IF_ERROR(runtime.Bytes(to.size()));
+    const size_t found = search.First(bytes, at);
+    if (found == Search::kNowhere) break;
+    RETURN_IF_ERROR(runtime.Charge(to));
     RETURN_IF_ERROR(runtime.Step());
     out.AppendPart(text, at, found);
     out.Append(to);
@@ -51,7 +55,7 @@ absl::StatusOr<Value> Replaced(Runtime& runtime, const Text& text, const Text& f
 absl::StatusOr<std::vector<Text>> Lines(Runtime& runtime, const Text& text, bool keep_ends) {
   std::vector<Text> lines;
   const std::string& bytes = text.bytes();
-  RETURN_IF_ERROR(runtime.Bytes(text.size()));
+  RETURN_IF_ERROR(runtime.Scan(text.size()));
   size_t begin = 0;
   for (size_t at = 0; at < bytes.size();) {
     const auto [code, size] = CharacterAt(bytes, at);
@@ -60,10 +64,11 @@ absl::StatusOr<std::vector<Text>> Lines(Runtime& runtime, const Text& text, bool
     if (!IsLineBreak(code)) continue;
     if (code == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
     lines.push_back(text.Part(begin, keep_ends ? at : end));
+    RETURN_IF_ERROR(runtime.Step());
+    RETURN_IF_ERROR(runtime.Charge(lines.back()));
     begin = at;
   }
   if (begin < bytes.size()) lines.push_back(text.Part(begin, bytes.size()));
-  RETURN_IF_ERROR(runtime.Step(lines.size()));
   return lines;
 }
 
@@ -72,11 +77,14 @@ absl::StatusOr<Value> Centered(Runtime& runtime, const Value& self, const Argume
   const Value fill = given[1].value_or(Value::Of(Text(" ", false)));
   if (!given[0]->is_integral()) return Fail("center: found ", TypeName(*given[0]), " as width, expected an integer");
   if (!fill.is_text() || CountCharacters(fill.text().bytes()) != 1) return Fail("center: found another fill than one character");
+  RETURN_IF_ERROR(runtime.Scan(self.text().size()));
   const int64_t size = CountCharacters(self.text().bytes()), width = given[0]->integer();
   if (width <= size) return self;
   size_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<size_t>(width - size), fill.text().size(), &bytes)) bytes = SIZE_MAX;
+  if (__builtin_mul_overflow(static_cast<size_t>(width - size), fill.text().held_bytes(), &bytes)) bytes = SIZE_MAX;
   RETURN_IF_ERROR(runtime.Bytes(bytes));
+  RETURN_IF_ERROR(runtime.Step(bytes / 16));
+  RETURN_IF_ERROR(runtime.Charge(self.text()));
   const int64_t missing = width - size, left = missing / 2 + (missing & width & 1);
   Text out;
   for (int64_t i = 0; i < left; ++i) out.Append(fill.text());

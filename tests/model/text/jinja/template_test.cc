@@ -71,6 +71,23 @@ TEST(Template, EachByteKnowsWhereItCameFrom) {
   EXPECT_EQ(Marked("{{ m|length }}{{ m == 'ab <|x|>' }}", given), "8True");
 }
 
+// Keys and formats come from the data, too, and no way through names of arguments or dates hides it.
+TEST(Template, NamesAndFormatsFromTheDataStayData) {
+  const Variables given = {{"d", Value::Dict({{"<|x|>", Value::String("v")}})}, {"f", Value::String("<|%Y|>%%")}};
+  EXPECT_EQ(Marked("{% macro f() %}{{ kwargs }}{% endmacro %}{{ f(a='-', **d) }}", given), "{'a': '-', '[<|x|>]': '[v]'}");
+  EXPECT_EQ(Marked("{% macro f() %}{% for k in kwargs %}{{ k }}{% endfor %}{% endmacro %}{{ f(**d) }}", given), "[<|x|>]");
+  EXPECT_EQ(Marked("{% for k in dict(**d) %}{{ k }}{% endfor %}{% for k in dict(d) %}{{ k }}{% endfor %}", given), "[<|x|><|x|>]");
+  EXPECT_EQ(Marked("{{ namespace(**d) }}{{ namespace(d) }}", given), "<Namespace {'[<|x|>]': '[v]'}><Namespace {'[<|x|>]': '[v]'}>");
+  EXPECT_EQ(Marked("{{ dict(d, a=1)|tojson }}{{ dict(d.items()) }}", given), "{\"[<|x|>]\": \"[v]\", \"a\": 1}{'[<|x|>]': '[v]'}");
+  const auto parsed = Template::Parse("{{ strftime_now(f) }}{{ strftime_now('<%Y' + f[:2]) }}");
+  ASSERT_TRUE(parsed.ok());
+  const auto pieces = parsed->Render(given, {.unix_seconds = 1764072000});
+  ASSERT_TRUE(pieces.ok()) << pieces.status();
+  std::string text;
+  for (const Piece& piece : *pieces) absl::StrAppend(&text, piece.from_data ? "[" + piece.text + "]" : piece.text);
+  EXPECT_EQ(text, "[<|2025|>%]<2025[<|]");
+}
+
 TEST(Template, ErrorsNameTheLineAndWhatIsWrong) {
   EXPECT_EQ(Rendered("a\n{{ x.y.z }}"), "line 2: x is undefined, expected something with \"y\"");
   EXPECT_EQ(Rendered("\n\n{{ 1 + }}"), "line 3: found }}, expected an expression");
@@ -111,6 +128,82 @@ TEST(Template, WhatTakesTooMuchIsRefusedSoon) {
   refuses("{% set ns = namespace(l=[1]) %}{% for i in range(60) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}", "values in one list");
   refuses("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns }}", "calls in each other");
   refuses("{% for i in range(9999) %}" + Repeated("x", 10000) + "{% endfor %}", "bytes");
+}
+
+// What is made when it is asked for may be made of such, and so on; a list may hold a method of a list.
+TEST(Template, NoChainIsDeeperThanTheStack) {
+  for (const char* step : {"ns.x|map('upper')", "ns.x|select", "ns.x|reject('none')", "ns.x|unique"}) {
+    const std::string words =
+        Rendered(absl::StrCat("{% set ns = namespace(x=['a']) %}{% for i in range(90000) %}{% set ns.x = ", step,
+                              " %}{% endfor %}{{ ns.x|list }}"));
+    EXPECT_TRUE(absl::StrContains(words, "levels of evaluation")) << step << words;
+  }
+  EXPECT_EQ(Rendered("{% set ns = namespace(x=['a']) %}{% for i in range(90) %}{% set ns.x = ns.x|map('upper') %}{% endfor %}"
+                     "{{ ns.x|list }}"), "['A']");
+  for (const char* step : {"[ns.x.count]", "(ns.x.index, 1)", "{'a': [ns.x.copy]}"}) {
+    const std::string words = Rendered(
+        absl::StrCat("{% set ns = namespace(x=['a']) %}{% for i in range(90000) %}{% set ns.x = ", step, " %}{% endfor %}"));
+    EXPECT_TRUE(absl::StrContains(words, "line 1: found ")) << step << words;
+  }
+}
+
+// Each of these would take minutes, or gigabytes, if its work were not counted as it is done.
+TEST(Template, WorkIsCountedAsItIsDone) {
+  class Frozen : public Clock {
+   public:
+    int64_t NowNanos() const override { return 0; }
+  };
+  const Frozen clock;  // So that steps and bytes are what ends them.
+  const std::string big = "{% set a = 'a' * 8000000 %}";
+  const std::string forever = "{% for i in range(100000) %}{% for j in range(100000) %}";
+  const std::vector<std::string> sources = {
+           "{% set ns = namespace() %}" + big + forever + "{% set ns.x = a|upper %}",
+           big + forever + "{% set x = a is upper %}", big + forever + "{% set x = a|trim('b') %}",
+           "{% set a = ' ' * 8000000 %}" + forever + "{% set x = a|trim %}", big + forever + "{% set x = a.isspace() %}",
+           big + forever + "{% set x = a.isalpha() %}", big + forever + "{% set x = a|wordcount %}",
+           big + forever + "{% set x = a|count %}", big + forever + "{% set x = 'b' in a %}", big + forever + "{% set x = a.count('b') %}",
+           big + forever + "{% set x = a.rfind('b') %}", big + forever + "{% set x = a.startswith(a) %}",
+           big + forever + "{% set x = a[7000000] %}", big + forever + "{% set x = a[-7000000] %}", big + forever + "{{ loop.changed(a) }}",
+           "{% set a = '\\n' * 50000000 %}{{ a.splitlines()|length }}", "{% set a = 'a,' * 50000000 %}{{ a.split(',')|length }}",
+           "{% set a = 'a ' * 50000000 %}{{ a.split()|length }}", "{{ ('a' * 50000000)|list|length }}",
+           "{{ ('\\n' * 50000000)|string ~ [('\\n' * 90000000)] }}",
+           "{{ ('<' * 90000000)|e|length }}", "{{ ('\\n' * 90000000)|tojson|length }}",
+           forever + "{% set x = '{}' * 100000 %}{{ x.format(*range(100000))|length }}"};
+  for (const std::string& source : sources) {
+    const std::string whole = source + (absl::StrContains(source, "{% for") ? "{% endfor %}{% endfor %}" : "");
+    const auto start = RealClock().NowNanos();
+    const std::string words = Rendered(whole, {}, {.clock = &clock});
+    EXPECT_TRUE(absl::StrContains(words, "found a template that takes more than")) << source << words.substr(0, 200);
+    EXPECT_LT((RealClock().NowNanos() - start) / 1'000'000'000, 30) << source;
+  }
+}
+
+TEST(Template, SearchesAndKeysTakeTimeThatGrowsWithTheirSize) {
+  const std::string texts = "{% set a = 'a' * 200000 %}{% set b = 'a' * 100000 + 'b' %}{% set c = 'b' + 'a' * 100000 %}";
+  EXPECT_EQ(Rendered(texts + "{{ b in a }}{{ a.count(b) }}{{ a.find(b) }}{{ a.rfind(c) }}{{ a.split(b)|length }}{{ a.rsplit(c)|length }}"
+                             "{{ a|replace(b, '')|length }}"), "False0-1-111200000");
+  EXPECT_EQ(Rendered("{% set l = namespace(x=[]) %}{% for i in range(600) %}{% set l.x = l.x + [(i, i), (i + 0.5, 1), ((i, 1), 2)] %}"
+                     "{% endfor %}{% set d = dict(l.x) %}{{ d|length }} {{ d[599.0] }} {{ d[2.5] }} {{ d[(7, 1)] }} {{ 600 in d }} "
+                     "{{ d[true] }}"),
+            "1800 599 1 2 False 1");
+  EXPECT_EQ(Rendered("{% set d = dict([(1, 'a'), (1.0, 'b'), (true, 'c'), (none, 'd')]) %}{{ d }}"), "{1: 'c', None: 'd'}");
+  EXPECT_EQ(Rendered("{{ 'a\u20acb'[1] }}{{ 'a\u20acb'[-2] }}{{ 'ab'[-2] }}{{ 'ab'[-3] }}{{ 'ab'[2] }}{{ ''|first }}{{ 'xy'|last }}"),
+            "\u20ac\u20acay");
+}
+
+TEST(Template, WhatPythonHasAndWeHaveNotIsNeverPassedOver) {
+  EXPECT_EQ(Rendered("{{ d.update }}|{{ d['update'] }}|{{ d.update is defined }}|{{ d.pop }}",
+                     {{"d", Value::Dict({{"update", Value::String("x")}, {"pop", Value::String("y")}})}}), "|x|False|");
+  EXPECT_EQ(Rendered("\n{{ d.update({}) }}", {{"d", Value::Dict({})}}),
+            "line 2: the method update, which would change a dict, is undefined, expected something to call");
+  EXPECT_EQ(Rendered("{{ '%.200f' % 0.1 }}").size(), 202u);
+  EXPECT_EQ(Rendered("{{ '%.60f' % 0.1 }}"), "0.100000000000000005551115123125782702118158340454101562500000");
+  EXPECT_EQ(Rendered("{{ '%d' % 9223372036854775807 }}"), "9223372036854775807");
+  for (const char* source : {"{{ '%d' % 1e19 }}", "{{ '%d' % ('nan'|float) }}", "{{ 1e19|int }}", "{{ '%.2000f' % 1 }}",
+                             "{{ {('nan'|float): 1} }}",
+                             "{{ d.fromkeys([1]) }}", "{{ range(3).start }}", "{% macro f() %}{% endmacro %}{{ f.name }}"}) {
+    EXPECT_TRUE(absl::StartsWith(Rendered(source, {{"d", Value::Dict({})}}), "line 1: ")) << source;
+  }
 }
 
 // Macros that call each other within lists take the stack that they may, and no more.
