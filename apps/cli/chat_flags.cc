@@ -36,8 +36,7 @@ absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags() {
                                  .chat_template = FLAGS_chat_template,
                                  .needs_template = FLAGS_chat,
                                  .system = FLAGS_system,
-                                 .unix_seconds = static_cast<int64_t>(std::time(nullptr)),
-                                 .warn = [](absl::string_view words) { LOG(WARNING) << words; }};
+                                 .unix_seconds = static_cast<int64_t>(std::time(nullptr))};
   if (FLAGS_template_args.empty()) return options;
   absl::StatusOr<JsonValue> arguments = JsonValue::Parse(FLAGS_template_args, "template_args");
   RETURN_IF_ERROR(ForField("template_args", arguments.status()));

@@ -60,7 +60,7 @@ class BlockRunner {
  private:
   // Where a weight lies.
   struct Place { int unit; int64_t offset; int64_t bytes; };
-  // Of a block in places_ and units_: from here to where the next block's begin.
+  // Where a block begins in places_ and units_. It ends where the next one begins.
   struct Begins { uint32_t places, units; };
 
   absl::Status LeaseUnits(int block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -41,12 +42,30 @@ jinja::Value RoleValue(const std::string& role) {
   return jinja::Value::Of(jinja::Text(role, /*from_data=*/!IsIn(kRoles, role)));
 }
 
-absl::StatusOr<jinja::Value> MessageValue(const ChatMessage& message) {
+// Not as a part of a longer word.
+bool HasWord(absl::string_view source, absl::string_view word) {
+  const auto is_letter = [&](size_t at) { return at < source.size() && (absl::ascii_isalnum(source[at]) || source[at] == '_'); };
+  for (size_t at = source.find(word); at != source.npos; at = source.find(word, at + 1)) {
+    if (!is_letter(at - 1) && !is_letter(at + word.size())) return true;  // Before the first there is no letter, either.
+  }
+  return false;
+}
+
+using TakesField = absl::FunctionRef<bool(const JsonValue& message, const std::string& key)>;   // Whether a field of a message is taken.
+
+bool TakesEach(const JsonValue&, const std::string&) { return true; }
+
+// Without the fields that it does not take.
+absl::StatusOr<jinja::Value> MessageValue(const ChatMessage& message, TakesField takes) {
   jinja::Mapping mapping;
   const auto key = [](absl::string_view name) { return jinja::Value::String(name); };
   if (message.whole) {
-    ASSIGN_OR_RETURN(const jinja::Value whole, jinja::Value::FromJson(*message.whole));
-    mapping = whole.mapping();
+    const std::vector<std::string> keys = message.whole->Keys();
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (!takes(*message.whole, keys[i])) continue;
+      ASSIGN_OR_RETURN(jinja::Value value, jinja::Value::FromJson((*message.whole)[static_cast<int64_t>(i)]));
+      mapping.Set(key(keys[i]), std::move(value));
+    }
   } else {
     mapping.Set(key("role"), jinja::Value());
     mapping.Set(key("content"), jinja::Value::String(message.content));
@@ -67,12 +86,12 @@ absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variable
 }
 
 // As the package transformers gives them to a template. The texts of marks are the template's own.
-absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input) {
+absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input, TakesField takes) {
   jinja::Variables variables;
   if (input.arguments) RETURN_IF_ERROR(AddArguments(*input.arguments, variables));
   std::vector<jinja::Value> messages;
   for (const ChatMessage& message : input.messages) {
-    ASSIGN_OR_RETURN(messages.emplace_back(), MessageValue(message));
+    ASSIGN_OR_RETURN(messages.emplace_back(), MessageValue(message, takes));
   }
   jinja::Value tools = jinja::Value::None();
   if (input.tools) {
@@ -134,6 +153,7 @@ absl::StatusOr<ChatTemplate> ChatTemplate::FromSource(const ChatTemplateFacts& f
   absl::StatusOr<jinja::Template> program = jinja::Template::Parse(source);
   if (!program.ok()) return wrong(program.status().message());
   chat.program_ = *std::move(program);
+  chat.source_ = std::string(source);
   return chat;
 }
 
@@ -178,13 +198,19 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
     RETURN_IF_ERROR(CheckPlain(input, name_));
     return WriteForm(name_, input.messages, input.add_generation_prompt);
   }
-  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input));
   if (input.arguments) RETURN_IF_ERROR(CheckArguments(*input.arguments));
   for (const absl::string_view name : kTokensNotGiven) {
     if (!Reads(name) || (input.arguments && input.arguments->Has(name))) continue;
     return absl::InvalidArgumentError(absl::StrCat(place_, "found the variable ", name, ", expected of the model's tokens bos_token and ",
                                                    "eos_token alone, or template_args with its text"));
   }
+  ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, Run(input, TakesEach));
+  RETURN_IF_ERROR(CheckFields(input, pieces));
+  return pieces;
+}
+
+absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input, TakesField takes) const {
+  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input, takes));
   absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
   if (!rendered.ok()) {
     return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
@@ -192,6 +218,27 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
   std::vector<ChatPiece> pieces;
   for (jinja::Piece& piece : *rendered) pieces.push_back({std::move(piece.text), !piece.from_data});
   return pieces;
+}
+
+// A field that the template does not name, and without which it writes the same, never reaches the model. One that it names may be left
+// out where it stands, as earlier reasoning is.
+absl::Status ChatTemplate::CheckFields(const ChatInput& input, absl::Span<const ChatPiece> written) const {
+  absl::Status unread;
+  const auto takes = [&](const JsonValue& message, const std::string& key) {
+    if (key == "role" || key == "content" || message.Value(key)->is_null() || HasWord(source_, key)) return true;
+    if (unread.ok()) unread = message.Error(Quoted(key), "fields that the chat template reads");
+    return false;
+  };
+  // The first walk only looks whether there is such a field: dialogues without one are rendered once.
+  for (const ChatMessage& message : input.messages) {
+    for (const std::string& key : message.whole ? message.whole->Keys() : std::vector<std::string>()) takes(*message.whole, key);
+  }
+  if (unread.ok()) return absl::OkStatus();
+  const absl::StatusOr<std::vector<ChatPiece>> without = Run(input, takes);
+  const auto text = [](absl::Span<const ChatPiece> pieces) {
+    return absl::StrJoin(pieces, "", [](std::string* out, const ChatPiece& piece) { out->append(piece.text); });
+  };
+  return without.ok() && text(*without) == text(written) ? unread : absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ChatTemplate::Render(const ChatInput& input) const {

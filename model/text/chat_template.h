@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -93,11 +94,16 @@ class ChatTemplate {
 
  private:
   explicit ChatTemplate(absl::string_view name) : name_(name) {}
+  using TakesField = absl::FunctionRef<bool(const JsonValue& message, const std::string& key)>;
+
   std::vector<std::string> Arguments() const;  // As ChatAbilities::arguments.
+  absl::StatusOr<std::vector<ChatPiece>> Run(const ChatInput& input, TakesField takes) const;
+  absl::Status CheckFields(const ChatInput& input, absl::Span<const ChatPiece> written) const;
 
   std::string name_;
   std::string place_;                        // Where the template stands, as errors begin.
   std::optional<jinja::Template> program_;   // None: a form by name.
+  std::string source_;                       // The program's, to see what it names.
 };
 
 // The template wrote BOS, so the model gets no other one.

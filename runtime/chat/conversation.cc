@@ -38,8 +38,7 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
   return conversation;
 }
 
-// What the template would pass over, of what is said once. What one request says may be a warning (TellUnread), since others write such
-// requests for models of all kinds.
+// What the template would pass over, of what is said once.
 absl::Status Conversation::CheckOptions() const {
   if (raw()) return absl::OkStatus();
   if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
@@ -48,20 +47,17 @@ absl::Status Conversation::CheckOptions() const {
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
 }
 
-absl::Status Conversation::TellUnread() const {
-  const ChatInput input = {.tools = options_.tools, .arguments = options_.template_args, .marks = {"", ""},
-                           .unix_seconds = options_.unix_seconds};
-  const auto tell = [&](absl::string_view field, absl::string_view found, absl::string_view expected) {
-    if (options_.warn == nullptr) return WrongUsage(field, found, expected);
-    options_.warn(absl::StrCat(field, ": found ", found, ", expected ", expected));
-    return absl::OkStatus();
-  };
+// The same, of what one request says.
+absl::Status Conversation::CheckAllIsRead() const {
   if (options_.tools && options_.tools->size() > 0 && !chat_->Reads("tools")) {
-    RETURN_IF_ERROR(tell("tools", "some", "none: the model's chat template does not read them"));
+    return WrongUsage("tools", "some", "none: the model's chat template does not read them");
   }
   const bool system = std::any_of(messages_.begin(), messages_.end(), [](const ChatMessage& message) { return message.role == "system"; });
-  if (!options_.system.empty() || !system || !chat_->LeavesOutSystem(input)) return absl::OkStatus();  // CheckOptions knows the first.
-  return tell("messages", "a system message", "none: the model's chat template leaves it out");
+  if (!options_.system.empty() || !system) return absl::OkStatus();  // CheckOptions knows the first.
+  const ChatInput input = {.tools = options_.tools, .arguments = options_.template_args, .marks = {"", ""},
+                           .unix_seconds = options_.unix_seconds};
+  if (!chat_->LeavesOutSystem(input)) return absl::OkStatus();
+  return WrongUsage("messages", "a system message", "none: the model's chat template leaves it out");
 }
 
 absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->name(); }
@@ -85,7 +81,7 @@ absl::StatusOr<std::vector<TokenId>> Conversation::Tokens(const Tokenizer& token
     return EncodeChat(tokenizer, {{messages_.back().content, /*special=*/true}});
   }
   ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, Pieces(tokenizer));
-  RETURN_IF_ERROR(TellUnread());
+  RETURN_IF_ERROR(CheckAllIsRead());
   return EncodeChat(tokenizer, pieces);
 }
 

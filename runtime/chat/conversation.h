@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,8 +31,6 @@ struct ConversationOptions {
   std::optional<JsonValue> tools = std::nullopt;          // What the model may call: a list, as its template takes it.
   std::optional<JsonValue> template_args = std::nullopt;  // An object: further variables of the template, such as enable_thinking.
   std::optional<int64_t> unix_seconds = std::nullopt;     // The date, for templates that write it.
-  // Told of tools and of system messages among the others that the template leaves out; null: these are errors.
-  std::function<void(absl::string_view)> warn = nullptr;
 };
 
 class Conversation {
@@ -52,7 +49,7 @@ class Conversation {
   void Reset();                              // Only the system message stays.
 
   // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such. Errors are those
-  // of a template that refuses the dialogue. Tools or a system message that it does not read: ConversationOptions::warn.
+  // of a template that refuses the dialogue, and WrongUsage for tools or a system message that it leaves out.
   absl::StatusOr<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer) const;
   absl::StatusOr<std::string> Text(const Tokenizer& tokenizer) const;  // The same for people to read, BOS included.
 
@@ -60,7 +57,7 @@ class Conversation {
   Conversation() = default;
 
   absl::Status CheckOptions() const;
-  absl::Status TellUnread() const;
+  absl::Status CheckAllIsRead() const;
   absl::StatusOr<std::vector<ChatPiece>> Pieces(const Tokenizer& tokenizer) const;  // REQUIRES: not raw.
 
   std::optional<ChatTemplate> chat_;  // None: raw.

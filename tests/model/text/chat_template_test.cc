@@ -182,6 +182,22 @@ TEST(ChatTemplate, WhatATemplateRefusesIsAnErrorThatNamesTheLine) {
   EXPECT_EQ(refusal("{{ ''.encode('utf-8') }}"), "line 1: found a method of text to call which is not supported");
 }
 
+TEST(ChatTemplate, AFieldOfAMessageIsReadOrRefused) {
+  const auto written = [](const std::string& source, absl::string_view field) {
+    const std::vector<ChatMessage> messages = {
+        *ChatMessage::FromJson(Json(absl::StrCat(R"({"role": "user", "content": "x", )", field, "}")))};
+    return Written(*FromText(source), {.messages = messages});
+  };
+  const std::string kTexts = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  EXPECT_EQ(written(kTexts, R"("name": "Ada")"), "JSON: found \"name\", expected fields that the chat template reads");
+  EXPECT_EQ(written(kTexts, R"("nam": 1)"), "JSON: found \"nam\", expected fields that the chat template reads");
+  EXPECT_EQ(written(kTexts, R"("s": 1)"), "JSON: found \"s\", expected fields that the chat template reads") << "a part of messages";
+  EXPECT_EQ(written(kTexts, R"("name": null)"), "x");
+  EXPECT_EQ(written("{% for m in messages %}{{ m.content }}{{ m.name if m.role == 'tool' }}{% endfor %}", R"("name": "Ada")"), "x")
+      << "it decides itself where it writes a name";
+  EXPECT_EQ(written("{{ messages|tojson }}", R"("name": "Ada")"), R"([{"role": "user", "content": "x", "name": "Ada"}])");
+}
+
 TEST(ChatTemplate, WhatItDoesNotReadIsToldOrRefused) {
   const ChatTemplate plain = *FromText("{% for m in messages %}{% if m.role != 'system' %}{{ m.content }}{% endif %}{% endfor %}");
   const ChatTemplate whole = *FromText("{% for m in messages %}{{ m.content|upper }}{% endfor %}{{ tools }}{{ enable_thinking }}");
