@@ -62,11 +62,11 @@ class GgufForm(Form):
         return sum(tensor["bytes"] for tensor in tensors_of(self.flags, self.path))
 
     def perplexity(self, windows):
-        """By our engine, also for llama.cpp's file. Other engines score the windows: a difference must be the engine's, not the texts'."""
+        """By our engine, also for llama.cpp's file. Other engines score the windows, so both must be the same tokens."""
         negative_log_likelihood, scored = Ours(self.flags.ours, self.flags.threads).perplexity(self.path, TEXTS)
         expected = sum(len(window) - 1 for window in windows)
         if scored != expected:
-            sys.exit(f"failed: {self.path}: tessera_perplexity scored {scored} tokens, expected the {expected} of the other engines' windows")
+            sys.exit(f"failed: {self.path}: tessera_perplexity scored {scored} tokens, expected the {expected} of the others' windows")
         return math.exp(negative_log_likelihood / scored)
 
 

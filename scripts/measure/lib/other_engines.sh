@@ -1,7 +1,7 @@
 # Sourced after shell.sh and peer.sh by compare_peer.sh: OpenVINO GenAI and onnxruntime-genai in an environment of their own.
 #
 #   prepare_other_engines; "$other_python" -c "import openvino_genai"
-#   folder=$(other_forms smollm2 model.gguf)          # holds openvino/ and onnxruntime/
+#   folder=$(other_forms smollm2 model.gguf openvino,onnxruntime)   # holds openvino/ and onnxruntime/
 #
 # The packages (about six gigabytes, since their model builders need torch) come from the Python registry, by pip with the settings of this
 # machine, into the cache, once.
@@ -25,8 +25,8 @@ prepare_other_engines() {
 
 # Prints the folder in which a model stands in the other engines' forms.
 other_forms() {
-  local name=$1 from=$2 folder=$peer/forms/$1
+  local name=$1 from=$2 engines=$3 folder=$peer/forms/$1
   run_logged "making $name for the other engines" "$peer/forms_$name.log" \
-    "$other_python" "$root/scripts/measure/lib/other_engine_model.py" "$from" "$folder" || return 1
+    "$other_python" "$root/scripts/measure/lib/other_engine_model.py" "$from" "$folder" --engines "$engines" || return 1
   echo "$folder"
 }
