@@ -8,7 +8,8 @@
 
 other_packages=(
   openvino==2026.4.1 openvino-genai==2026.4.1.0 openvino-tokenizers==2026.4.1.0 onnxruntime==1.32.0 onnxruntime-genai==0.18.0
-  torch transformers accelerate optimum-intel nncf onnx onnx-ir gguf sentencepiece safetensors
+  torch==2.15.0 transformers==4.57.6 accelerate==1.15.0 optimum==2.1.0 optimum-intel==1.27.0 optimum-onnx==0.1.0 nncf==3.4.0
+  onnx==1.23.2 onnx-ir==1.1.0 gguf==0.19.0 numpy==2.4.6 tokenizers==0.22.2 sentencepiece==0.2.3 safetensors==0.8.0
 )
 other_environment=$cache/peer/engines
 other_python=$other_environment/bin/python
