@@ -82,9 +82,22 @@ class CompareEngines(unittest.TestCase):
             program = Path(folder, "process.py")
             program.write_text("import json, sys\nwindows = json.load(open(sys.argv[sys.argv.index('--windows') + 1]))\n"
                                "print(json.dumps({'nll_sum': 2.0 * len(windows), 'scored': len(windows)}))\n")
-            with mock.patch.object(compare_engines, "PROCESS", program):
+            with mock.patch.object(compare_engines, "PROCESS", str(program)):
                 form = compare_engines.OpenVinoForm(flags(), folder, 1)
                 self.assertAlmostEqual(form.perplexity([[1, 2], [3, 4]]), math.exp(2))
+
+    def test_another_engine_that_fails_ends_the_comparison_with_its_words(self):
+        form = compare_engines.OnnxRuntimeForm(flags(python="false"), "folder", 1)
+        with self.assertRaisesRegex(SystemExit, "failed: false .*other_engine_process.py onnxruntime perplexity folder.*exit code 1"):
+            form.perplexity([[1, 2]])
+
+    def test_perplexities_of_different_tokens_are_not_compared(self):
+        ours = types.SimpleNamespace(perplexity=lambda *_: (6.0, 3))
+        with mock.patch.object(compare_engines, "Ours", lambda *_: ours):
+            form = compare_engines.TesseraForm(flags(), "file", 1)
+            self.assertAlmostEqual(form.perplexity([[1, 2, 3], [4, 5]]), math.exp(2))
+            with self.assertRaisesRegex(SystemExit, "scored 3 tokens, expected the 4"):
+                form.perplexity([[1, 2, 3], [4, 5, 6]])
 
 
 if __name__ == "__main__":

@@ -25,9 +25,7 @@ from script_main import flag_parser, positive, run_main  # noqa: E402
 
 TEXTS = ROOT / "tests/golden/wikitext2_articles.jsonl"
 WINDOW, WINDOWS_PER_TEXT = 512, 4
-PROCESS = ROOT / "scripts/measure/lib/other_engine_process.py"
-
-
+PROCESS = f"{ROOT}/scripts/measure/lib/other_engine_process.py"
 
 
 def run_with_peak(command):
@@ -63,8 +61,12 @@ class GgufForm(Form):
     def bytes(self):
         return sum(tensor["bytes"] for tensor in tensors_of(self.flags, self.path))
 
-    def perplexity(self, _):
+    def perplexity(self, windows):
+        """By our engine, also for llama.cpp's file. Other engines score the windows, so both must be the same tokens."""
         negative_log_likelihood, scored = Ours(self.flags.ours, self.flags.threads).perplexity(self.path, TEXTS)
+        expected = sum(len(window) - 1 for window in windows)
+        if scored != expected:
+            sys.exit(f"failed: {self.path}: tessera_perplexity scored {scored} tokens, expected the {expected} of the others' windows")
         return math.exp(negative_log_likelihood / scored)
 
 

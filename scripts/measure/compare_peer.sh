@@ -75,7 +75,7 @@ compare_engines() {
     path=$(model_path "$name") || die "the model $name could not be fetched or made"
     quantized=$(quantized_path "$name" "$path") || die "the peer could not quantize $name"
     smaller=$(smaller_path "$name" "$path") || die "tessera_quantize failed on $name"
-    folder=$(other_forms "$name" "$path") || die "$name could not be made for the other engines"
+    folder=$(other_forms "$name" "$path" "$engines") || die "$name could not be made for the other engines"
     entry="\"$name\": {\"model\": \"$path\", \"tessera\": \"$smaller\", \"llama.cpp\": \"$quantized\""
     for engine in ${engines//,/ }; do entry+=", \"$engine\": \"$folder/$engine\""; done
     forms+=("$entry}")

@@ -1,31 +1,30 @@
 """Makes a GGUF model into the folders that OpenVINO GenAI and onnxruntime-genai read, each in its best 4-bit form; runs by the
 interpreter of the engines' own environment.
 
-    python other_engine_model.py MODEL.gguf FOLDER [--block 128]
+    python other_engine_model.py MODEL.gguf FOLDER [--engines openvino,onnxruntime] [--block 128]
 
 FOLDER/huggingface: the weights as FP32, by transformers, which reads GGUF. FOLDER/openvino: int4, symmetric, groups of 32, head too, by
 optimum-intel. FOLDER/onnxruntime: int4 in blocks of BLOCK with products in 8 bits (accuracy level 4), by its model builder.
-A folder appears under its name only when it is whole.
+A folder appears under its name only when it is whole, and is made again when the model is newer.
 """
 import argparse
-import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-VOCABULARIES = ("tokenizer.json", "tokenizer.model")
 
-
-def make(folder, write):
+def make(folder, made_from, write):
     """write(path) fills a new folder, which then gets its name."""
-    if folder.exists():
+    if folder.exists() and folder.stat().st_mtime >= made_from.stat().st_mtime:
         return
     unfinished = folder.with_name(folder.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     write(unfinished)
+    os.utime(unfinished)
+    shutil.rmtree(folder, ignore_errors=True)
     os.replace(unfinished, folder)
 
 
@@ -52,22 +51,19 @@ def onnxruntime(source, folder, block):
                     "--extra_options", "int4_accuracy_level=4", f"int4_block_size={block}"], check=True)
 
 
-def weights_bytes(folder):
-    """The sizes of the files that hold weights."""
-    return sum(path.stat().st_size for path in Path(folder).iterdir() if path.name in ("openvino_model.bin", "model.onnx.data"))
-
-
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("model", type=Path)
     flags.add_argument("folder", type=Path)
+    flags.add_argument("--engines", default="openvino,onnxruntime")
     flags.add_argument("--block", type=int, default=128)
     flags = flags.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"  # All that is needed is here; what is not must not come from elsewhere in silence.
     source = flags.folder / "huggingface"
-    make(source, lambda path: huggingface(flags.model.resolve(), path))
-    make(flags.folder / "openvino", lambda path: openvino(source, path))
-    make(flags.folder / "onnxruntime", lambda path: onnxruntime(source, path, flags.block))
-    print(json.dumps({name: weights_bytes(flags.folder / name) for name in ("openvino", "onnxruntime")}))
+    make(source, flags.model, lambda path: huggingface(flags.model.resolve(), path))
+    writers = {"openvino": openvino, "onnxruntime": lambda source, path: onnxruntime(source, path, flags.block)}
+    for engine in flags.engines.split(","):
+        make(flags.folder / engine, source, lambda path, write=writers[engine]: write(source, path))
 
 
 if __name__ == "__main__":

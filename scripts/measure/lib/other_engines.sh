@@ -1,14 +1,15 @@
 # Sourced after shell.sh and peer.sh by compare_peer.sh: OpenVINO GenAI and onnxruntime-genai in an environment of their own.
 #
 #   prepare_other_engines; "$other_python" -c "import openvino_genai"
-#   folder=$(other_forms smollm2 model.gguf)          # holds openvino/ and onnxruntime/
+#   folder=$(other_forms smollm2 model.gguf openvino,onnxruntime)   # holds openvino/ and onnxruntime/
 #
 # The packages (about six gigabytes, since their model builders need torch) come from the Python registry, by pip with the settings of this
 # machine, into the cache, once.
 
 other_packages=(
   openvino==2026.4.1 openvino-genai==2026.4.1.0 openvino-tokenizers==2026.4.1.0 onnxruntime==1.32.0 onnxruntime-genai==0.18.0
-  torch transformers accelerate optimum-intel nncf onnx onnx-ir gguf sentencepiece safetensors
+  torch==2.15.0 transformers==4.57.6 accelerate==1.15.0 optimum==2.1.0 optimum-intel==1.27.0 optimum-onnx==0.1.0 nncf==3.4.0
+  onnx==1.23.2 onnx-ir==1.1.0 gguf==0.19.0 numpy==2.4.6 tokenizers==0.22.2 sentencepiece==0.2.3 safetensors==0.8.0
 )
 other_environment=$cache/peer/engines
 other_python=$other_environment/bin/python
@@ -25,8 +26,8 @@ prepare_other_engines() {
 
 # Prints the folder in which a model stands in the other engines' forms.
 other_forms() {
-  local name=$1 from=$2 folder=$peer/forms/$1
+  local name=$1 from=$2 engines=$3 folder=$peer/forms/$1
   run_logged "making $name for the other engines" "$peer/forms_$name.log" \
-    "$other_python" "$root/scripts/measure/lib/other_engine_model.py" "$from" "$folder" || return 1
+    "$other_python" "$root/scripts/measure/lib/other_engine_model.py" "$from" "$folder" --engines "$engines" || return 1
   echo "$folder"
 }
