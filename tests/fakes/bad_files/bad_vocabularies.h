@@ -38,11 +38,11 @@ inline std::vector<Spoiled> BadTokens() {
   return {
       {"tokenizer-missing", WithoutToken("model"), "metadata \"tokenizer.ggml.model\": found no such key"},
       {"tokenizer-unknown", Replace("model", M::String("bert")),
-       "metadata \"tokenizer.ggml.model\" value at byte 4468: found \"bert\", expected gpt2 or llama"},
+       "metadata \"tokenizer.ggml.model\" value at byte 4466: found \"bert\", expected gpt2 or llama"},
       {"tokenizer-number", Replace("model", M::Uint(1)),
-       "metadata \"tokenizer.ggml.model\" value at byte 4468: found UINT32 1, expected STRING"},
+       "metadata \"tokenizer.ggml.model\" value at byte 4466: found UINT32 1, expected STRING"},
       {"pre-tokenizer-unknown", Replace("pre", M::String("poro")),
-       "metadata \"tokenizer.ggml.pre\" value at byte 4467: found \"poro\", expected one of " + WordRuleNames()},
+       "metadata \"tokenizer.ggml.pre\" value at byte 4465: found \"poro\", expected one of " + WordRuleNames()},
       {"pre-tokenizer-missing", WithoutToken("pre"), NoRule()},
       {"tokens-missing", WithoutToken("tokens"), "metadata \"tokenizer.ggml.tokens\": found no such key"},
       {"tokens-none", Replace("tokens", M::Strings({})),
@@ -55,15 +55,15 @@ inline std::vector<Spoiled> BadTokens() {
        "metadata \"tokenizer.ggml.tokens\" value at byte 1892: found 266 entries, "
        "expected at most 265, the rows of token_embd.weight"},
       {"token-types-too-few", Replace("token_type", M::Ints({1, 1})),
-       "metadata \"tokenizer.ggml.token_type\" value at byte 3420: found 2 entries, "
+       "metadata \"tokenizer.ggml.token_type\" value at byte 3418: found 2 entries, "
        "expected 265, as many as tokenizer.ggml.tokens"},
       {"token-types-floats", Replace("token_type", M::Floats(std::vector<float>(265, 1))),
-       "metadata \"tokenizer.ggml.token_type\" value at byte 3420: found an array of 265 FLOAT32, "
+       "metadata \"tokenizer.ggml.token_type\" value at byte 3418: found an array of 265 FLOAT32, "
        "expected an array of INT32 or UINT32"},
       {"token-type-7", Replace("token_type", types(4, 7)),
-       "metadata \"tokenizer.ggml.token_type\" value[4] at byte 3436: found 7, expected 0 to 6"},
+       "metadata \"tokenizer.ggml.token_type\" value[4] at byte 3434: found 7, expected 0 to 6"},
       {"token-type-negative", Replace("token_type", types(264, -1)),
-       "metadata \"tokenizer.ggml.token_type\" value[264] at byte 4476: found -1, expected 0 to 6"},
+       "metadata \"tokenizer.ggml.token_type\" value[264] at byte 4474: found -1, expected 0 to 6"},
   };
 }
 
@@ -73,27 +73,27 @@ inline std::vector<Spoiled> BadMerges() {
   return {
       {"merges-missing", WithoutToken("merges"), "metadata \"tokenizer.ggml.merges\": found no such key"},
       {"merges-numbers", Replace("merges", M::Ints({1, 2})),
-       "metadata \"tokenizer.ggml.merges\" value at byte 4404: found an array of 2 INT32, expected an array of STRING"},
+       "metadata \"tokenizer.ggml.merges\" value at byte 4402: found an array of 2 INT32, expected an array of STRING"},
       {"merge-unknown-left", merges("zz e"),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"zz e\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"zz e\", "
        "expected two texts with a space between, whose joined text is a token"},
       {"merge-unknown-right", merges("h zz"),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h zz\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"h zz\", "
        "expected two texts with a space between, whose joined text is a token"},
       {"merge-unknown-result", merges("h x"),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h x\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"h x\", "
        "expected two texts with a space between, whose joined text is a token"},
       {"merge-one-token", merges("hello"),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"hello\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"hello\", "
        "expected two texts with a space between, whose joined text is a token"},
       {"merge-empty", merges(""),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"\", "
        "expected two texts with a space between, whose joined text is a token"},
       {"merge-two-spaces", merges("h  e"),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"h  e\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"h  e\", "
        "expected two texts with a space between, whose joined text is a token"},
       {"merge-control-characters", merges("\x1b[2J \xff"),
-       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4415: found \"\\x1b[2J \\xff\", "
+       "metadata \"tokenizer.ggml.merges\" value[1] at byte 4413: found \"\\x1b[2J \\xff\", "
        "expected two texts with a space between, whose joined text is a token"},
   };
 }
@@ -102,30 +102,30 @@ inline std::vector<Spoiled> BadRoles() {
   using M = TokenizerMetadata;
   return {
       {"bos-outside", Replace("bos_token_id", M::Uint(265)),
-       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found 265, "
+       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4474: found 265, "
        "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"bos-largest", Replace("bos_token_id", M::Uint(0xffffffff)),
-       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found 4294967295, "
+       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4474: found 4294967295, "
        "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"bos-string", Replace("bos_token_id", M::String("<s>")),
-       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4476: found STRING \"<s>\", expected an integer of 0 or more"},
+       "metadata \"tokenizer.ggml.bos_token_id\" value at byte 4474: found STRING \"<s>\", expected an integer of 0 or more"},
       {"eos-outside", Replace("eos_token_id", M::Uint(265)),
-       "metadata \"tokenizer.ggml.eos_token_id\" value at byte 4476: found 265, "
+       "metadata \"tokenizer.ggml.eos_token_id\" value at byte 4474: found 265, "
        "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"unknown-outside", PutToken("unknown_token_id", M::Uint(265)),
-       "metadata \"tokenizer.ggml.unknown_token_id\" value at byte 4523: found 265, "
+       "metadata \"tokenizer.ggml.unknown_token_id\" value at byte 4521: found 265, "
        "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"end-of-turn-outside", PutToken("eot_token_id", M::Uint(265)),
-       "metadata \"tokenizer.ggml.eot_token_id\" value at byte 4519: found 265, "
+       "metadata \"tokenizer.ggml.eot_token_id\" value at byte 4517: found 265, "
        "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"end-of-message-outside", PutToken("eom_token_id", M::Uint(265)),
-       "metadata \"tokenizer.ggml.eom_token_id\" value at byte 4519: found 265, "
+       "metadata \"tokenizer.ggml.eom_token_id\" value at byte 4517: found 265, "
        "expected an id below the 265 entries of tokenizer.ggml.tokens"},
       {"add-bos-without-bos",
        [](GgufBuilder& b) { b.Remove("tokenizer.ggml.bos_token_id").Number("tokenizer.ggml.add_bos_token", true); },
        "tokenizer.ggml.bos_token_id: found none, expected a token, since tokenizer.ggml.add_bos_token is true"},
       {"add-bos-number", PutToken("add_bos_token", M::Uint(1)),
-       "metadata \"tokenizer.ggml.add_bos_token\" value at byte 4520: found UINT32 1, expected BOOL"},
+       "metadata \"tokenizer.ggml.add_bos_token\" value at byte 4518: found UINT32 1, expected BOOL"},
   };
 }
 
