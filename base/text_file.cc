@@ -78,6 +78,9 @@ absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
   if (target.kind == Kind::kFile) return WriteFileAtomically(path, text);
   Descriptor file = target.kind == Kind::kOpen ? CopyOf(target.descriptor) : OpenWaiting(path, O_WRONLY | O_APPEND);
   if (file.get() < 0) return SystemError(path, "open");
+  // What is open may stand before its end (3<>log): the text would go over earlier lines.
+  struct stat found;
+  if (fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && lseek(file.get(), 0, SEEK_END) < 0) return SystemError(path, "move");
   if ((errno = WriteAll(file.get(), text)) != 0) return SystemError(path, "write");
   RETURN_IF_ERROR(Sync(file.get(), path));
   return CloseWritten(file, path);
