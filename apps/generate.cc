@@ -79,7 +79,7 @@ class Streamer {
 };
 
 void WriteSummary(const Engine& engine, const Timings& timings) {
-  const std::string peak = timings.streaming.has_value() ? PeakText() : FormatKnownByteSize(PeakMemoryBytes());
+  const std::string peak = FLAGS_memory_budget.empty() ? FormatKnownByteSize(PeakMemoryBytes()) : PeakText();
   WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
   if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
 }
