@@ -82,7 +82,7 @@ class Streamer {
 };
 
 void WriteSummary(const Engine& engine, const Timings& timings) {
-  const std::string peak = timings.streaming.has_value() ? PeakText() : FormatKnownByteSize(PeakMemoryBytes());
+  const std::string peak = FLAGS_memory_budget.empty() ? FormatKnownByteSize(PeakMemoryBytes()) : PeakText();
   WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
   if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
 }
@@ -228,7 +228,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   return EndOf(status, FinishAnswers(engine, answerer));
 }
 
-absl::Status AnswerRequests(const OpenedEngine& opened) {
+absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
@@ -236,7 +236,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
   CatchSignals(CtrlC::kEndsProgram);
   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  const absl::Status status = ForEachRequest([&](const Request& request) -> absl::Status {
+  const absl::Status status = ForEachRequest(lines, [&](const Request& request) -> absl::Status {
     ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine, chat));
     answerer.Reset();
     const AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
@@ -250,7 +250,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened) {
 }
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines) {
-  if (FLAGS_jsonl) return AnswerRequests(opened);  // Lines are written whole, and there is no summary.
+  if (FLAGS_jsonl) return AnswerRequests(opened, lines);  // Lines are written whole, and there is no summary.
   const Engine& engine = *opened.engine;
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
@@ -268,7 +268,7 @@ absl::Status Run() {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());
   }
   LineReader lines;
-  if (FLAGS_chat) RETURN_IF_ERROR(lines.EditLines("> "));  // Before the model is opened: what is typed meanwhile is not lost.
+  if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? "> " : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
   return trace.Finish(RunWith(opened, prompt, lines));
 }

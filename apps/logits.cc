@@ -61,14 +61,14 @@ absl::Status WritePositions(const Reader& reader, const std::vector<TokenId>& to
   return absl::OkStatus();
 }
 
-absl::Status AnswerRequests(const OpenedEngine& opened) {
+absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest([&](const Request& request) -> absl::Status {
+  return ForEachRequest(lines, [&](const Request& request) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
@@ -124,11 +124,14 @@ absl::Status Run() {
   options.workload.logits_of_each = true;
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
-  if (!FLAGS_jsonl) {
+  LineReader lines;
+  if (FLAGS_jsonl) {
+    RETURN_IF_ERROR(lines.EditLines());
+  } else {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened) : ShowText(opened, text));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines) : ShowText(opened, text));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/show/describe_file.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
@@ -101,6 +102,7 @@ absl::Status Run() {
   EngineOptions engine;
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
+  WarnOfThreads(FLAGS_threads, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
   ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));

@@ -83,13 +83,13 @@ void WriteScore(JsonWriter& json, const Score& score) {
   json.Key("perplexity").Double(score.Perplexity(), 15);
 }
 
-absl::Status AnswerRequests(const OpenedEngine& opened) {
+absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest([&](const Request& request) -> absl::Status {
+  return ForEachRequest(lines, [&](const Request& request) -> absl::Status {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
     JsonWriter answer = BeginAnswer(request);
@@ -137,11 +137,14 @@ absl::Status Run() {
   }
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   std::string text;
-  if (!FLAGS_jsonl) {
+  LineReader lines;
+  if (FLAGS_jsonl) {
+    RETURN_IF_ERROR(lines.EditLines());
+  } else {
     ASSIGN_OR_RETURN(text, ReadPrompt());
   }
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened) : ShowText(opened, text));
+  return trace.Finish(FLAGS_jsonl ? AnswerRequests(opened, lines) : ShowText(opened, text));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -83,6 +84,7 @@ absl::Status Run() {
   EngineOptions engine;
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
+  WarnOfThreads(FLAGS_threads, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!formats.layers && !formats.head) {
     return WrongUsage("format", "neither this flag nor --head_format", "a block format such as Q4_1");

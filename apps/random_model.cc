@@ -8,6 +8,7 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -80,6 +81,7 @@ absl::Status Run() {
   EngineOptions engine;
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
+  WarnOfThreads(FLAGS_threads, threads);
   if (!FLAGS_dry_run) {
     if (FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
     RETURN_IF_ERROR(ForFile("out", CheckWritable(FLAGS_out)));

@@ -17,6 +17,7 @@
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -63,7 +64,14 @@ absl::Status CheckWritings() {
                     "1, or none, oracle or wrong, which learn nothing");
 }
 
+// What learns nothing from earlier answers would pass over them.
+absl::Status CheckRemember() {
+  if (!FLAGS_remember || !(SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong))) return absl::OkStatus();
+  return WrongUsage("remember", absl::StrCat("with --speculate=", FLAGS_speculate), "drafters, which learn from answers");
+}
+
 absl::Status CheckFlags() {
+  RETURN_IF_ERROR(CheckRemember());
   RETURN_IF_ERROR(CheckWritings());
   RETURN_IF_ERROR(CheckFlagRange("texts", FLAGS_texts, 1, 1 << 20));
   RETURN_IF_ERROR(CheckFlagRange("generate_tokens", FLAGS_generate_tokens, 2, 1 << 20));
@@ -300,6 +308,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const std::vector<PromptCategory> categories, ChooseCategories(*std::move(all), FLAGS_categories));
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());
+  WarnOfShortages(*engine);
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
   absl::Status saved = trace.Finish(findings.status());
   RETURN_IF_ERROR(findings.status());

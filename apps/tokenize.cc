@@ -53,9 +53,9 @@ std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& to
   return std::move(json).Take() + "\n";
 }
 
-absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer) {
+absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer, LineReader& lines) {
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest([&](const Request& request) -> absl::Status {
+  return ForEachRequest(lines, [&](const Request& request) -> absl::Status {
     const JsonValue& body = request.body();
     if (body.Has("tokens")) return body.Error("tokens", "text or messages to make them of");
     RETURN_IF_ERROR(CheckPrompt(body));
@@ -100,11 +100,13 @@ absl::Status CheckFlags() {
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
+  LineReader lines;
+  if (FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines());
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
   WarnOfVocabulary(*tokenizer);
-  if (FLAGS_jsonl) return AnswerRequests(file->gguf(), *tokenizer);
+  if (FLAGS_jsonl) return AnswerRequests(file->gguf(), *tokenizer, lines);
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
   if (FLAGS_chat) return ShowChat(file->gguf(), *tokenizer, text);
   const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});

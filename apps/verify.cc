@@ -1,6 +1,8 @@
 // Checks that two ways to write a text give the same text and the same logits.
 #include <memory>
 
+#include <sys/stat.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/compare_texts.h"
@@ -36,9 +38,17 @@ AppInfo Info() {
                      {"Output", {"json"}}}};
 }
 
+// Other programs write the file if it is not there; this one keeps nothing.
+absl::Status CheckCostsAreThere() {
+  struct stat found;
+  if (FLAGS_cost_profile.empty() || stat(FLAGS_cost_profile.c_str(), &found) == 0) return absl::OkStatus();
+  return WrongUsage("cost_profile", absl::StrCat(FLAGS_cost_profile, ", which is not there"), "a file that tessera_generate has written");
+}
+
 // Writes all texts in one way, in a process of its own.
 absl::Status WriteTexts(const Mode& mode, const PromptList& prompts, TextSender& sender) {
   ASSIGN_OR_RETURN(const EngineOptions options, mode.Apply());
+  RETURN_IF_ERROR(CheckCostsAreThere());
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> tokens, prompts.Tokens(*engine));
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, /*flash_bytes_per_second=*/0));
@@ -102,9 +112,15 @@ absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
   RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
+  RETURN_IF_ERROR(CheckCostsAreThere());
+  if (!FLAGS_cost_profile.empty() && !a.Drafts() && !b.Drafts()) {
+    return WrongUsage("cost_profile", "with speculate=none in both ways", "drafters, which choose by it");
+  }
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
-  return PlanSpeculation(SpeculationOfFlags(), options);
+  SpeculationOptions speculation = SpeculationOfFlags();
+  if (speculation.speculate == "none") speculation.cost_profile.clear();  // One of the ways drafts.
+  return PlanSpeculation(speculation, options);
 }
 
 absl::Status Run() {

@@ -44,4 +44,9 @@ bool LiesIn(const std::string& folder, const std::string& path) {
   return end.ok() && end->exists && S_ISREG(end->found.st_mode) && IsSameFolder(folder, PlaceOf(end->path).folder);
 }
 
+bool LeadsInto(const std::string& folder, const std::string& path) {
+  const absl::StatusOr<FollowedPath> end = FollowPath(path);
+  return end.ok() && (!end->exists || S_ISREG(end->found.st_mode)) && IsSameFolder(folder, PlaceOf(end->path).folder);
+}
+
 }  // namespace tessera

@@ -21,5 +21,7 @@ bool IsOpenAs(int descriptor, const std::string& path);
 
 // True if the file is there and lies in that folder, not in one below.
 bool LiesIn(const std::string& folder, const std::string& path);
+// True for a name that nothing has yet, too.
+bool LeadsInto(const std::string& folder, const std::string& path);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,22 @@ absl::Status Sync(int descriptor, const std::string& path) {
   return fsync(descriptor) == 0 || errno == EINVAL ? absl::OkStatus() : SystemError(path, "sync");
 }
 
+// A terminal that takes lines passes on at most kMostOfLine bytes of each, and tells nobody of the rest.
+absl::Status CheckNoLineIsCut(int descriptor, const std::string& path, absl::string_view text) {
+  constexpr size_t kMostOfLine = 4095;
+  termios modes;
+  if (tcgetattr(descriptor, &modes) != 0 || (modes.c_lflag & ICANON) == 0) return absl::OkStatus();
+  while (!text.empty()) {
+    const size_t bytes = text.find('\n');
+    if (bytes >= kMostOfLine && text.size() >= kMostOfLine) {
+      return absl::DataLossError(absl::StrCat(path, ": found a line of ", kMostOfLine, " bytes or more typed at a terminal, which passes "
+                                              "on no more of it; expected shorter lines, or a file or pipe"));
+    }
+    text.remove_prefix(bytes == absl::string_view::npos ? text.size() : bytes + 1);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<OutputTarget> TargetOf(const std::string& path) { return ResolveOutput(path == "-" ? "/dev/stdout" : path); }
 
 }  // namespace
@@ -51,7 +68,9 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path, int64_t max_by
   }
   const Descriptor file = end.descriptor >= 0 ? CopyOf(end.descriptor) : OpenWaiting(path, O_RDONLY);
   if (file.get() < 0) return SystemError(path, "open");
-  return ReadToEnd(file.get(), path, S_ISREG(mode) ? end.found.st_size : 0, max_bytes);
+  ASSIGN_OR_RETURN(std::string text, ReadToEnd(file.get(), path, S_ISREG(mode) ? end.found.st_size : 0, max_bytes));
+  RETURN_IF_ERROR(CheckNoLineIsCut(file.get(), path, text));
+  return text;
 }
 
 absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
@@ -59,6 +78,9 @@ absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
   if (target.kind == Kind::kFile) return WriteFileAtomically(path, text);
   Descriptor file = target.kind == Kind::kOpen ? CopyOf(target.descriptor) : OpenWaiting(path, O_WRONLY | O_APPEND);
   if (file.get() < 0) return SystemError(path, "open");
+  // What is open may stand before its end (3<>log): the text would go over earlier lines.
+  struct stat found;
+  if (fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && lseek(file.get(), 0, SEEK_END) < 0) return SystemError(path, "move");
   if ((errno = WriteAll(file.get(), text)) != 0) return SystemError(path, "write");
   RETURN_IF_ERROR(Sync(file.get(), path));
   return CloseWritten(file, path);

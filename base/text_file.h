@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// ResourceExhausted if there are more than max_bytes.
+// ResourceExhausted if there are more than max_bytes; DataLoss for a line of a terminal that was cut (4,095 bytes).
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, int64_t max_bytes);
 
 absl::Status WriteTextFile(const std::string& path, absl::string_view text);

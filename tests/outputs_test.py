@@ -110,6 +110,18 @@ class TextIsWritten(Folder):
         for line in lines[1:]:
             self.assert_trace(line)
 
+    def test_to_a_file_that_a_shell_has_opened_for_reading_and_writing(self):
+        log = self.path("log", EARLIER)
+        for opened in (os.O_RDWR, os.O_WRONLY):
+            for name in ("/dev/fd/{}", "/proc/self/fd/{}", str(log)):
+                log.write_text(EARLIER)
+                descriptor = os.open(log, opened)  # 3<>log: it stands at the first byte.
+                self.addCleanup(os.close, descriptor)
+                number = log.stat().st_ino
+                self.assert_done(self.trace(name.format(descriptor), pass_fds=[descriptor]))
+                self.assertEqual((log.read_text()[:len(EARLIER)], log.stat().st_ino), (EARLIER, number))
+                self.assert_trace(log.read_text()[len(EARLIER):])
+
     def test_to_a_file_that_another_process_has_open(self):
         log = self.path("log", EARLIER)
         with open(log, "a") as file:
@@ -265,6 +277,11 @@ class ModelsAreWritten(Folder):
             for path in ("/dev/stdout", "/proc/self/fd/1", log, link):
                 with open(log, "a") as file:
                     self.assert_refused(run(command, f"--out={path}", stdout=file), "--out: ", "to which this or another program writes")
+            descriptor = os.open(log, os.O_RDWR)
+            self.addCleanup(os.close, descriptor)
+            for path in (f"/dev/fd/{descriptor}", log):
+                self.assert_refused(run(command, f"--out={path}", pass_fds=[descriptor]), "--out: ",
+                                    "to which this or another program writes")
             self.assertEqual(log.read_text(), EARLIER)
 
 

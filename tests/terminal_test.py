@@ -23,9 +23,10 @@ PATIENCE = 60  # Seconds until something that does not come is missing.
 
 class Dialogue:
     """tessera_generate --chat at a terminal of its own; its answers go to a pipe."""
-    def __init__(self, terminal, command):
+    def __init__(self, terminal, command, prepare=lambda slave: None):
         self.master, slave = os.openpty()
         self.slave = slave
+        prepare(slave)
         self.before = termios.tcgetattr(slave)
         self.seen = b""
         self.read = 0     # What wait_for has gone past.
@@ -48,6 +49,21 @@ class Dialogue:
                 raise AssertionError(f"{text} is not in {self.seen[self.read:]}")
             self.seen += os.read(self.master, 1 << 16)
         self.read = at + len(text)
+
+    def feed(self, text):
+        """Types a long text, and takes what the terminal shows meanwhile, for which it has little room."""
+        rest = text.encode()
+        while rest:
+            readable, writable, _ = select.select([self.master], [self.master], [], PATIENCE)
+            if readable:
+                self.seen += os.read(self.master, 1 << 16)
+            if writable:
+                rest = rest[os.write(self.master, rest[:256]):]
+            if not readable and not writable:
+                raise AssertionError(f"nothing takes {rest[:100]}")
+
+    def takes_bytes(self):
+        return termios.tcgetattr(self.slave)[3] & termios.ICANON == 0
 
     def is_raw(self):
         return termios.tcgetattr(self.slave)[3] & (termios.ICANON | termios.ECHO) == 0
@@ -97,6 +113,49 @@ class TerminalTest(unittest.TestCase):
             self.assertEqual(tokens, self.tokens("word " * 1600), terminal)
             dialogue.type("/exit\n")
             self.assertEqual(dialogue.end(), ("", 0))
+
+    def typed_at(self, command, keys, shows=True):
+        """The output of a program for what is typed at its terminal, which shows it or not."""
+        def prepare(slave):
+            modes = termios.tcgetattr(slave)
+            modes[3] &= -1 if shows else ~termios.ECHO
+            termios.tcsetattr(slave, termios.TCSANOW, modes)
+        dialogue = Dialogue("dumb", [str(part) for part in command], prepare)
+        self.addCleanup(dialogue.close)
+        end = time.monotonic() + PATIENCE
+        while not dialogue.takes_bytes() and dialogue.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.001)
+        dialogue.feed(keys)
+        output, code = dialogue.end()
+        self.assertEqual(code, 0, dialogue.seen)
+        self.assertEqual(dialogue.modes(), dialogue.before)
+        return output
+
+    def test_lines_of_any_length_are_read_whole_wherever_text_is_read(self):
+        text = "word " * 1600
+        tokenize = [ROOT / "build/bin/tessera_tokenize", FLAGS[0]]
+        request = json.dumps({"id": 1, "text": text}) + "\n"
+        verify = [ROOT / "build/bin/tessera_verify", FLAGS[0], "--threads=1", "--n_predict=1", "--raw", "--context=8192",
+                  "--b=kernels=portable"]
+        generate = [GENERATE, FLAGS[0], "--threads=1", "--context=8192", "--jsonl", "--temperature=0"]
+        programs = (([*tokenize, "--json", "--prompt_file=-"], text + "\n"),
+                    ([*tokenize, "--json", "--prompt_file=/dev/stdin"], text + "\n"), ([*tokenize, "--jsonl"], request),
+                    (generate, request.replace('"text"', '"n": 1, "text"')))
+        for command, lines in programs:
+            whole = subprocess.run([str(part) for part in command], input=lines, capture_output=True, text=True)
+            self.assertEqual(whole.returncode, 0, whole.stderr)
+            for keys in (lines + "\x04", lines.rstrip("\n") + "\x04\x04"):
+                for shows in (True, False):
+                    with self.subTest(command[1:], keys=keys[-3:], shows=shows):
+                        self.assertEqual(self.typed_at(command, keys, shows), whole.stdout)
+        self.assertIn("1 prompt", self.typed_at([*verify, "--prompts=-"], text + "\n\x04"))
+
+    def test_a_line_that_a_terminal_cuts_is_an_error(self):
+        dialogue = self.start(command=(GENERATE, *FLAGS, "--flagfile=/dev/tty"))
+        time.sleep(0.2)
+        dialogue.feed("--prompt=" + "word " * 1600 + "\n\x04")
+        dialogue.wait_for(b"/dev/tty: found a line of 4095 bytes or more")
+        self.assertEqual(dialogue.end()[1], 2)
 
     def test_lines_are_edited(self):
         dialogue = self.start()

@@ -1,5 +1,6 @@
 #include "tessera/apps/bench/memory_use.h"
 
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
@@ -14,6 +15,7 @@ absl::StatusOr<MemoryUse> MeasureMemory(const EngineOptions& options, const Benc
   use.in_page_cache_before = engine->model().gguf().CachedBytes();
   RETURN_IF_ERROR(engine->LoadWeights());
   RETURN_IF_ERROR(engine->AwaitWeights());
+  WarnOfShortages(*engine);
   use.peak_loading = PeakMemoryBytes();
   use.in_page_cache_after = engine->model().gguf().CachedBytes();
   use.cache = engine->memory().cache;

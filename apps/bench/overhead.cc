@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -145,6 +146,7 @@ absl::StatusOr<Overhead> MeasureOverhead(EngineOptions options, const BenchmarkO
   Timeline timeline({.capacity = kEvents});
   options.timeline = nullptr;
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine->NewSession());
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create({.temperature = 0}));
   const std::vector<TokenId> before(benchmark.depth, 0);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/benchmark.h"
 #include "tessera/apps/bench/machine_probe.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/clock.h"
 #include "tessera/base/peak_memory.h"
 #include "tessera/base/progress.h"
@@ -71,6 +72,7 @@ class BudgetClock {
   static absl::StatusOr<std::unique_ptr<BudgetClock>> Load(const EngineOptions& options) {
     std::unique_ptr<BudgetClock> clock(new BudgetClock());
     ASSIGN_OR_RETURN(clock->streamed_, Engine::Load(options));
+    WarnOfShortages(*clock->streamed_);
     EngineOptions resident = options;
     resident.streaming.memory_budget = 0;
     ASSIGN_OR_RETURN(clock->resident_, Engine::Load(resident));

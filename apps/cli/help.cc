@@ -116,7 +116,7 @@ std::string HelpText(const AppInfo& info) {
     absl::StrAppend(&help, title, ":\n");
     for (const FlagDescription& flag : flags) help += FlagLine(flag);
   }
-  return help + "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.\n";
+  return help + "Exit codes: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n";
 }
 
 std::string HelpJson(const AppInfo& info) {

@@ -47,7 +47,13 @@ absl::Status CheckSize(size_t bytes) {
       absl::StrCat("standard input: found over ", bytes, " bytes at once, expected at most ", kLargestPrompt));
 }
 
+// A terminal that takes lines passes on at most 4,095 bytes of each: lines are edited there.
 absl::StatusOr<std::string> ReadStandardInput() {
+  if (isatty(STDIN_FILENO) == 1) {
+    LineReader lines;
+    RETURN_IF_ERROR(lines.EditLines());
+    return lines.Rest();
+  }
   std::string text;
   while (true) {
     ASSIGN_OR_RETURN(const bool more, ReadSome(&text));
@@ -57,6 +63,13 @@ absl::StatusOr<std::string> ReadStandardInput() {
 }
 
 }  // namespace
+
+bool IsStandardInput(const std::string& path) {
+  if (path == "-") return true;
+  struct stat input, named;
+  return isatty(STDIN_FILENO) == 1 && fstat(STDIN_FILENO, &input) == 0 && stat(path.c_str(), &named) == 0 &&
+         input.st_dev == named.st_dev && input.st_ino == named.st_ino;
+}
 
 bool PromptGiven() { return IsGiven("prompt") || IsGiven("prompt_file"); }
 
@@ -68,7 +81,7 @@ absl::StatusOr<std::string> ReadPrompt() {
     if (!FLAGS_chat) TellUnreadInput();
     return FLAGS_prompt;
   }
-  const bool standard_input = FLAGS_prompt_file.empty() || FLAGS_prompt_file == "-";
+  const bool standard_input = FLAGS_prompt_file.empty() || IsStandardInput(FLAGS_prompt_file);
   if (standard_input && !IsGiven("prompt_file") && isatty(STDIN_FILENO)) {
     return WrongUsage("prompt", "none", "--prompt=TEXT, --prompt_file=FILE or text on standard input");
   }
@@ -105,6 +118,16 @@ absl::StatusOr<bool> LineReader::Next(std::string* line) {
   first_ = false;
   if (absl::EndsWith(*line, "\r")) line->pop_back();
   return more;
+}
+
+absl::StatusOr<std::string> LineReader::Rest() {
+  std::string all, line;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, Next(&line));
+    if (!more) return all;
+    absl::StrAppend(&all, line, "\n");
+    RETURN_IF_ERROR(CheckSize(all.size()));
+  }
 }
 
 absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {

@@ -26,6 +26,7 @@ constexpr int64_t kLargestPrompt = Request::kMostBytes;  // Also the longest lin
 // --prompt, --prompt_file or, if neither is given, standard input unless that is a terminal. One line break at the end of a file is
 // dropped. Errors begin with the flag if none or both are given.
 absl::StatusOr<std::string> ReadPrompt();
+bool IsStandardInput(const std::string& path);  // True for "-", and for each name of the terminal that standard input is.
 bool PromptGiven();  // True if a flag gives one.
 
 // Says once, on standard error, if a pipe has text that is not read since a flag gives the prompt. ReadPrompt says it; a slow writer may
@@ -34,12 +35,16 @@ void TellUnreadInput();
 
 class LineReader {
  public:
-  // From here on lines are edited, if standard input is a terminal (line_editor.h); each is asked for with the prompt.
-  absl::Status EditLines(std::string prompt);
+  // From here on lines are edited, if standard input is a terminal (line_editor.h), and come whole whatever their length; each is asked for
+  // with the prompt, if it is not empty. Before the model is opened: what is typed meanwhile is not lost then.
+  absl::Status EditLines(std::string prompt = "");
 
   // The next line without its line break (LF, or CR and LF) and without a byte order mark before the first; false at the end. Cancelled if
   // a signal came (WaitForInput); ResourceExhausted for a line longer than kLargestPrompt.
   absl::StatusOr<bool> Next(std::string* line);
+
+  // All lines that are left, each with a line break. ResourceExhausted for more than kLargestPrompt.
+  absl::StatusOr<std::string> Rest();
 
  private:
   absl::StatusOr<bool> NextBytes(std::string* line);

@@ -39,11 +39,18 @@ absl::Status TerminalError(const char* what) {
 }
 
 // Standard error may be a file; what is typed must be seen all the same.
-std::FILE* OpenShown() {
+std::FILE* OpenShown(bool quiet) {
+  if (quiet) return std::fopen("/dev/null", "we");
   const bool both_ways = (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_RDWR;
   const int terminal = isatty(STDERR_FILENO) == 1 ? STDERR_FILENO : both_ways ? STDIN_FILENO : -1;
   const int file = terminal >= 0 ? fcntl(terminal, F_DUPFD_CLOEXEC, 0) : open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
   return file < 0 ? nullptr : fdopen(file, "w");
+}
+
+// What a terminal's own Ctrl-D does.
+unsigned char PassOn(EditLine* edit, int) {
+  const LineInfo* const line = el_line(edit);
+  return line->lastchar == line->buffer ? CC_EOF : CC_NEWLINE;
 }
 
 }  // namespace
@@ -56,7 +63,8 @@ absl::StatusOr<std::unique_ptr<LineEditor>> LineEditor::Open(std::string prompt)
 
 absl::Status LineEditor::Start() {
   if (tcgetattr(STDIN_FILENO, &before) != 0) return TerminalError("tcgetattr");
-  if ((shown_ = OpenShown()) == nullptr) return TerminalError("cannot write to it");
+  quiet_ = prompt_.empty() && (before.c_lflag & ECHO) == 0;
+  if ((shown_ = OpenShown(quiet_)) == nullptr) return TerminalError("cannot write to it");
   std::setlocale(LC_CTYPE, "C.UTF-8");  // libedit works with wide characters.
   edit_ = el_init("tessera", stdin, shown_, shown_);
   history_ = history_init();
@@ -69,6 +77,10 @@ absl::Status LineEditor::Start() {
   el_set(edit_, EL_HIST, history, history_);
   el_set(edit_, EL_GETCFN, &LineEditor::ReadCharacter);
   el_set(edit_, EL_BIND, "^I", "ed-insert", nullptr);  // Text that is pasted may hold tabs.
+  if (prompt_.empty()) {
+    el_set(edit_, EL_ADDFN, "pass-on", "Passes the line on, or ends the input", &PassOn);
+    el_set(edit_, EL_BIND, "^D", "pass-on", nullptr);
+  }
   el_set(edit_, EL_PREP_TERM, 1);
   if (tcgetattr(STDIN_FILENO, &editing) != 0) return TerminalError("tcgetattr");
   HearStops(LeaveTerminal, ReturnToTerminal);
@@ -152,7 +164,7 @@ int LineEditor::ReadCharacter(EditLine* edit, wchar_t* character) {
     }
     at_end = !*more;
   }
-  return 1;
+  return editor->quiet_ && *character == before.c_cc[VEOF] ? 0 : 1;  // libedit binds no keys where it shows nothing.
 }
 
 }  // namespace tessera

@@ -4,6 +4,9 @@
 //   std::string line;
 //   ASSIGN_OR_RETURN(const bool more, editor->Next(&line));           // Shows "> " first.
 //
+// With no prompt ("") it is as if the terminal passed lines on: a line is shown, and edited, only if the terminal shows what is typed.
+// Ctrl-D after other characters ends the line without a line break; at its begin it is the end of input.
+//
 // A terminal by itself passes on at most 4,095 bytes of a line, and loses the rest. So from Open on it passes on each byte at once and
 // shows none. What is typed before Next is kept for it. The terminal is as before once the editor is gone, or a signal ends the program;
 // while the program is stopped (Ctrl-Z), too. When it goes on, the line is drawn again. Ctrl-C stays a signal (interrupt.h).
@@ -42,6 +45,7 @@ class LineEditor {
   bool TakeCharacter(wchar_t* character, bool at_end);
 
   std::string prompt_;
+  bool quiet_ = false;             // The terminal shows nothing that is typed, since a program types.
   std::FILE* shown_ = nullptr;     // The terminal, to write to.
   EditLine* edit_ = nullptr;
   History* history_ = nullptr;

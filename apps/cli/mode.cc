@@ -61,7 +61,16 @@ bool Mode::Sets(absl::string_view name) const {
   return std::any_of(settings_.begin(), settings_.end(), [&](const auto& setting) { return setting.first == name; });
 }
 
+bool Mode::Drafts() const {
+  std::string speculate = FLAGS_speculate;
+  for (const auto& [name, value] : settings_) {
+    if (name == "speculate") speculate = value;
+  }
+  return speculate != "none";
+}
+
 absl::StatusOr<EngineOptions> Mode::Apply() const {
+  if (!Drafts()) FLAGS_cost_profile.clear();
   int rows = 0;
   for (const auto& [name, value] : settings_) {
     if (name == kRows) {

@@ -22,10 +22,12 @@ class Mode {
   // Settings separated by blanks. InvalidArgument (found, expected, the nearest name) for an unknown name, or one that is there twice.
   static absl::StatusOr<Mode> Parse(absl::string_view text);
 
-  // Sets the flags and reads them. Errors are those of EngineOptionsOfFlags and PlanSpeculation, and of wrong values.
+  // Sets the flags and reads them; a --cost_profile that both ways have is left out of one that drafts nothing. Errors are those of
+  // EngineOptionsOfFlags and PlanSpeculation, and of wrong values.
   absl::StatusOr<EngineOptions> Apply() const;
 
   bool Sets(absl::string_view name) const;
+  bool Drafts() const;   // By its own setting, else by the flag.
 
   // The names of all settings.
   static std::vector<std::string> Names();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace tessera {
 
@@ -15,6 +16,8 @@ struct OtherName {
   const char* ours;    // The flag; "": there is none.
   const char* note;    // If there is none: why, and what to do.
 };
+
+absl::Span<const OtherName> OtherNames();  // All.
 
 // Null: the name is not known.
 const OtherName* FindOtherName(absl::string_view theirs);

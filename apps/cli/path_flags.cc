@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/base/same_file.h"
@@ -58,6 +59,7 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     std::string path = ValueOf(flag.name);
     if (flag.name == "model" && path.empty()) path = ModelPath().value_or("");
     if (path.empty()) continue;
+    if (flag.use == Use::kKeepsFiles) path = SpeculationOfFlags().history_folder;
     files.push_back({flag.name, path, flag.use});
     if (flag.use != Use::kReadsModel) continue;
     for (const std::string& part : OtherParts(path)) files.push_back({flag.name, part, flag.use});
@@ -67,6 +69,7 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
 
 bool IsSame(const UsedFile& output, const UsedFile& other) {
   if (other.use == Use::kReadsFolder) return LiesIn(other.path, output.path);
+  if (other.use == Use::kKeepsFiles) return LeadsInto(other.path, output.path);
   if (other.path == "-" && !IsOutput(other.use)) return IsOpenAs(STDIN_FILENO, output.path);
   return IsSameFile(output.path, other.path);
 }
@@ -74,6 +77,7 @@ bool IsSame(const UsedFile& output, const UsedFile& other) {
 std::string NameOf(const UsedFile& file) {
   if (file.use == Use::kReadsModel) return "the model itself (--model)";
   if (file.use == Use::kReadsFolder) return absl::StrCat("a file in the folder of --", file.flag);
+  if (file.use == Use::kKeepsFiles) return absl::StrCat("a file in the folder of --", file.flag, " (", file.path, ")");
   return file.flag.empty() ? "what standard input reads" : absl::StrCat("the file of --", file.flag);
 }
 
@@ -110,7 +114,7 @@ const std::vector<PathFlag>& PathFlags() {
       {"model", Use::kReadsModel},     {"prompt_file", Use::kReadsText},      {"prompts", Use::kReadsText},
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
-      {"plot", Use::kWritesText},      {"out", Use::kWritesModel},
+      {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
   };
   return flags;
 }

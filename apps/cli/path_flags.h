@@ -21,6 +21,7 @@ struct PathFlag {
     kReadsText,        // Read once, whatever kind of file it is.
     kReadsRegular,     // Read as a whole, perhaps twice: a regular file.
     kReadsFolder,      // The regular files in it.
+    kKeepsFiles,       // A name, not a path: files of the cache that are read and written.
     kReadsOrWrites,    // Read if it is there, else made: a regular file.
     kWritesText,       // Written once, whatever kind of file it is.
     kWritesModel,      // A regular file, or a new one.
@@ -31,9 +32,10 @@ struct PathFlag {
 
 const std::vector<PathFlag>& PathFlags();  // All of all programs.
 
-// WrongUsage of the flag for an output that is also an input (the model or one of its parts, by any name or link), another output, or a
-// file in a folder that is read; for "-" where only a file can be written; for standard output or standard error that go to the model; and
-// for standard output that goes to what requests or messages are read from. `flag_files`: those that the command line named. Reads no file.
+// WrongUsage of the flag for an output that is also an input (the model or one of its parts, by any name or link), another output, a file
+// in a folder that is read, or one among those that a history keeps; for "-" where only a file can be written; for standard output and
+// standard error that go to the model; and for standard output that goes to what requests or messages are read from. `flag_files`: those
+// that the command line named. Reads no file.
 absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string>& flag_files);
 
 // What the end of standard output's reader means to a run with these flags.

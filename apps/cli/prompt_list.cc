@@ -20,13 +20,9 @@ namespace tessera {
 namespace {
 
 absl::StatusOr<std::string> ReadInput() {
-  LineReader reader;
-  std::string all, line;
-  while (true) {
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
-    if (!more) return all;
-    absl::StrAppend(&all, line, "\n");
-  }
+  LineReader lines;
+  RETURN_IF_ERROR(lines.EditLines());
+  return lines.Rest();
 }
 
 absl::StatusOr<std::vector<TokenId>> TokensOf(const std::string& text, const std::string& source, Conversation& conversation,
@@ -48,7 +44,7 @@ absl::StatusOr<PromptList> PromptList::FromFlags() {
   if (FLAGS_prompts.empty() && isatty(STDIN_FILENO) == 1) {
     return WrongUsage("prompts", "none", "--prompts=FILE, or prompts on standard input");
   }
-  const bool is_input = FLAGS_prompts.empty() || FLAGS_prompts == "-";
+  const bool is_input = FLAGS_prompts.empty() || IsStandardInput(FLAGS_prompts);
   PromptList list;
   list.source_ = is_input ? "standard input" : FLAGS_prompts;
   absl::StatusOr<std::string> all = is_input ? ReadInput() : ReadTextFile(FLAGS_prompts, kLargestPrompt);

@@ -18,13 +18,15 @@ void WarnOnce(const std::string& warning) {
 
 }  // namespace
 
+void WarnOfThreads(int asked, int taken) {
+  if (asked > taken) WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", taken, ", one for each CPU that may be used"));
+}
+
 void WarnOfVocabulary(const Tokenizer& tokenizer) { WarnOnce(tokenizer.warning()); }
 
 void WarnOfShortages(const Engine& engine) {
   WarnOfVocabulary(engine.tokenizer());
-  if (const int asked = engine.options().compute.threads; asked > engine.threads()) {
-    WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", engine.threads(), ", one for each CPU that may be used"));
-  }
+  WarnOfThreads(engine.options().compute.threads, engine.threads());
   if (const int trained = engine.config().context_length; engine.context() > trained) {
     WarnOnce(absl::StrCat("context: found ", engine.context(), " tokens, the model was trained for ", trained,
                           "; what it writes beyond those may make no sense"));

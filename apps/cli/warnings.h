@@ -15,6 +15,9 @@ namespace tessera {
 // copy of a file that must not be changed then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
+// Fewer threads than asked for. WarnOfShortages says it of the engine's, too.
+void WarnOfThreads(int asked, int taken);
+
 // Marks of a vocabulary that its file types as plain text. WarnOfShortages says it of the engine's, too.
 void WarnOfVocabulary(const Tokenizer& tokenizer);
 

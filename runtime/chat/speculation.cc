@@ -46,6 +46,7 @@ absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOption
   const absl::StatusOr<std::vector<std::string>> drafters = registry.Parse(speculation.speculate);
   RETURN_IF_ERROR(ForField("speculate", drafters.status()));
   const std::string& costs = speculation.cost_profile;
+  if (!costs.empty() && drafters->empty()) return WrongUsage("cost_profile", "with speculate=none", "drafters, which choose by it");
   if (!costs.empty()) RETURN_IF_ERROR(ForFile("cost_profile", Exists(costs) ? CostProfile::Load(costs).status() : CheckWritable(costs)));
   if (speculation.history_prompts && speculation.history.empty()) return WrongUsage("history_prompts", "without history", "both");
   if (!speculation.history.empty() && speculation.history_folder.empty()) {

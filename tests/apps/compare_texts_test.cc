@@ -189,6 +189,27 @@ TEST_F(VerifyProgram, OtherNumbersAreOtherTexts) {
   EXPECT_NE(ended.output.find("different: prompt 1, token 0: "), std::string::npos) << ended.output;
 }
 
+// It draws on the costs in a file, and writes none.
+TEST_F(VerifyProgram, CostsAreUsedOrRefused) {
+  const std::string model = "--model=" + TinyPath("llama");
+  const std::string costs = std::string(TESSERA_SOURCE_DIR) + "/tests/data/speculation/flat_costs.json";
+  EXPECT_EQ(Verify({model, "--cost_profile=" + costs}).code, 0) << "the way that drafts uses them";
+  EXPECT_EQ(Verify({model, "--b=speculate=auto cost_profile=" + costs}).code, 0);
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--b=speculate=none", "--cost_profile=" + costs}, "--cost_profile: found with speculate=none in both ways"},
+      {{"--b=speculate=none cost_profile=" + costs}, "--b: --cost_profile: found with speculate=none, expected drafters"},
+      {{"--cost_profile=/nowhere/costs"}, "--cost_profile: found /nowhere/costs, which is not there"},
+      {{"--b=speculate=auto cost_profile=none_there"}, "--b: --cost_profile: found none_there, which is not there"},
+  };
+  for (const auto& [flags, said] : cases) {
+    std::vector<std::string> all = flags;
+    all.push_back(model);
+    const Ended ended = Verify(all);
+    EXPECT_EQ(ended.code, 2) << said;
+    EXPECT_NE(ended.errors.find(said), std::string::npos) << ended.errors;
+  }
+}
+
 TEST_F(VerifyProgram, WrongSettingsAreWrongUsage) {
   const std::pair<const char*, const char*> cases[] = {
       {"thread=1", "--b: found the setting \"thread\", expected one of rows, speculate, history, cost_profile, model, threads"},

@@ -88,7 +88,7 @@ TEST(OddInputs, OddTextsEndInOneSentenceOrAreTaken) {
         } else if (flag.name == "history" && value == "-1") {
           EXPECT_EQ(ended.code, 0) << shown;
         } else if (NamesAFileToWrite(flag.name) && (value == "-1" || value == "\n\t" || value == "\xff\xfe\x80")) {
-          EXPECT_EQ(ended.code, 0) << shown;
+          EXPECT_EQ(ended.code, program == "tessera_verify" ? 2 : 0) << shown;  // That one writes no costs.
           std::remove(value.c_str());  // A file may have any name.
         } else {
           EXPECT_TRUE(ended.code == 1 || ended.code == 2) << shown;

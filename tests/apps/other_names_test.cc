@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tessera/tests/apps/run_program.h"
 
 namespace tessera {
@@ -21,14 +22,35 @@ TEST(OtherNames, HeaderExample) {
 }
 
 TEST(OtherNames, OursAreFlags) {
-  for (const char* theirs : {"m", "t", "c", "n", "p", "f", "temp", "repeat_penalty", "s", "r", "i", "no_cnv", "ctk", "draft", "v", "o",
-                             "type"}) {
-    const OtherName* const other = FindOtherName(theirs);
-    ASSERT_NE(other, nullptr) << theirs;
-    gflags::CommandLineFlagInfo info;
-    EXPECT_TRUE(gflags::GetCommandLineFlagInfo(other->ours, &info)) << other->ours;
-    EXPECT_STREQ(other->note, "");
+  gflags::CommandLineFlagInfo info;
+  for (const OtherName& other : OtherNames()) {
+    EXPECT_EQ(FindOtherName(other.theirs), &other) << other.theirs << " stands there twice";
+    EXPECT_EQ(absl::string_view(other.theirs).find_first_of("- "), absl::string_view::npos) << other.theirs << " would never be found";
+    const bool has_flag = *other.ours != 0, has_note = *other.note != 0;
+    EXPECT_NE(has_flag, has_note) << other.theirs;
+    if (has_flag) {
+      EXPECT_TRUE(gflags::GetCommandLineFlagInfo(other.ours, &info)) << other.ours;
+    }
   }
+}
+
+// Each says our name, or why there is none, however it is spelled.
+TEST(OtherNames, AllAreAnswered) {
+  for (const char* flag :
+       {"repeat_last_n", "n_ctx", "ngl", "t", "c", "no_mmap", "mlock", "flash_attn", "fa", "cache_type_k", "lora", "grammar",
+        "json_schema", "interactive", "i", "cnv", "md", "model_draft", "draft", "repeat_penalty", "file", "f", "log_disable",
+        "no_warmup", "batch_size", "b", "ubatch_size", "n_gpu_layers", "ctx_size"}) {
+    const OtherName* const other = FindOtherName(flag);
+    ASSERT_NE(other, nullptr) << flag;
+    const std::string answer = *other->ours != 0 ? absl::StrCat(": did you mean --", other->ours, "?") : absl::StrCat(": ", other->note);
+    for (const std::string& typed : {absl::StrCat("--", flag), absl::StrCat("-", flag),
+                                     absl::StrCat("--", absl::StrReplaceAll(flag, {{"_", "-"}}), "=1")}) {
+      const Ended ended = RunProgram("tessera_generate", {typed});
+      EXPECT_EQ(ended.code, 2) << typed;
+      EXPECT_NE(ended.errors.find(answer), std::string::npos) << typed << ": " << ended.errors;
+    }
+  }
+  EXPECT_EQ(RunProgram("tessera_generate", {"--n-predict=x"}).errors.find("unknown flag"), std::string::npos) << "ours, with a hyphen";
 }
 
 TEST(OtherNames, ErrorsNameOurFlag) {

@@ -122,6 +122,11 @@ TEST(SpecBench, OnlyWhatLearnsNothingWritesATextSeveralTimes) {
   const Ended wrong = RunBench({"--writings=3"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_NE(wrong.errors.find("--writings: found 3 with --speculate=auto, expected 1"), std::string::npos) << wrong.errors;
+  for (const std::string name : {"none", "wrong", "oracle"}) {
+    const Ended remembers = RunBench({"--remember", "--speculate=" + name});
+    EXPECT_EQ(remembers.code, 2) << name;
+    EXPECT_NE(remembers.errors.find("--remember: found with --speculate=" + name), std::string::npos) << remembers.errors;
+  }
 }
 
 TEST(SpecBench, TheChooserDraftsWhatOthersDraftAsFarAsItComes) {

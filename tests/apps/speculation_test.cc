@@ -91,9 +91,10 @@ std::string FreeRows(const TemporaryFolder& folder) {
 
 TEST(Speculate, TheSummaryTellsWhatDraftsGave) {
   const TemporaryFolder folder;
-  const std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json", "--stats",
-                                          "--cost_profile=" + FreeRows(folder)};
-  const Ended with = Generate("llama", "suffix", flags), without = Generate("llama", "none", flags);
+  std::vector<std::string> flags = {"--prompt=a a a a a a a a", "--n_predict=60", "--temperature=0", "--json", "--stats"};
+  const Ended without = Generate("llama", "none", flags);
+  flags.push_back("--cost_profile=" + FreeRows(folder));
+  const Ended with = Generate("llama", "suffix", flags);
   const JsonValue figures = *Json(with.output).Object("timings")->Object("speculation");
   const int64_t tokens = *Json(with.output).Object("timings")->Int("output_tokens") - 1, passes = *figures.Int("passes");
   EXPECT_EQ(*figures.Int("tokens"), tokens);
@@ -128,6 +129,10 @@ TEST(Speculate, WithACostProfileDraftsCanBeRepeated) {
                                {"--model=" + TinyPath("llama"), "--prompt=a", "--cost_profile=" + folder.Path("bad.json")});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.errors.find("--cost_profile: " + folder.Path("bad.json")), std::string::npos) << bad.errors;
+  const Ended unused = RunProgram("tessera_generate", {"--model=" + TinyPath("llama"), "--prompt=a", "--speculate=none",
+                                                       "--cost_profile=" + measured});
+  EXPECT_EQ(unused.code, 2);
+  EXPECT_NE(unused.errors.find("--cost_profile: found with speculate=none"), std::string::npos) << unused.errors;
 }
 
 TEST(Speculate, AHistoryIsDraftedFromInTheNextRun) {

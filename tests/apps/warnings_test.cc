@@ -6,13 +6,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <tuple>
 
 #include <glog/logging.h>
 
 #include "absl/strings/match.h"
+#include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/packed_model.h"
 #include "tessera/tests/fakes/small_vocabularies.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -63,6 +67,31 @@ TEST(Warnings, ThreadsThatLoadingDidNotGetAreSaidOnce) {
     std::_Exit(loaded ? 0 : 1);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "tiny.tsr: read by only 0 of [0-9]+ threads[^\n]*\n*again:$");
+}
+
+TEST(Warnings, EveryProgramSaysWhatItsFlagsDoNotGive) {
+  const PackedTiny model({.context = 128});
+  const TemporaryFolder folder;
+  const std::string packed = "--model=" + model.packed(), gguf = "--model=" + TinyPath("llama"), out = "--out=" + folder.Path("out");
+  const std::string context = "context: found 129 tokens, the model was trained for 128; ", threads = "threads: found 256, takes ";
+  const std::vector<std::string> one = {packed, "--context=129", "--threads=1", "--repetitions=1"};
+  const std::tuple<std::string, std::vector<std::string>, std::string> cases[] = {
+      {"tessera_bench rows", {"--rows=1"}, context},
+      {"tessera_bench speed", {"--prompt_tokens=4", "--generate_tokens=1"}, context},
+      {"tessera_bench attention", {"--depths=8", "--prompt_tokens=4", "--generate_tokens=1"}, context},
+      {"tessera_bench overhead", {"--generate_tokens=64"}, context},
+      {"tessera_pack", {gguf, out, "--threads=256"}, threads},
+      {"tessera_quantize", {gguf, out, "--threads=256", "--head_format=Q4_1"}, threads},
+      {"tessera_random_model", {out, "--threads=256", "--shape=tiny"}, threads},
+  };
+  for (const auto& [program, flags, warning] : cases) {
+    std::vector<std::string> all = warning == context ? one : std::vector<std::string>();
+    all.insert(all.end(), flags.begin(), flags.end());
+    const Ended ended = RunProgram(program, all);
+    std::filesystem::remove(folder.Path("out"));
+    EXPECT_EQ(ended.code, 0) << program << ended.errors;
+    EXPECT_TRUE(absl::StrContains(ended.errors, warning)) << program << ": " << ended.errors;
+  }
 }
 
 TEST(Warnings, MarksThatAFileTypesAsTextAreSaid) {

@@ -66,6 +66,10 @@ TEST_F(SameFile, LiesInItsFolderOnly) {
   EXPECT_TRUE(LiesIn(folder_.path(), Path("link_to_model")));
   EXPECT_FALSE(LiesIn(folder_.path(), Path("none")));
   EXPECT_FALSE(LiesIn("/", Path("model.gguf")));
+  EXPECT_TRUE(LeadsInto(folder_.path(), Path("link_to_model")));
+  EXPECT_TRUE(LeadsInto(folder_.path(), Path("none")));
+  EXPECT_FALSE(LeadsInto(folder_.path(), folder_.path()));
+  EXPECT_FALSE(LeadsInto("/", Path("none")));
 }
 
 }  // namespace

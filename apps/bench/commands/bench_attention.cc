@@ -6,6 +6,7 @@
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -23,6 +24,7 @@ absl::Status Run() {
                                 .prompt_pairs = FLAGS_repetitions,
                                 .prompt_tokens = FLAGS_prompt_tokens};
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const std::vector<AttentionTime> all, MeasureAttention(*engine, depths, pairs));
   return ShowResult(heading, AttentionText(all), [&](JsonWriter& json) { WriteAttention(json.Key("attention"), all); });
 }

@@ -5,6 +5,7 @@
 #include "tessera/apps/bench/commands/bench_commands.h"
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/roofline.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -22,6 +23,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, depth));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const Roofline roofline, MeasureRoofline(*engine, path, benchmark, FLAGS_repetitions));
   return ShowResult(heading, RooflineText(roofline), [&](JsonWriter& json) { WriteRoofline(json.Key("roofline"), roofline); });
 }

@@ -7,6 +7,7 @@
 #include "tessera/apps/bench/commands/bench_frame.h"
 #include "tessera/apps/bench/rows_curve.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
 #include "tessera/base/usage_error.h"
@@ -42,6 +43,7 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
   ASSIGN_OR_RETURN(const RowsCurve curve, MeasureRowsCurve(*engine, path, rows, FLAGS_depth, FLAGS_repetitions));
   const absl::Status drawn = FLAGS_plot.empty() ? absl::OkStatus() : Draw(curve, heading, peer);
   return EndOf(ShowResult(heading, RowsCurveText(curve), [&](JsonWriter& json) { WriteRowsCurve(json, curve); }), drawn);

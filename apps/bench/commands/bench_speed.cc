@@ -12,6 +12,7 @@
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/bench/mapped_source.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
@@ -90,6 +91,7 @@ absl::Status Run() {
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
   const absl::StatusOr<Speeds> speeds = Measure(*engine, benchmark);
   const absl::Status traced = trace.Finish(speeds.status());
   RETURN_IF_ERROR(speeds.status());

@@ -128,6 +128,7 @@ TEST(ChatSpeculation, OptionsAreCheckedByName) {
   EXPECT_EQ(FieldOf(PlanSpeculation({.speculate = "lokup"}, options)), "speculate");
   EXPECT_EQ(FieldOf(PlanSpeculation({.history_prompts = true}, options)), "history_prompts");
   EXPECT_EQ(FieldOf(PlanSpeculation({.cost_profile = folder.path() + "/nowhere/costs"}, options)), "cost_profile");
+  EXPECT_EQ(FieldOf(PlanSpeculation({.speculate = "none", .cost_profile = folder.Path("costs")}, options)), "cost_profile");
   EXPECT_TRUE(PlanSpeculation({.speculate = "none"}, options).ok());
   EXPECT_EQ(options.workload.drafting_bytes, nullptr) << "nothing is drafted or kept";
 }
