@@ -93,11 +93,12 @@ class LlamaCppForm(GgufForm):
 class FolderForm(Form):
     """OpenVINO GenAI or onnxruntime-genai, which read a folder."""
 
-    def command(self, figure, *more):
-        return [self.flags.python, PROCESS, self.engine, figure, self.path, "--threads", str(self.flags.threads), *map(str, more)]
+    def command(self, figure, *more, folder=None):
+        return [self.flags.python, PROCESS, self.engine, figure, folder or self.path, "--threads", str(self.flags.threads),
+                *map(str, more)]
 
-    def bytes(self):
-        return sum(file.stat().st_size for file in Path(self.path).iterdir() if file.name in ("openvino_model.bin", "model.onnx.data"))
+    def scored_folder(self):
+        return self.path
 
     def speed_command(self):
         return self.command("speed", "--prompt", PROMPT_TOKENS, "--generate", GENERATED_TOKENS)
@@ -109,16 +110,26 @@ class FolderForm(Form):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as windows_file:
             json.dump(windows, windows_file)
             windows_file.flush()
-            result = json.loads(run(self.command("perplexity", "--windows", windows_file.name)).splitlines()[-1])
+            command = self.command("perplexity", "--windows", windows_file.name, folder=self.scored_folder())
+            result = json.loads(run(command).splitlines()[-1])
         return math.exp(result["nll_sum"] / result["scored"])
 
 
 class OpenVinoForm(FolderForm):
     engine = "openvino"
 
+    def bytes(self):
+        return Path(self.path, "openvino_model.bin").stat().st_size
+
 
 class OnnxRuntimeForm(FolderForm):
     engine = "onnxruntime"
+
+    def bytes(self):
+        return json.loads(run(self.command("bytes")).splitlines()[-1])
+
+    def scored_folder(self):
+        return f"{self.path}_all_logits"
 
 
 ENGINES = {"tessera": TesseraForm, "llama.cpp": LlamaCppForm, "openvino": OpenVinoForm, "onnxruntime": OnnxRuntimeForm}

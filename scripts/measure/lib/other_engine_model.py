@@ -4,7 +4,8 @@ interpreter of the engines' own environment.
     python other_engine_model.py MODEL.gguf FOLDER [--engines openvino,onnxruntime] [--block 128]
 
 FOLDER/huggingface: the weights as FP32, by transformers, which reads GGUF. FOLDER/openvino: int4, symmetric, groups of 32, head too, by
-optimum-intel. FOLDER/onnxruntime: int4 in blocks of BLOCK with products in 8 bits (accuracy level 4), by its model builder.
+optimum-intel. FOLDER/onnxruntime: int4 in blocks of BLOCK with products in 8 bits (accuracy level 4), one table for embedding and head, logits of the
+last token of a prompt alone, by its model builder. FOLDER/onnxruntime_all_logits: the same with all logits, to score texts with.
 A folder appears under its name only when it is whole, and is made again when the model is newer.
 """
 import argparse
@@ -46,9 +47,12 @@ def openvino(source, folder):
                     "--all-layers", folder], check=True)
 
 
-def onnxruntime(source, folder, block):
+def onnxruntime(source, folder, block, last_logits_alone):
+    """The folder `builder` holds the version of the builder that works beside optimum-intel (other_engines.sh)."""
+    path = {**os.environ, "PYTHONPATH": str(Path(sys.prefix) / "builder")}
     subprocess.run([sys.executable, "-m", "onnxruntime_genai.models.builder", "-m", source, "-o", folder, "-p", "int4", "-e", "cpu",
-                    "--extra_options", "int4_accuracy_level=4", f"int4_block_size={block}"], check=True)
+                    "--extra_options", "int4_accuracy_level=4", f"int4_block_size={block}", "int4_algo_config=rtn",
+                    "shared_embeddings=true", f"prune_lm_head={str(last_logits_alone).lower()}"], env=path, check=True)
 
 
 def main():
@@ -61,9 +65,12 @@ def main():
     os.environ["HF_HUB_OFFLINE"] = "1"  # All that is needed is here; what is not must not come from elsewhere in silence.
     source = flags.folder / "huggingface"
     make(source, flags.model, lambda path: huggingface(flags.model.resolve(), path))
-    writers = {"openvino": openvino, "onnxruntime": lambda source, path: onnxruntime(source, path, flags.block)}
+    writers = {"openvino": {"openvino": openvino},
+               "onnxruntime": {"onnxruntime": lambda source, path: onnxruntime(source, path, flags.block, True),
+                               "onnxruntime_all_logits": lambda source, path: onnxruntime(source, path, flags.block, False)}}
     for engine in flags.engines.split(","):
-        make(flags.folder / engine, source, lambda path, write=writers[engine]: write(source, path))
+        for name, write in writers[engine].items():
+            make(flags.folder / name, source, lambda path, write=write: write(source, path))
 
 
 if __name__ == "__main__":

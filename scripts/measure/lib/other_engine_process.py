@@ -6,6 +6,7 @@ the engines' own environment. It prints one line of JSON.
 
 speed: tokens/s over a prompt, and over tokens generated after 16 others, greedily. An uncounted run of the same lengths comes before,
 since these engines compile at first use. End tokens do not end it, so that as many tokens are counted as were asked for.
+bytes: of the weights of onnxruntime's model, without the tables of sines and cosines that stand beside them in its file.
 perplexity: {"nll_sum", "scored"} over windows of tokens, each from an empty cache; a window's first token is not scored.
 """
 import argparse
@@ -142,10 +143,17 @@ def measure_perplexity(engine, flags):
     return {"nll_sum": total, "scored": sum(len(window) - 1 for window in windows)}
 
 
+def weight_bytes(engine, flags):
+    import onnx
+    graph = onnx.load(f"{engine.folder}/model.onnx", load_external_data=False).graph
+    lengths = {tensor.name: int(entry.value) for tensor in graph.initializer for entry in tensor.external_data if entry.key == "length"}
+    return sum(length for name, length in lengths.items() if not name.startswith(("cos_cache", "sin_cache")))
+
+
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("engine", choices=["openvino", "onnxruntime"])
-    flags.add_argument("figure", choices=["speed", "perplexity"])
+    flags.add_argument("figure", choices=["speed", "perplexity", "bytes"])
     flags.add_argument("folder")
     flags.add_argument("--threads", type=int, default=2)
     flags.add_argument("--prompt", type=int, default=512)
@@ -154,7 +162,8 @@ def main():
     flags.add_argument("--windows")
     flags = flags.parse_args()
     engine = {"openvino": OpenVino, "onnxruntime": OnnxRuntime}[flags.engine](flags.folder, flags.threads)
-    print(json.dumps({"speed": measure_speed, "perplexity": measure_perplexity}[flags.figure](engine, flags)))
+    measure = {"speed": measure_speed, "perplexity": measure_perplexity, "bytes": weight_bytes}[flags.figure]
+    print(json.dumps(measure(engine, flags)))
 
 
 if __name__ == "__main__":

@@ -11,17 +11,24 @@ other_packages=(
   torch==2.15.0 transformers==4.57.6 accelerate==1.15.0 optimum==2.1.0 optimum-intel==1.27.0 optimum-onnx==0.1.0 nncf==3.4.0
   onnx==1.23.2 onnx-ir==1.1.0 gguf==0.19.0 numpy==2.4.6 tokenizers==0.22.2 sentencepiece==0.2.3 safetensors==0.8.0
 )
+# The exporter for OpenVINO allows no newer transformers; with this one, an older model builder of onnxruntime-genai works, in a folder of
+# its own: the runtime is the newer.
+builder_package=onnxruntime-genai==0.14.1
 other_environment=$cache/peer/engines
 other_python=$other_environment/bin/python
 
 # The environment gets its name when it is whole: a virtual environment must not be moved, so a file in it says so.
 prepare_other_engines() {
-  if [[ $(cat "$other_environment/packages" 2>/dev/null) == "${other_packages[*]}" ]]; then return; fi
+  local all="${other_packages[*]} builder: $builder_package"
+  if [[ $(cat "$other_environment/packages" 2>/dev/null) == "$all" ]]; then return; fi
   rm -rf "$other_environment"
   python3 -m venv --without-pip "$other_environment" || die "python could not make the environment $other_environment"
   run_logged "fetching OpenVINO GenAI and onnxruntime-genai" "$peer/engines.log" python3 -m pip --python "$other_python" install \
     --no-cache-dir --disable-pip-version-check "${other_packages[@]}" || die "pip could not install ${other_packages[*]}"
-  echo "${other_packages[*]}" >"$other_environment/packages"
+  run_logged "fetching the model builder" "$peer/builder.log" python3 -m pip --python "$other_python" install \
+    --no-cache-dir --disable-pip-version-check --no-deps --target "$other_environment/builder" "$builder_package" ||
+    die "pip could not install $builder_package"
+  echo "$all" >"$other_environment/packages"
 }
 
 # Prints the folder in which a model stands in the other engines' forms.
