@@ -70,7 +70,8 @@ class CompareEngines(unittest.TestCase):
             compare_engines.run_with_peak([sys.executable, "-c", "import sys; print('broken', file=sys.stderr); sys.exit(3)"])
 
     def test_windows_are_whole_and_begin_with_the_mark_that_the_model_asks_for(self):
-        metadata = [{"key": "tokenizer.ggml.add_bos_token", "value": True}, {"key": "tokenizer.ggml.bos_token_id", "value": 7}]
+        metadata = [{"key": "tokenizer.ggml.add_bos_token", "value": True}, {"key": "tokenizer.ggml.bos_token_id", "value": 7},
+                    {"key": "tokenizer.ggml.tokens", "type": "array"}]
         answer = types.SimpleNamespace(stdout=json.dumps({"tokens": list(range(2, 2 + 3 * 511 + 510))}) + "\n")
         with mock.patch.object(compare_engines, "inspect", lambda *_: {"metadata": metadata}), \
              mock.patch.object(compare_engines.subprocess, "run", lambda *_, **__: answer):

@@ -145,7 +145,7 @@ def tensors_of(flags, path):
 
 def windows_of(flags, path):
     """The windows that tessera_perplexity scores: whole ones, with BOS where the model asks for it."""
-    metadata = {entry["key"]: entry["value"] for entry in inspect(flags, path)["metadata"]}
+    metadata = {entry["key"]: entry.get("value") for entry in inspect(flags, path)["metadata"]}  # An array has none.
     begin = [metadata["tokenizer.ggml.bos_token_id"]] if metadata.get("tokenizer.ggml.add_bos_token") is True else []
     with open(TEXTS, encoding="utf-8") as texts:
         answers = subprocess.run([f"{flags.ours}/tessera_tokenize", "--model", str(path), "--jsonl"], stdin=texts, capture_output=True,
@@ -162,12 +162,12 @@ def compare(flags, name, forms):
     """{engine: {figure: value}} of one model."""
     weights = sum(math.prod(tensor["shape"]) for tensor in tensors_of(flags, forms["model"]))
     engines = {engine: ENGINES[engine](flags, path, weights) for engine, path in forms.items() if engine != "model"}
+    windows = None if name.startswith("random-") else windows_of(flags, forms["model"])
     samples = {engine: [] for engine in engines}
     for repetition in range(flags.repetitions):
         for engine, form in engines.items():
             print(f"{name}: repetition {repetition + 1} of {flags.repetitions}, {engine}", file=sys.stderr)
             samples[engine].append(form.speeds())
-    windows = None if name.startswith("random-") else windows_of(flags, forms["model"])
     return {engine: {**{figure: statistics.median(sample[figure] for sample in samples[engine])
                         for figure in ("prompt", "generation", "memory")},
                      "bits_per_weight": form.bits_per_weight(), "perplexity": form.perplexity(windows) if windows else None,

@@ -4,11 +4,13 @@ interpreter of the engines' own environment.
     python other_engine_model.py MODEL.gguf FOLDER [--engines openvino,onnxruntime] [--block 128]
 
 FOLDER/huggingface: the weights as FP32, by transformers, which reads GGUF. FOLDER/openvino: int4, symmetric, groups of 32, head too, by
-optimum-intel. FOLDER/onnxruntime: int4 in blocks of BLOCK with products in 8 bits (accuracy level 4), one table for embedding and head, logits of the
-last token of a prompt alone, by its model builder. FOLDER/onnxruntime_all_logits: the same with all logits, to score texts with.
+optimum-intel. FOLDER/onnxruntime: int4 in blocks of BLOCK with products in 8 bits (accuracy level 4), one table for embedding and head
+where blocks fill its rows, logits of the last token of a prompt alone, by its model builder. FOLDER/onnxruntime_all_logits: the same
+with all logits, to score texts with.
 A folder appears under its name only when it is whole, and is made again when the model is newer.
 """
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -48,11 +50,14 @@ def openvino(source, folder):
 
 
 def onnxruntime(source, folder, block, last_logits_alone):
-    """The folder `builder` holds the version of the builder that works beside optimum-intel (other_engines.sh)."""
+    """The folder `builder` holds the version of the builder that works beside optimum-intel (other_engines.sh). A table that embedding and
+    head share fails at run time where a row is no whole number of blocks; smaller blocks are slower than a table of its own."""
+    with open(source / "config.json", encoding="utf-8") as config:
+        shared = json.load(config)["hidden_size"] % block == 0
     path = {**os.environ, "PYTHONPATH": str(Path(sys.prefix) / "builder")}
     subprocess.run([sys.executable, "-m", "onnxruntime_genai.models.builder", "-m", source, "-o", folder, "-p", "int4", "-e", "cpu",
                     "--extra_options", "int4_accuracy_level=4", f"int4_block_size={block}", "int4_algo_config=rtn",
-                    "shared_embeddings=true", f"prune_lm_head={str(last_logits_alone).lower()}"], env=path, check=True)
+                    f"shared_embeddings={str(shared).lower()}", f"prune_lm_head={str(last_logits_alone).lower()}"], env=path, check=True)
 
 
 def main():

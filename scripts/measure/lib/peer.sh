@@ -25,7 +25,10 @@ build_peer() {
     say "peer: llama.cpp is there"
     return
   fi
-  run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$source" -B "$peer/build" -G Ninja \
+  # GCC 12 drops stores to the configuration of AMX tiles that its intrinsic then loads: llama.cpp crashes without these flags.
+  local flags=()
+  if grep -qw amx_tile /proc/cpuinfo; then flags=("-DCMAKE_CXX_FLAGS=-fno-dse -fno-tree-dse"); fi
+  run_logged "configuring llama.cpp" "$peer/configure.log" cmake -S "$source" -B "$peer/build" -G Ninja "${flags[@]}" \
     -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
     -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_BUILD_APP=OFF ||
     die "cmake could not configure llama.cpp"
