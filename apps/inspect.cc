@@ -1,12 +1,11 @@
 // Shows what is in a model file, and the static graphs that compute it.
 #include <memory>
 
-#include <gflags/gflags.h>
-
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/apps/show/describe_file.h"
 #include "tessera/apps/show/describe_graph.h"
 #include "tessera/apps/show/describe_problems.h"
@@ -41,6 +40,7 @@ absl::Status ShowGraphs(const ModelFile& file, ComputePath path) {
 }
 
 absl::Status Verify(const std::string& path, int threads) {
+  WarnOfThreads(FLAGS_threads, threads);
   ThreadPool pool(threads);
   std::unique_ptr<Progress> shown;  // In MiB.
   const VerifyReport report = VerifyModel(path, pool, [&shown](int64_t done, int64_t total) {
@@ -53,19 +53,27 @@ absl::Status Verify(const std::string& path, int threads) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": found ", CountOfProblems(report), ", expected none"));
 }
 
+// Each of these flags belongs to one thing to show.
+absl::Status CheckFlags() {
+  const bool verify = FLAGS_verify == "always";
+  RETURN_IF_ERROR(ParseVerifyPolicy(FLAGS_verify).status());
+  if (!verify && IsGiven("verify")) {  // Nothing would be checked, however it is said.
+    return WrongUsage("verify", FLAGS_verify, "no value, or always: here everything is checked, or nothing but the header");
+  }
+  RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
+  if (!FLAGS_graph && IsGiven("path")) return WrongUsage("path", "without --graph", "both: nothing else here depends on it");
+  if (!verify && IsGiven("threads")) return WrongUsage("threads", "without --verify", "both: nothing else here is shared out");
+  return absl::OkStatus();
+}
+
 absl::Status Run() {
   EngineOptions options;
   options.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
-  RETURN_IF_ERROR(ParseVerifyPolicy(FLAGS_verify).status());
-  const bool verify = FLAGS_verify == "always";
-  if (!verify && !gflags::GetCommandLineFlagInfoOrDie("verify").is_default) {  // Nothing would be checked, however it is said.
-    return WrongUsage("verify", FLAGS_verify, "no value, or always: here everything is checked, or nothing but the header");
-  }
-  RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
-  if (verify) return Verify(path, threads);
+  RETURN_IF_ERROR(CheckFlags());
+  if (FLAGS_verify == "always") return Verify(path, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
   if (FLAGS_graph) return ShowGraphs(*file, compute_path);
   if (const TsrReader* packed = file->packed()) {

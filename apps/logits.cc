@@ -16,6 +16,7 @@
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
@@ -118,6 +119,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlagRange("top", FLAGS_top, 1, 1 << 20));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
+  if (FLAGS_jsonl && FLAGS_special) return WrongUsage("special", "beside --jsonl", "\"special\": true in the requests that mean it");
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   options.workload.logit_rows = Session::kLogitRows + 1;

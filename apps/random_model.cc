@@ -82,10 +82,8 @@ absl::Status Run() {
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   WarnOfThreads(FLAGS_threads, threads);
-  if (!FLAGS_dry_run) {
-    if (FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
-    RETURN_IF_ERROR(ForFile("out", CheckWritable(FLAGS_out)));
-  }
+  if (!FLAGS_dry_run && FLAGS_out.empty()) return WrongUsage("out", "none", "a file to write");
+  if (!FLAGS_out.empty()) RETURN_IF_ERROR(ForFile("out", CheckWritable(FLAGS_out)));
   const RandomModel model(options);
   ASSIGN_OR_RETURN(const int64_t bytes, model.FileSize());
   if (!FLAGS_dry_run) RETURN_IF_ERROR(Write(model, threads));

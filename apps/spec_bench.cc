@@ -66,8 +66,11 @@ absl::Status CheckWritings() {
 
 // What learns nothing from earlier answers would pass over them.
 absl::Status CheckRemember() {
-  if (!FLAGS_remember || !(SpeculatesBy("none") || SpeculatesBy(kOracle) || SpeculatesBy(kWrong))) return absl::OkStatus();
-  return WrongUsage("remember", absl::StrCat("with --speculate=", FLAGS_speculate), "drafters, which learn from answers");
+  const DrafterRegistry registry = DrafterRegistry::BuiltIn();
+  if (!FLAGS_remember || SpeculatesBy(kChooser) || registry.ReadsHistory(FLAGS_speculate)) return absl::OkStatus();
+  const bool known = SpeculatesBy(kOracle) || SpeculatesBy(kWrong) || registry.Parse(FLAGS_speculate).ok();
+  if (!known) return absl::OkStatus();  // That is the error.
+  return WrongUsage("remember", absl::StrCat("with --speculate=", FLAGS_speculate), "auto or suffix, which drafts from earlier answers");
 }
 
 absl::Status CheckFlags() {

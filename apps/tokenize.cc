@@ -68,6 +68,7 @@ absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer, Li
       if (FLAGS_show_prompt) answer.Key("prompt").String(text);
       return WriteAnswer(std::move(answer));
     }
+    if (FLAGS_show_prompt) return body.Error("text", "messages, the text of which --show_prompt shows");
     ASSIGN_OR_RETURN(const std::string text, body.String("text"));
     ASSIGN_OR_RETURN(const bool special, body.BoolOr("special", FLAGS_special));
     WriteTokens(answer.Key("tokens"), tokenizer.Encode(text, {.parse_special = special}));

@@ -107,15 +107,22 @@ std::string Json(const Comparison& comparison) {
   return std::move(json).Take() + "\n";
 }
 
+// Flags for both ways that neither takes.
+absl::Status CheckFlagsAreUsed(const Mode& a, const Mode& b) {
+  for (const std::string& flag : Mode::Names()) {
+    if (!IsGiven(flag) || !a.PassesOver(flag) || !b.PassesOver(flag)) continue;
+    return WrongUsage(flag, absl::StrCat("a value that neither --a=\"", FLAGS_a, "\" nor --b=\"", FLAGS_b, "\" takes"), "one that does");
+  }
+  return absl::OkStatus();
+}
+
 // Checks the flags that both ways share. A model may also be named in each way.
 absl::Status CheckFlags(const Mode& a, const Mode& b) {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
   RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(StopStringsOfFlag().status());
   RETURN_IF_ERROR(CheckCostsAreThere());
-  if (!FLAGS_cost_profile.empty() && !a.Drafts() && !b.Drafts()) {
-    return WrongUsage("cost_profile", "with speculate=none in both ways", "drafters, which choose by it");
-  }
+  RETURN_IF_ERROR(CheckFlagsAreUsed(a, b));
   if (a.Sets("model") && b.Sets("model")) return absl::OkStatus();
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(/*timeline=*/nullptr));
   SpeculationOptions speculation = SpeculationOfFlags();

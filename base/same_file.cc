@@ -1,6 +1,10 @@
 #include "tessera/base/same_file.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <memory>
 
 #include "tessera/base/internal/followed_path.h"
 
@@ -22,6 +26,23 @@ bool IsSameFolder(const std::string& a, const std::string& b) {
   return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && IsSameFile(of_a, of_b);
 }
 
+// By its number: the text of a link to an open file may lead elsewhere.
+bool Holds(const std::string& folder, const struct stat& file) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(opendir(folder.c_str()), closedir);
+  if (names == nullptr) return false;
+  struct stat found;
+  while (const dirent* const entry = readdir(names.get())) {
+    if (fstatat(dirfd(names.get()), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 && IsSameFile(found, file)) return true;
+  }
+  return false;
+}
+
+bool LeadsToFileIn(const std::string& folder, const FollowedPath& end) {
+  if (!end.exists) return IsSameFolder(folder, PlaceOf(end.path).folder);
+  if (!S_ISREG(end.found.st_mode)) return false;
+  return end.descriptor >= 0 || end.into_proc ? Holds(folder, end.found) : IsSameFolder(folder, PlaceOf(end.path).folder);
+}
+
 }  // namespace
 
 bool IsSameFile(const std::string& a, const std::string& b) {
@@ -39,14 +60,19 @@ bool IsOpenAs(int descriptor, const std::string& path) {
   return S_ISREG(open_file.st_mode) && IsSameFile(open_file, end->found);
 }
 
+bool IsOpenIn(int descriptor, const std::string& folder) {
+  struct stat open_file;
+  return fstat(descriptor, &open_file) == 0 && S_ISREG(open_file.st_mode) && Holds(folder, open_file);
+}
+
 bool LiesIn(const std::string& folder, const std::string& path) {
   const absl::StatusOr<FollowedPath> end = FollowPath(path);
-  return end.ok() && end->exists && S_ISREG(end->found.st_mode) && IsSameFolder(folder, PlaceOf(end->path).folder);
+  return end.ok() && end->exists && LeadsToFileIn(folder, *end);
 }
 
 bool LeadsInto(const std::string& folder, const std::string& path) {
   const absl::StatusOr<FollowedPath> end = FollowPath(path);
-  return end.ok() && (!end->exists || S_ISREG(end->found.st_mode)) && IsSameFolder(folder, PlaceOf(end->path).folder);
+  return end.ok() && LeadsToFileIn(folder, *end);
 }
 
 }  // namespace tessera

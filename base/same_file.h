@@ -19,6 +19,9 @@ bool IsSameFile(const std::string& a, const std::string& b);
 // True if the process's descriptor is that file.
 bool IsOpenAs(int descriptor, const std::string& path);
 
+// True if the process's descriptor is a file in that folder, by any name, not in one below.
+bool IsOpenIn(int descriptor, const std::string& folder);
+
 // True if the file is there and lies in that folder, not in one below.
 bool LiesIn(const std::string& folder, const std::string& path);
 // True for a name that nothing has yet, too.

@@ -224,6 +224,12 @@ function(tessera_create_tests layer)
   set_tests_properties(${layer} PROPERTIES LABELS ${layer})
   add_custom_target(check-${layer} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure -L "^${layer}$" USES_TERMINAL VERBATIM
                     DEPENDS tessera_${layer}_tests)
+  if(layer STREQUAL "model")  # scripts/measure/compare_peer_logits.sh gives these files to another engine.
+    add_executable(tessera_forward_models tests/model/forward_models.cc)
+    target_link_libraries(tessera_forward_models PRIVATE tessera::model)
+    target_compile_definitions(tessera_forward_models PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_compile_options(tessera_forward_models PRIVATE -Wno-missing-field-initializers)  # As in tests.
+  endif()
   if(layer STREQUAL "text")  # tests/jinja_test.py compares its texts with those of the package jinja2.
     add_executable(tessera_render_cases tests/model/text/jinja/render_cases.cc)
     target_link_libraries(tessera_render_cases PRIVATE tessera::text)

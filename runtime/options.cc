@@ -6,6 +6,7 @@
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/base/quoted.h"
+#include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
 namespace tessera {
@@ -31,6 +32,21 @@ absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
   return std::min(options.threads == 0 ? granted : options.threads, cpus);
 }
 
+namespace {
+
+// What only the fast path has, and the other one would pass over.
+absl::Status CheckReferencePath(const EngineOptions& options) {
+  const auto wrong = [](absl::string_view field, absl::string_view found, absl::string_view why) {
+    return WrongUsage(field, absl::StrCat(found, " with the reference path, which ", why), "the fast path");
+  };
+  if (options.compute.path != ComputePath::kReference || options.compute.make_device != nullptr) return absl::OkStatus();
+  if (options.compute.kernels != "auto") return wrong("kernels", options.compute.kernels, "has no kernels");
+  if (options.cache.kv_format != KvFormat::kHalf) return wrong("kv_format", KvFormatName(options.cache.kv_format), "keeps FP32");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckOptions(const EngineOptions& options) {
   constexpr int kMostRows = 65536;
   if (options.compute.row_capacity < 0 || options.compute.row_capacity > kMostRows) {
@@ -40,6 +56,7 @@ absl::Status CheckOptions(const EngineOptions& options) {
     return WrongUsage("kv_format", KvFormatName(options.cache.kv_format), "FP16 or 8-bit");
   }
   if (options.workload.sessions < 1) return WrongUsage("sessions", options.workload.sessions, "1 or more");
+  RETURN_IF_ERROR(CheckReferencePath(options));
   return ThreadsOf(options.compute).status();
 }
 

@@ -49,7 +49,7 @@ struct ComputeOptions {
   // Makes the device that runs the graphs; it may use the engine's pool. Null: the device of `path`, `kernels` and the cache's format.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(ThreadPool& pool)> make_device = nullptr;
   ComputePath path = ComputePath::kFast;
-  std::string kernels = "auto";  // See KernelPathFromName.
+  std::string kernels = "auto";  // See KernelPathFromName. The reference path has none: auto.
   // Most rows per pass: a longer prompt is cut, which changes no bit. 0: kDefaultRowCapacity, or fewer where a pass of that many rows
   // would take more than kDefaultScratch bytes, as it does in wide models.
   int row_capacity = 0;
@@ -60,7 +60,7 @@ inline constexpr int64_t kDefaultScratch = int64_t{36} << 20;
 // Keys and values.
 struct CacheOptions {
   int context = 0;  // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
-  KvFormat kv_format = KvFormat::kHalf;  // kHalf or kInt8. The reference path always keeps FP32.
+  KvFormat kv_format = KvFormat::kHalf;  // kHalf or kInt8. kHalf for the reference path, which keeps FP32.
 };
 inline constexpr int kDefaultContext = 8192;
 

@@ -44,7 +44,8 @@ std::vector<DrafterRegistry::Kind> BuiltInKinds(std::shared_ptr<const HistorySto
          options.history = history;
          return std::make_unique<SuffixDrafter>(options);
        },
-       [](const DraftingSize& size) { return SuffixOptions(size).max_tokens * SuffixAutomaton::kMostBytesPerToken; }},
+       [](const DraftingSize& size) { return SuffixOptions(size).max_tokens * SuffixAutomaton::kMostBytesPerToken; },
+       /*reads_history=*/true},
       {"recycling", [](const DraftingSize& size) { return std::make_unique<TokenRecycling>(RecyclingOptions(size)); },
        [](const DraftingSize& size) { return TokenRecycling::MostBytes(RecyclingOptions(size), size.context); }},
       {"calibrated", [](const DraftingSize&) { return std::make_unique<CalibratedTree>(); },
@@ -125,6 +126,11 @@ absl::StatusOr<DrafterRegistry::BytesOf> DrafterRegistry::MostBytes(absl::string
     for (const BytesOf& most_bytes : each) bytes += most_bytes(size);
     return bytes;
   };
+}
+
+bool DrafterRegistry::ReadsHistory(absl::string_view list) const {
+  const absl::StatusOr<std::vector<std::string>> names = Parse(list);
+  return names.ok() && std::any_of(names->begin(), names->end(), [&](const std::string& name) { return Find(name)->reads_history; });
 }
 
 }  // namespace tessera

@@ -40,6 +40,7 @@ class DrafterRegistry {
     std::function<absl::StatusOr<std::unique_ptr<Drafter>>(const DraftingSize& size)> make = {};
     // The most memory that such a drafter takes, and a Speculator for it, without what it shares with drafters of other streams.
     BytesOf most_bytes = {};
+    bool reads_history = false;   // It drafts from finished answers, too.
   };
 
   DrafterRegistry() = default;   // Has none.
@@ -63,6 +64,9 @@ class DrafterRegistry {
 
   // The sum of their most_bytes. The function holds no maker, and so nothing that a maker holds. The errors of Parse.
   absl::StatusOr<BytesOf> MostBytes(absl::string_view list) const;
+
+  // Whether one of them drafts from a history; false for a list that Parse refuses.
+  bool ReadsHistory(absl::string_view list) const;
 
  private:
   const Kind* Find(absl::string_view name) const;   // Null: there is none.

@@ -195,6 +195,39 @@ class FilesOfARunDiffer(Folder):
                 self.assertEqual(self.model.read_bytes(), self.bytes)
                 self.assertIn("standard output: found ", result.stderr)
 
+    def test_nor_do_they_go_to_costs_or_among_the_files_of_a_history(self):
+        cache = {"env": {**os.environ, "TESSERA_CACHE": str(self.folder)}}
+        costs = self.path("costs", (ROOT / "tests/data/speculation/flat_costs.json").read_text())
+        flash = self.path("flash", "not read")
+        self.assert_done(run(ANSWER, "--history=mail", **cache))
+        kept = next((self.folder / "history").glob("mail-*.history"))
+        link = self.path("link")
+        link.symlink_to(kept)
+        folder = f"--history: found {self.folder}/history, to a file of which"
+        for flag, path, said in (("--history=mail", kept, folder), ("--history=other", link, folder),
+                                 ("--history=mail", self.folder / "history/new", folder),
+                                 (f"--cost_profile={costs}", costs, f"--cost_profile: found {costs}, to which"),
+                                 (f"--flash={flash}", flash, f"--flash: found {flash}, to which")):
+            for to, name in (("stdout", "standard output"), ("stderr", "standard error")):
+                with self.subTest(flag, path=path, to=to), open(path, "ab") as file:
+                    before = path.read_bytes()
+                    result = run(ANSWER, flag, **cache, **{to: file})
+                    self.assertEqual(result.returncode, 2)
+                    if to == "stdout":
+                        self.assertEqual(path.read_bytes(), before)
+                    text = path.read_bytes()[len(before):].decode() if to == "stderr" else result.stderr
+                    self.assertIn(f"{said} {name} goes, expected another file", text)
+        descriptor = os.open(kept, os.O_WRONLY | os.O_APPEND)
+        self.addCleanup(os.close, descriptor)
+        self.assert_refused(run(ANSWER, "--history=mail", f"--trace=/dev/fd/{descriptor}", pass_fds=[descriptor], **cache),
+                            f"--trace: /dev/fd/{descriptor}: found a file in the folder of --history")
+
+    def test_a_story_may_be_continued_in_its_file(self):
+        story = self.path("story", PROMPT)
+        with open(story, "a") as file:
+            self.assert_done(run([*ANSWER[:2], *ANSWER[3:]], f"--prompt_file={story}", stdout=file))
+        self.assertTrue(story.read_text().startswith(PROMPT) and len(story.read_text()) > len(PROMPT))
+
     def test_no_output_is_another_input(self):
         prompt = self.path("prompt", PROMPT)
         flags = self.path("flags", "--seed=1\n")

@@ -4,8 +4,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
@@ -142,9 +147,20 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   return std::move(json).Take() + "\n";
 }
 
+// Which files a run with these flags would have written.
+void TellWhatIsNotWritten() {
+  std::vector<std::string> flags;
+  if (!FLAGS_trace.empty()) flags.push_back("--trace");
+  if (!FLAGS_plot.empty()) flags.push_back("--plot");
+  if (!FLAGS_history.empty()) flags.push_back("--history");
+  if (!FLAGS_cost_profile.empty() && access(FLAGS_cost_profile.c_str(), F_OK) != 0) flags.push_back("--cost_profile");
+  if (!flags.empty()) WriteError(absl::StrCat("A dry run writes nothing, not the file of ", absl::StrJoin(flags, " or "), " either.\n"));
+}
+
 }  // namespace
 
 absl::Status ShowLoadPlan(const EngineOptions& options) {
+  TellWhatIsNotWritten();
   const std::optional<int64_t> peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   const MemoryPlanner& planner = engine->planner();

@@ -4,7 +4,7 @@
 //
 // The total is the most memory that the process will have: when a pass has had all its rows and the context is full. Shorter texts take
 // less; under a budget the total is never more than the budget. Program and tokenizer are measured, since they are loaded already. With
-// --json it is an object. Errors are those of loading.
+// --json it is an object. Standard error says which files a run would write. Errors are those of loading.
 #pragma once
 
 #include "absl/status/status.h"

@@ -87,6 +87,7 @@ SpeculationOptions SpeculationOfFlags() {
 
 absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second) {
   WarnOfShortages(engine);
+  WarnOfUnreadHistory(SpeculationOfFlags());
   AnswererOptions options = {.speculation = SpeculationOfFlags(),
                              .flash_bytes_per_second = flash_bytes_per_second,
                              .asked_nanos = StartNanos()};

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include <gflags/gflags.h>
 #include <sys/stat.h>
 
 #include "absl/strings/numbers.h"
@@ -35,7 +34,7 @@ constexpr int64_t kTraceEvents = 1 << 20;
 // A flag that has no effect is an error: somebody who measures with it would believe that it has one.
 absl::Status CheckStreams(const EngineOptions& options, bool own_budgets) {
   for (const char* flag : {"flash", "io", "mapped", "pin", "verify"}) {
-    if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    if (!IsGiven(flag)) continue;
     if (options.streaming.memory_budget == 0 && !own_budgets) {
       return WrongUsage(flag, "without --memory_budget", "both: only a model with a budget is streamed");
     }
@@ -95,6 +94,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   RETURN_IF_ERROR(ReadStreamingFlags(options, own_budgets));
   options.timeline = timeline;
   options.cancel = &CancelRequested();
+  RETURN_IF_ERROR(CheckOptions(options));
   return options;
 }
 

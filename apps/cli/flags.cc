@@ -79,6 +79,8 @@ DEFINE_string(out, "", "FILE|Where to write.");
 
 namespace tessera {
 
+bool IsGiven(const std::string& flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default; }
+
 FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "trace", "dry_run"}}; }
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }

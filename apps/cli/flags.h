@@ -91,6 +91,9 @@ struct FlagGroup {
   std::vector<std::string> flags;
 };
 
+// True if the command line, a flag file or the environment sets the flag, to whatever value.
+bool IsGiven(const std::string& flag);
+
 FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
 FlagGroup SpeculationFlags();  // --speculate --history --cost_profile

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include <gflags/gflags.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -25,8 +24,6 @@ namespace tessera {
 namespace {
 
 constexpr char kInput[] = "standard input";
-
-bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
 // Appends the next bytes of standard input; false at its end.
 absl::StatusOr<bool> ReadSome(std::string* text) {

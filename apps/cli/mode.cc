@@ -14,11 +14,12 @@
 #include "tessera/base/nearest_name.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/spec/drafter_registry.h"
 
 namespace tessera {
 namespace {
 
-constexpr char kRows[] = "rows";
+constexpr char kRows[] = "rows", kHistory[] = "history";
 
 absl::Status UnknownName(const std::string& name) {
   const std::string meant = NearestName(name, Mode::Names());
@@ -61,16 +62,29 @@ bool Mode::Sets(absl::string_view name) const {
   return std::any_of(settings_.begin(), settings_.end(), [&](const auto& setting) { return setting.first == name; });
 }
 
-bool Mode::Drafts() const {
-  std::string speculate = FLAGS_speculate;
-  for (const auto& [name, value] : settings_) {
-    if (name == "speculate") speculate = value;
+std::string Mode::ValueOf(const std::string& name) const {
+  for (const auto& [set, value] : settings_) {
+    if (set == name) return value;
   }
-  return speculate != "none";
+  return gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
 }
 
+bool Mode::LeavesNothingTo(const std::string& flag) const {
+  if (flag == "cost_profile") return ValueOf("speculate") == "none";
+  if (flag == "history") return !DrafterRegistry::BuiltIn().ReadsHistory(ValueOf("speculate"));
+  return (flag == "kernels" || flag == "kv_format") && ValueOf("path") == "reference";
+}
+
+bool Mode::PassesOver(const std::string& flag) const { return Sets(flag) || LeavesNothingTo(flag); }
+
 absl::StatusOr<EngineOptions> Mode::Apply() const {
-  if (!Drafts()) FLAGS_cost_profile.clear();
+  if (Sets(kHistory) && LeavesNothingTo(kHistory)) {  // Other programs would keep answers.
+    return ForField("the setting history", BadValue(kHistory, ValueOf(kHistory), "drafters that read it, such as suffix"));
+  }
+  for (const char* const flag : {"cost_profile", kHistory, "kernels", "kv_format"}) {
+    if (!LeavesNothingTo(flag)) continue;
+    gflags::SetCommandLineOption(flag, gflags::GetCommandLineFlagInfoOrDie(flag).default_value.c_str());
+  }
   int rows = 0;
   for (const auto& [name, value] : settings_) {
     if (name == kRows) {

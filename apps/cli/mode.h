@@ -22,17 +22,23 @@ class Mode {
   // Settings separated by blanks. InvalidArgument (found, expected, the nearest name) for an unknown name, or one that is there twice.
   static absl::StatusOr<Mode> Parse(absl::string_view text);
 
-  // Sets the flags and reads them; a --cost_profile that both ways have is left out of one that drafts nothing. Errors are those of
-  // EngineOptionsOfFlags and PlanSpeculation, and of wrong values.
+  // Sets the flags and reads them; a flag for both ways that this one passes over is left out. Errors are those of EngineOptionsOfFlags
+  // and PlanSpeculation, and of wrong values.
   absl::StatusOr<EngineOptions> Apply() const;
 
   bool Sets(absl::string_view name) const;
-  bool Drafts() const;   // By its own setting, else by the flag.
+
+  // True for a flag whose value does nothing here: there is a setting of this name, or others leave it nothing to do. What is drafted by
+  // (--cost_profile, --history) does nothing without drafters that read it, and the reference path has no --kernels and no --kv_format.
+  bool PassesOver(const std::string& flag) const;
 
   // The names of all settings.
   static std::vector<std::string> Names();
 
  private:
+  std::string ValueOf(const std::string& name) const;   // By its own setting, else by the flag.
+  bool LeavesNothingTo(const std::string& flag) const;
+
   std::vector<std::pair<std::string, std::string>> settings_;
 };
 

@@ -93,10 +93,18 @@ absl::Status CheckOutput(const UsedFile& output, const std::vector<UsedFile>& fi
   return absl::OkStatus();
 }
 
+// What is read as a whole and only then written to is the shell's affair: tessera_generate --prompt_file=story >> story
+bool IsReadAgain(Use use) {
+  return use == Use::kReadsModel || use == Use::kReadsRegular || use == Use::kReadsOrWrites || use == Use::kKeepsFiles;
+}
+
 // tessera_generate >> model.gguf
-absl::Status CheckStandardOutputs(const UsedFile& model) {
+absl::Status CheckStandardOutputs(const UsedFile& file) {
+  const bool folder = file.use == Use::kKeepsFiles;
   for (const auto& [descriptor, name] : {std::pair(STDOUT_FILENO, "standard output"), std::pair(STDERR_FILENO, "standard error")}) {
-    if (IsOpenAs(descriptor, model.path)) return WrongUsage(name, absl::StrCat(model.path, ", ", NameOf(model)), "another file");
+    if (!(folder ? IsOpenIn(descriptor, file.path) : IsOpenAs(descriptor, file.path))) continue;
+    if (file.use == Use::kReadsModel) return WrongUsage(name, absl::StrCat(file.path, ", ", NameOf(file)), "another file");
+    return WrongUsage(file.flag, absl::StrCat(file.path, ", to ", folder ? "a file of " : "", "which ", name, " goes"), "another file");
   }
   return absl::OkStatus();
 }
@@ -125,7 +133,7 @@ absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string
   for (const std::string& path : flag_files) files.push_back({"flagfile", path, Use::kReadsText});
   for (const UsedFile& file : files) {
     if (IsOutput(file.use)) RETURN_IF_ERROR(CheckOutput(file, files));
-    if (file.use == Use::kReadsModel) RETURN_IF_ERROR(CheckStandardOutputs(file));
+    if (IsReadAgain(file.use)) RETURN_IF_ERROR(CheckStandardOutputs(file));
   }
   return CheckAnswersAreNotRead();
 }

@@ -34,7 +34,8 @@ const std::vector<PathFlag>& PathFlags();  // All of all programs.
 
 // WrongUsage of the flag for an output that is also an input (the model or one of its parts, by any name or link), another output, a file
 // in a folder that is read, or one among those that a history keeps; for "-" where only a file can be written; for standard output and
-// standard error that go to the model; and for standard output that goes to what requests or messages are read from. `flag_files`: those
+// standard error that go to the model, to a file of costs or of a flash, or among those that a history keeps; and for standard output that
+// goes to what requests or messages are read from. `flag_files`: those
 // that the command line named. Reads no file.
 absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string>& flag_files);
 

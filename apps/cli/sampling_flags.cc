@@ -1,9 +1,9 @@
 #include "tessera/apps/cli/sampling_flags.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
-#include <gflags/gflags.h>
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
@@ -16,8 +16,6 @@
 
 namespace tessera {
 namespace {
-
-bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
 // All but the seed.
 SamplingOptions SamplingOfFlags() {
@@ -32,9 +30,37 @@ SamplingOptions SamplingOfFlags() {
 // Takes the file's value for a field whose flag is not given. True: it was taken.
 template <typename Value>
 bool Take(const std::optional<Value>& recommended, const char* flag, Value& value) {
-  if (!recommended.has_value() || Given(flag)) return false;
+  if (!recommended.has_value() || IsGiven(flag)) return false;
   value = *recommended;
   return true;
+}
+
+// What a value does beside the others.
+struct Effect {
+  std::string flag;
+  bool counts;         // Another value might choose another token.
+  bool agrees;         // It is off, or says what is done anyway.
+  const char* decides;
+};
+
+std::vector<Effect> EffectsOf(const SamplingOptions& sampling) {
+  const bool greedy = sampling.temperature == 0, one = sampling.top_k == 1;
+  const char* const likeliest = greedy ? "temperature 0" : "top_k 1";
+  return {{"temperature", !one, greedy, "top_k 1"},
+          {"top_k", !greedy, sampling.top_k <= 1, "temperature 0"},
+          {"top_p", !greedy && !one, sampling.top_p == 1, likeliest},
+          {"min_p", !greedy && !one, sampling.min_p == 0, likeliest},
+          {"repetition_penalty", sampling.penalty_window != 0, sampling.repetition_penalty == 1, "penalty_window 0"},
+          {"penalty_window", sampling.repetition_penalty != 1, sampling.penalty_window == 0, "repetition_penalty 1"}};
+}
+
+void WarnOfNoEffect(const std::vector<Effect>& effects) {
+  std::vector<std::string> without;
+  for (const Effect& effect : effects) {
+    if (!IsGiven(effect.flag) || effect.counts || effect.agrees) continue;
+    without.push_back(absl::StrCat("--", effect.flag, " with ", effect.decides));
+  }
+  LOG_IF(WARNING, !without.empty()) << "of no effect: " << absl::StrJoin(without, ", ");
 }
 
 }  // namespace
@@ -47,14 +73,14 @@ absl::Status CheckSamplingFlags() {
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   const RecommendedSampling recommended = ReadRecommendedSampling(file);
   for (const RecommendedSampling::Wrong& each : recommended.wrong) {  // No harm where a flag is above it.
-    if (!Given(each.field.c_str())) return each.problem;
+    if (!IsGiven(each.field)) return each.problem;
   }
   SamplingOptions sampling = SamplingOfFlags();
   ASSIGN_OR_RETURN(sampling.seed, SeedOfFlag());
-  std::vector<std::string> changed;
+  std::map<std::string, std::string> changes;
   const auto take = [&](const auto& value, const char* flag, auto& place) {
     const auto before = place;
-    if (Take(value, flag, place) && place != before) changed.push_back(absl::StrCat(flag, " ", place));
+    if (Take(value, flag, place) && place != before) changes[flag] = absl::StrCat(flag, " ", place);
   };
   take(recommended.temperature, "temperature", sampling.temperature);
   take(recommended.top_k, "top_k", sampling.top_k);
@@ -62,6 +88,12 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
   take(recommended.min_p, "min_p", sampling.min_p);
   take(recommended.repetition_penalty, "repetition_penalty", sampling.repetition_penalty);
   take(recommended.penalty_window, "penalty_window", sampling.penalty_window);
+  const std::vector<Effect> effects = EffectsOf(sampling);
+  WarnOfNoEffect(effects);
+  std::vector<std::string> changed;
+  for (const Effect& effect : effects) {
+    if (const auto change = changes.find(effect.flag); change != changes.end() && effect.counts) changed.push_back(change->second);
+  }
   if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
     WriteError(absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n"));
   }

@@ -18,8 +18,9 @@ namespace tessera {
 // WrongUsage of a flag of SamplingFlags().
 absl::Status CheckSamplingFlags();
 
-// Writes a line to standard error if the file's values change defaults, unless --stats will show all. Warns of recommendations that the
-// sampler cannot follow. A wrong one is no error where its flag is given.
+// Writes a line to standard error if the file's values change what is chosen, unless --stats will show all. Warns of recommendations that
+// the sampler cannot follow, and of flags that are given and have no effect beside the other values: --top_k at temperature 0. A wrong
+// recommendation is no error where its flag is given.
 absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file);
 
 // "sampling: temperature 0.6 (file), top_k 40, ...": a line if the file recommends anything, else empty. REQUIRES: SamplingFor was OK.

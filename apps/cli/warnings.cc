@@ -51,4 +51,10 @@ void WarnOfHistory(const Speculation* speculation) {
   if (const absl::Status lost = history->replaced(); !lost.ok()) WarnOnce(absl::StrCat("this history is replaced: ", lost.message()));
 }
 
+void WarnOfUnreadHistory(const SpeculationOptions& options) {
+  if (options.history.empty() || options.speculate == "none" || DrafterRegistry::BuiltIn().ReadsHistory(options.speculate)) return;
+  WarnOnce(absl::StrCat("history: answers are kept, but nothing is drafted from them with --speculate=", options.speculate,
+                        "; suffix would do so"));
+}
+
 }  // namespace tessera

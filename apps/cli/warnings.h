@@ -24,4 +24,7 @@ void WarnOfVocabulary(const Tokenizer& tokenizer);
 // A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.
 void WarnOfHistory(const Speculation* speculation);
 
+// A history that none of the drafters that were asked for reads: answers are kept, and not drafted from. Nothing for "none", which says so.
+void WarnOfUnreadHistory(const SpeculationOptions& options);
+
 }  // namespace tessera

@@ -47,6 +47,7 @@ TEST_F(BenchFrame, TheHeadingTellsOnlyWhatTheMeasurementHas) {
   EXPECT_EQ(BenchHeading::Of(options, 5, 7)->Text(), FLAGS_model + ", 1 threads, kernels portable, 5 repetitions, 7 tokens before\n\n");
   EXPECT_EQ(BenchHeading::Of(options, std::nullopt, std::nullopt)->Text(), FLAGS_model + ", 1 threads, kernels portable\n\n");
   FLAGS_path = "reference";
+  FLAGS_kernels = "auto";
   EXPECT_EQ(BenchHeading::Of(*OptionsForContext(0), std::nullopt, 0)->Text(),
             FLAGS_model + ", 1 threads, kernels reference, 0 tokens before\n\n");
 }

@@ -196,7 +196,8 @@ TEST_F(VerifyProgram, CostsAreUsedOrRefused) {
   EXPECT_EQ(Verify({model, "--cost_profile=" + costs}).code, 0) << "the way that drafts uses them";
   EXPECT_EQ(Verify({model, "--b=speculate=auto cost_profile=" + costs}).code, 0);
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{"--b=speculate=none", "--cost_profile=" + costs}, "--cost_profile: found with speculate=none in both ways"},
+      {{"--b=speculate=none", "--cost_profile=" + costs},
+       "--cost_profile: found a value that neither --a=\"speculate=none\" nor --b=\"speculate=none\" takes"},
       {{"--b=speculate=none cost_profile=" + costs}, "--b: --cost_profile: found with speculate=none, expected drafters"},
       {{"--cost_profile=/nowhere/costs"}, "--cost_profile: found /nowhere/costs, which is not there"},
       {{"--b=speculate=auto cost_profile=none_there"}, "--b: --cost_profile: found none_there, which is not there"},

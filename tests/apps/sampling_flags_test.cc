@@ -86,10 +86,16 @@ TEST_F(RecommendedByTheFile, AValueThatCannotBeIsAnError) {
 // Without --stats, too.
 TEST_F(RecommendedByTheFile, ALineSaysWhatIsTaken) {
   const std::string line = "sampling as the model's file recommends: ";
-  EXPECT_NE(Generate({}).errors.find(line + "temperature 0, top_k 7\n"), std::string::npos);
+  EXPECT_NE(Generate({}).errors.find(line + "temperature 0\n"), std::string::npos) << "top_k has no effect then";
   EXPECT_NE(Generate({"--temperature=3"}).errors.find(line + "top_k 7\n"), std::string::npos);
   EXPECT_EQ(Generate({"--temperature=3", "--top_k=9"}).errors.find(line), std::string::npos);
   EXPECT_EQ(Generate({"--stats"}).errors.find(line), std::string::npos);
+}
+
+TEST_F(RecommendedByTheFile, AFlagThatTheFileLeavesNothingToDoIsNamed) {
+  const std::string warning = "of no effect: --top_k with temperature 0\n";
+  EXPECT_NE(Generate({"--top_k=5"}).errors.find(warning), std::string::npos);
+  EXPECT_EQ(Generate({"--top_k=5", "--temperature=1"}).errors.find(warning), std::string::npos);
 }
 
 }  // namespace

@@ -62,6 +62,22 @@ TEST_F(SameFile, AnOpenFileIsKnownByItsPaths) {
   EXPECT_FALSE(IsOpenAs(descriptor, Path("link_to_model")));
 }
 
+TEST_F(SameFile, AnOpenFileLiesInTheFoldersOfItsNames) {
+  ASSERT_EQ(mkdir(Path("below").c_str(), 0700), 0);
+  ASSERT_EQ(link(Path("other").c_str(), Path("below/other").c_str()), 0);
+  const int model = open(Path("link_to_model").c_str(), O_RDONLY), other = open(Path("other").c_str(), O_RDONLY);
+  EXPECT_TRUE(IsOpenIn(model, folder_.path()));
+  EXPECT_FALSE(IsOpenIn(model, Path("below")));
+  EXPECT_TRUE(IsOpenIn(other, Path("below")));
+  EXPECT_TRUE(LeadsInto(Path("below"), "/dev/fd/" + std::to_string(other)));
+  EXPECT_TRUE(LiesIn(folder_.path(), "/proc/self/fd/" + std::to_string(model)));
+  EXPECT_FALSE(LeadsInto("/dev/fd", "/dev/fd/" + std::to_string(model)));
+  EXPECT_FALSE(IsOpenIn(model, "/nowhere"));
+  close(model);
+  close(other);
+  EXPECT_FALSE(IsOpenIn(model, folder_.path()));
+}
+
 TEST_F(SameFile, LiesInItsFolderOnly) {
   EXPECT_TRUE(LiesIn(folder_.path(), Path("link_to_model")));
   EXPECT_FALSE(LiesIn(folder_.path(), Path("none")));

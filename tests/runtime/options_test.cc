@@ -37,6 +37,17 @@ TEST(Options, WrongOnesAreNamed) {
   EXPECT_EQ(message([](auto&) {}), "");
 }
 
+// Nobody would look at either there.
+TEST(Options, TheReferencePathHasNeitherKernelsNorFormatsOfKeys) {
+  EngineOptions options = {.model_path = "model.gguf", .compute = {.path = ComputePath::kReference}};
+  EXPECT_TRUE(CheckOptions(options).ok());
+  options.cache.kv_format = KvFormat::kInt8;
+  EXPECT_EQ(CheckOptions(options).message(), "kv_format: found 8-bit with the reference path, which keeps FP32, expected the fast path");
+  options.compute.kernels = "portable";
+  EXPECT_EQ(CheckOptions(options).message(),
+            "kernels: found portable with the reference path, which has no kernels, expected the fast path");
+}
+
 TEST(Options, ThreadsAreAtMostOnePerCpu) {
   EXPECT_EQ(Must(ThreadsOf({})), std::min(AvailableCpus(), ThreadsForQuota(CpuQuota().value_or(1000))));
   EXPECT_EQ(Must(ThreadsOf({.threads = 3})), std::min(3, AvailableCpus()));

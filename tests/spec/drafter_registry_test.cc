@@ -75,6 +75,16 @@ TEST(DrafterRegistry, AutoIsAllAndNoneIsNone) {
   for (const std::string& name : BuiltIn().Names()) EXPECT_EQ(BuiltIn().Make(name, kSmall)->at(0)->name(), name);
 }
 
+TEST(DrafterRegistry, AHistoryIsReadByThoseThatSaySo) {
+  for (const char* list : {"auto", "suffix", "lookup,suffix"}) EXPECT_TRUE(BuiltIn().ReadsHistory(list)) << list;
+  for (const char* list : {"none", "lookup", "recycling,calibrated,reuse", "sufix"}) EXPECT_FALSE(BuiltIn().ReadsHistory(list)) << list;
+  DrafterRegistry registry;
+  DrafterRegistry::Kind echo = Echo("echo");
+  echo.reads_history = true;
+  ASSERT_TRUE(registry.Add(echo).ok());
+  EXPECT_TRUE(registry.ReadsHistory("echo"));
+}
+
 TEST(DrafterRegistry, AWrongNameIsToldWhatThereIs) {
   const absl::Status status = BuiltIn().Parse("lokup").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));

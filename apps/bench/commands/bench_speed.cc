@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <gflags/gflags.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tessera/apps/bench/benchmark.h"
@@ -35,7 +33,7 @@ absl::Status CheckFlags() {
   }
   RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
   for (const char* flag : {"flash", "io", "verify"}) {
-    if (!FLAGS_mapped || gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    if (!FLAGS_mapped || !IsGiven(flag)) continue;
     return WrongUsage(flag, "beside --mapped", "one of them: a mapped file is read by the system, and nothing is verified");
   }
   return CheckRepetitions();

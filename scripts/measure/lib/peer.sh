@@ -35,12 +35,12 @@ build_peer() {
   run_logged "building llama.cpp" "$peer/build.log" ninja -C "$peer/build" "${programs[@]}" || die "llama.cpp could not be built"
 }
 
-# A program of ours that uses the peer's library, to time what none of the peer's programs can time.
-build_attention() {
-  local program=$peer/build/bin/attention from=$root/scripts/measure/lib/peer_attention.cc
+# A program of ours that uses the peer's library, for what none of the peer's programs can do: attention times passes, logits prints them.
+build_peer_program() {
+  local program=$peer/build/bin/$1 from=$root/scripts/measure/lib/peer_$1.cc
   [[ $program -nt $from && $program -nt $peer/build/src/libllama.a ]] && return
   local ggml=$peer/build/ggml/src
-  run_logged "building what times llama.cpp's attention" "$peer/attention.log" \
+  run_logged "building llama.cpp's $1" "$peer/$1.log" \
     g++ -O2 -std=c++17 -I "$source/include" -I "$source/ggml/include" "$from" -o "$program" "$peer/build/src/libllama.a" \
     "$ggml/libggml.a" "$ggml/libggml-cpu.a" "$ggml/libggml-base.a" -fopenmp -lpthread -ldl || die "$from could not be built"
 }
@@ -65,13 +65,13 @@ model_path() {
 
 # Prepares the packages, the peer and our own programs; other scripts that do the same wait.
 prepare_peer() {
-  local lock
+  local lock program
   "$root/scripts/install_packages.sh" || die "the packages are not all there"
   mkdir -p "$cache/peer"
   exec {lock}>"$cache/.peer.lock"
   flock "$lock"
   build_peer
-  build_attention
+  for program in attention logits; do build_peer_program "$program"; done
   flock -u "$lock"
   "$root/scripts/build.sh" tessera_apps_all || die "our programs could not be built"
 }
