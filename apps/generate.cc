@@ -18,8 +18,6 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/seed_flag.h"
-#include "tessera/base/byte_size.h"
-#include "tessera/base/peak_memory.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -82,8 +80,7 @@ class Streamer {
 };
 
 void WriteSummary(const Engine& engine, const Timings& timings) {
-  const std::string peak = FLAGS_memory_budget.empty() ? FormatKnownByteSize(PeakMemoryBytes()) : PeakText();
-  WriteError(absl::StrCat(SummaryLine(timings, peak), "\n"));
+  WriteError(absl::StrCat(SummaryLine(timings, PeakText(engine)), "\n"));
   if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
 }
 
@@ -117,11 +114,16 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<TokenId>> TokensOfPrompt(const Engine& engine, Conversation& conversation, const std::string& prompt) {
+  conversation.AddUser(prompt);
+  ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  return tokens;
+}
+
 absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
   Engine& engine = *opened.engine;
-  conversation.AddUser(prompt);
-  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
   const absl::Status written = WriteText(opened, conversation, tokens, answerer);
@@ -249,6 +251,13 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   return EndOf(status, FinishAnswers(engine, answerer));
 }
 
+absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& prompt) {
+  RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
+  return static_cast<int64_t>(tokens.size());
+}
+
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines) {
   if (FLAGS_jsonl) return AnswerRequests(opened, lines);  // Lines are written whole, and there is no summary.
   const Engine& engine = *opened.engine;
@@ -262,7 +271,7 @@ absl::Status Run() {
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {
     ASSIGN_OR_RETURN(prompt, ReadPrompt());

@@ -95,11 +95,16 @@ absl::Status ShowTable(const Reader& reader, const std::vector<TokenId>& tokens)
   return WriteOutput(table.ToString());
 }
 
+absl::StatusOr<std::vector<TokenId>> TokensOfText(const Engine& engine, const std::string& text) {
+  RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
+  std::vector<TokenId> tokens = engine.tokenizer().Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
+  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  return tokens;
+}
+
 absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
   Engine& engine = *opened.engine;
-  RETURN_IF_ERROR(CheckBytesFit(text, engine.tokenizer(), engine.context()));
-  const std::vector<TokenId> tokens = engine.tokenizer().Encode(text, {.parse_special = FLAGS_special, .add_bos = true});
-  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfText(engine, text));
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
@@ -124,7 +129,12 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
   options.workload.logit_rows = Session::kLogitRows + 1;
   options.workload.logits_of_each = true;
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  if (FLAGS_dry_run) {
+    return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
+      ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfText(engine, text));
+      return static_cast<int64_t>(tokens.size());
+    });
+  }
   std::string text;
   LineReader lines;
   if (FLAGS_jsonl) {

@@ -135,7 +135,12 @@ absl::Status Run() {
   if (cache.context < FLAGS_window) {
     return WrongUsage("window", FLAGS_window, absl::StrCat("at most ", cache.context, ", the context (--context)"));
   }
-  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  if (FLAGS_dry_run) {
+    return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
+      ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
+      return static_cast<int64_t>(windows.size()) * FLAGS_window;
+    });
+  }
   std::string text;
   LineReader lines;
   if (FLAGS_jsonl) {

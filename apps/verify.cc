@@ -15,6 +15,7 @@
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/prompt_list.h"
 #include "tessera/apps/cli/sampling_flags.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -136,6 +137,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(ForField("b", b.status()));
   RETURN_IF_ERROR(CheckFlags(*a, *b));
   ASSIGN_OR_RETURN(const PromptList prompts, PromptList::FromFlags());
+  ShareWhatIsSaid();  // Most of what one way says the other would say as well.
   ASSIGN_OR_RETURN(const Comparison comparison,
                    CompareTexts([&](TextSender& sender) { return WriteTexts(*a, prompts, sender); },
                                 [&](TextSender& sender) { return WriteTexts(*b, prompts, sender); }));

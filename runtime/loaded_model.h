@@ -66,7 +66,7 @@ class LoadedModel {
   const LayerStreamer* streamer() const { return streamer_; }
   LayerStreamer* streamer() { return streamer_; }
   // Whether passes read weights as they go: not all are pinned.
-  bool streams() const { return streamer_ != nullptr && streamer_->stats().streamed_bytes > 0; }
+  bool streams() const { return streamer_ != nullptr && streamer_->stats().pass_bytes > 0; }
   // Memory that weights take now.
   int64_t weight_bytes() const;
 

@@ -3,7 +3,7 @@
 //   const MemoryPlanner& planner = engine->planner();                    // after Engine::Open, before weights are read
 //   ASSIGN_OR_RETURN(const EngineMemory all, planner.Plan());            // without a budget
 //   ASSIGN_OR_RETURN(const BudgetPlan plan, planner.PlanBudget(int64_t{1} << 30));
-//   plan.weights.streamed_bytes;                                         // read by each pass; 0: nothing is streamed
+//   plan.weights.pass_bytes;                                             // read by each pass after the first
 //
 // Nothing here is allocated or read. Thread-safe (const after construction).
 #pragma once

@@ -43,7 +43,8 @@ StreamNeeds WeightNeedsOf(const ModelConfig& config, const WeightLayout& layout)
 }
 
 int64_t BytesOfPass(const StreamNeeds& needs, const StreamPlan& plan, int head_readings) {
-  int64_t bytes = plan.streamed_bytes;
+  int64_t bytes = plan.pass_bytes;
+  if (bytes == 0) return 0;  // The head stays in memory, too.
   for (const int unit : needs.first) {
     if (!plan.pins.pinned[unit] && !needs.parts_only[unit]) bytes += (head_readings - 1) * needs.unit_bytes[unit];
   }

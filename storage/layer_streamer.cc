@@ -75,6 +75,7 @@ void LayerStreamer::Impl::OrderStreamed() {
     order_.push_back(unit);
     stats_.streamed_bytes += file_.StoredBytes(unit);
   }
+  stats_.pass_bytes = ReadInPass(stats_.streamed_bytes, options_.ring_bytes);
 }
 
 absl::Status LayerStreamer::Impl::Start() {
@@ -120,9 +121,12 @@ absl::Status LayerStreamer::Impl::AwaitPins() {
 
 // Nothing that is in the ring is wanted; the next unit to be read is `unit`.
 void LayerStreamer::Impl::ReadFrom(int unit) {
-  if (!ReadNextIs(unit)) ++stats_.out_of_order;
-  next_ = position_[unit];
   ring_.SkipBefore(nullptr);  // All of them are done (6).
+  if (!ReadNextIs(unit)) {
+    ++stats_.out_of_order;
+    ring_.Clear();  // What is left would be out of order in it.
+  }
+  next_ = position_[unit];
   wake_.notify_one();
 }
 

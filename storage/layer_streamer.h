@@ -9,11 +9,11 @@
 //     Use(lease.bytes());
 //   }
 //
-// Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is the order of a
-// pass. After the last unit comes the first, so reading goes on between passes. Units that were read wait in a ring of memory. A unit
-// leaves the ring when its leases have ended and either a later unit was requested (neighbouring blocks may share one) or the pass has
-// ended. The ring size bounds the read-ahead. A unit that is requested out of order empties the ring, and reading goes on from there. When
-// memory becomes short, pins can be given up during all this:
+// Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is that of a pass;
+// if the ring has room for all of them, they are read once. After the last unit comes the first, so reading goes on between passes. Units
+// that were read wait in a ring of memory. A unit may go when its leases have ended and either a later unit was requested (neighbouring
+// blocks may share one) or the pass has ended; it goes when room is needed. The ring size bounds the read-ahead. A unit that is requested
+// out of order empties the ring, and reading goes on from there. When memory becomes short, pins can be given up during all this:
 //
 //   RETURN_IF_ERROR(source->Unpin({2, 5}));                                  // from now on they are read in every pass
 //
@@ -71,6 +71,10 @@ class LayerStreamer : public WeightSource {
   // each unit rounded up to whole pages. From twice `together` on, reading need not pause while a block computes. PlanStreaming
   // (stream_plan.h) computes this from a budget.
   static int64_t RingBytesFor(int64_t together, int64_t largest) { return together + largest; }
+  // What a pass reads, from the second on: nothing if the ring has room for all units that are streamed, and all of them otherwise.
+  static constexpr int64_t ReadInPass(int64_t streamed_bytes, int64_t ring_bytes) {
+    return streamed_bytes <= ring_bytes ? 0 : streamed_bytes;
+  }
   // The most that one read takes: several blocks with a checksum each, since the cost of a read does not depend on its size.
   static constexpr int64_t kReadBytes = int64_t{4} << 20;
   // Memory of a streamer besides pins and ring: parts of units are read there.
@@ -101,7 +105,8 @@ class LayerStreamer : public WeightSource {
     int64_t out_of_order = 0;          // Units that were not the next.
     int64_t retries = 0;               // Short and interrupted reads, errors, blocks read again.
     int64_t pinned_bytes = 0;          // Now.
-    int64_t streamed_bytes = 0;        // That a pass reads now.
+    int64_t streamed_bytes = 0;        // All units that go through the ring, now.
+    int64_t pass_bytes = 0;            // That a pass reads now (ReadInPass).
     int64_t ring_bytes = 0;
     int64_t kept_bytes = 0;            // Unpinned, but not taken back by the system: memory that is locked.
   };

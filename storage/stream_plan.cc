@@ -60,8 +60,16 @@ StreamPlan PlanOf(const StreamNeeds& needs, PinPlan pins, int64_t ring_bytes) {
     if (!plan.pins.pinned[unit] && !needs.parts_only[unit]) plan.streamed_bytes += needs.unit_bytes[unit];
   }
   plan.ring_bytes = plan.streamed_bytes == 0 ? 0 : ring_bytes;
+  plan.pass_bytes = LayerStreamer::ReadInPass(plan.streamed_bytes, plan.ring_bytes);
   plan.bytes = plan.pins.bytes + plan.ring_bytes + LayerStreamer::kPartsBytes;
   return plan;
+}
+
+// All units that are leased whole.
+int64_t WholeBytes(const StreamNeeds& needs) {
+  int64_t bytes = 0;
+  for (size_t unit = 0; unit < needs.unit_bytes.size(); ++unit) bytes += needs.parts_only[unit] ? 0 : needs.unit_bytes[unit];
+  return bytes;
 }
 
 absl::Status TooLittle(int64_t found, int64_t least) {
@@ -90,7 +98,7 @@ absl::StatusOr<StreamPlan> PlanStreaming(const StreamNeeds& needs, int64_t budge
   const int64_t least = LeastStreamBytes(needs), room = budget - LayerStreamer::kPartsBytes;
   if (budget < least) return TooLittle(budget, least);
   const std::vector<bool> any(needs.unit_bytes.size(), true);
-  if (policy != PinPolicy::kNone && room >= needs.total_bytes) return PlanOf(needs, Pins(needs, any, room, policy), 0);
+  if (policy != PinPolicy::kNone && room >= WholeBytes(needs)) return PlanOf(needs, Pins(needs, any, room, policy), 0);
   const Largest all = LargestStreamed(needs, NoPins(needs));
   const int64_t ring = room >= GoodRing(all) ? GoodRing(all) : LeastRing(all);
   if (room < ring) return PlanOf(needs, Pins(needs, any, room, PinPolicy::kSpread), 0);  // All of it fits where the ring would not.

@@ -3,11 +3,11 @@
 //   ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(*file, /*budget=*/512 << 20));
 //   ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source,
 //                    LayerStreamer::Open(*file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
-//   if (plan.streamed_bytes > 0) ...                       // so much is read in each pass
+//   if (plan.pass_bytes > 0) ...                           // so much is read in each pass
 //
 // The ring comes first, for the units that are leased at once must fit into it. With room for two such groups and a unit, one group is read
-// while the other is computed with. What is left is for pins; if all fits, all is pinned, and there is no ring. Units of which only parts
-// are leased are pinned last: reading parts costs little. Pure functions.
+// while the other is computed with. What is left is for pins; if all that is leased whole fits, it is pinned, and there is no ring. Units
+// of which only parts are leased are pinned last: reading parts costs little. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct StreamPlan {
   PinPlan pins = {};
   std::vector<bool> parts_only = {};       // As StreamNeeds has it.
   int64_t ring_bytes = 0;                  // 0: nothing is streamed.
-  int64_t streamed_bytes = 0;              // Read in each pass.
+  int64_t streamed_bytes = 0;              // All units that go through the ring.
+  int64_t pass_bytes = 0;                  // Read in each pass after the first (LayerStreamer::ReadInPass).
   int64_t bytes = 0;                       // In memory: pins, ring, and where parts of units are read (LayerStreamer::kPartsBytes).
 };
 

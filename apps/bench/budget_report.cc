@@ -92,7 +92,7 @@ absl::StatusOr<BudgetReport> BudgetReport::Make(const Engine& engine) {
 }
 
 double BudgetReport::TokensPerSecond(const BudgetPlan& plan) const {
-  const auto streamed = static_cast<double>(plan.weights.streamed_bytes);
+  const auto streamed = static_cast<double>(plan.weights.pass_bytes);
   if (streamed > 0 && flash_bytes_per_second_ == 0) return 0;
   const double memory_seconds = (pass_bytes_ + streamed) / memory_bytes_per_second_;
   const double flash_seconds = streamed > 0 ? streamed / flash_bytes_per_second_ : 0;
@@ -109,9 +109,13 @@ std::string BudgetReport::Line() const {
     return absl::StrFormat("memory budget %s: all weights in memory (%s), %s", FormatByteSize(plan.budget),
                            FormatByteSize(plan.memory.weights), held);
   }
-  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s read in each pass through a ring of %s, %s",
-                         FormatByteSize(plan.budget), PinnedUnits(plan), units_, FormatByteSize(plan.weights.pins.bytes),
-                         FormatByteSize(plan.weights.streamed_bytes), FormatByteSize(plan.weights.ring_bytes), held);
+  const std::string ring = FormatByteSize(plan.weights.ring_bytes);
+  return absl::StrFormat("memory budget %s: %d of %d units pinned (%s), %s, %s", FormatByteSize(plan.budget), PinnedUnits(plan), units_,
+                         FormatByteSize(plan.weights.pins.bytes),
+                         plan.weights.streamed_bytes > 0 && plan.weights.pass_bytes == 0
+                             ? absl::StrCat(FormatByteSize(plan.weights.streamed_bytes), " read once, for a ring of ", ring, " holds them")
+                             : absl::StrCat(FormatByteSize(plan.weights.pass_bytes), " read in each pass through a ring of ", ring),
+                         held);
 }
 
 std::string BudgetReport::Table() const {
@@ -119,7 +123,7 @@ std::string BudgetReport::Table() const {
                         {"read in a pass", Table::Align::kRight}, {"tokens/s, about", Table::Align::kRight}});
   for (const auto& [plan, speed] : forecasts_) {
     table.AddRow({FormatByteSize(plan.budget), FormatByteSize(plan.weights.pins.bytes), FormatByteSize(plan.weights.ring_bytes),
-                  FormatByteSize(plan.weights.streamed_bytes), speed > 0 ? absl::StrFormat("%.3g", speed) : "unknown"});
+                  FormatByteSize(plan.weights.pass_bytes), speed > 0 ? absl::StrFormat("%.3g", speed) : "unknown"});
   }
   if (packed_) return table.ToString();
   return absl::StrCat(table.ToString(), "All weights stay in memory, whatever the budget; packed with tessera_pack they need not.\n");
@@ -135,7 +139,7 @@ void BudgetReport::Write(JsonWriter& json) const {
   json.Key("forecasts").BeginArray();
   for (const auto& [each, speed] : forecasts_) {
     json.BeginObject().Key("budget").Int(each.budget).Key("pinned_bytes").Int(each.weights.pins.bytes);
-    json.Key("ring_bytes").Int(each.weights.ring_bytes).Key("streamed_bytes_per_pass").Int(each.weights.streamed_bytes);
+    json.Key("ring_bytes").Int(each.weights.ring_bytes).Key("streamed_bytes_per_pass").Int(each.weights.pass_bytes);
     WriteKnown(json.Key("tokens_per_second"), speed);
     json.EndObject();
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/byte_size.h"
@@ -30,6 +31,7 @@ struct LoadPlan {
   std::string path = {};           // "fast" or "reference".
   std::string kernels = {};        // "none" on the reference path.
   EngineMemory memory = {};
+  std::optional<int64_t> prompt_tokens = {};  // nullopt: no flag gives a prompt.
   int64_t logits = 0, drafting = 0;
   int64_t reserve = 0;             // Under a budget: its reserve for memory that is not counted.
   // Code, libraries, stacks; under a budget without code that is shared with other processes. nullopt: not known, as what follows.
@@ -73,6 +75,7 @@ std::string PlanText(const LoadPlan& plan) {
   what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
   what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
                                         KvFormatName(engine.planner().inputs().cache.format))});
+  if (plan.prompt_tokens.has_value()) what.AddRow({"prompt", absl::StrCat(*plan.prompt_tokens, " tokens")});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
   what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
@@ -134,6 +137,7 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
   json.Key("context").Int(engine.context());
   json.Key("trained_context").Int(engine.config().context_length);
+  if (plan.prompt_tokens.has_value()) json.Key("prompt_tokens").Int(*plan.prompt_tokens);
   json.Key("kv_format").String(KvFormatName(engine.planner().inputs().cache.format));
   json.Key("path").String(plan.path);
   json.Key("kernels").String(plan.kernels);
@@ -157,10 +161,36 @@ void TellWhatIsNotWritten() {
   if (!flags.empty()) WriteError(absl::StrCat("A dry run writes nothing, not the file of ", absl::StrJoin(flags, " or "), " either.\n"));
 }
 
+absl::Status PlanUnderBudget(int64_t memory_budget, std::optional<int64_t> own_before, LoadPlan& plan) {
+  ASSIGN_OR_RETURN(const BudgetPlan budget, plan.engine.planner().PlanBudget(memory_budget));
+  plan.memory = budget.memory;
+  plan.logits = budget.logits;
+  plan.reserve = budget.reserve;
+  plan.program_bytes = own_before;
+  plan.tokenizer_bytes = budget.process - own_before.value_or(0);  // A budget is refused where this is not known.
+  return absl::OkStatus();
+}
+
+// The prompt that flags give. nullopt: none do, or it is on standard input, which a dry run leaves to others.
+absl::StatusOr<std::optional<std::string>> PromptOfFlags() {
+  if (FLAGS_jsonl) {
+    WriteError("A dry run reads no requests.\n");
+    return std::nullopt;
+  }
+  if (PromptGiven() && (IsGiven("prompt") || !IsStandardInput(FLAGS_prompt_file))) return ReadPrompt();
+  if (PromptGiven()) WriteError("A dry run does not read standard input.\n");
+  else TellUnreadInput();
+  return std::nullopt;
+}
+
 }  // namespace
 
-absl::Status ShowLoadPlan(const EngineOptions& options) {
+absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt) {
   TellWhatIsNotWritten();
+  std::optional<std::string> prompt;
+  if (count_prompt != nullptr) {
+    ASSIGN_OR_RETURN(prompt, PromptOfFlags());
+  }
   const std::optional<int64_t> peak_before = PeakMemoryBytes(), own_before = OwnMemoryBytes();
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
   const MemoryPlanner& planner = engine->planner();
@@ -169,15 +199,11 @@ absl::Status ShowLoadPlan(const EngineOptions& options) {
   if (const std::optional<int64_t> peak = PeakMemoryBytes(); peak.has_value() && peak_before.has_value()) {
     plan.tokenizer_bytes = *peak - *peak_before;
   }
-  ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
-  if (options.streaming.memory_budget > 0) {
-    ASSIGN_OR_RETURN(const BudgetPlan budget, engine->planner().PlanBudget(options.streaming.memory_budget));
-    plan.memory = budget.memory;
-    plan.logits = budget.logits;
-    plan.reserve = budget.reserve;
-    plan.program_bytes = own_before;
-    plan.tokenizer_bytes = budget.process - own_before.value_or(0);  // A budget is refused where this is not known.
+  if (prompt.has_value()) {
+    ASSIGN_OR_RETURN(plan.prompt_tokens, count_prompt(*engine, *prompt));
   }
+  ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
+  if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(PlanUnderBudget(options.streaming.memory_budget, own_before, plan));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
   const bool reference = options.compute.path == ComputePath::kReference;
   plan.path = reference ? "reference" : "fast";

@@ -1,17 +1,26 @@
 // --dry_run: what a run would load and how much memory it would take, computed without reading weights.
 //
 //   if (FLAGS_dry_run) return ShowLoadPlan(options);
+//   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);    // a program with --prompt and --prompt_file
 //
 // The total is the most memory that the process will have: when a pass has had all its rows and the context is full. Shorter texts take
 // less; under a budget the total is never more than the budget. Program and tokenizer are measured, since they are loaded already. With
-// --json it is an object. Standard error says which files a run would write. Errors are those of loading.
+// --json it is an object. A prompt that flags give is read, and its tokens are counted; standard input and requests are not read. Standard
+// error says so where they are asked for, and which files a run would write. Errors are those of loading and of the prompt.
 #pragma once
 
-#include "absl/status/status.h"
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
 
-absl::Status ShowLoadPlan(const EngineOptions& options);
+// The tokens that a run with this prompt would compute, or the error with which it would end.
+using PromptCounter = std::function<absl::StatusOr<int64_t>(const Engine& engine, const std::string& prompt)>;
+
+absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& count_prompt = nullptr);
 
 }  // namespace tessera

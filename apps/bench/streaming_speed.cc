@@ -96,7 +96,7 @@ class BudgetClock {
     samples.probe.push_back(probe);
     const double pass = samples.pass.back();
     samples.of_probe.push_back(samples.bytes.back() / pass / probe);
-    samples.over_least.push_back(pass / std::max(compute, static_cast<double>(stats().streamed_bytes) / probe));
+    samples.over_least.push_back(pass / std::max(compute, static_cast<double>(stats().pass_bytes) / probe));
     return absl::OkStatus();
   }
 
@@ -122,7 +122,7 @@ class BudgetClock {
 
   // Reads as many bytes as the streamed passes would, or as many as possible.
   absl::Status TimeBesideReading(double compute, PassSamples& samples) {
-    const int64_t bytes = stats().streamed_bytes * kPasses;
+    const int64_t bytes = stats().pass_bytes * kPasses;
     background_->Allow(bytes);
     ASSIGN_OR_RETURN(const int64_t before, background_->bytes());
     ASSIGN_OR_RETURN(const double seconds, compute_->Time(kPasses));
@@ -166,7 +166,7 @@ absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_b
 }
 
 StreamedPasses Summary(const LayerStreamer::Stats& stats, const PassSamples& samples) {
-  StreamedPasses passes = {.pinned_bytes = stats.pinned_bytes, .ring_bytes = stats.ring_bytes, .streamed_bytes = stats.streamed_bytes};
+  StreamedPasses passes = {.pinned_bytes = stats.pinned_bytes, .ring_bytes = stats.ring_bytes, .streamed_bytes = stats.pass_bytes};
   passes.bytes_read = MedianOf(samples.bytes);
   passes.probe = MedianOf(samples.probe);
   passes.pass_seconds = MedianOf(samples.pass);
@@ -188,7 +188,7 @@ struct SharedSamples {
 absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int repetitions, const MachineProbe& machine,
                                              SharedSamples& shared, StreamingSpeed& speed, Progress& progress) {
   ASSIGN_OR_RETURN(const std::unique_ptr<BudgetClock> clock, BudgetClock::Load(options));
-  if (clock->stats().streamed_bytes == 0) {
+  if (clock->stats().pass_bytes == 0) {
     return WrongUsage("memory_budget", absl::StrCat(options.streaming.memory_budget, " bytes"),
                       "fewer: all weights fit, and nothing is streamed");
   }

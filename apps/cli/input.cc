@@ -99,7 +99,8 @@ void TellUnreadInput() {
   static bool told = false;
   if (std::exchange(told, true)) return;
   const char* const flag = IsGiven("prompt") ? "prompt" : "prompt_file";
-  WriteError(absl::StrCat("Standard input is not read, since --", flag, " is given; --prompt_file=- reads it.\n"));
+  WriteError(!PromptGiven() ? "A dry run does not read standard input.\n"
+                 : absl::StrCat("Standard input is not read, since --", flag, " is given; --prompt_file=- reads it.\n"));
 }
 
 absl::Status LineReader::EditLines(std::string prompt) {

@@ -17,7 +17,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 int64_t PassBytes(const Engine& engine) {
   const LayerStreamer* const streamer = engine.model().streamer();
-  return streamer == nullptr ? 0 : streamer->stats().streamed_bytes;
+  return streamer == nullptr ? 0 : streamer->stats().pass_bytes;
 }
 
 }  // namespace

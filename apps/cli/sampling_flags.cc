@@ -4,13 +4,12 @@
 #include <string>
 #include <vector>
 
-#include <glog/logging.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tessera/apps/cli/flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/recommended_sampling.h"
 
@@ -60,7 +59,7 @@ void WarnOfNoEffect(const std::vector<Effect>& effects) {
     if (!IsGiven(effect.flag) || effect.counts || effect.agrees) continue;
     without.push_back(absl::StrCat("--", effect.flag, " with ", effect.decides));
   }
-  LOG_IF(WARNING, !without.empty()) << "of no effect: " << absl::StrJoin(without, ", ");
+  if (!without.empty()) WarnOnce(absl::StrCat("of no effect: ", absl::StrJoin(without, ", ")));
 }
 
 }  // namespace
@@ -95,10 +94,12 @@ absl::StatusOr<SamplingOptions> SamplingFor(const GgufFile& file) {
     if (const auto change = changes.find(effect.flag); change != changes.end() && effect.counts) changed.push_back(change->second);
   }
   if (!changed.empty() && !FLAGS_stats) {  // SamplingText says more.
-    WriteError(absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n"));
+    const std::string line = absl::StrCat("sampling as the model's file recommends: ", absl::StrJoin(changed, ", "), "\n");
+    if (IsSaidFirst(line)) WriteError(line);
   }
-  LOG_IF(WARNING, !recommended.not_applied.empty())
-      << file.path() << ": recommends sampling that there is not here: " << absl::StrJoin(recommended.not_applied, ", ");
+  if (!recommended.not_applied.empty()) {
+    WarnOnce(absl::StrCat(file.path(), ": recommends sampling that there is not here: ", absl::StrJoin(recommended.not_applied, ", ")));
+  }
   return sampling;
 }
 

@@ -1,25 +1,63 @@
 #include "tessera/apps/cli/warnings.h"
 
+#include <atomic>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
 #include <glog/logging.h>
+#include <sys/mman.h>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/cpu_quota.h"
 #include "tessera/runtime/core.h"
 
 namespace tessera {
 namespace {
 
-void WarnOnce(const std::string& warning) {
-  static std::set<std::string> said;
-  LOG_IF(WARNING, !warning.empty() && said.insert(warning).second) << warning;
+// What forked processes have said: hashes of texts, 0 where there is none. Null: nothing is shared.
+constexpr int kMostShared = 512;
+std::atomic<uint64_t>* shared = nullptr;
+
+bool IsSaidFirstByAny(const std::string& text) {
+  const uint64_t hash = std::hash<std::string>()(text) | 1;
+  for (int i = 0; i < kMostShared; ++i) {
+    uint64_t found = 0;
+    if (shared[i].compare_exchange_strong(found, hash)) return true;
+    if (found == hash) return false;
+  }
+  return true;  // Said twice rather than not at all.
 }
 
 }  // namespace
 
+bool IsSaidFirst(const std::string& text) {
+  static std::set<std::string> said;
+  return said.insert(text).second && (shared == nullptr || IsSaidFirstByAny(text));
+}
+
+void WarnOnce(const std::string& warning) { LOG_IF(WARNING, !warning.empty() && IsSaidFirst(warning)) << warning; }
+
+void ShareWhatIsSaid() {
+  static_assert(std::atomic<uint64_t>::is_always_lock_free);
+  void* const memory = mmap(nullptr, kMostShared * sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == nullptr && memory != MAP_FAILED) shared = static_cast<std::atomic<uint64_t>*>(memory);  // Zeros. Else each says all.
+}
+
+std::string ThreadsWarning(int asked, int taken, std::optional<double> quota) {
+  if (asked == 0) return "";
+  const bool waits = quota.has_value() && taken > ThreadsForQuota(*quota);
+  const std::string granted = waits ? absl::StrCat("a quota grants the time of ", *quota, " CPUs, for which threads then wait") : "";
+  if (asked > taken) {
+    return absl::StrCat("threads: found ", asked, ", takes ", taken, ", one for each CPU that may be used", waits ? "; " : "", granted);
+  }
+  return waits ? absl::StrCat("threads: found ", asked, "; ", granted) : "";
+}
+
 void WarnOfThreads(int asked, int taken) {
-  if (asked > taken) WarnOnce(absl::StrCat("threads: found ", asked, ", takes ", taken, ", one for each CPU that may be used"));
+  static const std::optional<double> quota = asked > 0 ? CpuQuota() : std::nullopt;
+  WarnOnce(ThreadsWarning(asked, taken, quota));
 }
 
 void WarnOfVocabulary(const Tokenizer& tokenizer) { WarnOnce(tokenizer.warning()); }

@@ -5,6 +5,9 @@
 // Libraries log nothing, so programs ask for these facts. Threads: one at a time.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/runtime/chat/speculation.h"
 #include "tessera/runtime/engine.h"
@@ -15,8 +18,20 @@ namespace tessera {
 // copy of a file that must not be changed then; a model that is streamed through the page cache.
 void WarnOfShortages(const Engine& engine);
 
-// Fewer threads than asked for. WarnOfShortages says it of the engine's, too.
+// Logs a warning, unless it is empty or was said before.
+void WarnOnce(const std::string& warning);
+
+// True the first time that it is asked about this text: for lines that are no warnings, and are to be said once.
+bool IsSaidFirst(const std::string& text);
+
+// From here on what one of the processes that this one forks has said is not said by the others.
+void ShareWhatIsSaid();
+
+// Fewer threads than asked for, or more than a quota of CPU time serves. WarnOfShortages says it of the engine's, too.
 void WarnOfThreads(int asked, int taken);
+
+// What WarnOfThreads says; empty: nothing. quota: as CpuQuota has it.
+std::string ThreadsWarning(int asked, int taken, std::optional<double> quota);
 
 // Marks of a vocabulary that its file types as plain text. WarnOfShortages says it of the engine's, too.
 void WarnOfVocabulary(const Tokenizer& tokenizer);

@@ -11,6 +11,10 @@ namespace tessera {
 
 std::string StreamingLine(const StreamingFigures& figures) {
   if (figures.stats.streamed_bytes == 0) return "all weights pinned";
+  if (figures.stats.pass_bytes == 0) {
+    return absl::StrFormat("%.0f %% of the weights pinned, the rest read once: the ring has room for all of it",
+                           100 * figures.PinnedShare());
+  }
   std::string line = absl::StrFormat("%.0f %% of the weights pinned, the rest read in each of %d passes: %.3g GB/s",
                                      100 * figures.PinnedShare(), figures.passes, figures.BytesPerSecond() * 1e-9);
   if (figures.flash_bytes_per_second > 0) {
@@ -21,8 +25,9 @@ std::string StreamingLine(const StreamingFigures& figures) {
                          pass.stall * 1e3);
 }
 
-std::string PeakText() {
+std::string PeakText(const Engine& engine) {
   const std::string peak = FormatKnownByteSize(PeakMemoryBytes());
+  if (engine.options().streaming.memory_budget == 0) return peak;
   const std::optional<int64_t> mapped = MappedFileBytes();
   return mapped.has_value() ? absl::StrCat(peak, ", mapped code ", FormatByteSize(*mapped), " of it") : peak;
 }
@@ -33,15 +38,14 @@ StreamedRun::StreamedRun(Engine& engine, double flash_bytes_per_second) : engine
 }
 
 void StreamedRun::WriteMembers(JsonWriter& json) const {
-  if (engine_.model().streamer() == nullptr) return;
-  WriteStreaming(json.Key("streaming"), Figures());
+  if (engine_.model().streamer() != nullptr) WriteStreaming(json.Key("streaming"), Figures());
   WriteMemory(json);
 }
 
 void StreamedRun::WriteError() const {
   WarnOfShortages(engine_);
-  if (engine_.model().streamer() == nullptr) return;
-  tessera::WriteError(absl::StrCat(StreamingLine(Figures()), " | peak memory ", PeakText(), "\n"));
+  const std::string streaming = engine_.model().streamer() == nullptr ? "" : absl::StrCat(StreamingLine(Figures()), " | ");
+  tessera::WriteError(absl::StrCat(streaming, "peak memory ", PeakText(engine_), "\n"));
 }
 
 }  // namespace tessera

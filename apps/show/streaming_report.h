@@ -2,7 +2,7 @@
 //
 //   const StreamedRun run(engine, opened.flash_bytes_per_second);         // see OpenEngine
 //   ... a run ...
-//   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory ..."; nothing if not streamed
+//   run.WriteError();                                 // "... GB/s, 85 % of the flash; ... | peak memory ..."
 //
 // Threads: those of the engine.
 #pragma once
@@ -14,19 +14,21 @@
 
 namespace tessera {
 
-// The most memory that the process had, and the part of it that no budget counts: "312 MiB, mapped code 9.80 MiB of it", or "not known".
-std::string PeakText();
+// The most memory that the process had: "312 MiB", or "not known"; under a budget with the part of it that no budget counts: "312 MiB,
+// mapped code 9.80 MiB of it".
+std::string PeakText(const Engine& engine);
 
 // "28 % of the weights pinned, the rest read in each of 35 passes: 3.41 GB/s, 85 % of the flash; a pass computes 30.1 ms, reads
 // 110.2 ms, waits 81.0 ms".
 std::string StreamingLine(const StreamingFigures& figures);
 
-// The figures from the construction of this object on. Nothing is said if nothing is streamed.
+// The figures from the construction of this object on. If nothing is streamed, only those of memory.
 class StreamedRun {
  public:
   StreamedRun(Engine& engine, double flash_bytes_per_second);   // The engine must have loaded its weights.
   double flash_bytes_per_second() const { return flash_; }
-  void WriteMembers(JsonWriter& json) const;     // "streaming" and those of WriteMemory, members of the current object.
+  // "streaming", if weights are streamed, and those of WriteMemory: members of the current object.
+  void WriteMembers(JsonWriter& json) const;
   void WriteError() const;                       // A line.
 
  private:

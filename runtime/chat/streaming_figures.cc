@@ -78,7 +78,7 @@ void WriteStreaming(JsonWriter& json, const StreamingFigures& figures) {
   WriteTimes(json.Key("seconds"), figures.Total());
   WriteTimes(json.Key("seconds_per_pass"), figures.PerPass());
   json.Key("pinned_bytes").Int(stats.pinned_bytes);
-  json.Key("streamed_bytes_per_pass").Int(stats.streamed_bytes);
+  json.Key("streamed_bytes_per_pass").Int(stats.pass_bytes);
   json.Key("pinned_share").Double(figures.PinnedShare(), 6);
   json.Key("ring_bytes").Int(stats.ring_bytes);
   json.Key("out_of_order").Int(stats.out_of_order);

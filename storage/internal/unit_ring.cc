@@ -4,30 +4,30 @@
 
 namespace tessera {
 
-// The oldest go, as far as none of them is held.
-void UnitRing::Reclaim() {
-  while (!entries_.empty() && !entries_.front().Held()) entries_.pop_front();
+std::optional<int64_t> UnitRing::Room(int64_t bytes) const {
+  if (entries_.empty()) return bytes <= capacity_ ? std::optional<int64_t>(0) : std::nullopt;
+  const int64_t begin = entries_.front().offset, end = entries_.back().offset + entries_.back().bytes;
+  const bool wrapped = entries_.back().offset < begin;
+  if (!wrapped && end + bytes <= capacity_) return end;
+  const int64_t offset = wrapped ? end : 0;
+  return offset + bytes <= begin ? std::optional<int64_t>(offset) : std::nullopt;
 }
 
+// The oldest go until there is room, as far as none of them is held.
 std::optional<int64_t> UnitRing::Place(int unit, int64_t bytes) {
   CHECK_GT(bytes, 0);
   CHECK(Find(unit) == nullptr) << "unit " << unit;
-  Reclaim();
-  int64_t offset = 0;
-  if (!entries_.empty()) {
-    const int64_t begin = entries_.front().offset, end = entries_.back().offset + entries_.back().bytes;
-    const bool wrapped = entries_.back().offset < begin;
-    if (!wrapped && end + bytes <= capacity_) {
-      offset = end;
-    } else {
-      offset = wrapped ? end : 0;
-      if (offset + bytes > begin) return std::nullopt;
-    }
-  } else if (bytes > capacity_) {
-    return std::nullopt;
+  std::optional<int64_t> offset = Room(bytes);
+  while (!offset.has_value() && !entries_.empty() && !entries_.front().Held()) {
+    entries_.pop_front();
+    offset = Room(bytes);
   }
-  entries_.push_back({.unit = unit, .offset = offset, .bytes = bytes});
+  if (offset.has_value()) entries_.push_back({.unit = unit, .offset = *offset, .bytes = bytes});
   return offset;
+}
+
+void UnitRing::Clear() {
+  while (!entries_.empty() && !entries_.front().Held()) entries_.pop_front();
 }
 
 UnitRing::Entry* UnitRing::Find(int unit) {

@@ -6,7 +6,7 @@
 //   ...
 //   ring.Find(unit)->done = true;                                       // with no lease and no read its bytes are free
 //
-// Units go in the order they came: one that is done is kept until those before it are. Thread-compatible.
+// Units go in the order they came, and only when their bytes are needed: units that fit all at once stay. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -42,13 +42,16 @@ class UnitRing {
   Entry* Find(int unit);
   // Those that came before `entry` and were not leased will not be; all of them, if it is null.
   void SkipBefore(const Entry* entry);
+  // All that are not held go at once, up to the first that is.
+  void Clear();
   // Forgets a unit that failed. REQUIRES: there is such an entry.
   void Drop(int unit);
 
   int64_t capacity() const { return capacity_; }
 
  private:
-  void Reclaim();
+  // Where so many bytes find room after the newest. nullopt: nowhere.
+  std::optional<int64_t> Room(int64_t bytes) const;
 
   const int64_t capacity_;
   std::deque<Entry> entries_;

@@ -67,6 +67,46 @@ TEST(DryRun, SizesAreThoseWorkedOutByHand) {
   EXPECT_LE(bytes, *plan.Object("memory_bytes")->Int("weights"));
 }
 
+TEST(DryRun, APromptOfFlagsIsReadAndCounted) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.Path("prompt")) << "abc abc";
+  const std::string model = "--model=" + TinyPath("llama"), file = "--prompt_file=" + folder.Path("prompt");
+  for (const std::string prompt : {std::string("--prompt=abc abc"), file}) {
+    const std::vector<std::string> flags = {model, "--threads=1", "--json", "--raw", "--temperature=0", prompt};
+    std::vector<std::string> dry = flags, run = flags;
+    dry.push_back("--dry_run");
+    run.push_back("--n_predict=1");
+    EXPECT_EQ(*RunJson("tessera_generate", dry).Int("prompt_tokens"),
+              *RunJson("tessera_generate", run).Object("timings")->Int("prompt_tokens"));
+  }
+  const Ended shown = RunProgram("tessera_logits", {model, "--dry_run", file});
+  EXPECT_NE(shown.output.find("prompt"), std::string::npos) << shown.output;
+  EXPECT_EQ(*RunJson("tessera_perplexity", {model, "--dry_run", "--json", "--window=4", file}).Int("prompt_tokens"), 4);
+  EXPECT_FALSE(RunJson("tessera_generate", {model, "--dry_run", "--json"}).Has("prompt_tokens"));
+}
+
+TEST(DryRun, EndsWithTheErrorThatThePromptOfARunHas) {
+  const std::string model = "--model=" + TinyPath("llama");
+  for (const char* program : {"tessera_generate", "tessera_logits", "tessera_perplexity"}) {
+    const Ended ended = RunProgram(program, {model, "--dry_run", "--prompt_file=/nowhere/prompt"});
+    EXPECT_NE(ended.code, 0) << program;
+    EXPECT_NE(ended.errors.find("/nowhere/prompt"), std::string::npos) << ended.errors;
+  }
+  const Ended long_prompt = RunProgram("tessera_generate", {model, "--dry_run", "--raw", "--context=4", "--prompt=a b c d e f g h i j"});
+  EXPECT_EQ(long_prompt.code, 1) << long_prompt.output;
+  EXPECT_NE(long_prompt.errors.find("context"), std::string::npos) << long_prompt.errors;
+}
+
+TEST(DryRun, SaysThatNeitherRequestsNorStandardInputAreRead) {
+  const std::string model = "--model=" + TinyPath("llama"), input = "A dry run does not read standard input.\n";
+  const Ended requests = RunProgram("tessera_generate", {model, "--dry_run", "--jsonl"}, "no JSON\n");
+  EXPECT_EQ(requests.code, 0);
+  EXPECT_NE(requests.errors.find("A dry run reads no requests.\n"), std::string::npos) << requests.errors;
+  const Ended named = RunProgram("tessera_generate", {model, "--dry_run", "--prompt_file=-"}, "abc");
+  EXPECT_EQ(named.code, 0);
+  EXPECT_NE(named.errors.find(input), std::string::npos) << named.errors;
+}
+
 // Formats that take more in memory than in the file say so: 4.6875 bits per weight of 2.0625, and more for rows up to a multiple of 32.
 TEST(DryRun, AFormatThatGrowsSaysByHowMuch) {
   const TemporaryFolder folder;

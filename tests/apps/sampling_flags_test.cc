@@ -98,5 +98,18 @@ TEST_F(RecommendedByTheFile, AFlagThatTheFileLeavesNothingToDoIsNamed) {
   EXPECT_EQ(Generate({"--top_k=5", "--temperature=1"}).errors.find(warning), std::string::npos);
 }
 
+// Both ways of tessera_verify have the same to say.
+TEST_F(RecommendedByTheFile, AreSaidOnceByTwoProcesses) {
+  const Ended ended = RunProgram("tessera_verify", {"--model=" + path_, "--prompts=-", "--n_predict=2", "--raw", "--top_k=5",
+                                                    "--a=threads=1", "--b=threads=1 rows=2"}, "abc\n");
+  EXPECT_EQ(ended.code, 0) << ended.errors;
+  for (const char* said : {"sampling as the model's file recommends: temperature 0\n", "recommends sampling that there is not here",
+                           "of no effect: --top_k with temperature 0\n"}) {
+    const size_t first = ended.errors.find(said);
+    ASSERT_NE(first, std::string::npos) << said << " in " << ended.errors;
+    EXPECT_EQ(ended.errors.find(said, first + 1), std::string::npos) << ended.errors;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

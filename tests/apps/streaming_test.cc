@@ -84,6 +84,39 @@ TEST(StreamingPrograms, SayWhatStreamingTook) {
   }
 }
 
+// The models have little more than a ring, or less: what fits into it as a whole is read once.
+TEST(StreamingPrograms, ReadInAPassWhatIsForeseen) {
+  int read_once = 0;
+  for (const char* model : {"llama", "qwen3", "gemma3"}) {
+    const PackedModel packed(TinyPath(model));
+    const std::vector<std::string> flags = {"--model=" + packed.path(), "--memory_budget=1GiB", "--pin=none",   "--flash=ufs4.0",
+                                            "--context=256",            "--threads=1",          "--json",       "--speculate=none"};
+    const auto run = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> all = flags;
+      all.insert(all.end(), more.begin(), more.end());
+      const Ended ended = RunProgram("tessera_generate", all);
+      CHECK_EQ(ended.code, 0) << ended.errors;
+      return Json(ended.output);
+    };
+    const auto streaming = [&](int tokens) {
+      return *run({"--raw", "--prompt=a", "--temperature=0", absl::StrCat("--n_predict=", tokens)}).Object("timings")->Object("streaming");
+    };
+    const JsonValue forecast = (*run({"--dry_run"}).Object("memory_budget")->Array("forecasts"))[0];
+    const int64_t foreseen = *forecast.Int("streamed_bytes_per_pass"), ring = *forecast.Int("ring_bytes");
+    const JsonValue few = streaming(20), many = streaming(60);
+    EXPECT_EQ(*many.Int("streamed_bytes_per_pass"), foreseen) << model;
+    const int64_t passes = *many.Int("passes") - *few.Int("passes");
+    ASSERT_GT(passes, 0) << model;
+    constexpr int64_t kRowOfTable = 2 * 4096;  // Read apart for each token.
+    const int64_t read = *many.Int("bytes_read") - *few.Int("bytes_read");
+    EXPECT_NEAR(read, passes * foreseen, passes * kRowOfTable + ring) << model << ", " << passes << " passes";
+    if (foreseen > 0) continue;
+    EXPECT_LE(*many.Int("bytes_read"), *many.Int("passes") * kRowOfTable + ring) << model << ": each unit once";
+    ++read_once;
+  }
+  EXPECT_EQ(read_once, 2) << "both cases are here";
+}
+
 // Flash so slow that reading is all that counts, on whatever machine.
 TEST(StreamingPrograms, AreAboutAsFastAsForeseen) {
   const std::string gguf = RealModelPath("smollm2");
@@ -133,6 +166,24 @@ TEST(StreamingPrograms, OfModelsThatAreNotPackedSayWhatABudgetBuys) {
   EXPECT_NE(ended.errors.find("memory budget 1.00 GiB: all weights in memory ("), std::string::npos) << ended.errors;
   EXPECT_NE(ended.errors.find(" MiB, mapped code "), std::string::npos) << "what the peak has and no budget counts: " << ended.errors;
   EXPECT_NE(RunProgram("tessera_generate", dry).output.find("All weights stay in memory, whatever the budget"), std::string::npos);
+}
+
+TEST(StreamingPrograms, SayThePeakOfWhatIsNotStreamed) {
+  for (const bool budget : {true, false}) {
+    std::vector<std::string> flags = {"--model=" + TinyPath("llama"), "--threads=1", "--prompt=abcdefgh", "--json"};
+    if (budget) flags.push_back("--memory_budget=1GiB");
+    for (const std::string program : {"tessera_logits", "tessera_perplexity"}) {
+      std::vector<std::string> all = flags;
+      if (program == "tessera_perplexity") all.push_back("--window=4");
+      const Ended ended = RunProgram(program, all);
+      const size_t peak = ended.errors.find("peak memory ");
+      ASSERT_NE(peak, std::string::npos) << ended.errors;
+      EXPECT_EQ(ended.errors.find(" MiB, mapped code ", peak) != std::string::npos, budget) << ended.errors;
+      const JsonValue result = Json(ended.output);
+      EXPECT_GT(*result.Int("peak_memory_bytes"), 1 << 20);
+      EXPECT_FALSE(result.Has("streaming"));
+    }
+  }
 }
 
 // The file is too small for probing the flash; the program must run all the same.

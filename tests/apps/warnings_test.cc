@@ -1,6 +1,8 @@
 #include "tessera/apps/cli/warnings.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +94,34 @@ TEST(Warnings, EveryProgramSaysWhatItsFlagsDoNotGive) {
     EXPECT_EQ(ended.code, 0) << program << ended.errors;
     EXPECT_TRUE(absl::StrContains(ended.errors, warning)) << program << ": " << ended.errors;
   }
+}
+
+TEST(Warnings, ThreadsBeyondCpusOrTheirQuotaAreSaid) {
+  EXPECT_EQ(ThreadsWarning(/*asked=*/0, /*taken=*/4, /*quota=*/1.5), "");
+  EXPECT_EQ(ThreadsWarning(2, 2, std::nullopt), "");
+  EXPECT_EQ(ThreadsWarning(2, 2, 1.5), "") << "two threads are the nearest number";
+  EXPECT_EQ(ThreadsWarning(4, 2, std::nullopt), "threads: found 4, takes 2, one for each CPU that may be used");
+  EXPECT_EQ(ThreadsWarning(4, 4, 1.5), "threads: found 4; a quota grants the time of 1.5 CPUs, for which threads then wait");
+  EXPECT_EQ(ThreadsWarning(8, 4, 1.5), "threads: found 8, takes 4, one for each CPU that may be used; a quota grants the time of 1.5 "
+                                       "CPUs, for which threads then wait");
+}
+
+TEST(Warnings, AreSaidOnceAlsoByProcessesThatAreForked) {
+  const auto run = [] {
+    ShareWhatIsSaid();
+    for (int i = 0; i < 2; ++i) {
+      const pid_t process = fork();
+      if (process == 0) {
+        for (const char* text : {"one ", "two ", "one "}) {
+          if (IsSaidFirst(text)) std::fputs(text, stderr);
+        }
+        std::_Exit(0);
+      }
+      waitpid(process, nullptr, 0);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "^one two $");
 }
 
 TEST(Warnings, MarksThatAFileTypesAsTextAreSaid) {

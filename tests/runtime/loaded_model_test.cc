@@ -34,7 +34,7 @@ TEST(LoadedModel, HeaderExample) {
 }
 
 TEST(LoadedModel, StreamsWhatAPlanDoesNotPin) {
-  const PackedModel packed(TinyModelBuilder({}));
+  const PackedModel packed(TinyModelBuilder({.layers = 8}));  // More than a ring has room for.
   const auto model = Must(LoadedModel::Open(packed.path(), {}));
   Must(model->AwaitTokenizer());
   const StreamNeeds needs = WeightNeedsOf(model->config(), model->layout());

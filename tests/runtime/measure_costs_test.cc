@@ -104,7 +104,7 @@ TEST(MeasureCosts, MeasuresNothingForFrozenCosts) {
 // What is read while rows are computed makes them free; a model whose weights all fit the budget reads nothing.
 TEST(MeasureCosts, OnlyOfAModelThatReadsItsWeightsAreRowsTakenToBeFree) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory grows, and no budget fits";
-  const PackedModel packed(TinyModelBuilder({.writes_letters = true}));
+  const PackedModel packed(TinyModelBuilder({.layers = 8, .writes_letters = true}));
   for (const PinPolicy pin : {PinPolicy::kAuto, PinPolicy::kNone}) {
     const auto engine = Must(Engine::Load({.model_path = packed.path(),
                                            .compute = {.threads = 1},

@@ -41,7 +41,7 @@ TEST_F(StreamPlanOfFile, HeaderExample) {
     ASSIGN_OR_RETURN(const StreamPlan plan, PlanStreaming(*file, /*budget=*/512 << 20));
     ASSIGN_OR_RETURN(std::unique_ptr<LayerStreamer> source,
                      LayerStreamer::Open(*file, {.pins = plan.pins, .ring_bytes = plan.ring_bytes}));
-    if (plan.streamed_bytes > 0) return absl::InternalError("it is small");
+    if (plan.pass_bytes > 0) return absl::InternalError("it is small");
     read_in_a_pass = source->stats().streamed_bytes;
     return absl::OkStatus();
   };
@@ -71,6 +71,31 @@ TEST_F(StreamPlanOfFile, EveryBudgetFromTheLeastOnStreamsTheFileAndTakesNoMore) 
   const absl::Status refused = PlanStreaming(*file_, least - 1).status();
   EXPECT_EQ(refused, absl::ResourceExhaustedError(absl::StrCat(path_, ": memory for weights: found ", least - 1,
                                                                " bytes, expected at least ", least)));
+}
+
+// However late the thread reads.
+TEST_F(StreamPlanOfFile, WhatFitsIntoTheRingAsAWholeIsReadOnce) {
+  constexpr int kPasses = 4;
+  const int64_t all = StreamNeedsOf(*file_).total_bytes;
+  for (const int depth : {1, 8}) {
+    for (const int64_t ring : {all, all - kPage}) {
+      const auto source = Must(LayerStreamer::Open(
+          *file_, {.pins = {.pinned = std::vector<bool>(file_->units())}, .ring_bytes = ring, .depth = depth}));
+      for (int i = 0; i < kPasses * file_->units(); ++i) {
+        const WeightLease lease = Must(source->Acquire(i % file_->units()));
+        const std::vector<std::byte>& expected = sample_.units[lease.unit()];
+        ASSERT_TRUE(std::equal(lease.bytes().begin(), lease.bytes().end(), expected.begin()));
+      }
+      const LayerStreamer::Stats stats = source->stats();
+      EXPECT_EQ(stats.pass_bytes, ring == all ? 0 : all);
+      EXPECT_EQ(stats.out_of_order, 0);
+      if (ring == all) {
+        EXPECT_EQ(stats.bytes_read, all);
+      } else {
+        EXPECT_GE(stats.bytes_read, kPasses * all);
+      }
+    }
+  }
 }
 
 TEST_F(StreamPlanOfFile, UnitsThatAreLeasedTogetherFitIntoTheRing) {
@@ -129,6 +154,7 @@ void ExpectPlanWorks(const StreamNeeds& needs, const StreamPlan& plan, int64_t b
   }
   EXPECT_EQ(plan.pins.bytes, pinned);
   EXPECT_EQ(plan.streamed_bytes, streamed);
+  EXPECT_EQ(plan.pass_bytes, streamed <= plan.ring_bytes ? 0 : streamed);
   EXPECT_LE(plan.bytes, bytes);
   EXPECT_EQ(plan.bytes, pinned + plan.ring_bytes + LayerStreamer::kPartsBytes);
   if (streamed == 0) {
@@ -158,6 +184,16 @@ TEST(StreamPlan, FitsAnyBudgetFromTheLeastOnAndIsRefusedBelow) {
       EXPECT_TRUE(PlanStreaming(needs, INT64_MAX, policy).ok());
     }
   }
+}
+
+// A ring beside them would only take memory from what is leased in parts.
+TEST(StreamPlan, PinsAllThatIsLeasedWholeIfItFits) {
+  const StreamNeeds needs = {.unit_bytes = {kMiB, kMiB, kMiB, 40 * kMiB}, .parts_only = {false, false, false, true},
+                             .together = {{0}, {1}, {2}}, .total_bytes = 43 * kMiB};
+  const StreamPlan plan = Must(PlanStreaming(needs, 3 * kMiB + LayerStreamer::kPartsBytes, PinPolicy::kAuto));
+  EXPECT_EQ(plan.pins.pinned, (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(plan.ring_bytes, 0);
+  EXPECT_EQ(plan.pass_bytes, 0);
 }
 
 TEST(StreamPlan, ShrinksToAnyBudgetFromTheLeastOnAndPinsNothingNew) {

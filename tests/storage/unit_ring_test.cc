@@ -39,6 +39,23 @@ TEST(UnitRing, AFailedUnitCanBePlacedAgainBesideItsOldSelf) {
   EXPECT_EQ(ring.Find(1)->state, State::kReading);
 }
 
+TEST(UnitRing, WhatIsDoneStaysUntilItsBytesAreNeeded) {
+  UnitRing ring(100);
+  for (const int unit : {1, 2}) {
+    EXPECT_EQ(ring.Place(unit, 40), 40 * (unit - 1));
+    ring.Find(unit)->state = State::kReady;
+    ring.Find(unit)->done = true;
+  }
+  EXPECT_EQ(ring.Place(3, 20), 80);
+  EXPECT_NE(ring.Find(1), nullptr);
+  EXPECT_EQ(ring.Place(4, 30), 0);
+  EXPECT_EQ(ring.Find(1), nullptr);
+  EXPECT_NE(ring.Find(2), nullptr);
+  ring.Clear();
+  EXPECT_EQ(ring.Find(2), nullptr);
+  EXPECT_NE(ring.Find(3), nullptr) << "it is being read";
+}
+
 TEST(UnitRing, OneThatIsReadWhenItIsSkippedKeepsItsPlaceUntilItIsRead) {
   UnitRing ring(100);
   ring.Place(1, 60);

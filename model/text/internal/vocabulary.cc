@@ -65,7 +65,6 @@ absl::Status Vocabulary::ReadTexts(const TokenizerFacts& facts) {
   }
   starts_.push_back(begin);
   kinds_.assign(texts.size(), TokenKind::kNormal);
-  is_end_.assign(texts.size(), false);
   return BuildIndex();
 }
 
@@ -111,16 +110,17 @@ absl::Status Vocabulary::ReadRoles(const TokenizerFacts& facts) {
 
 // Whatever text the tokens have, a file that names them knows its model.
 absl::Status Vocabulary::ReadEnds(const TokenizerFacts& facts) {
-  if (eos_.has_value()) is_end_[*eos_] = true;
+  if (eos_.has_value()) ends_.push_back(*eos_);
   for (const FileFact<uint64_t>& role : facts.ends) {
     ASSIGN_OR_RETURN(const std::optional<TokenId> end, RoleId(role, facts));
-    if (end.has_value()) is_end_[*end] = true;
+    if (end.has_value()) ends_.push_back(*end);
   }
   ASSIGN_OR_RETURN(const std::vector<int32_t> more, ValueOr(facts.more_ends, std::vector<int32_t>()));
   for (size_t i = 0; i < more.size(); ++i) {
-    if (Contains(more[i])) is_end_[more[i]] = true;
+    if (Contains(more[i])) ends_.push_back(more[i]);
     else return WrongElement(facts.more_ends, static_cast<int64_t>(i), absl::StrCat("found ", more[i], ", expected 0 to ", size() - 1));
   }
+  SortEnds();
   return absl::OkStatus();
 }
 

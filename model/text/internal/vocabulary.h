@@ -8,6 +8,7 @@
 // InvalidArgument or NotFound with file, key, offset, the value found and the value expected. Thread-safe after Create.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -56,7 +57,7 @@ class Vocabulary {
   std::optional<TokenId> bos() const { return bos_; }
   std::optional<TokenId> eos() const { return eos_; }
   std::optional<TokenId> unknown() const { return unknown_; }
-  bool IsEnd(TokenId id) const { return Contains(id) && is_end_[id]; }
+  bool IsEnd(TokenId id) const { return std::binary_search(ends_.begin(), ends_.end(), id); }
   // Marks that the file types as ordinary text: they are control tokens or marks here. In order of ids.
   const std::vector<TokenId>& retyped() const { return retyped_; }
 
@@ -70,6 +71,8 @@ class Vocabulary {
   void ReadMarks(const TokenizerFacts& facts);
   bool IsProven(const KnownMark& mark, TokenId id) const;
   void Retype(TokenId id, TokenKind to);
+  void SortEnds();
+  TokenId NextOfKind(TokenKind kind, TokenId from) const;  // size(): none.
   absl::Status BuildIndex();
   size_t FirstSlot(uint64_t hash) const { return hash & (slots_.size() - 1); }
   size_t SlotOf(absl::string_view text, uint64_t hash) const;  // The slot of the text, or the free slot for it.
@@ -88,7 +91,7 @@ class Vocabulary {
   uint32_t id_mask_ = 0;
   bool texts_differ_ = true;    // No two texts are equal.
   std::optional<TokenId> bos_, eos_, unknown_;
-  std::vector<bool> is_end_;   // For each token.
+  std::vector<TokenId> ends_;  // Each once, in order.
   std::vector<TokenId> retyped_;
 };
 

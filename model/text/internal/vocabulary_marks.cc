@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/match.h"
 #include "tessera/model/text/internal/template_marks.h"
@@ -43,6 +44,17 @@ void Vocabulary::Retype(TokenId id, TokenKind to) {
   kinds_[id] = to;
 }
 
+void Vocabulary::SortEnds() {
+  std::sort(ends_.begin(), ends_.end());
+  ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
+}
+
+// A vocabulary is as large as 262,144 tokens, most of them of one kind: the C library skips these many at a time.
+TokenId Vocabulary::NextOfKind(TokenKind kind, TokenId from) const {
+  const void* const found = std::memchr(kinds_.data() + from, static_cast<int>(kind), static_cast<size_t>(size() - from));
+  return found == nullptr ? size() : static_cast<TokenId>(static_cast<const TokenKind*>(found) - kinds_.data());
+}
+
 void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
   const std::vector<bool> merged = MergedTokens(facts, *this);
   const auto retype = [&](TokenId id, TokenKind to) {
@@ -53,22 +65,29 @@ void Vocabulary::ReadMarks(const TokenizerFacts& facts) {
     if (!id.has_value() || kind(*id) == TokenKind::kByte || !IsProven(mark, *id)) continue;
     if (merged[*id] && kind(*id) != TokenKind::kControl) continue;
     retype(*id, mark.role == MarkRole::kOpens ? TokenKind::kMark : TokenKind::kControl);
-    if (mark.role != MarkRole::kOpens) is_end_[*id] = true;
+    if (mark.role != MarkRole::kOpens) ends_.push_back(*id);
   }
+  SortEnds();
+  std::vector<TokenId> equal;
   for (TokenId id = 0; !texts_differ_ && id < size(); ++id) {  // Find has given the last of equal texts.
     const std::optional<TokenId> last = Find(text(id));
-    if (last.has_value() && kind(id) == TokenKind::kControl && IsEnd(*last)) is_end_[id] = true;
+    if (last.has_value() && kind(id) == TokenKind::kControl && IsEnd(*last)) equal.push_back(id);
   }
-  for (TokenId id = 0; id < size(); ++id) {  // Tokens with a role, unless they are words: some files end texts with a line break.
-    if ((is_end_[id] || id == bos_) && HasBrackets(text(id))) retype(id, TokenKind::kControl);
+  ends_.insert(ends_.end(), equal.begin(), equal.end());
+  SortEnds();
+  std::vector<TokenId> with_role = ends_;
+  if (bos_.has_value()) with_role.push_back(*bos_);
+  for (const TokenId id : with_role) {  // Unless they are words: some files end texts with a line break.
+    if (HasBrackets(text(id))) retype(id, TokenKind::kControl);
   }
   const TemplateMarks written = FindTemplateMarks(facts.chat_template.value.value_or(""));
   for (const std::string& mark : written.texts) {
     if (const std::optional<TokenId> id = Find(mark); id.has_value()) retype(*id, TokenKind::kMark);
   }
-  for (TokenId id = 0; id < size(); ++id) {
-    if (kind(id) == TokenKind::kNormal && written.composes_bars && HasBars(text(id))) retype(id, TokenKind::kMark);
-    if (kind(id) != TokenKind::kUserDefined) continue;
+  for (TokenId id = 0; written.composes_bars && id < size(); ++id) {
+    if (kind(id) == TokenKind::kNormal && HasBars(text(id))) retype(id, TokenKind::kMark);
+  }
+  for (TokenId id = 0; (id = NextOfKind(TokenKind::kUserDefined, id)) < size(); ++id) {
     // Found as a whole in all text, whatever merging makes: so a mark among these must not be, however a user's text looks.
     const bool is_mark = IsMarkByForm(text(id)) || (MayBeMark(text(id)) && absl::StrContains(written.written, text(id)));
     if (is_mark) Retype(id, TokenKind::kMark);
