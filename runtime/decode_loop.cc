@@ -121,20 +121,7 @@ TreeRoom RoomFor(const GenerateOptions& options, const Generation& result, int l
   return {.rows = std::min(room, logits_at_once), .depth = static_cast<int>(wanted) - 1};
 }
 
-}  // namespace
-
-absl::string_view FinishReasonName(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kEndToken: return "end of text";
-    case FinishReason::kStopString: return "stop string";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kContextFull: return "context full";
-    case FinishReason::kCancelled: return "cancelled";
-  }
-  return "unknown";
-}
-
-absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options) {
+absl::StatusOr<Generation> Write(Session& session, const Sampler& sampler, const GenerateOptions& options) {
   if (session.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
   Generation result;
   const EngineCore& core = CoreOf(session);
@@ -173,6 +160,23 @@ absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, co
   }
   text.Finish();
   return result;
+}
+
+}  // namespace
+
+absl::string_view FinishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kEndToken: return "end of text";
+    case FinishReason::kStopString: return "stop string";
+    case FinishReason::kLength: return "length";
+    case FinishReason::kContextFull: return "context full";
+    case FinishReason::kCancelled: return "cancelled";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options) {
+  return CoreOf(session).Guarded([&] { return Write(session, sampler, options); });
 }
 
 }  // namespace tessera

@@ -19,6 +19,7 @@ Session::Session(std::shared_ptr<EngineCore> core, KvCache::SequenceId sequence,
 
 Session::~Session() {
   const EngineCore::Hold hold = core_->AwaitHold();
+  if (!core_->health().ok()) return;
   if (tree_.has_value()) EndTree(TokenTree::kNone);
   core_->cache().Release(sequence_);
 }
@@ -91,11 +92,13 @@ absl::Status Session::OrUndo(int length, const absl::Status& status) {
 }
 
 absl::Status Session::Append(absl::Span<const TokenId> tokens) {
-  RETURN_IF_ERROR(CheckTokens(tokens));
-  RETURN_IF_ERROR(Restore());
-  if (tokens.empty()) return absl::OkStatus();
-  const int before = length();
-  return OrUndo(before, AppendParts(tokens));
+  return core_->Guarded([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckTokens(tokens));
+    RETURN_IF_ERROR(Restore());
+    if (tokens.empty()) return absl::OkStatus();
+    const int before = length();
+    return OrUndo(before, AppendParts(tokens));
+  });
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
@@ -114,17 +117,21 @@ absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
-  std::vector<int> all(tokens.size());
-  std::iota(all.begin(), all.end(), 0);
-  return AppendSome(tokens, all, on_logits);
+  return core_->Guarded([&] {
+    std::vector<int> all(tokens.size());
+    std::iota(all.begin(), all.end(), 0);
+    return AppendSome(tokens, all, on_logits);
+  });
 }
 
 absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   if (tokens.empty()) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckTokens(tokens));
-  RETURN_IF_ERROR(Restore());
-  const int before = length();
-  return OrUndo(before, AppendSomePart(tokens, indices, on_logits));
+  return core_->Guarded([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckTokens(tokens));
+    RETURN_IF_ERROR(Restore());
+    const int before = length();
+    return OrUndo(before, AppendSomePart(tokens, indices, on_logits));
+  });
 }
 
 // The last token's logits are computed with the others', asked for or not.
@@ -168,18 +175,24 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Fork(int length, const Session
   if (length < 0 || length > this->length()) {
     return absl::InvalidArgumentError(absl::StrCat("fork: found a length of ", length, ", expected 0 to ", this->length()));
   }
-  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  KvCache& cache = core_->cache();
-  ASSIGN_OR_RETURN(const KvCache::SequenceId sequence, cache.Fork(sequence_, std::min(length, cache.Length(sequence_))));
-  auto fork = std::unique_ptr<Session>(new Session(core_, sequence, options));
-  fork->tokens_.assign(tokens_.begin(), tokens_.begin() + length);
-  fork->has_logits_ = has_logits_ && length == this->length();
-  if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
-  return fork;
+  return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    KvCache::SequenceId sequence;
+    {
+      ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+      KvCache& cache = core_->cache();
+      ASSIGN_OR_RETURN(sequence, cache.Fork(sequence_, std::min(length, cache.Length(sequence_))));
+    }
+    auto fork = std::unique_ptr<Session>(new Session(core_, sequence, options));
+    fork->tokens_.assign(tokens_.begin(), tokens_.begin() + length);
+    fork->has_logits_ = has_logits_ && length == this->length();
+    if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
+    return fork;
+  });
 }
 
 void Session::Shorten(int length) {
   const EngineCore::Hold hold = core_->AwaitHold();
+  if (!core_->health().ok()) return tokens_.resize(length);
   KvCache& cache = core_->cache();
   cache.Truncate(sequence_, std::min(length, cache.Length(sequence_)));
   tokens_.resize(length);

@@ -8,6 +8,8 @@
 // A session keeps alive what it needs of its engine, which may end before it.
 // Threads: one at a time for all sessions of an engine. A call during another thread's is FailedPrecondition (found, expected) and changes
 // nothing; the other call is not disturbed. Calls that cannot fail, the destructor among them, wait for the pass under way.
+// Memory: where it ends within a call (std::bad_alloc), that call is ResourceExhausted, and all sessions of the engine are lost: each call
+// that can fail is so from then on. Go on with another engine.
 #pragma once
 
 #include <atomic>
@@ -101,6 +103,9 @@ class Session {
   absl::Status RunRows(std::optional<absl::Span<const int>> wanted);
   // Logits of rows of this session's last pass.
   absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
+  // What PassTree and Keep do where memory lasts.
+  absl::Status PassNodes(const TokenTree& tree);
+  absl::Status KeepNodes(absl::Span<const int> path);
   // Gives every node of the tree its slots, and computes them.
   absl::Status PlaceTree(const TokenTree& tree);
   absl::Status RunTree(const TokenTree& tree);

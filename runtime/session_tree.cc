@@ -16,7 +16,7 @@ int Session::TreeRoom() const {
   const int room = std::min(core_->context() - length(), core_->runner().row_capacity());
   if (room <= 1) return room;
   const EngineCore::Hold hold = core_->AwaitHold();
-  return std::max(1, core_->cache().RoomFor(room));
+  return core_->health().ok() ? std::max(1, core_->cache().RoomFor(room)) : 1;
 }
 
 // A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
@@ -56,6 +56,12 @@ void Session::EndTree(int kept) {
 
 absl::Status Session::PassTree(const TokenTree& tree) {
   CHECK(!tree_.has_value()) << "a tree waits for Keep";
+  const absl::Status status = core_->Guarded([&] { return PassNodes(tree); });
+  if (!status.ok()) tree_.reset();
+  return status;
+}
+
+absl::Status Session::PassNodes(const TokenTree& tree) {
   const int capacity = core_->runner().row_capacity();
   if (tree.size() > capacity) {
     return absl::InvalidArgumentError(
@@ -85,7 +91,7 @@ absl::Status Session::RunTree(const TokenTree& tree) {
 
 absl::Status Session::TreeLogits(absl::Span<const int> nodes, TensorView<float> logits) {
   CHECK(tree_.has_value()) << "no tree";
-  return ComputeLogits(nodes, logits);
+  return core_->Guarded([&] { return ComputeLogits(nodes, logits); });
 }
 
 void Session::Keep(absl::Span<const int> path, absl::Span<const float> logits) {
@@ -93,18 +99,22 @@ void Session::Keep(absl::Span<const int> path, absl::Span<const float> logits) {
   for (size_t i = 0; i < path.size(); ++i) {
     CHECK_EQ((*tree_)[path[i]].parent, i == 0 ? TokenTree::kNone : path[i - 1]) << "not a path";
   }
-  std::vector<TokenId> kept;
-  for (const int node : path) kept.push_back((*tree_)[node].token);
-  {
-    const EngineCore::Hold hold = core_->AwaitHold();
-    EndTree(path.empty() ? TokenTree::kNone : path.back());
-    const TestHooks* const hooks = core_->options().hooks.get();
-    if (hooks == nullptr || hooks->compact_drafts) core_->cache().Compact(sequence_, length());
-  }
-  tokens_.insert(tokens_.end(), kept.begin(), kept.end());
-  if (path.empty()) return;
-  has_logits_ = !logits.empty();
+  const absl::Status kept = core_->Guarded([&] { return KeepNodes(path); });
+  if (!kept.ok()) tree_.reset();
+  if (path.empty() && kept.ok()) return;
+  has_logits_ = kept.ok() && !logits.empty();
   if (has_logits_) std::copy(logits.begin(), logits.end(), logits_buffer_.begin());
+}
+
+absl::Status Session::KeepNodes(absl::Span<const int> path) {
+  const EngineCore::Hold hold = core_->AwaitHold();
+  RETURN_IF_ERROR(core_->health());
+  const TokenTree tree = *tree_;
+  EndTree(path.empty() ? TokenTree::kNone : path.back());
+  const TestHooks* const hooks = core_->options().hooks.get();
+  if (hooks == nullptr || hooks->compact_drafts) core_->cache().Compact(sequence_, length());
+  for (const int node : path) tokens_.push_back(tree[node].token);
+  return absl::OkStatus();
 }
 
 }  // namespace tessera
