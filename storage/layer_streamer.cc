@@ -195,7 +195,9 @@ absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::un
     status = AwaitParts(lock);
   }
   stats_.stall_nanos += Now() - begin;
-  return status.ok() ? parts_->status() : status;
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(broken_);
+  return parts_->status();
 }
 
 // Pins are leased before the others are read, for they may be given up meanwhile.

@@ -42,6 +42,8 @@ class UnitRing {
   Entry* Find(int unit);
   // Those that came before `entry` and were not leased will not be; all of them, if it is null.
   void SkipBefore(const Entry* entry);
+  // All that are being read have failed.
+  void FailReading(const absl::Status& status);
   // Forgets a unit that failed. REQUIRES: there is such an entry.
   void Drop(int unit);
 

@@ -25,16 +25,18 @@ absl::StatusOr<std::vector<TokenId>> WriteText(Engine& engine, const Sampler& sa
   return std::move(written.tokens);
 }
 
+// Where reading has ended for want of memory, other calls may still succeed; no call ends the process.
 void ExpectLost(Engine& engine, Session& session) {
   EXPECT_EQ(session.Append({1}).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(session.PassTree(TokenTree(1)).code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(session.Fork(0).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(engine.NewSession().status().code(), absl::StatusCode::kResourceExhausted);
+  for (const absl::Status& status : {session.Fork(0).status(), engine.NewSession().status()}) {
+    EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kResourceExhausted) << status;
+  }
   session.Truncate(0);
   EXPECT_EQ(session.length(), 0);
 }
 
-// The number of failures. `make` gives a new engine, since a lost one stays lost.
+// `make` gives a new engine, since a lost one stays lost.
 template <typename Make>
 void FailEachAllocation(Make make) {
   const Sampler sampler = Must(Sampler::Create({.temperature = 0}));
@@ -76,9 +78,11 @@ TEST(OutOfMemory, IsAnErrorWhereWeightsAreStreamed) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
   const PackedModel model(TinyModelBuilder({.layers = 1}));
   EngineOptions options = {.model_path = model.path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
-  options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kNone};
-  const auto make = [&] { return Must(Engine::Load(options)); };
-  FailEachAllocation(make);
+  for (const IoKind io : {IoKind::kAuto, IoKind::kPread}) {
+    options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kNone, .io = io};
+    const auto make = [&] { return Must(Engine::Load(options)); };
+    FailEachAllocation(make);
+  }
 }
 
 }  // namespace
