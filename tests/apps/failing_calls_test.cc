@@ -108,11 +108,13 @@ constexpr Case kWhatAnswersLeave[] = {
 
 constexpr Case kReaders[] = {
     {"tessera_tokenize", "--model=@/model.gguf", {"open", EMFILE, "/model.gguf"}, "@/model.gguf: cannot open"},
+    {"tessera_tokenize", "--model=@/model.gguf", {"mmap", ENOMEM, ""}, "@/model.gguf: cannot allocate"},
     {"tessera_tokenize", "--model=@/model.gguf --prompt_file=@/prompt", {"read", EIO, "/prompt"}, "@/prompt: cannot read"},
     {"tessera_tokenize", "--model=@/model.gguf", {"write", ENOSPC, "/dev/stdout"}, "standard output"},
     {"tessera_tokenize", "--model=@/model.gguf --jsonl", {"write", EIO, "/dev/stdout", 1}, "standard output", Text::kBeginning, "", kTexts},
     {"tessera_inspect", "--model=@/model.gguf", {"fstat", EIO, "/model.gguf"}, "@/model.gguf: cannot examine"},
     {"tessera_inspect", "--model=@/model.tsr", {"pread", EIO, "/model.tsr"}, "@/model.tsr: cannot read"},
+    {"tessera_inspect", "--model=@/model.tsr", {"mmap", ENOMEM, ""}, "@/model.tsr: cannot allocate"},
     {"tessera_inspect", "--model=@/model.tsr", {"close", EIO, "]"}, "standard output", Text::kAll},
     {"tessera_inspect", "--model=@/model.gguf", {"write", EIO, "/dev/stdout"}, "standard output"},
     {"tessera_perplexity", kWindows, {"pread", EIO, "/model.gguf", 3}, "@/model.gguf: cannot read", Text::kNone, "trace"},
