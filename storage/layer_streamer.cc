@@ -82,7 +82,7 @@ absl::Status LayerStreamer::Impl::Start() {
   static_assert(PartsReader::kBufferBytes <= kPartsBytes);
   ASSIGN_OR_RETURN(int64_t bytes, CheckedAdd(options_.pins.bytes, AlignUp(options_.ring_bytes, AlignedBuffer::kAlignment)));
   ASSIGN_OR_RETURN(bytes, CheckedAdd(bytes, PartsReader::kBufferBytes));
-  ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes));
+  ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, file_.path()));
   RETURN_IF_ERROR(buffer_.PrepareForDevices());
   PlacePins();
   OrderStreamed();
