@@ -45,7 +45,7 @@ using Chooser = absl::FunctionRef<absl::StatusOr<Choice>(absl::Span<const float>
 
 class Verification {
  public:
-  // Of no tree: settled.
+  // It has no tree, so all is settled.
   Verification() = default;
   // The tree must outlive it.
   explicit Verification(const TokenTree& tree) : tree_(&tree), node_(TokenTree::kRoot), verdict_{.path = {TokenTree::kRoot}} {}

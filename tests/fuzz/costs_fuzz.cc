@@ -1,6 +1,6 @@
-// Cost profiles: a file is refused in words that name it, or its times for rows and leaves are finite, never less with more of them, and
-// the same after saving and reading again. The same holds for a profile that is learnt from passes of any shape and time. Rows are chosen
-// by both.
+// Cost profiles: a file is refused in words that name it, or its times for rows, leaves and texts are finite, never less with more of
+// them, and the same after saving and reading again. The same holds for a profile that is learnt from passes of any shape and time. Rows
+// are chosen by both.
 //
 // An input's first byte says whether a file follows, or measured times.
 #include <algorithm>
@@ -40,6 +40,7 @@ void CheckCurves(const CostProfile& costs) {
       CheckSeconds(seconds);
       CHECK_LE(seconds, costs.PassSeconds({rows + 1, leaves}));
       CHECK_LE(seconds, costs.PassSeconds({rows, leaves + 1}));
+      CHECK_LE(seconds, costs.PassSeconds({rows, leaves + 1, 2}));
     }
     CheckSeconds(costs.HeadSeconds(rows));
     CheckSeconds(costs.TopSeconds(rows));
@@ -61,6 +62,7 @@ std::vector<std::string> DraftersOf(const CostProfile& costs) {
 void CheckSame(const CostProfile& found, const CostProfile& expected, double share) {
   for (int rows = 1; rows <= kMostRows; ++rows) {
     for (const int leaves : {1, rows}) CheckNear(found.PassSeconds({rows, leaves}), expected.PassSeconds({rows, leaves}), share);
+    CheckNear(found.PassSeconds({rows, rows, rows}), expected.PassSeconds({rows, rows, rows}), share);
     CheckNear(found.HeadSeconds(rows), expected.HeadSeconds(rows), share);
   }
   CheckNear(found.TopSeconds(1), expected.TopSeconds(1), share);
@@ -172,13 +174,19 @@ double SpellSeconds(FuzzBytes& bytes) {
   return time < 7 ? kOdd[time] : 1e-8 * std::exp2(time / 10.0);
 }
 
+// Mostly those of a draft for one text, some of large passes, and some that no pass has.
+int SpellRows(FuzzBytes& bytes) {
+  const int rows = bytes.Below(72) - 2;
+  return rows <= 60 ? rows : 60 * (rows - 60);
+}
+
 absl::Status UseMeasured(FuzzBytes bytes) {
   CostProfile costs;
   if (bytes.Below(2) == 1) costs.ExpectFreeRows();
   for (int left = 128; left > 0 && !bytes.empty(); --left) {   // So few do not add up to times that no file may have.
-    const int what = bytes.Below(8), rows = bytes.Below(72) - 2, leaves = bytes.Below(24) - 1;
+    const int what = bytes.Below(8), rows = SpellRows(bytes), leaves = bytes.Below(24) - 1;
     const double seconds = SpellSeconds(bytes);
-    if (what < 4) costs.AddPass({rows, leaves}, seconds);
+    if (what < 4) costs.AddPass({rows, leaves, what < 3 ? 1 : leaves / 2}, seconds);
     if (what == 4 || what == 5) costs.AddHead(rows, seconds);
     if (what == 6) costs.AddTop(rows, seconds);
     if (what == 7) costs.AddDraft(rows < 36 ? "lookup" : "suffix", seconds);
@@ -226,7 +234,7 @@ void AppendSpoiled(const std::string& name, const std::string& text, std::vector
     const std::string before = text.substr(0, begin), after = text.substr(end);
     add(before);
     if (end - begin == 1 && !std::isdigit(text[begin])) continue;
-    for (const char* other : {"0", "-1", "2", "64", "65", "0.5", "1e4", "1e5", "1e-320", "1e400", "null", "[]", "{}", "\"rows\""}) {
+    for (const char* other : {"0", "-1", "2", "512", "513", "0.5", "1e4", "1e5", "1e-320", "1e400", "null", "[]", "{}", "\"rows\""}) {
       add(before + other + after);
     }
   }
