@@ -110,6 +110,7 @@ absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator*
   verdict.top = logits.TakeTop();
   StepTime time = logits.time();
   time.pass_seconds = pass_seconds;
+  LearnStep(ShapeOf(tree), time, speculator->costs());
   speculator->Commit(tree, verdict, time);
   return last;
 }

@@ -27,8 +27,6 @@ constexpr int kVersion = 1;
 
 bool IsTime(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }  // NaN is none.
 
-int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
-
 }  // namespace
 
 void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
@@ -176,12 +174,6 @@ void CostProfile::AddDraft(absl::string_view drafter, double seconds) {
 void CostProfile::AddTop(int rows, double seconds) {
   if (!frozen_ && rows > 0 && IsTime(seconds)) top_.Add(seconds / rows, kNewWeight, kOutlier);
 }
-
-double CostProfile::PassSeconds(const Shape& shape) const {
-  return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape));
-}
-
-double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
 
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
   const auto place = drafts_.find(drafter);

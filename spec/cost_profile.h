@@ -54,8 +54,8 @@ class CostProfile {
   }
 
   // What is not known is guessed from what is; 0 while nothing is.
-  double PassSeconds(const Shape& shape) const;
-  double HeadSeconds(int rows) const;
+  double PassSeconds(const Shape& shape) const { return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape)); }
+  double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
   // A token without any draft. Only once that was measured are times better than guesses.
@@ -120,6 +120,7 @@ class CostProfile {
     double one_ = 0;       // and a pass for each row; infinite while one row was not measured.
   };
 
+  static int Clamped(int rows) { return std::clamp(rows, 1, kMostRows); }
   double LeafSeconds() const { return std::max(leaf_, 0.0); }
   double TextSeconds() const { return std::max(text_, 0.0); }
   // A pass's, apart from its rows.
