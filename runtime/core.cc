@@ -162,6 +162,8 @@ void EngineCore::SetTimeline(Timeline* timeline) {
   runner_->SetTimeline(timeline);
 }
 
+bool EngineCore::compacts_drafts() const { return options_.hooks == nullptr || options_.hooks->compact_drafts; }
+
 EngineMemory EngineCore::memory() const {
   CHECK(cache_ != nullptr) << "memory: the weights are not loaded";
   return {.weights = model_->weight_bytes(),
@@ -202,6 +204,7 @@ absl::StatusOr<Pass> EngineCore::Begin(absl::Span<const PassRow> rows, const std
 }
 
 EngineCore& CoreOf(const Engine& engine) { return *engine.core_; }
+std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine) { return engine.core_; }
 EngineCore& CoreOf(const Session& session) { return *session.core_; }
 
 }  // namespace tessera

@@ -55,6 +55,8 @@ class EngineCore {
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline);
 
+  bool compacts_drafts() const;   // What is kept of a draft: KvCache::Compact.
+
   // As Engine has them.
   EngineMemory memory() const;
   absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);  // From any thread.
@@ -120,6 +122,7 @@ class EngineCore {
 };
 
 EngineCore& CoreOf(const Engine& engine);
+std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine);
 EngineCore& CoreOf(const Session& session);
 
 }  // namespace tessera

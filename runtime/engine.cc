@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions
   if (!core_->is_loaded()) return absl::FailedPreconditionError("NewSession: found no weights, expected LoadWeights before");
   return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-    return std::unique_ptr<Session>(new Session(core_, core_->cache().NewSequence(), options));
+    return std::unique_ptr<Session>(new Session(core_, std::make_unique<CachedText>(core_->cache()), options));
   });
 }
 

@@ -71,6 +71,7 @@ class Engine {
 
  private:
   friend EngineCore& CoreOf(const Engine& engine);
+  friend std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine);
   explicit Engine(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
 
   const std::shared_ptr<EngineCore> core_;
