@@ -18,6 +18,7 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/base/joined_status.h"
 #include "tessera/base/json_writer.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
@@ -314,9 +315,9 @@ absl::Status Run() {
   WarnOfShortages(*engine);
   const absl::StatusOr<Findings> findings = Measure(*engine, categories);
   absl::Status saved = trace.Finish(findings.status());
-  RETURN_IF_ERROR(findings.status());
+  if (!findings.ok()) return saved;
   const std::string heading = Heading(*engine);
-  if (!FLAGS_plot.empty()) saved.Update(WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
+  if (!FLAGS_plot.empty()) saved = Joined(saved, WriteTextFile(FLAGS_plot, SpecBenchSvg(findings->categories, heading)));
   const std::string shown =
       FLAGS_json ? FindingsJson(*engine, *findings) : absl::StrCat(heading, "\n\n", SpecBenchText(findings->categories));
   RETURN_IF_ERROR(EndOf(WriteOutput(shown), saved));

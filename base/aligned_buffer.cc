@@ -43,7 +43,7 @@ std::byte* MapOnSmallPages(int64_t length) {
 
 }  // namespace
 
-absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes, Pages pages) {
+absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes, Pages pages, absl::string_view what) {
   if (bytes < 0) return absl::InvalidArgumentError(absl::StrCat("buffer size: found ", bytes, ", expected >= 0"));
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
@@ -52,7 +52,8 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Allocate(int64_t bytes, Pages pages
   const int advice = pages == Pages::kLarge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
   buffer.data_ = bytes >= kHugePage ? MapOnHugeBoundary(length, advice) : MapOnSmallPages(length);
   if (buffer.data_ == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes: ", std::strerror(errno)));
+    const char* const why = std::strerror(errno);
+    return absl::ResourceExhaustedError(absl::StrCat(what, what.empty() ? "" : ": ", "cannot allocate ", bytes, " bytes: ", why));
   }
   buffer.size_ = bytes;
   return buffer;

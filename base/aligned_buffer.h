@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/cpp20.h"
 
@@ -28,9 +29,9 @@ class AlignedBuffer {  // Move-only; frees its memory when destroyed.
 
   enum class Pages { kLarge, kSmall };
 
-  // Zeroed memory, physically backed only when touched. ResourceExhausted (with the size) if the system has none to give;
-  // InvalidArgument if bytes < 0. Zero bytes give an empty buffer.
-  static absl::StatusOr<AlignedBuffer> Allocate(int64_t bytes, Pages pages = Pages::kLarge);
+  // Zeroed memory, physically backed only when touched. ResourceExhausted "WHAT: cannot allocate BYTES bytes: ..." if the system has none
+  // to give; InvalidArgument if bytes < 0. Zero bytes give an empty buffer. what: for whom; empty where the caller puts that before errors.
+  static absl::StatusOr<AlignedBuffer> Allocate(int64_t bytes, Pages pages = Pages::kLarge, absl::string_view what = "");
 
   AlignedBuffer() = default;
   AlignedBuffer(AlignedBuffer&& other) noexcept;

@@ -133,10 +133,10 @@ absl::Status AtomicFileWriter::Reserve(int64_t bytes) {
   if (error == EOPNOTSUPP) error = ftruncate(file, bytes) == 0 ? 0 : errno;
   if (error == 0) return absl::OkStatus();
   struct statvfs disk;
-  if (error == ENOSPC && fstatvfs(file, &disk) == 0) {
+  if (error == ENOSPC && fstatvfs(file, &disk) == 0 && static_cast<int64_t>(disk.f_bavail * disk.f_frsize) < bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(state_->path, ": room on the disk: found ", disk.f_bavail * disk.f_frsize,
                                                      " bytes, expected ", bytes, " or more"));
-  }
+  }  // Else the disk has run out of something other than bytes.
   errno = error;
   return SystemError(state_->path, absl::StrCat("take ", bytes, " bytes of the disk"));
 }
@@ -173,6 +173,8 @@ absl::Status AtomicFileWriter::Commit() {
   const int directory = state.directory.get(), file = state.file.get();
   if (state.target.replaces && fchmod(file, state.target.mode) != 0) return SystemError(state.path, "keep the file's mode");
   RETURN_IF_ERROR(Sync());
+  // Before the rename, when nothing is in place yet. A copy, since the lock is held until the file itself is closed.
+  if (Descriptor copy(fcntl(file, F_DUPFD_CLOEXEC, 0)); copy.get() >= 0) RETURN_IF_ERROR(CloseWritten(copy, state.path));
   if (renameat(directory, state.temporary->name, directory, state.target.name.c_str()) != 0) {
     return SystemError(state.path, "put the new file in place");
   }

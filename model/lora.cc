@@ -1,5 +1,6 @@
 #include "tessera/model/lora.h"
 
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
+#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
@@ -48,6 +50,17 @@ absl::Status CheckMatrices(const std::string& place, const LoraMatrices& matrice
   return CheckNumbers(place, "B", matrices.b, matrices.rank, matrices.out);
 }
 
+uint64_t ContentOf(int place, const LoraMatrices& matrices) {
+  uint64_t content = MixBits(static_cast<uint64_t>(place) + 1);
+  const auto add = [&content](uint64_t value) { content = MixBits(content ^ value) + value; };
+  for (const int64_t size : {matrices.in, matrices.out, int64_t{matrices.rank}}) add(static_cast<uint64_t>(size));
+  add(std::bit_cast<uint32_t>(matrices.scale));
+  for (const std::vector<float>* numbers : {&matrices.a, &matrices.b}) {
+    for (const float number : *numbers) add(std::bit_cast<uint32_t>(number));
+  }
+  return content;
+}
+
 }  // namespace
 
 absl::string_view LoraTargetName(LoraTarget target) {
@@ -73,6 +86,8 @@ absl::Status LoraAdapter::Set(int layer, int placeholder, LoraMatrices matrices)
   AdapterProduct& product = products_[layer * placeholders_ + placeholder];
   if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(place, ": found a second A and B, expected one"));
   product = {.a = matrices.a.data(), .b = matrices.b.data(), .rank = matrices.rank, .scale = matrices.scale};
+  // Set for the same place twice is refused, so the order in which places are set does not matter to a sum.
+  content_ += ContentOf(layer * placeholders_ + placeholder, matrices);
   bytes_ += (matrices.a.size() + matrices.b.size()) * sizeof(float);
   numbers_.push_back(std::move(matrices.a));  // Moving a vector does not move its numbers.
   numbers_.push_back(std::move(matrices.b));

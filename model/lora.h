@@ -64,6 +64,8 @@ class LoraAdapter {  // Move-only.
   int layers() const { return static_cast<int>(products_.size()) / placeholders_; }
   int placeholders() const { return placeholders_; }
   int64_t bytes() const { return bytes_; }  // Memory of all A and B.
+  // A number that tells adapters apart by what they change and how, the same in every process; never 0.
+  uint64_t content() const { return content_ == 0 ? 1 : content_; }
 
  private:
   LoraAdapter(int layers, int placeholders)
@@ -71,6 +73,7 @@ class LoraAdapter {  // Move-only.
 
   int placeholders_;
   int64_t bytes_ = 0;
+  uint64_t content_ = 1;
   std::vector<AdapterProduct> products_;       // [layer][placeholder]
   std::vector<std::vector<float>> numbers_;    // What products_ point to, in the order of Set.
 };

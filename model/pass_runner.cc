@@ -40,10 +40,11 @@ absl::StatusOr<std::unique_ptr<PassRunner>> PassRunner::Create(const ModelConfig
   RETURN_IF_ERROR(runner->blocks_->LoadGraphs(device.limits()));
   ASSIGN_OR_RETURN(PassRows rows, PassRows::Create(config, runner->row_capacity()));
   runner->rows_ = std::make_unique<PassRows>(std::move(rows));
+  constexpr auto kPages = AlignedBuffer::Pages::kLarge;
   for (AlignedBuffer& hidden : runner->hidden_) {
-    ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(RowBytes(config) * runner->row_capacity()));
+    ASSIGN_OR_RETURN(hidden, AlignedBuffer::Allocate(RowBytes(config) * runner->row_capacity(), kPages, "rows of a pass"));
   }
-  ASSIGN_OR_RETURN(runner->chosen_, AlignedBuffer::Allocate(kHeadRows * RowBytes(config)));
+  ASSIGN_OR_RETURN(runner->chosen_, AlignedBuffer::Allocate(kHeadRows * RowBytes(config), kPages, "rows of the head"));
   return runner;
 }
 

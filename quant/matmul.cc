@@ -53,7 +53,7 @@ struct Product {
 
 absl::StatusOr<std::byte*> MatMulScratch::Reserve(int64_t bytes) {
   if (buffer_.size() < bytes) {
-    ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes));
+    ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, "scratch of a product"));
   }
   return buffer_.data();
 }

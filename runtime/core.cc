@@ -52,6 +52,10 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options,
 
 }  // namespace
 
+EngineCore::EngineCore(const EngineOptions& options)
+    : options_(options), timeline_(options.timeline),
+      out_of_memory_(absl::ResourceExhaustedError("out of memory within a session's call: all sessions of this engine are lost")) {}
+
 absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions& options, ModelFile::Weights weights) {
   RETURN_IF_ERROR(CheckOptions(options));
   auto core = std::shared_ptr<EngineCore>(new EngineCore(options));
@@ -158,6 +162,8 @@ void EngineCore::SetTimeline(Timeline* timeline) {
   runner_->SetTimeline(timeline);
 }
 
+bool EngineCore::compacts_drafts() const { return options_.hooks == nullptr || options_.hooks->compact_drafts; }
+
 EngineMemory EngineCore::memory() const {
   CHECK(cache_ != nullptr) << "memory: the weights are not loaded";
   return {.weights = model_->weight_bytes(),
@@ -185,8 +191,11 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
 
 absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {
   Hold hold(mutex_, std::try_to_lock);
-  if (hold.owns_lock()) return hold;
-  return absl::FailedPreconditionError("engine: found a call of another thread under way, expected one thread at a time");
+  if (!hold.owns_lock()) {
+    return absl::FailedPreconditionError("engine: found a call of another thread under way, expected one thread at a time");
+  }
+  RETURN_IF_ERROR(health());
+  return hold;
 }
 
 absl::StatusOr<Pass> EngineCore::Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel) {
@@ -195,6 +204,7 @@ absl::StatusOr<Pass> EngineCore::Begin(absl::Span<const PassRow> rows, const std
 }
 
 EngineCore& CoreOf(const Engine& engine) { return *engine.core_; }
+std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine) { return engine.core_; }
 EngineCore& CoreOf(const Session& session) { return *session.core_; }
 
 }  // namespace tessera

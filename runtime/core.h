@@ -14,7 +14,9 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/thread_pool.h"
@@ -53,6 +55,8 @@ class EngineCore {
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline);
 
+  bool compacts_drafts() const;   // What is kept of a draft: KvCache::Compact.
+
   // As Engine has them.
   EngineMemory memory() const;
   absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);  // From any thread.
@@ -66,12 +70,27 @@ class EngineCore {
   // Waits instead, for what cannot fail.
   Hold AwaitHold() { return Hold(mutex_); }
 
+  // Returns what `body` does, a call that changes sessions or the cache. Where memory ends in it (std::bad_alloc), nobody knows what it
+  // left half done: the call is ResourceExhausted, and so is each later one of this engine's sessions (TryHold says it). Nothing is
+  // computed with them from then on.
+  template <typename Body>
+  auto Guarded(Body body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (const std::bad_alloc&) {
+      is_lost_ = true;
+      return out_of_memory_;
+    }
+  }
+  // OkStatus, or that error.
+  absl::Status health() const { return is_lost_ ? out_of_memory_ : absl::OkStatus(); }
+
   // A pass, to be walked or finished at once. It ends at its next block if `cancel` is not null and true. REQUIRES: the caller holds the
   // core until then.
   absl::StatusOr<Pass> Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel);
 
  private:
-  explicit EngineCore(const EngineOptions& options) : options_(options), timeline_(options.timeline) {}
+  explicit EngineCore(const EngineOptions& options);
   absl::Status MakePool();
   // For passes of as many rows as are chosen, which it returns, without weights so far.
   absl::StatusOr<int> MakeRunner();
@@ -98,9 +117,12 @@ class EngineCore {
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<PassRunner> runner_;
   std::mutex mutex_;                          // What a Hold locks.
+  std::atomic<bool> is_lost_{false};
+  const absl::Status out_of_memory_;          // Made while there is memory.
 };
 
 EngineCore& CoreOf(const Engine& engine);
+std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine);
 EngineCore& CoreOf(const Session& session);
 
 }  // namespace tessera

@@ -4,94 +4,16 @@
 #include <utility>
 
 #include "tessera/base/status_macros.h"
-#include "tessera/model/text/text_stream.h"
 #include "tessera/runtime/core.h"
+#include "tessera/runtime/internal/text_writer.h"
 #include "tessera/runtime/measure_costs.h"
 #include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
 namespace {
 
-// Tokens to shown text, with stop strings held back; counts what was shown.
-class Writer {
- public:
-  Writer(const Tokenizer& tokenizer, const GenerateOptions& options, Generation& result)
-      : stream_(&tokenizer, {.render_special = false, .starts_text = options.starts_text}), stops_(options.stop), options_(options),
-        result_(result) {}
-
-  // False once a stop string is complete.
-  bool Write(TokenId token) {
-    Show(stops_.Append(stream_.Append(token)));
-    return !stops_.stopped();
-  }
-  void Finish() {
-    if (stops_.stopped()) return;
-    Show(stops_.Append(stream_.Finish()));
-    Show(stops_.Finish());
-  }
-
- private:
-  void Show(const std::string& text) {
-    if (text.empty()) return;
-    result_.text += text;
-    if (options_.on_text) options_.on_text(text);
-  }
-
-  TextStream stream_;
-  StopStrings stops_;
-  const GenerateOptions& options_;
-  Generation& result_;
-};
-
-// A text as it is written: chooses tokens, shows them, knows when it ends.
-class Text {
- public:
-  Text(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result)
-      : core_(core), sampler_(sampler), options_(options), result_(result), writer_(core.model().tokenizer(), options, result) {
-    for (const std::string& stop : options.stop) {  // Special tokens are never shown, so no shown text holds these.
-      if (const std::optional<TokenId> token = core.model().tokenizer().FindSpecial(stop)) stop_tokens_.push_back(*token);
-    }
-  }
-
-  // The next token; `last` if the text ends with it, with the reason in the result.
-  absl::StatusOr<Choice> Next(absl::Span<const float> logits) {
-    std::vector<TokenId>& tokens = result_.tokens;
-    TokenId token;
-    {
-      TimelineScope scope(core_.timeline(), Zone::kSample, static_cast<int>(tokens.size()));
-      ASSIGN_OR_RETURN(token, sampler_.Choose(logits, tokens, options_.stream, tokens.size()));
-    }
-    tokens.push_back(token);
-    if (options_.on_token) options_.on_token(token, logits);
-    return Choice{token, EndsWith(token)};
-  }
-  void Finish() { writer_.Finish(); }
-
- private:
-  bool EndsWith(TokenId token) {
-    if (!options_.ignore_end && core_.model().tokenizer().IsEnd(token)) {
-      result_.reason = FinishReason::kEndToken;
-      return true;
-    }
-    const bool is_stop = std::find(stop_tokens_.begin(), stop_tokens_.end(), token) != stop_tokens_.end();
-    if (is_stop || !writer_.Write(token)) {
-      result_.reason = FinishReason::kStopString;
-      return true;
-    }
-    result_.reason = FinishReason::kLength;
-    return options_.max_tokens > 0 && result_.tokens.size() == static_cast<size_t>(options_.max_tokens);
-  }
-
-  const EngineCore& core_;
-  const Sampler& sampler_;
-  const GenerateOptions& options_;
-  Generation& result_;
-  Writer writer_;
-  std::vector<TokenId> stop_tokens_;
-};
-
 // One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
-absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, Text& text) {
+absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, TextWriter& text) {
   const double begin = logits.clock().Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
   const double pass_seconds = logits.clock().SecondsSince(begin);
@@ -110,6 +32,7 @@ absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator*
   verdict.top = logits.TakeTop();
   StepTime time = logits.time();
   time.pass_seconds = pass_seconds;
+  LearnStep(ShapeOf(tree), time, speculator->costs());
   speculator->Commit(tree, verdict, time);
   return last;
 }
@@ -121,24 +44,11 @@ TreeRoom RoomFor(const GenerateOptions& options, const Generation& result, int l
   return {.rows = std::min(room, logits_at_once), .depth = static_cast<int>(wanted) - 1};
 }
 
-}  // namespace
-
-absl::string_view FinishReasonName(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kEndToken: return "end of text";
-    case FinishReason::kStopString: return "stop string";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kContextFull: return "context full";
-    case FinishReason::kCancelled: return "cancelled";
-  }
-  return "unknown";
-}
-
-absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options) {
+absl::StatusOr<Generation> Write(Session& session, const Sampler& sampler, const GenerateOptions& options) {
   if (session.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
   Generation result;
   const EngineCore& core = CoreOf(session);
-  Text text(core, sampler, options, result);
+  TextWriter text(core, sampler, options, result);
   ASSIGN_OR_RETURN(Choice last, text.Next(session.logits()));
   Speculator* const speculator = options.speculator;
   if (speculator != nullptr && !last.last) {
@@ -173,6 +83,12 @@ absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, co
   }
   text.Finish();
   return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options) {
+  return CoreOf(session).Guarded([&] { return Write(session, sampler, options); });
 }
 
 }  // namespace tessera

@@ -34,8 +34,10 @@ absl::Status Engine::AwaitWeights(WeightsAre state) {
 
 absl::StatusOr<std::unique_ptr<Session>> Engine::NewSession(const SessionOptions& options) {
   if (!core_->is_loaded()) return absl::FailedPreconditionError("NewSession: found no weights, expected LoadWeights before");
-  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  return std::unique_ptr<Session>(new Session(core_, core_->cache().NewSequence(), options));
+  return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+    return std::unique_ptr<Session>(new Session(core_, std::make_unique<CachedText>(core_->cache()), options));
+  });
 }
 
 absl::StatusOr<BudgetPlan> Engine::ShrinkMemory(int64_t budget) { return core_->ShrinkMemory(budget); }

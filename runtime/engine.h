@@ -47,7 +47,8 @@ class Engine {
   enum class WeightsAre { kVerified, kInPlace };
   absl::Status AwaitWeights(WeightsAre state = WeightsAre::kInPlace);
 
-  // An empty sequence. FailedPrecondition (found, expected) before LoadWeights, and during another thread's pass.
+  // An empty sequence. FailedPrecondition (found, expected) before LoadWeights, and during another thread's pass; ResourceExhausted where
+  // memory ends, or ended in a session of this engine (session.h).
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options = {});
 
   // Gives memory back while a streamed model is in use: unpins weights until all fits into `budget` bytes, and returns the plan as it is
@@ -70,6 +71,7 @@ class Engine {
 
  private:
   friend EngineCore& CoreOf(const Engine& engine);
+  friend std::shared_ptr<EngineCore> SharedCoreOf(const Engine& engine);
   explicit Engine(std::shared_ptr<EngineCore> core) : core_(std::move(core)) {}
 
   const std::shared_ptr<EngineCore> core_;

@@ -14,13 +14,14 @@ absl::Status MeasureOne(Session& session, int rows, TreeLogits& logits, CostProf
   for (int node = 1; node < rows; ++node) tree.Add(node - 1, 0, 1);
   const double begin = logits.clock().Seconds();
   RETURN_IF_ERROR(session.PassTree(tree));
-  const double seconds = logits.clock().SecondsSince(begin);
+  const double pass_seconds = logits.clock().SecondsSince(begin);
   logits.Begin(rows, {.first_rows = rows == 4 ? std::min(rows, CoreOf(session).logits_at_once()) : 1});
   const absl::Status status = logits.Of(TokenTree::kRoot).status();
   session.Keep({}, {});
   RETURN_IF_ERROR(status);
-  costs.AddPass({.rows = rows}, seconds);
-  costs.AddHead(logits.time().first_rows, logits.time().first_seconds);
+  StepTime time = logits.time();
+  time.pass_seconds = pass_seconds;
+  LearnStep({.rows = rows}, time, costs);
   return absl::OkStatus();
 }
 

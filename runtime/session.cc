@@ -13,20 +13,20 @@
 
 namespace tessera {
 
-Session::Session(std::shared_ptr<EngineCore> core, KvCache::SequenceId sequence, const SessionOptions& options)
-    : core_(std::move(core)), options_(options), sequence_(sequence), logits_buffer_(core_->model().config().vocabulary),
+Session::Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options)
+    : core_(std::move(core)), options_(options), text_(std::move(text)), logits_buffer_(core_->model().config().vocabulary),
       logits_(logits_buffer_) {}
 
 Session::~Session() {
   const EngineCore::Hold hold = core_->AwaitHold();
-  if (tree_.has_value()) EndTree(TokenTree::kNone);
-  core_->cache().Release(sequence_);
+  if (!core_->health().ok()) text_->Abandon();
+  text_->Release();
 }
 
 absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
   const int context = core_->context(), vocabulary = core_->model().config().vocabulary;
-  if (tokens_.size() + tokens.size() > static_cast<size_t>(context)) {
-    return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat("context: found ", tokens_.size(), " tokens and ", tokens.size(),
+  if (length() + tokens.size() > static_cast<size_t>(context)) {
+    return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat("context: found ", length(), " tokens and ", tokens.size(),
                                                                           " more, expected at most ", context, " together")));
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -37,22 +37,18 @@ absl::Status Session::CheckTokens(absl::Span<const TokenId> tokens) const {
 }
 
 absl::Status Session::AppendPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
-  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  return RunPass(tokens, wanted);
+  text_->Append(tokens);
+  return RunPass(static_cast<int>(tokens.size()), wanted);
 }
 
-absl::Status Session::RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted) {
+absl::Status Session::RunPass(int count, absl::Span<const int> wanted) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  KvCache& cache = core_->cache();
-  const int before = cache.Length(sequence_), count = static_cast<int>(tokens.size());
-  RETURN_IF_ERROR(cache.MakeRoom(count));
-  RETURN_IF_ERROR(cache.Extend(sequence_, count));
-  paths_.clear();
+  const int before = text_->held();
+  RETURN_IF_ERROR(core_->cache().MakeRoom(count));
   rows_.clear();
-  for (int i = 0; i < count; ++i) paths_.push_back(cache.PathsOf(sequence_, before + i + 1));
-  for (int i = 0; i < count; ++i) rows_.push_back({tokens[i], paths_[i], nullptr});
+  RETURN_IF_ERROR(text_->PlaceNext(count, /*adapter=*/nullptr, rows_));
   const absl::Status status = RunRows(wanted);
-  if (!status.ok()) cache.Truncate(sequence_, before);
+  if (!status.ok()) text_->SetBack(before);
   return status;
 }
 
@@ -70,17 +66,16 @@ absl::Status Session::ComputeLogits(absl::Span<const int> rows, TensorView<float
 
 absl::StatusOr<int> Session::HeldLength() {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  KvCache& cache = core_->cache();
-  if (!cache.CanExtend(sequence_)) cache.Truncate(sequence_, 0);
-  return cache.Length(sequence_);
+  text_->MakeExtendable();
+  return text_->held();
 }
 
 absl::Status Session::Restore() {
-  const size_t capacity = core_->runner().row_capacity();
+  const int capacity = core_->runner().row_capacity();
   while (true) {
     ASSIGN_OR_RETURN(const int held, HeldLength());
     if (held == length()) return absl::OkStatus();
-    RETURN_IF_ERROR(RunPass(absl::MakeConstSpan(tokens_).subspan(held, capacity), /*wanted=*/{}));
+    RETURN_IF_ERROR(RunPass(std::min(length() - held, capacity), /*wanted=*/{}));
   }
 }
 
@@ -91,11 +86,13 @@ absl::Status Session::OrUndo(int length, const absl::Status& status) {
 }
 
 absl::Status Session::Append(absl::Span<const TokenId> tokens) {
-  RETURN_IF_ERROR(CheckTokens(tokens));
-  RETURN_IF_ERROR(Restore());
-  if (tokens.empty()) return absl::OkStatus();
-  const int before = length();
-  return OrUndo(before, AppendParts(tokens));
+  return core_->Guarded([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckTokens(tokens));
+    RETURN_IF_ERROR(Restore());
+    if (tokens.empty()) return absl::OkStatus();
+    const int before = length();
+    return OrUndo(before, AppendParts(tokens));
+  });
 }
 
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
@@ -114,17 +111,21 @@ absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
 }
 
 absl::Status Session::AppendEach(absl::Span<const TokenId> tokens, const LogitsVisitor& on_logits) {
-  std::vector<int> all(tokens.size());
-  std::iota(all.begin(), all.end(), 0);
-  return AppendSome(tokens, all, on_logits);
+  return core_->Guarded([&] {
+    std::vector<int> all(tokens.size());
+    std::iota(all.begin(), all.end(), 0);
+    return AppendSome(tokens, all, on_logits);
+  });
 }
 
 absl::Status Session::AppendSome(absl::Span<const TokenId> tokens, absl::Span<const int> indices, const LogitsVisitor& on_logits) {
   if (tokens.empty()) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckTokens(tokens));
-  RETURN_IF_ERROR(Restore());
-  const int before = length();
-  return OrUndo(before, AppendSomePart(tokens, indices, on_logits));
+  return core_->Guarded([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckTokens(tokens));
+    RETURN_IF_ERROR(Restore());
+    const int before = length();
+    return OrUndo(before, AppendSomePart(tokens, indices, on_logits));
+  });
 }
 
 // The last token's logits are computed with the others', asked for or not.
@@ -164,25 +165,27 @@ void Session::Truncate(int length) {
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Fork(int length, const SessionOptions& options) const {
-  CHECK(!tree_.has_value()) << "a tree waits for Keep";
+  CHECK(text_->tree() == nullptr) << "a tree waits for Keep";
   if (length < 0 || length > this->length()) {
     return absl::InvalidArgumentError(absl::StrCat("fork: found a length of ", length, ", expected 0 to ", this->length()));
   }
-  ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  KvCache& cache = core_->cache();
-  ASSIGN_OR_RETURN(const KvCache::SequenceId sequence, cache.Fork(sequence_, std::min(length, cache.Length(sequence_))));
-  auto fork = std::unique_ptr<Session>(new Session(core_, sequence, options));
-  fork->tokens_.assign(tokens_.begin(), tokens_.begin() + length);
-  fork->has_logits_ = has_logits_ && length == this->length();
-  if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
-  return fork;
+  return core_->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    std::unique_ptr<CachedText> text;
+    {
+      ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+      ASSIGN_OR_RETURN(text, text_->Fork(length));
+    }
+    auto fork = std::unique_ptr<Session>(new Session(core_, std::move(text), options));
+    fork->has_logits_ = has_logits_ && length == this->length();
+    if (fork->has_logits_) std::copy(logits_.begin(), logits_.end(), fork->logits_buffer_.begin());
+    return fork;
+  });
 }
 
 void Session::Shorten(int length) {
   const EngineCore::Hold hold = core_->AwaitHold();
-  KvCache& cache = core_->cache();
-  cache.Truncate(sequence_, std::min(length, cache.Length(sequence_)));
-  tokens_.resize(length);
+  if (!core_->health().ok()) text_->Abandon();
+  text_->Truncate(length);
 }
 
 }  // namespace tessera

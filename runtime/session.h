@@ -8,6 +8,8 @@
 // A session keeps alive what it needs of its engine, which may end before it.
 // Threads: one at a time for all sessions of an engine. A call during another thread's is FailedPrecondition (found, expected) and changes
 // nothing; the other call is not disturbed. Calls that cannot fail, the destructor among them, wait for the pass under way.
+// Memory: where it ends within a call (std::bad_alloc), that call is ResourceExhausted, and all sessions of the engine are lost: each call
+// that can fail is so from then on. Go on with another engine.
 #pragma once
 
 #include <atomic>
@@ -20,8 +22,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
-#include "tessera/model/kv_cache.h"
+#include "tessera/model/hidden_rows.h"
 #include "tessera/model/pass.h"
+#include "tessera/runtime/cached_text.h"
 #include "tessera/spec/token_tree.h"
 #include "tessera/tensor/tensor_view.h"
 
@@ -42,8 +45,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Tokens of the sequence so far.
-  int length() const { return static_cast<int>(tokens_.size()); }
-  absl::Span<const TokenId> tokens() const { return tokens_; }
+  int length() const { return text_->length(); }
+  absl::Span<const TokenId> tokens() const { return text_->tokens(); }
 
   // Appends tokens and computes the logits after the last. ResourceExhausted (found, context) if they do not fit, InvalidArgument for a
   // token outside the vocabulary (which, found, expected), or the first error of a pass; the sequence is then as it was.
@@ -90,22 +93,20 @@ class Session {
  private:
   friend class Engine;
   friend EngineCore& CoreOf(const Session& session);
-  Session(std::shared_ptr<EngineCore> core, KvCache::SequenceId sequence, const SessionOptions& options);
+  Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options);
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
   // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails. Logits may be asked
   // of the `wanted` ones.
   absl::Status AppendPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
-  // The same for tokens that are part of it already, the next that the cache has not.
-  absl::Status RunPass(absl::Span<const TokenId> tokens, absl::Span<const int> wanted);
+  // The same for the next tokens that are part of it already and that the cache has not.
+  absl::Status RunPass(int count, absl::Span<const int> wanted);
   // A pass of rows_, of which some are wanted, or all.
   absl::Status RunRows(std::optional<absl::Span<const int>> wanted);
   // Logits of rows of this session's last pass.
   absl::Status ComputeLogits(absl::Span<const int> rows, TensorView<float> logits);
-  // Gives every node of the tree its slots, and computes them.
-  absl::Status PlaceTree(const TokenTree& tree);
-  absl::Status RunTree(const TokenTree& tree);
-  // Drops what the cache has of the tree, but for the node's path. REQUIRES: the core is held.
-  void EndTree(int kept);
+  // What PassTree and Keep do where memory lasts.
+  absl::Status PassNodes(const TokenTree& tree);
+  absl::Status KeepNodes(absl::Span<const int> path);
   // Gives the cache what it lacks of the sequence.
   absl::Status Restore();
   // Tokens of the sequence that the cache has, none if it cannot go on after them.
@@ -119,17 +120,12 @@ class Session {
 
   const std::shared_ptr<EngineCore> core_;
   const SessionOptions options_;
-  KvCache::SequenceId sequence_;
-  HiddenRows last_pass_;                            // Rows of this session's last pass.
-  std::vector<TokenId> tokens_;
+  const std::unique_ptr<CachedText> text_;   // A tree that is placed in it waits for Keep.
+  HiddenRows last_pass_;                     // Rows of this session's last pass.
   std::vector<float> logits_buffer_;
   absl::Span<const float> logits_;
   bool has_logits_ = false;
-  // Kept between passes to spare allocations.
-  std::vector<KvCache::Paths> paths_;
-  std::vector<PassRow> rows_;
-  std::optional<TokenTree> tree_;                   // The tree that waits for Keep.
-  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path.
+  std::vector<PassRow> rows_;                // Kept between passes to spare allocations.
 };
 
 }  // namespace tessera

@@ -14,7 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr double kNewWeight = 0.05, kNewDraftWeight = 0.25;   // A new time's, among many. A drafter may become slow at once.
-constexpr double kLeafShare = 0.05;                           // A leaf is thought to cost little, beside what is not known of its rows.
+constexpr double kLeafShare = 0.05;                           // A leaf is thought to cost little, beside what is not known of its rows,
+constexpr double kTextShare = 0.3;                            // a text more: its keys are read for its rows alone.
 constexpr double kLevelWeight = 0.02;                         // The level is for what lasts.
 constexpr double kLessWeighs = 4;                             // A time below the mean so many times as much: noise only adds.
 constexpr double kOutlier = 2, kDraftOutlier = 4;             // Beyond this factor a time counts as if it were at it,
@@ -25,8 +26,6 @@ constexpr double kMostSeconds = 1e4;
 constexpr int kVersion = 1;
 
 bool IsTime(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }  // NaN is none.
-
-int Clamped(int rows) { return std::clamp(rows, 1, CostProfile::kMostRows); }
 
 }  // namespace
 
@@ -82,7 +81,7 @@ void CostProfile::Curve::Fit() {
 
 // Straight between what was measured; beyond it the mean slope goes on. `some` are those whose entries count.
 template <typename Some>
-void CostProfile::Curve::DrawThrough(Some some, Line& line) const {
+CostProfile::Curve::Slope CostProfile::Curve::DrawThrough(Some some, Line& line) const {
   const auto& [first_rows, first] = *means_.begin();
   int from_rows = first_rows, rows = 1;
   double from = first.Fitted();
@@ -94,7 +93,9 @@ void CostProfile::Curve::DrawThrough(Some some, Line& line) const {
     from = to.Fitted();
   }
   const double slope = from_rows > first_rows ? (from - first.Fitted()) / (from_rows - first_rows) : UnknownRow();
-  for (; rows <= kMostRows; ++rows) line[rows] = from + std::max(slope, 0.0) * (rows - from_rows);
+  const Slope beyond = {from_rows, from, std::max(slope, 0.0)};
+  for (; rows <= drawn_; ++rows) line[rows] = beyond.At(rows);
+  return beyond;
 }
 
 void CostProfile::Curve::Add(int rows, double seconds) {
@@ -118,34 +119,44 @@ bool CostProfile::Curve::Knows(int rows) const {
 // counts only where it is less than the known ones say.
 void CostProfile::Curve::Draw() {
   Fit();
+  drawn_ = means_.rbegin()->first;
   Line known;
-  DrawThrough([](const Mean& mean) { return mean.count >= kKnown; }, known);
-  DrawThrough([](const Mean&) { return true; }, at_);
-  for (int rows = 1; rows <= kMostRows; ++rows) at_[rows] = std::min(at_[rows], known[rows]);
-  if (contains(1)) {  // So many rows could be as many passes.
-    for (int rows = 2; rows <= kMostRows; ++rows) at_[rows] = std::min(at_[rows], rows * at_[1]);
-  }
-  for (int rows = kMostRows; rows > 1; --rows) at_[rows - 1] = std::min(at_[rows - 1], at_[rows]);  // Fewer rows cost no more.
+  known_ = DrawThrough([](const Mean& mean) { return mean.count >= kKnown; }, known);
+  all_ = DrawThrough([](const Mean&) { return true; }, at_);
+  for (int rows = 1; rows <= drawn_; ++rows) at_[rows] = std::min(at_[rows], known[rows]);
+  one_ = contains(1) ? at_[1] : std::numeric_limits<double>::infinity();
+  for (int rows = 2; rows <= drawn_; ++rows) at_[rows] = std::min(at_[rows], rows * one_);  // So many rows could be as many passes.
+  at_[drawn_] = std::min(at_[drawn_], Beyond(drawn_ + 1));  // Fewer rows cost no more, by no rounding either.
+  for (int rows = drawn_; rows > 1; --rows) at_[rows - 1] = std::min(at_[rows - 1], at_[rows]);
+}
+
+// As Draw would have it, where no line falls any more.
+double CostProfile::Curve::Beyond(int rows) const {
+  return drawn_ == 0 ? 0 : std::min({all_.At(rows), known_.At(rows), rows * one_});
 }
 
 void CostProfile::AddPass(const Shape& shape, double seconds) {
   if (frozen_ || !IsTime(seconds)) return;
-  const int rows = Clamped(shape.rows), more_leaves = std::max(shape.leaves - 1, 0);
+  const int rows = Clamped(shape.rows);
   const bool known = pass_.Knows(rows);
   if (known) {
     const double ratio = std::clamp(seconds / PassSeconds(shape), 1 / kOutlier, kOutlier);
     level_ *= 1 + (ratio < 1 ? kLessWeighs : 1) * kLevelWeight * (ratio - 1);
   }
   const double at_level = seconds / level_;
-  if (more_leaves > 0 && known) {
-    // By how much it was wrong, shared out between rows and leaves: a gradient of its square. Less weighs more, as for the means, or noise
-    // would be taken for what leaves cost.
-    const double error = std::clamp(at_level - pass_.At(rows) - more_leaves * leaf_, -pass_.At(1), pass_.At(1));
-    const double leaves = kLeafShare * more_leaves, step = (error < 0 ? kLessWeighs : 1) * kNewWeight * error / (1 + leaves * leaves);
+  const int more_leaves = MoreLeaves(shape), more_texts = MoreTexts(shape);
+  if (known && more_leaves + more_texts > 0) {
+    // By how much it was wrong, shared out between rows, leaves and texts: a gradient of its square. Less weighs more, as for the means, or
+    // noise would be taken for what leaves and texts cost.
+    const double apart = more_leaves * leaf_ + more_texts * text_;
+    const double error = std::clamp(at_level - pass_.At(rows) - apart, -pass_.At(1), pass_.At(1));
+    const double leaves = kLeafShare * more_leaves, texts = kTextShare * more_texts;
+    const double step = (error < 0 ? kLessWeighs : 1) * kNewWeight * error / (1 + leaves * leaves + texts * texts);
     leaf_ += step * leaves * kLeafShare;
+    text_ += step * texts * kTextShare;
     pass_.Shift(rows, step);
   } else {
-    pass_.Add(rows, std::max(at_level - more_leaves * LeafSeconds(), at_level / 2));
+    pass_.Add(rows, std::max(at_level - ApartSeconds(shape), at_level / 2));
   }
 }
 
@@ -164,12 +175,6 @@ void CostProfile::AddTop(int rows, double seconds) {
   if (!frozen_ && rows > 0 && IsTime(seconds)) top_.Add(seconds / rows, kNewWeight, kOutlier);
 }
 
-double CostProfile::PassSeconds(const Shape& shape) const {
-  return level_ * (pass_.At(Clamped(shape.rows)) + std::max(shape.leaves - 1, 0) * LeafSeconds());
-}
-
-double CostProfile::HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
-
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
   const auto place = drafts_.find(drafter);
   return place == drafts_.end() ? 0 : place->second.seconds;
@@ -185,7 +190,7 @@ std::string CostProfile::ToJson() const {
   };
   json.BeginObject().Key("version").Int(kVersion);
   write("pass", pass_, level_);
-  json.Key("leaf_seconds").Double(LeafSeconds() * level_, 6);
+  json.Key("leaf_seconds").Double(LeafSeconds() * level_, 6).Key("text_seconds").Double(TextSeconds() * level_, 6);
   write("head", head_, level_);
   json.Key("top_seconds").Double(top_.seconds, 6);
   json.Key("drafters").BeginArray();
@@ -226,6 +231,9 @@ absl::StatusOr<CostProfile> CostProfile::Parse(absl::string_view text, absl::str
   RETURN_IF_ERROR(costs.pass_.Read(file, "pass"));
   RETURN_IF_ERROR(costs.head_.Read(file, "head"));
   ASSIGN_OR_RETURN(costs.leaf_, TimeOf(file, "leaf_seconds", /*may_be_zero=*/true));
+  if (file.Has("text_seconds")) {  // Older files have none.
+    ASSIGN_OR_RETURN(costs.text_, TimeOf(file, "text_seconds", /*may_be_zero=*/true));
+  }
   ASSIGN_OR_RETURN(costs.top_.seconds, TimeOf(file, "top_seconds", /*may_be_zero=*/true));
   ASSIGN_OR_RETURN(const JsonValue drafters, file.Array("drafters"));
   for (int64_t i = 0; i < drafters.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a step costs on this machine, with this model: a pass of so many rows and leaves, the head over so many rows, and what
+// What a step costs on this machine, with this model: a pass of so many rows, leaves and texts, the head over so many rows, and what
 // drafters take.
 //
 //   CostProfile costs;
@@ -11,11 +11,13 @@
 //
 // Low times of a shape count most, since noise only adds. Whatever makes all shapes slower or faster for long (heat, another program) is
 // one factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
-// pass, so it is part of the table. Each leaf beyond the first adds the same time. A time that rows and leaves do not explain is divided
-// between both. The table is the one nearest to what was measured in which more rows never cost less.
+// pass, so it is part of the table. Each leaf beyond the first of its text adds the same time; so does each text beyond the first, whose
+// keys no other text's rows read. A time that rows, leaves and texts do not explain is divided between them. The table is the one nearest
+// to what was measured in which more rows never cost less.
 // Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -29,11 +31,13 @@ namespace tessera {
 
 class CostProfile {
  public:
-  static constexpr int kMostRows = 64;   // More count as so many.
+  static constexpr int kMostRows = 512;   // More count as so many.
 
+  // One tree, or those of several texts together.
   struct Shape {
-    int rows = 1;     // The root included.
-    int leaves = 1;
+    int rows = 1;     // Roots included.
+    int leaves = 1;   // One per text at least.
+    int texts = 1;
   };
 
   // Nothing happens once frozen, or if the seconds are not positive and finite.
@@ -50,8 +54,8 @@ class CostProfile {
   }
 
   // What is not known is guessed from what is; 0 while nothing is.
-  double PassSeconds(const Shape& shape) const;
-  double HeadSeconds(int rows) const;
+  double PassSeconds(const Shape& shape) const { return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape)); }
+  double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
   // A token without any draft. Only once that was measured are times better than guesses.
@@ -87,7 +91,8 @@ class CostProfile {
     // At row counts that were measured, only if they were often enough to know the level by them.
     bool Knows(int rows) const;
     bool contains(int rows) const { return means_.contains(rows); }
-    double At(int rows) const { return at_[static_cast<size_t>(rows)]; }   // 0 while nothing was measured.
+    // 0 while nothing was measured.
+    double At(int rows) const { return rows <= drawn_ ? at_[static_cast<size_t>(rows)] : Beyond(rows); }
     const std::map<int, Mean>& means() const { return means_; }
     absl::Status Read(const JsonValue& file, absl::string_view name);
     // What a row more takes while there is one row count alone, as a share of that one.
@@ -95,20 +100,37 @@ class CostProfile {
 
    private:
     using Line = std::array<double, kMostRows + 1>;   // [rows].
+    // How a line goes on beyond what was measured.
+    struct Slope {
+      int from_rows = 0;
+      double from = 0, per_row = 0;
+      double At(int rows) const { return from + per_row * (rows - from_rows); }
+    };
     template <typename Some>
-    void DrawThrough(Some some, Line& line) const;
+    Slope DrawThrough(Some some, Line& line) const;
     double UnknownRow() const;
+    double Beyond(int rows) const;
     void Fit();
     void Draw();
     double unknown_row_;
     std::map<int, Mean> means_;
-    Line at_ = {};   // Drawn through the means.
+    Line at_ = {};         // Drawn through the means,
+    int drawn_ = 0;        // up to the most rows that were measured: a draft's few rows draw a short line.
+    Slope all_, known_;    // Beyond, what all means say, and those that are known,
+    double one_ = 0;       // and a pass for each row; infinite while one row was not measured.
   };
 
-  double LeafSeconds() const { return leaf_ > 0 ? leaf_ : 0; }
+  static int Clamped(int rows) { return std::clamp(rows, 1, kMostRows); }
+  double LeafSeconds() const { return std::max(leaf_, 0.0); }
+  double TextSeconds() const { return std::max(text_, 0.0); }
+  // A pass's, apart from its rows.
+  double ApartSeconds(const Shape& shape) const { return MoreLeaves(shape) * LeafSeconds() + MoreTexts(shape) * TextSeconds(); }
+  static int MoreLeaves(const Shape& shape) { return std::max(shape.leaves - std::max(shape.texts, 1), 0); }
+  static int MoreTexts(const Shape& shape) { return std::max(shape.texts - 1, 0); }
 
   Curve pass_{kUnknownRow}, head_{kUnknownHeadRow};
-  double leaf_ = 0;             // Per leaf beyond the first; noise may make it negative.
+  double leaf_ = 0;             // Per leaf beyond the first; noise may make it negative, and
+  double text_ = 0;             // per text beyond the first, too.
   Mean top_;                    // Per row.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.

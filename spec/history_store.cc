@@ -101,7 +101,7 @@ absl::Status HistoryStore::Save() {
   if (std::filesystem::create_directories(folder, error)) {
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   }
-  if (error) return absl::UnavailableError(absl::StrCat(folder.string(), ": ", error.message()));
+  if (error) return absl::UnavailableError(absl::StrCat(folder.string(), ": cannot make this folder: ", error.message()));
   return WithFolderLocked(folder.string(), [this] { return SaveLocked(); });
 }
 

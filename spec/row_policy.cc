@@ -1,102 +1,296 @@
 #include "tessera/spec/row_policy.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace tessera {
 namespace {
 
-// A tree that grows node by node, with what it gives and takes.
-class Growing {
+CostProfile::Shape Roots(int texts) { return {.rows = texts, .leaves = texts, .texts = texts}; }
+
+// The nodes of all trees, one tree after another, each with its root first.
+class Forest {
  public:
-  Growing(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits)
-      : tree_(tree), costs_(costs), limits_(limits), reached_(tree.PathProbabilities()), in_(tree.size()), has_child_(tree.size()) {
-    in_[TokenTree::kRoot] = true;
-    best_.seconds = SecondsOf(shape_, 1);
-    least_rate_ = limits.least_gain / best_.seconds;
+  explicit Forest(absl::Span<const TreeToCut> trees) {
+    int size = 0;
+    for (const TreeToCut& tree : trees) size += tree.tree->size();
+    nodes_.reserve(static_cast<size_t>(size));
+    for (const TreeToCut& tree : trees) Add(tree.tree->nodes());
   }
 
-  // The node with the most probability, for the time it adds if that counts, of those whose parents are there; kNone if there is none.
-  int Next(bool time_counts) {
-    const double now = costs_.PassSeconds(shape_);
-    const auto more = [&](int leaves) { return std::max(costs_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves}) - now, 1e-12); };
-    const double as_leaf = more(1), as_extension = more(0);
-    int best = TokenTree::kNone;
-    double best_rate = 0;
-    most_reached_ = 0;
-    for (int node = 1; node < tree_.size(); ++node) {
-      if (in_[node] || !in_[tree_[node].parent]) continue;
-      most_reached_ = std::max(most_reached_, reached_[node]);
-      const double rate = reached_[node] / (!time_counts ? 1 : Extends(node) ? as_extension : as_leaf);
-      if (best == TokenTree::kNone || rate > best_rate) {
-        best = node;
-        best_rate = rate;
-      }
-    }
-    return best;
-  }
-
-  void Add(int node) {
-    shape_ = {.rows = shape_.rows + 1, .leaves = shape_.leaves + (Extends(node) ? 0 : 1)};
-    in_[node] = has_child_[tree_[node].parent] = true;
-    nodes_.push_back(node);
-    tokens_ += reached_[node];
-    const double seconds = SecondsOf(shape_, tokens_), rate = tokens_ / seconds;
-    if (rate <= least_rate_) return;
-    least_rate_ = rate;
-    best_ = {nodes_, tokens_, seconds};
-  }
-  // Whether so many nodes more could be better than the best, if they took no time: a node is reached no more often than its parent.
-  bool MayImprove(int nodes) const { return tokens_ + nodes * most_reached_ > least_rate_ * SecondsOf(shape_, tokens_); }
-  const RowChoice& best() const { return best_; }
+  struct Node {
+    float reached;
+    int parent;
+    int tree;
+    int child = TokenTree::kNone, sibling = TokenTree::kNone;   // The last child, and the one before this node.
+  };
+  const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
+  int root(int tree) const { return roots_[static_cast<size_t>(tree)]; }
+  int size() const { return static_cast<int>(nodes_.size()); }
 
  private:
-  // A first child takes its parent's place as a leaf.
-  bool Extends(int node) const { return !has_child_[tree_[node].parent]; }
-  double SecondsOf(const CostProfile::Shape& shape, double tokens) const {
-    const double head = std::min(costs_.HeadSeconds(1) * tokens, costs_.HeadSeconds(shape.rows));  // One by one, or all at once.
-    const double seconds = limits_.draft_seconds + costs_.PassSeconds(shape) + head;
-    return std::max(seconds, std::numeric_limits<double>::min());
+  void Add(absl::Span<const TokenTree::Node> tree) {
+    const int root = size(), number = static_cast<int>(roots_.size());
+    roots_.push_back(root);
+    for (const TokenTree::Node& node : tree) {
+      if (node.parent == TokenTree::kNone) {
+        nodes_.push_back({1, TokenTree::kNone, number});
+        continue;
+      }
+      Node& parent = nodes_[root + node.parent];
+      nodes_.push_back({parent.reached * node.probability, root + node.parent, number, TokenTree::kNone, parent.child});
+      parent.child = size() - 1;
+    }
   }
 
-  const TokenTree& tree_;
+  std::vector<Node> nodes_;
+  std::vector<int> roots_;
+};
+
+// Nodes that may be chosen next, the most probable first, and of equal ones the first.
+class Frontier {
+ public:
+  // Probabilities are not negative, so their bits are in their order.
+  void Add(int node, float reached) {
+    keys_.push_back(uint64_t{std::bit_cast<uint32_t>(reached)} << 32 | (kLast - static_cast<uint32_t>(node)));
+    std::push_heap(keys_.begin(), keys_.end());
+  }
+  bool empty() const { return keys_.empty(); }
+  uint64_t key() const { return keys_.front(); }   // The more, the earlier.
+  int node() const { return static_cast<int>(kLast - static_cast<uint32_t>(key())); }
+  void Remove() {
+    std::pop_heap(keys_.begin(), keys_.end());
+    keys_.pop_back();
+  }
+  void Clear() { keys_.clear(); }
+
+ private:
+  static constexpr uint32_t kLast = std::numeric_limits<uint32_t>::max();
+  std::vector<uint64_t> keys_;
+};
+
+// Trees that grow node by node, with what they give and take together.
+class Growing {
+ public:
+  Growing(const Forest& forest, absl::Span<const TreeToCut> trees, const CostProfile& costs, const ShareLimits& limits)
+      : forest_(forest), costs_(costs), limits_(limits), head_row_(HeadOfRow(trees.size(), costs)), has_child_(forest.size()),
+        shape_(Roots(static_cast<int>(trees.size()))), tokens_(static_cast<double>(trees.size())) {
+    for (const TreeToCut& tree : trees) draft_seconds_ += tree.draft_seconds;
+    nodes_.reserve(has_child_.size());
+    AddRoots(trees, /*whole=*/true);
+    while (shape_.rows < limits.most_rows && Next(/*time_counts=*/false)) Take();
+    extensions_.Clear();
+    leaves_.Clear();
+    Weigh();
+    least_rate_ = limits.least_gain * tokens_ / seconds_;
+    KeepBest();
+    AddRoots(trees, /*whole=*/false);
+  }
+
+  void Grow(bool time_counts) {
+    while (shape_.rows < limits_.most_rows && Next(time_counts) && MayImprove()) {
+      Take();
+      Weigh();
+      const double rate = tokens_ / seconds_;
+      if (rate <= least_rate_) continue;
+      least_rate_ = rate;
+      KeepBest();
+    }
+  }
+
+  // The best so far: nodes in the order in which they came, and what they give and take.
+  absl::Span<const int> nodes() const { return absl::MakeConstSpan(nodes_).first(best_); }
+  double tokens() const { return best_tokens_; }
+  double seconds() const { return best_seconds_; }
+  // The head's, for the best: a row of each text at once, or all rows at once.
+  double HeadSeconds(const CostProfile::Shape& shape, double tokens) const {
+    return std::min(head_row_ * tokens, costs_.HeadSeconds(shape.rows));
+  }
+
+ private:
+  static double HeadOfRow(size_t texts, const CostProfile& costs) {
+    return costs.HeadSeconds(static_cast<int>(texts)) / static_cast<double>(std::max<size_t>(texts, 1));
+  }
+
+  void AddRoots(absl::Span<const TreeToCut> trees, bool whole) {
+    for (size_t tree = 0; tree < trees.size(); ++tree) {
+      if (trees[tree].whole != whole) continue;
+      const int root = forest_.root(static_cast<int>(tree));
+      AddChildren(root);
+      for (int node = root + 1; node < root + trees[tree].tree->size(); ++node) left_ += whole ? 0 : forest_[node].reached;
+    }
+  }
+  void AddChildren(int parent) {
+    for (int child = forest_[parent].child; child != TokenTree::kNone; child = forest_[child].sibling) {
+      extensions_.Add(child, forest_[child].reached);
+    }
+  }
+
+  // Finds the node with the most probability, for the time it adds if that counts, of those whose parents are there. False if there is
+  // none.
+  bool Next(bool time_counts) {
+    while (!extensions_.empty() && has_child_[forest_[extensions_.node()].parent]) {  // A first child takes its parent's place as a leaf.
+      leaves_.Add(extensions_.node(), forest_[extensions_.node()].reached);
+      extensions_.Remove();
+    }
+    if (extensions_.empty() && leaves_.empty()) return false;
+    if (extensions_.empty() || leaves_.empty()) {
+      extends_ = leaves_.empty();
+      most_reached_ = forest_[(extends_ ? extensions_ : leaves_).node()].reached;
+      return true;
+    }
+    const float extension = forest_[extensions_.node()].reached, leaf = forest_[leaves_.node()].reached;
+    most_reached_ = std::max(extension, leaf);
+    if (!time_counts) {
+      extends_ = extensions_.key() > leaves_.key();
+      return true;
+    }
+    const double extension_rate = extension / MoreSeconds(0), leaf_rate = leaf / MoreSeconds(1);
+    extends_ = extension_rate > leaf_rate || (extension_rate == leaf_rate && extensions_.node() < leaves_.node());
+    return true;
+  }
+  double MoreSeconds(int leaves) const {
+    return std::max(costs_.PassSeconds({shape_.rows + 1, shape_.leaves + leaves, shape_.texts}) - pass_seconds_, 1e-12);
+  }
+
+  // The node that Next found.
+  void Take() {
+    Frontier& from = extends_ ? extensions_ : leaves_;
+    const int node = from.node();
+    from.Remove();
+    shape_.rows += 1;
+    shape_.leaves += extends_ ? 0 : 1;
+    has_child_[forest_[node].parent] = 1;
+    nodes_.push_back(node);
+    tokens_ += forest_[node].reached;
+    left_ -= forest_[node].reached;
+    AddChildren(node);
+  }
+
+  // Whether the nodes that there is room for could be better than the best, if they took no time: a node is reached no more often than its
+  // parent, and all together as often as is left.
+  bool MayImprove() const {
+    constexpr double kRounding = 1e-9;
+    const double more = std::min(static_cast<double>((limits_.most_rows - shape_.rows) * most_reached_), left_ + kRounding);
+    return tokens_ + more > least_rate_ * seconds_;
+  }
+
+  void Weigh() {
+    pass_seconds_ = costs_.PassSeconds(shape_);
+    seconds_ = std::max(draft_seconds_ + pass_seconds_ + HeadSeconds(shape_, tokens_), std::numeric_limits<double>::min());
+  }
+
+  void KeepBest() {
+    best_ = nodes_.size();
+    best_tokens_ = tokens_;
+    best_seconds_ = seconds_;
+  }
+
+  const Forest& forest_;
   const CostProfile& costs_;
-  const RowLimits& limits_;
-  const std::vector<float> reached_;
-  std::vector<bool> in_, has_child_;
+  const ShareLimits& limits_;
+  const double head_row_;
+  std::vector<char> has_child_;            // [node of the forest].
+  Frontier extensions_, leaves_;           // First children of their parents, but for those that stopped to be, and others.
+  bool extends_ = false;                   // What Next found.
+  float most_reached_ = 0;
   CostProfile::Shape shape_;
   std::vector<int> nodes_;
-  double tokens_ = 1, least_rate_ = 0;
-  float most_reached_ = 0;   // Among the nodes that Next chose from.
-  RowChoice best_;
+  double draft_seconds_ = 0, tokens_, pass_seconds_ = 0, seconds_ = 0, least_rate_ = 0;
+  double left_ = 0;                        // Tokens to be expected of nodes that are not chosen.
+  size_t best_ = 0;
+  double best_tokens_ = 0, best_seconds_ = 0;
 };
+
+// What was chosen, tree by tree.
+std::vector<RowChoice> Choices(const Forest& forest, absl::Span<const TreeToCut> trees, const CostProfile& costs, const Growing& best) {
+  std::vector<RowChoice> choices(trees.size());
+  std::vector<char> has_child(forest.size());
+  CostProfile::Shape all = Roots(static_cast<int>(trees.size()));
+  for (const int node : best.nodes()) {
+    RowChoice& choice = choices[forest[node].tree];
+    choice.nodes.push_back(node - forest.root(forest[node].tree));
+    choice.tokens += forest[node].reached;
+    const bool extends = std::exchange(has_child[forest[node].parent], 1) == 0;
+    choice.leaves += extends ? 0 : 1;
+    all.leaves += extends ? 0 : 1;
+    all.rows += 1;
+  }
+  const double pass = costs.PassSeconds(all), head = best.HeadSeconds(all, best.tokens());
+  for (size_t i = 0; i < trees.size(); ++i) {
+    RowChoice& choice = choices[i];
+    const CostProfile::Shape own = choice.shape();
+    choice.beside = {.rows = all.rows - own.rows, .leaves = all.leaves - own.leaves, .texts = all.texts - 1};
+    const double seconds = trees[i].draft_seconds + pass * MarginalShare(all, own, costs) + head * (choice.tokens / best.tokens());
+    choice.seconds = std::max(seconds, std::numeric_limits<double>::min());
+  }
+  return choices;
+}
 
 }  // namespace
 
-RowChoice ChooseRows(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits) {
-  RowChoice best;
-  for (const bool time_counts : {false, true}) {  // Either is better on some trees where leaves cost; else they are the same.
-    Growing growing(tree, costs, limits);
-    int node = growing.Next(time_counts);
-    for (int rows = 1; rows < limits.most_rows && node != TokenTree::kNone && growing.MayImprove(limits.most_rows - rows); ++rows) {
-      growing.Add(node);
-      node = growing.Next(time_counts);
-    }
-    const RowChoice& found = growing.best();
-    if (best.seconds == 0 || found.tokens * best.seconds > best.tokens * found.seconds) best = found;
+CostProfile::Shape ShapeOf(const TokenTree& tree) { return {.rows = tree.size(), .leaves = tree.Leaves()}; }
+
+std::vector<RowChoice> ShareRows(absl::Span<const TreeToCut> trees, const CostProfile& costs, const ShareLimits& limits) {
+  const Forest forest(trees);
+  Growing best(forest, trees, costs, limits);
+  const bool leaves_cost = costs.PassSeconds({.rows = 1, .leaves = 2}) > costs.PassSeconds({});
+  if (leaves_cost) {  // Either order is better on some trees; else they are the same.
+    Growing by_time = best;
+    best.Grow(/*time_counts=*/false);
+    by_time.Grow(/*time_counts=*/true);
+    if (by_time.tokens() * best.seconds() > best.tokens() * by_time.seconds()) return Choices(forest, trees, costs, by_time);
+  } else {
+    best.Grow(/*time_counts=*/false);
   }
-  return best;
+  return Choices(forest, trees, costs, best);
 }
 
-HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows) {
+RowChoice ChooseRows(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits) {
+  const TreeToCut one = {.tree = &tree, .draft_seconds = limits.draft_seconds};
+  return ShareRows({&one, 1}, costs, {.most_rows = limits.most_rows, .least_gain = limits.least_gain})[0];
+}
+
+double MarginalShare(const CostProfile::Shape& all, const CostProfile::Shape& part, const CostProfile& costs) {
+  if (all.texts <= part.texts) return 1;
+  const double pass = costs.PassSeconds(all), texts = static_cast<double>(part.texts) / all.texts;
+  const int more_rows = all.rows - all.texts, more_leaves = all.leaves - all.texts;
+  if (!(pass > 0)) return static_cast<double>(part.rows) / all.rows;
+  const double roots = costs.PassSeconds(Roots(all.texts));
+  const double rows = costs.PassSeconds({.rows = all.rows, .leaves = all.texts, .texts = all.texts});
+  double seconds = roots * texts;
+  if (more_rows > 0) seconds += (rows - roots) * (part.rows - part.texts) / more_rows;
+  if (more_leaves > 0) seconds += (pass - rows) * (part.leaves - part.texts) / more_leaves;
+  return seconds / pass;
+}
+
+int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const PromptLimits& limits) {
+  const double most_seconds = limits.most_gap * costs.PassSeconds(pass);
+  int fits = std::min(limits.most_rows, 1), too_many = limits.most_rows + 1;
+  while (too_many - fits > 1) {
+    const int rows = fits + (too_many - fits) / 2;
+    const CostProfile::Shape with = {.rows = pass.rows + rows, .leaves = pass.leaves + 1, .texts = pass.texts + 1};
+    (costs.PassSeconds(with) <= most_seconds ? fits : too_many) = rows;
+  }
+  return std::max(fits, 0);
+}
+
+double FirstHeadSeconds(int rows, const CostProfile& costs, int others) {
+  return costs.HeadSeconds(others + rows) - costs.HeadSeconds(others);
+}
+
+HeadChoice ChooseHeadRows(const TokenTree& tree, const CostProfile& costs, int most_rows, int others) {
   const std::vector<float> reached = tree.PathProbabilities();
-  const double one = costs.HeadSeconds(1);
+  const double one = costs.HeadSeconds(others + 1) / (others + 1);
   double later = 0;
   for (const float probability : reached) later += probability * one;
   HeadChoice best = {.first_rows = 1, .seconds = std::numeric_limits<double>::infinity()};
   for (int first = 1; first <= std::min(most_rows, tree.size()); ++first) {
     later -= reached[first - 1] * one;
-    const double seconds = costs.HeadSeconds(first) + later;
+    const double seconds = FirstHeadSeconds(first, costs, others) + later;
     if (seconds < best.seconds) best = {first, seconds};
   }
   return best;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +27,9 @@ std::vector<std::unique_ptr<Drafter>> One(std::unique_ptr<Drafter> drafter) {
   return drafters;
 }
 
-CostProfile::Shape ShapeOf(const TokenTree& tree) { return {.rows = tree.size(), .leaves = tree.Leaves()}; }
+CostProfile::Shape Sum(const CostProfile::Shape& a, const CostProfile::Shape& b) {
+  return {.rows = a.rows + b.rows, .leaves = a.leaves + b.leaves, .texts = a.texts + b.texts};
+}
 
 }  // namespace
 
@@ -103,34 +104,54 @@ double Speculator::DraftSeconds() const {
 }
 
 TokenTree Speculator::Propose(const TreeRoom& room) {
+  Draft(room);
   const double begin = Seconds();
-  choice_ = {.seconds = costs_.PlainSeconds()};
-  TokenTree tree = ProposeRows(room);
+  const TreeToCut to_cut = ToCut();
+  const RowChoice choice = ShareRows({&to_cut, 1}, costs_, {.most_rows = std::max(room.rows, 1)})[0];
+  const double seconds = Seconds() - begin;
+  merging_ += seconds;
+  report_.draft_seconds += seconds;
+  return Choose(choice);
+}
+
+const TokenTree& Speculator::Draft(const TreeRoom& room) {
+  const double begin = Seconds();
+  draft_ = TokenTree(root_);
+  Ask({.rows = std::min(room.rows, options_.max_rows), .depth = room.depth});
+  report_.draft_seconds += Seconds() - begin;
+  return draft_;
+}
+
+void Speculator::Ask(const TreeRoom& room) {
+  resting_ = asked_ = false;
+  if (room.rows <= 1 || room.depth <= 0 || !AnyActive()) return;
+  resting_ = rest_left_ > 0;
+  if (resting_) {
+    --rest_left_;
+    return;
+  }
+  asked_ = true;
+  merging_ = -Seconds();
+  LOG_IF(FATAL, !composite_.Propose({.max_nodes = room.rows - 1, .max_depth = room.depth}, draft_).ok()) << "a composite does not fail";
+  // Until a plain step is measured there is nothing to hold a draft against.
+  if (options_.weigh_costs && !costs_.KnowsPlain()) draft_ = TokenTree(root_);
+  merging_ += Seconds();
+  for (int source = 0; source < composite_.size(); ++source) merging_ -= composite_.propose_seconds(source);
+}
+
+TokenTree Speculator::Choose(const RowChoice& choice) {
+  const double begin = Seconds();
+  choice_ = choice;
+  TokenTree tree = draft_.Pick(choice.nodes);
+  if (asked_) {
+    costs_.AddDraft(kMerging, merging_ + Seconds() - begin);
+    RestIfIdle(tree);
+  }
   PlanLogits(tree);
   report_.predicted_tokens += choice_.tokens;
   report_.predicted_seconds += choice_.seconds;
   report_.predicted_plain_seconds += choice_.tokens * costs_.PlainSeconds();
   report_.draft_seconds += Seconds() - begin;
-  return tree;
-}
-
-TokenTree Speculator::ProposeRows(const TreeRoom& room) {
-  TokenTree tree(root_);
-  const int rows = std::min(room.rows, options_.max_rows);
-  resting_ = false;
-  if (rows <= 1 || room.depth <= 0 || !AnyActive()) return tree;
-  resting_ = rest_left_ > 0;
-  if (resting_) {
-    --rest_left_;
-    return tree;
-  }
-  const double begin = Seconds();
-  LOG_IF(FATAL, !composite_.Propose({.max_nodes = rows - 1, .max_depth = room.depth}, tree).ok()) << "a composite does not fail";
-  tree = Cut(tree, rows);
-  double merging = Seconds() - begin;
-  for (int source = 0; source < composite_.size(); ++source) merging -= composite_.propose_seconds(source);
-  costs_.AddDraft(kMerging, merging);
-  RestIfIdle(tree);
   return tree;
 }
 
@@ -144,27 +165,16 @@ void Speculator::RestIfIdle(const TokenTree& tree) {
   }
 }
 
-TokenTree Speculator::Cut(const TokenTree& proposal, int rows) {
-  if (!options_.weigh_costs) {
-    std::vector<int> all(proposal.size() - 1);
-    std::iota(all.begin(), all.end(), 1);
-    return proposal.Pick(all);
-  }
-  // Until a plain step is measured there is nothing to hold a draft against.
-  if (!costs_.KnowsPlain()) return TokenTree(root_);
-  choice_ = ChooseRows(proposal, costs_, {.most_rows = rows, .draft_seconds = DraftSeconds()});
-  return proposal.Pick(choice_.nodes);
-}
-
 void Speculator::PlanLogits(const TokenTree& tree) {
   plan_ = {.top = AnyActive() ? needs().top_of_rows : 0};
   learning_head_ = 0;
-  const int most = std::min(tree.size(), LogitsPlan::kMostFirst);
-  const HeadChoice head = ChooseHeadRows(tree, costs_, most);
+  const CostProfile::Shape own = ShapeOf(tree), all = Sum(own, choice_.beside);
+  const int most = std::min(tree.size(), LogitsPlan::kMostFirst), others = choice_.beside.texts;
+  const HeadChoice head = ChooseHeadRows(tree, costs_, most, others);
   plan_.first_rows = head.first_rows;
   double seconds = head.seconds;
   if (plan_.top > 0) {
-    const double more_head = costs_.HeadSeconds(most) - head.seconds, learning = more_head + costs_.TopSeconds(most - 1);
+    const double more_head = FirstHeadSeconds(most, costs_, others) - head.seconds, learning = more_head + costs_.TopSeconds(most - 1);
     if (!options_.weigh_costs || learning <= kLearningShare * choice_.seconds) {
       plan_.first_rows = most;
       learning_head_ = std::max(more_head, 0.0);
@@ -172,7 +182,7 @@ void Speculator::PlanLogits(const TokenTree& tree) {
     }
     seconds += costs_.TopSeconds(1);
   }
-  choice_.seconds = DraftSeconds() + costs_.PassSeconds(ShapeOf(tree)) + seconds;  // By the logits that will be computed.
+  choice_.seconds = DraftSeconds() + costs_.PassSeconds(all) * MarginalShare(all, own, costs_) + seconds;  // By the logits that come.
 }
 
 void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
@@ -181,7 +191,7 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   composite_.Commit(tree, verdict);
   root_ = verdict.emitted.back();
   report_.draft_seconds += Seconds() - begin;
-  LearnCosts(tree, time);
+  LearnDrafts();
   report_.steps += 1;
   report_.tokens += verdict.emitted.size();
   report_.rows += tree.size();
@@ -201,27 +211,28 @@ void Speculator::Commit(const TokenTree& tree, const Verdict& verdict, const Ste
   if (options_.weigh_costs) Judge(tree, verdict, time);
 }
 
-void Speculator::LearnCosts(const TokenTree& tree, const StepTime& time) {
-  costs_.AddPass(ShapeOf(tree), time.pass_seconds);
-  costs_.AddHead(time.first_rows, time.first_seconds);
-  if (time.later_rows > 0) costs_.AddHead(1, time.later_seconds / time.later_rows);
-  costs_.AddTop(time.top_rows, time.top_seconds);
+void Speculator::LearnDrafts() {
   if (resting_) return;
   for (int source = 0; source < composite_.size(); ++source) {
     if (rules_[source].active()) costs_.AddDraft(composite_.drafter(source).name(), composite_.step_seconds(source));
   }
 }
 
-// Every drafter is judged by what its nodes saved, a pass each, and what they and it took; all by the costs, never by the clock.
+// Every drafter is judged by what its nodes saved, each a plain pass or this text's part of one for all texts, and what they and it took;
+// all by the costs, never by the clock.
 void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time) {
-  const double plain = costs_.PlainSeconds(), pass = costs_.PassSeconds({});
+  const CostProfile::Shape& beside = choice_.beside;
+  const int texts = beside.texts + 1;
+  const double pass = costs_.PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts;
+  const double plain = pass + costs_.HeadSeconds(texts) / texts;
   if (!costs_.KnowsPlain() || resting_) return;
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
   for (const int node : verdict.path) {
     if (node != TokenTree::kRoot) ++accepted[tree[node].source];  // The root is nobody's.
   }
-  const double row_seconds = tree.size() == 1 ? 0 : (costs_.PassSeconds(ShapeOf(tree)) - pass) / (tree.size() - 1);
+  const double rows_seconds = costs_.PassSeconds(Sum(ShapeOf(tree), beside)) - costs_.PassSeconds(Sum({}, beside));
+  const double row_seconds = tree.size() == 1 ? 0 : rows_seconds / (tree.size() - 1);
   int learners = 0;
   for (int source = 0; source < composite_.size(); ++source) {
     learners += rules_[source].active() && composite_.drafter(source).needs().top_of_rows > 0 ? 1 : 0;

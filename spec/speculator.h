@@ -6,8 +6,15 @@
 //   speculator.Begin(text);                                                    // ends with the token that was chosen last
 //   const TokenTree tree = speculator.Propose({.rows = 512, .depth = 4000});   // the root alone: nothing is worth a row
 //   ... a pass over the tree, Verify with the logits of speculator.logits_plan() ...
-//   speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+//   LearnStep(ShapeOf(tree), time, costs);                                     // whoever ran the pass, once
+//   speculator.Commit(tree, verdict, time);
 //   speculator.report().Gain();                                                // over one token per pass, as measured
+//
+// Where texts share a pass, the draft of each is cut beside the others':
+//
+//   speculator.Draft({.rows = 512, .depth = 4000});                            // of each
+//   ... ShareRows over ToCut() of each ...
+//   const TokenTree tree = speculator.Choose(choice);                          // its own of the choices
 //
 // Decisions follow from the text, what was learnt from it, and the costs. They can be repeated with frozen costs, and also with others if
 // the same times are given: those passed to Commit, and those of the drafters, by a clock that the caller gives in. Threads: as a Drafter;
@@ -25,6 +32,7 @@
 #include "tessera/spec/drafter.h"
 #include "tessera/spec/pause_rule.h"
 #include "tessera/spec/row_policy.h"
+#include "tessera/spec/step_time.h"
 #include "tessera/spec/token_tree.h"
 #include "tessera/spec/verify.h"
 
@@ -34,17 +42,6 @@ namespace tessera {
 struct TreeRoom {
   int rows = 0;      // The root included.
   int depth = 0;     // Below the root.
-};
-
-// What a step took, apart from drafting.
-struct StepTime {
-  double pass_seconds = 0;     // All rows, without the head.
-  int first_rows = 0;          // Rows of logits that were computed at once, in
-  double first_seconds = 0;
-  int later_rows = 0;          // And rows that were computed one by one, in all.
-  double later_seconds = 0;
-  int top_rows = 0;            // Rows for which TopTokensOf was called.
-  double top_seconds = 0;
 };
 
 // Which logits of the tree are computed: of its first nodes at once, of others when the text reaches them.
@@ -103,6 +100,8 @@ class Speculator {
   DrafterNeeds needs() const { return composite_.needs(); }
   // Null if they are known, or do not count.
   CostProfile* CostsToMeasure() { return options_.weigh_costs && !costs_.frozen() && !costs_.KnowsPlain() ? &costs_ : nullptr; }
+  // What rows are weighed by, and LearnStep adds to: those of the options, or its own.
+  CostProfile& costs() { return costs_; }
   int max_rows() const { return options_.max_rows; }
   // What the times passed to Commit count by.
   const Clock& clock() const { return clock_; }
@@ -117,10 +116,21 @@ class Speculator {
   struct Prompt { int tokens = 0, learnt = 0; };
   const Prompt& prompt() const { return prompt_; }
 
-  // A tree below the last token of the text, in Pick's order.
+  // A tree below the last token of the text, in Pick's order: Draft, ChooseRows and Choose.
   TokenTree Propose(const TreeRoom& room);
-  // For the tree that was proposed last.
+
+  // All that is proposed below the last token, to be cut; valid until the next call. The root alone while all rests or is paused, or before
+  // a plain step is known, if costs are weighed. A draft that nothing is chosen of is forgotten.
+  const TokenTree& Draft(const TreeRoom& room);
+  // How that draft may be cut.
+  TreeToCut ToCut() const { return {.tree = &draft_, .whole = !options_.weigh_costs, .draft_seconds = DraftSeconds()}; }
+  // What of it is verified, in Pick's order. Rows and tokens are weighed, and drafters judged, beside the trees that the choice names.
+  TokenTree Choose(const RowChoice& choice);
+
+  // For the tree that was chosen last.
   const LogitsPlan& logits_plan() const { return plan_; }
+  // What came of it, and what it took: of a shared pass, this text's share (MarginalShare). Costs learn nothing of that but what drafters
+  // took.
   void Commit(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
 
   SpeculationReport report() const;
@@ -128,11 +138,10 @@ class Speculator {
 
  private:
   bool AnyActive() const;
-  TokenTree ProposeRows(const TreeRoom& room);
-  TokenTree Cut(const TokenTree& proposal, int rows);
+  void Ask(const TreeRoom& room);
   void RestIfIdle(const TokenTree& tree);
   void PlanLogits(const TokenTree& tree);
-  void LearnCosts(const TokenTree& tree, const StepTime& time);
+  void LearnDrafts();
   void Judge(const TokenTree& tree, const Verdict& verdict, const StepTime& time);
   double DraftSeconds() const;     // By active drafters, as modeled.
   double Seconds() const { return static_cast<double>(clock_.NowNanos()) * 1e-9; }
@@ -143,6 +152,9 @@ class Speculator {
   CostProfile own_costs_;
   CostProfile& costs_;
   std::vector<PauseRule> rules_;   // [source].
+  TokenTree draft_ = TokenTree(0);
+  bool asked_ = false;             // Drafters, for the last draft,
+  double merging_ = 0;             // which took so long beside their own time.
   RowChoice choice_;               // For the last tree.
   double plain_step_ = 0;          // Mean of the steps without draft, as measured; 0 before the first.
   LogitsPlan plan_;

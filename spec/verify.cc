@@ -1,19 +1,37 @@
 #include "tessera/spec/verify.h"
 
+#include <utility>
+
+#include <glog/logging.h>
+
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 
+void Verification::Next(const Choice& choice) {
+  CHECK_NE(node_, TokenTree::kNone) << "all is settled";
+  verdict_.emitted.push_back(choice.token);
+  node_ = choice.last ? TokenTree::kNone : tree_->Child(node_, choice.token);
+  if (node_ != TokenTree::kNone) verdict_.path.push_back(node_);
+}
+
+Verdict Verification::Take() {
+  node_ = TokenTree::kNone;
+  return std::move(verdict_);
+}
+
 absl::Status Verify(const TokenTree& tree, LogitsOfNode logits_of_node, Chooser chooser, Verdict& verdict) {
-  verdict = {.path = {TokenTree::kRoot}};
-  for (int node = TokenTree::kRoot; node != TokenTree::kNone;) {
-    ASSIGN_OR_RETURN(const absl::Span<const float> logits, logits_of_node(node));
-    ASSIGN_OR_RETURN(const Choice choice, chooser(logits));
-    verdict.emitted.push_back(choice.token);
-    node = choice.last ? TokenTree::kNone : tree.Child(node, choice.token);
-    if (node != TokenTree::kNone) verdict.path.push_back(node);
-  }
-  return absl::OkStatus();
+  Verification verification(tree);
+  const absl::Status status = [&]() -> absl::Status {
+    while (verification.node() != TokenTree::kNone) {
+      ASSIGN_OR_RETURN(const absl::Span<const float> logits, logits_of_node(verification.node()));
+      ASSIGN_OR_RETURN(const Choice choice, chooser(logits));
+      verification.Next(choice);
+    }
+    return absl::OkStatus();
+  }();
+  verdict = verification.Take();
+  return status;
 }
 
 }  // namespace tessera

@@ -5,6 +5,12 @@
 //   verdict.path;       // nodes from the root on that are text now, and computed
 //   verdict.emitted;    // tokens: those of the path below the root, then the one that no child had
 //
+// Or step by step, where logits of many trees are computed together:
+//
+//   Verification verification(tree);
+//   while (verification.node() != TokenTree::kNone) verification.Next(ChooseFrom(logits_of(verification.node())));
+//   verdict = verification.Take();
+//
 // One rule for greedy and sampled text ("sampler-match"): at each node the next token is chosen from the model's logits as
 // without a draft, and if a child has it, that child is next. So the text cannot depend on the draft. Logits are asked for node by
 // node, only where the text gets to: what is not asked for need not be computed. Pure; threads: as what it calls.
@@ -36,6 +42,26 @@ struct Choice {
 using LogitsOfNode = absl::FunctionRef<absl::StatusOr<absl::Span<const float>>(int node)>;
 // Chooses the next token of the text. Called once per token, in the order of the text.
 using Chooser = absl::FunctionRef<absl::StatusOr<Choice>(absl::Span<const float> logits)>;
+
+class Verification {
+ public:
+  // It has no tree, so all is settled.
+  Verification() = default;
+  // The tree must outlive it.
+  explicit Verification(const TokenTree& tree) : tree_(&tree), node_(TokenTree::kRoot), verdict_{.path = {TokenTree::kRoot}} {}
+
+  // The node whose logits the next token is chosen from, the last of the path; kNone once all is settled.
+  int node() const { return node_; }
+  // What was chosen from them. REQUIRES: node() is not kNone.
+  void Next(const Choice& choice);
+  // What is settled so far. Afterwards this is of no tree.
+  Verdict Take();
+
+ private:
+  const TokenTree* tree_ = nullptr;
+  int node_ = TokenTree::kNone;
+  Verdict verdict_;
+};
 
 // The first error of either ends it; the verdict has what was settled before.
 absl::Status Verify(const TokenTree& tree, LogitsOfNode logits_of_node, Chooser chooser, Verdict& verdict);

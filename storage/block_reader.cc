@@ -33,17 +33,17 @@ BlockReader::BlockReader(BlockDevice& device, Options options)
   if (options_.check_bytes == 0) options_.check_bytes = options_.block_bytes;
   most_bytes_in_flight_ = options_.most_drain_nanos > 0 ? kFirstBlocks * options_.block_bytes : INT64_MAX;
   for (int tag = device.depth() - 1; tag >= 0; --tag) free_tags_.push_back(tag);
+  done_.reserve(device.depth());  // What the device has given back is never lost for want of memory.
 }
 
 BlockReader::~BlockReader() { Drain(); }
 
 // A device that fails says no more what becomes of its reads. Whoever still reads has that error for every extent.
 void BlockReader::Drain() {
-  std::vector<BlockDevice::Completion> done;
   while (free_tags_.size() < in_flight_.size()) {
-    if (!device_.Wait(done).ok()) break;
-    for (const BlockDevice::Completion& completion : done) free_tags_.push_back(completion.tag);
-    done.clear();
+    done_.clear();
+    if (!device_.Wait(done_).ok()) break;
+    for (const BlockDevice::Completion& completion : done_) free_tags_.push_back(completion.tag);
   }
 }
 
@@ -133,15 +133,17 @@ void BlockReader::Learn(const Block& block) {
 
 // What came makes room at the device, and that is used before anything is checked: checking takes time.
 void BlockReader::Collect() {
-  std::vector<BlockDevice::Completion> done;
+  done_.clear();
   const int64_t begin = clock_->NowNanos();
-  const absl::Status status = device_.Wait(done);
+  const absl::Status status = device_.Wait(done_);
   counters_.wait_nanos += clock_->NowNanos() - begin;
-  std::vector<Block> whole;
-  for (const BlockDevice::Completion& completion : done) {
-    Block block = in_flight_[completion.tag];
+  for (const BlockDevice::Completion& completion : done_) {
     free_tags_.push_back(completion.tag);
-    bytes_in_flight_ -= static_cast<int64_t>(block.out.size());
+    bytes_in_flight_ -= static_cast<int64_t>(in_flight_[completion.tag].out.size());
+  }
+  std::vector<Block> whole;
+  for (const BlockDevice::Completion& completion : done_) {
+    Block block = in_flight_[completion.tag];
     Learn(block);
     const Outcome outcome = block.reading->status.ok() ? Judge(block, completion.result) : Outcome::kFailed;
     if (outcome == Outcome::kWhole) whole.push_back(block);

@@ -145,6 +145,7 @@ class BlockReader {
   std::vector<Block> delayed_;    // Go before those, each at its time.
   std::vector<Block> in_flight_;  // By tag; those in free_tags_ are none.
   std::vector<uint64_t> free_tags_;
+  std::vector<BlockDevice::Completion> done_;   // By the last Wait; its memory stays.
   int64_t bytes_in_flight_ = 0, most_bytes_in_flight_;
   std::deque<Finished> finished_;
   absl::Status device_status_;    // Not OK: the device reads no more.

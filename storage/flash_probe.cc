@@ -156,7 +156,8 @@ FlashMeasurement MeasurementOf(std::vector<Shape> shapes, const Cost& sequential
 }
 
 absl::StatusOr<FlashMeasurement> Measure(const std::string& path, const FlashProbeOptions& options) {
-  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(std::max(options.buffer_bytes, kMostInFlight)));
+  const int64_t buffer_bytes = std::max(options.buffer_bytes, kMostInFlight);
+  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(buffer_bytes, AlignedBuffer::Pages::kLarge, path));
   RETURN_IF_ERROR(buffer.PrepareForDevices());
   const OpenOptions open = {.io = options.io, .probe_in_child = options.probe_in_child, .depth = kDepths[std::size(kDepths) - 1],
                             .buffers = buffer.bytes()};

@@ -83,7 +83,7 @@ absl::Status LayerStreamer::Impl::Start() {
   static_assert(PartsReader::kBufferBytes <= kPartsBytes);
   ASSIGN_OR_RETURN(int64_t bytes, CheckedAdd(options_.pins.bytes, AlignUp(options_.ring_bytes, AlignedBuffer::kAlignment)));
   ASSIGN_OR_RETURN(bytes, CheckedAdd(bytes, PartsReader::kBufferBytes));
-  ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes));
+  ASSIGN_OR_RETURN(buffer_, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, file_.path()));
   RETURN_IF_ERROR(buffer_.PrepareForDevices());
   PlacePins();
   OrderStreamed();
@@ -199,7 +199,9 @@ absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::un
     status = AwaitParts(lock);
   }
   stats_.stall_nanos += Now() - begin;
-  return status.ok() ? parts_->status() : status;
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(broken_);
+  return parts_->status();
 }
 
 // Pins are leased before the others are read, for they may be given up meanwhile.

@@ -46,7 +46,7 @@ absl::Status TsrReader::ReadSuperblock() {
   if (size < kTsrPage) {
     return absl::InvalidArgumentError(absl::StrCat(path(), ": size: found ", size, " bytes, expected ", kTsrPage, " or more"));
   }
-  ASSIGN_OR_RETURN(const AlignedBuffer page, AlignedBuffer::Allocate(kTsrPage, AlignedBuffer::Pages::kSmall));
+  ASSIGN_OR_RETURN(const AlignedBuffer page, AlignedBuffer::Allocate(kTsrPage, AlignedBuffer::Pages::kSmall, path()));
   RETURN_IF_ERROR(file_->Read(0, page.bytes()));
   std::memcpy(superblock_.get(), page.data(), kTsrPage);
   RETURN_IF_ERROR(CheckSuperblock(*superblock_, size, path()));
@@ -78,7 +78,7 @@ std::vector<absl::Status> TsrReader::CheckManifests() const {
 
 absl::StatusOr<TsrIndex> TsrReader::ReadManifestAt(int64_t offset) const {
   const int64_t bytes = superblock_->manifest_bytes;
-  ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(AlignUp(bytes, kTsrPage), AlignedBuffer::Pages::kSmall));
+  ASSIGN_OR_RETURN(const AlignedBuffer buffer, AlignedBuffer::Allocate(AlignUp(bytes, kTsrPage), AlignedBuffer::Pages::kSmall, path()));
   RETURN_IF_ERROR(file_->Read(offset, buffer.bytes()));
   const absl::Span<const std::byte> manifest = buffer.bytes().first(bytes);
   const uint32_t crc = BlockCrc(superblock_->uuid, kManifestBlock, manifest);
@@ -192,7 +192,8 @@ absl::StatusOr<std::vector<std::byte>> TsrReader::ReadAttachment(absl::string_vi
   ASSIGN_OR_RETURN(const TsrExtent* extent, FindAttachment(name));
   AlignedBuffer aligned;
   if (direct()) {
-    ASSIGN_OR_RETURN(aligned, AlignedBuffer::Allocate(std::min(extent->stored_bytes(), kTsrBlockBytes)));
+    const int64_t block_bytes = std::min(extent->stored_bytes(), kTsrBlockBytes);
+    ASSIGN_OR_RETURN(aligned, AlignedBuffer::Allocate(block_bytes, AlignedBuffer::Pages::kLarge, path()));
   }
   std::vector<std::byte> bytes(extent->stored_bytes());
   for (int64_t block = 0; block < extent->blocks(); ++block) {

@@ -37,15 +37,15 @@ absl::Status WriteAll(int pipe, const void* data, size_t bytes) {
   return absl::OkStatus();
 }
 
-// False if the pipe ends before.
-bool ReadAll(int pipe, void* data, size_t bytes) {
+absl::Status ReadAll(int pipe, void* data, size_t bytes) {
   char* next = static_cast<char*>(data);
   for (ssize_t count; bytes > 0; next += count, bytes -= count) {
     count = read(pipe, next, bytes);
-    if (count < 0 && errno == EINTR) count = 0;
-    else if (count <= 0) return false;
+    if (count < 0 && errno != EINTR) return SystemError("read from a pipe");
+    if (count == 0) return absl::AbortedError("its process ended before its work was done");
+    if (count < 0) count = 0;
   }
-  return true;
+  return absl::OkStatus();
 }
 
 [[noreturn]] void RunAsChild(int parent, int pipe, const std::function<absl::Status(MessageSender& sender)>& function) {
@@ -96,10 +96,10 @@ ForkedRun::~ForkedRun() {
 absl::StatusOr<std::optional<Message>> ForkedRun::Next() {
   Head head;
   Message message;
-  if (!ReadAll(pipe_, &head, sizeof(head))) return absl::AbortedError("its process ended before its work was done");
+  RETURN_IF_ERROR(ReadAll(pipe_, &head, sizeof(head)));
   message.kind = head.kind;
   message.bytes.resize(head.bytes);
-  if (!ReadAll(pipe_, message.bytes.data(), head.bytes)) return absl::AbortedError("its process ended before its work was done");
+  RETURN_IF_ERROR(ReadAll(pipe_, message.bytes.data(), head.bytes));
   if (head.kind != kReturned) return message;
   const std::pair<std::string, std::string> said = absl::StrSplit(message.bytes.substr(1), absl::MaxSplits('\0', 1));
   const absl::Status status(static_cast<absl::StatusCode>(message.bytes[0]), said.second);

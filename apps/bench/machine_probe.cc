@@ -23,7 +23,7 @@ double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 }  // namespace
 
 absl::StatusOr<MachineProbe> MachineProbe::Create(ThreadPool& pool, KernelPath path, int64_t bytes) {
-  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes));
+  ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, "measuring the machine"));
   MachineProbe probe(pool, MatMulKernelsFor(path).peaks, std::move(buffer));
   pool.Run([&](int worker) {  // Each thread touches its own pages first, so that they are near it.
     const Share share = ShareOf(bytes / PeakLoops::kReadStep, worker, pool.threads());

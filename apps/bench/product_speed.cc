@@ -58,8 +58,9 @@ class TimedMatrix {
     TimedMatrix product(kernels.panels[static_cast<int>(format)], timed.fine);
     ASSIGN_OR_RETURN(const int64_t file_bytes, BytesOfRows(format, kOutputs, kInputs));
     ASSIGN_OR_RETURN(const int64_t bytes, PackedMatrix::BytesFor(spec));
-    ASSIGN_OR_RETURN(product.weights_, AlignedBuffer::Allocate(bytes));
-    ASSIGN_OR_RETURN(product.rounded_, AlignedBuffer::Allocate(QuantizedRows::BytesFor(kMostRows, kInputs)));
+    ASSIGN_OR_RETURN(product.weights_, AlignedBuffer::Allocate(bytes, AlignedBuffer::Pages::kLarge, "weights"));
+    const int64_t rounded_bytes = QuantizedRows::BytesFor(kMostRows, kInputs);
+    ASSIGN_OR_RETURN(product.rounded_, AlignedBuffer::Allocate(rounded_bytes, AlignedBuffer::Pages::kLarge, "rounded rows"));
     std::vector<std::byte> blocks(file_bytes, kOrdinary);
     if (info.quantize != nullptr) info.quantize(RandomNumbers(kOutputs * kInputs).data(), kOutputs * kInputs, blocks.data());
     RETURN_IF_ERROR(PackedMatrix::Pack(spec, blocks, product.weights_.bytes()));

@@ -15,6 +15,7 @@
 #include "tessera/base/byte_size.h"
 #include "tessera/base/cache_folder.h"
 #include "tessera/base/cpu_features.h"
+#include "tessera/base/joined_status.h"
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/text_file.h"
@@ -135,7 +136,9 @@ absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool oth
 }
 
 absl::Status EndOf(const absl::Status& work, const absl::Status& saved) {
-  return work.ok() || (absl::IsCancelled(work) && !saved.ok()) ? saved : work;
+  if (work.ok() || saved.ok()) return work.ok() ? saved : work;
+  if (absl::IsCancelled(work)) return saved;
+  return absl::IsCancelled(saved) ? work : Joined(work, saved);
 }
 
 Trace::Trace() {

@@ -42,8 +42,8 @@ absl::StatusOr<std::vector<int>> AscendingOfFlag(const char* flag, const std::st
 // WrongUsage if two flags that exclude each other are both on.
 absl::Status CheckNotBoth(const char* flag, bool on, const char* other, bool other_on);
 
-// How a run ended whose results are saved whatever came of its work: the work's error, or that of saving. An end that was asked for does
-// not hide an error of saving.
+// How a run ended whose results are saved whatever came of its work: the work's error, that of saving, or both. An end that was asked
+// for does not hide an error of saving.
 absl::Status EndOf(const absl::Status& work, const absl::Status& saved);
 
 // Records a timeline if --trace is given.

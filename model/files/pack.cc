@@ -33,7 +33,7 @@ class UnitPacker {
   absl::Status Allocate(int threads) {
     const int64_t buffers = std::clamp<int64_t>(kPackMemory / std::max<int64_t>(largest_, 1), 1, 2 * threads);
     for (int64_t i = 0; i < buffers; ++i) {
-      ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(largest_));
+      ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Allocate(largest_, AlignedBuffer::Pages::kLarge, "units to be packed"));
       buffers_.push_back(std::move(buffer));
     }
     return absl::OkStatus();

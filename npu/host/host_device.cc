@@ -15,7 +15,8 @@ namespace {
 absl::Status GrowTo(AlignedBuffer& buffer, int64_t bytes) {
   if (buffer.size() >= bytes) return absl::OkStatus();
   // Doubled: paths grow token by token. On small pages: a first pass would back large ones of which it uses the beginning.
-  ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(std::max(bytes, 2 * buffer.size()), AlignedBuffer::Pages::kSmall));
+  const int64_t wanted = std::max(bytes, 2 * buffer.size());
+  ASSIGN_OR_RETURN(buffer, AlignedBuffer::Allocate(wanted, AlignedBuffer::Pages::kSmall, "scratch of a graph"));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
+#include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/vocabulary_of.h"
@@ -114,9 +115,8 @@ void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& gen
 }
 
 absl::Status Speculation::Save() const {
-  absl::Status saved = history_ == nullptr ? absl::OkStatus() : history_->Save();
-  if (!costs_path_.empty() && !lacks_costs()) saved.Update(costs_.Save(costs_path_));  // Also if the history could not be.
-  return saved;
+  const absl::Status saved = history_ == nullptr ? absl::OkStatus() : history_->Save();
+  return costs_path_.empty() || lacks_costs() ? saved : Joined(saved, costs_.Save(costs_path_));  // Also if the history could not be.
 }
 
 void WriteSpeculation(JsonWriter& json, const SpeculationReport& report) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/clock.h"
@@ -45,12 +46,15 @@ namespace tessera {
 //     besides. wake_ is notified after every change that may give the reading thread something to do.
 // 10. The end: stop_ is set under the mutex, the reading thread waits for all that is in flight, then for the device to end, and only then
 //     does the buffer go.
-// 11. After a time of change that may stand for writing, every block is compared whenever it is read. What was being read then, perhaps
+// 11. Where memory ends on the reading thread, it ends: broken_ says so, and what was being read has failed.
+// 12. After a time of change that may stand for writing, every block is compared whenever it is read. What was being read then, perhaps
 //     without being compared, is read again before it is given out.
 class LayerStreamer::Impl {
  public:
   Impl(const TsrReader& file, Options options)
-      : file_(file), options_(std::move(options)), ring_(options_.ring_bytes), checker_(file, options_.verify) {}
+      : file_(file), options_(std::move(options)),
+        out_of_memory_(absl::ResourceExhaustedError(absl::StrCat(file.path(), ": reading: out of memory"))), ring_(options_.ring_bytes),
+        checker_(file, options_.verify) {}
   ~Impl();
 
   absl::Status Start();
@@ -94,6 +98,8 @@ class LayerStreamer::Impl {
 
   // Called by the thread that reads. All but Read with the mutex held.
   void Read();
+  void ReadUntilStopped();
+  void EndOutOfMemory();
   void StartReads();
   bool StartPin();
   bool StartNext();
@@ -107,6 +113,7 @@ class LayerStreamer::Impl {
 
   const TsrReader& file_;
   const Options options_;
+  const absl::Status out_of_memory_;         // Made while there is memory.
   AlignedBuffer buffer_;                     // Pins, ring, parts.
   IoKind io_ = IoKind::kAuto;
   std::string reason_;
@@ -128,7 +135,7 @@ class LayerStreamer::Impl {
   size_t pins_started_ = 0, pins_finished_ = 0;
   int64_t pinned_bytes_ = 0;                 // In pins that are there.
   int units_reading_ = 0;
-  std::vector<bool> trusting_;               // [unit]: whether blocks were trusted when reading it began (11).
+  std::vector<bool> trusting_;               // [unit]: whether blocks were trusted when reading it began (12).
   std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.
   bool parts_begun_ = false;
   bool parts_trusting_ = false;              // As trusting_, of the parts.

@@ -1,4 +1,6 @@
 // What the reading thread of a LayerStreamer does: pins, then unit after unit into the ring, and the parts that are asked for.
+#include <new>
+
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/storage/internal/layer_streamer_impl.h"
@@ -13,6 +15,27 @@ constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are thos
 }  // namespace
 
 void LayerStreamer::Impl::Read() {
+  bool memory_lasts = true;
+  try {
+    ReadUntilStopped();
+  } catch (const std::bad_alloc&) {
+    memory_lasts = false;
+  }
+  reader_.reset();  // Waits for what is in flight (10).
+  device_.reset();
+  if (!memory_lasts) EndOutOfMemory();
+}
+
+void LayerStreamer::Impl::EndOutOfMemory() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  broken_.Update(out_of_memory_);
+  ring_.FailReading(out_of_memory_);
+  units_reading_ = 0;
+  parts_asked_.clear();
+  changed_.notify_all();
+}
+
+void LayerStreamer::Impl::ReadUntilStopped() {
   if (options_.raise_priority) RunBeforeOthers();
   BlockReader::Options options = {
       .block_bytes = kReadBytes,
@@ -37,9 +60,6 @@ void LayerStreamer::Impl::Read() {
     CountReads();
     if (finished.has_value()) Finish(*finished);
   }
-  lock.unlock();
-  reader_.reset();  // Waits for what is in flight (10).
-  device_.reset();
 }
 
 void LayerStreamer::Impl::StartReads() {
@@ -86,7 +106,7 @@ void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
 // A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
 absl::Status LayerStreamer::Impl::Judge(const absl::Status& read) {
   if (read.ok()) broken_.Update(device_->CheckUnchanged());  // (8)
-  if (file_.file()->MayHaveChanged()) checker_.TrustNothing();  // (11)
+  if (file_.file()->MayHaveChanged()) checker_.TrustNothing();  // (12)
   return read.ok() ? broken_ : read;
 }
 

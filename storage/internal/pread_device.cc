@@ -17,6 +17,7 @@ constexpr int kMostThreads = 4;
 
 PreadDevice::PreadDevice(DeviceFile file, bool direct, int depth) : FileDevice(std::move(file), depth), direct_(direct) {
   CHECK(depth > 0 && (!direct || file_.direct() >= 0));
+  done_.reserve(depth);  // No thread of its own needs memory later.
   for (int i = 0; i < std::min(depth, kMostThreads); ++i) {
     absl::StatusOr<std::thread> thread = StartThread([this] { Work(); });
     if (!thread.ok()) break;  // Those that there are read all, or Wait does.

@@ -44,6 +44,14 @@ void UnitRing::SkipBefore(const Entry* until) {
   }
 }
 
+void UnitRing::FailReading(const absl::Status& status) {
+  for (Entry& entry : entries_) {
+    if (entry.state != State::kReading) continue;
+    entry.state = State::kFailed;
+    entry.status = status;
+  }
+}
+
 void UnitRing::Drop(int unit) {
   Entry* entry = Find(unit);
   CHECK(entry != nullptr && entry->state == State::kFailed) << "unit " << unit;

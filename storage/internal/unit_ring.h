@@ -44,6 +44,8 @@ class UnitRing {
   void SkipBefore(const Entry* entry);
   // All that are not held go at once, up to the first that is.
   void Clear();
+  // All that are being read have failed.
+  void FailReading(const absl::Status& status);
   // Forgets a unit that failed. REQUIRES: there is such an entry.
   void Drop(int unit);
 

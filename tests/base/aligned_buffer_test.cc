@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/tests/fakes/backed_bytes.h"
@@ -63,6 +64,8 @@ TEST(AlignedBuffer, ImpossibleSizesAreErrorsThatNameThem) {
   EXPECT_TRUE(absl::IsResourceExhausted(huge)) << huge;
   EXPECT_NE(huge.ToString().find("1152921504606846976"), std::string::npos) << huge;
   EXPECT_FALSE(AlignedBuffer::Allocate(std::numeric_limits<int64_t>::max()).ok());
+  const absl::Status weights = AlignedBuffer::Allocate(int64_t{1} << 60, AlignedBuffer::Pages::kLarge, "weights").status();
+  EXPECT_EQ(weights.message(), absl::StrCat("weights: ", huge.message()));
 }
 
 TEST(AlignedBuffer, MovingHandsTheMemoryOnAndLeavesAnEmptyBuffer) {

@@ -1,6 +1,6 @@
-// Cost profiles: a file is refused in words that name it, or its times for rows and leaves are finite, never less with more of them, and
-// the same after saving and reading again. The same holds for a profile that is learnt from passes of any shape and time. Rows are chosen
-// by both.
+// Cost profiles: a file is refused in words that name it, or its times for rows, leaves and texts are finite, never less with more of
+// them, and the same after saving and reading again. The same holds for a profile that is learnt from passes of any shape and time. Rows
+// are chosen by both.
 //
 // An input's first byte says whether a file follows, or measured times.
 #include <algorithm>
@@ -40,6 +40,7 @@ void CheckCurves(const CostProfile& costs) {
       CheckSeconds(seconds);
       CHECK_LE(seconds, costs.PassSeconds({rows + 1, leaves}));
       CHECK_LE(seconds, costs.PassSeconds({rows, leaves + 1}));
+      CHECK_LE(seconds, costs.PassSeconds({rows, leaves + 1, 2}));
     }
     CheckSeconds(costs.HeadSeconds(rows));
     CheckSeconds(costs.TopSeconds(rows));
@@ -61,6 +62,7 @@ std::vector<std::string> DraftersOf(const CostProfile& costs) {
 void CheckSame(const CostProfile& found, const CostProfile& expected, double share) {
   for (int rows = 1; rows <= kMostRows; ++rows) {
     for (const int leaves : {1, rows}) CheckNear(found.PassSeconds({rows, leaves}), expected.PassSeconds({rows, leaves}), share);
+    CheckNear(found.PassSeconds({rows, rows, rows}), expected.PassSeconds({rows, rows, rows}), share);
     CheckNear(found.HeadSeconds(rows), expected.HeadSeconds(rows), share);
   }
   CheckNear(found.TopSeconds(1), expected.TopSeconds(1), share);
@@ -97,9 +99,8 @@ TokenTree RandomTree(SeededRandom& random) {
   return tree;
 }
 
-// Rows are chosen with their parents, and no worse than none.
-void CheckRows(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits) {
-  const RowChoice choice = ChooseRows(tree, costs, limits);
+// The tree of the chosen rows, which have their parents.
+TokenTree CheckChoice(const TokenTree& tree, const RowChoice& choice) {
   std::vector<bool> there(tree.size());
   there[TokenTree::kRoot] = true;
   for (const int node : choice.nodes) {
@@ -107,16 +108,48 @@ void CheckRows(const TokenTree& tree, const CostProfile& costs, const RowLimits&
     there[node] = true;
   }
   const TokenTree rows = tree.Pick(choice.nodes);
-  CHECK_LE(rows.size(), limits.most_rows);
+  CHECK_EQ(choice.leaves, rows.Leaves());
   double tokens = 0;
   for (const float reached : rows.PathProbabilities()) tokens += reached;
   CheckNear(choice.tokens, tokens, 1e-5);
   CHECK(std::isfinite(choice.seconds) && choice.seconds > 0) << choice.seconds;
+  return rows;
+}
+
+// Rows are no worse than none.
+void CheckRows(const TokenTree& tree, const CostProfile& costs, const RowLimits& limits) {
+  const RowChoice choice = ChooseRows(tree, costs, limits);
+  const TokenTree rows = CheckChoice(tree, choice);
+  CHECK_LE(rows.size(), limits.most_rows);
   const double alone = std::max(limits.draft_seconds + costs.PlainSeconds(), std::numeric_limits<double>::min());
   CHECK_GE(choice.tokens * alone, choice.seconds * (1 - 1e-9)) << "the root alone gives more";
   const HeadChoice head = ChooseHeadRows(rows, costs, limits.most_rows);
   CHECK(head.first_rows >= 1 && head.first_rows <= rows.size()) << head.first_rows;
   CHECK(std::isfinite(head.seconds)) << head.seconds;
+}
+
+// Rows of several trees in a pass: all fit, whole trees first, and texts are charged for all of it; then pieces of prompts.
+void CheckShared(const CostProfile& costs, SeededRandom& random) {
+  std::vector<TokenTree> trees;
+  for (int64_t count = 1 + random.Below(6); count > 0; --count) trees.push_back(RandomTree(random));
+  std::vector<TreeToCut> to_cut;
+  for (const TokenTree& tree : trees) to_cut.push_back({&tree, random.Below(4) == 0, costs.DraftSeconds("lookup")});
+  const int most_rows = static_cast<int>(trees.size()) + static_cast<int>(random.Below(200));
+  const std::vector<RowChoice> choices = ShareRows(to_cut, costs, {.most_rows = most_rows});
+  CostProfile::Shape all = choices[0].beside;
+  all = {all.rows + choices[0].shape().rows, all.leaves + choices[0].shape().leaves, all.texts + 1};
+  CHECK(all.rows <= most_rows && all.texts == static_cast<int>(trees.size())) << all.rows;
+  int rows = 0;
+  double shares = 0;
+  for (size_t i = 0; i < trees.size(); ++i) {
+    rows += CheckChoice(trees[i], choices[i]).size();
+    CHECK(!to_cut[i].whole || choices[i].shape().rows == trees[i].size() || all.rows == most_rows) << "tree " << i << " is not whole";
+    shares += MarginalShare(all, choices[i].shape(), costs);
+  }
+  CHECK_EQ(rows, all.rows);
+  CheckNear(shares, 1, 1e-6);
+  const int piece = PromptRows(all, costs, {.most_rows = most_rows - all.rows});
+  CHECK(piece >= std::min(1, most_rows - all.rows) && piece <= most_rows - all.rows) << piece;
 }
 
 // A stream that says 0 1 2 3 again and again, and takes as long as the costs have it.
@@ -146,6 +179,7 @@ void CheckUse(const CostProfile& costs, uint64_t seed) {
     CheckRows(RandomTree(random), costs, {.most_rows = most_rows});
     CheckRows(RandomTree(random), costs, {.most_rows = most_rows, .draft_seconds = costs.DraftSeconds("lookup")});
   }
+  for (int trial = 0; trial < 4; ++trial) CheckShared(costs, random);
   CheckSpeculator(costs);
 }
 
@@ -172,13 +206,19 @@ double SpellSeconds(FuzzBytes& bytes) {
   return time < 7 ? kOdd[time] : 1e-8 * std::exp2(time / 10.0);
 }
 
+// Mostly those of a draft for one text, some of large passes, and some that no pass has.
+int SpellRows(FuzzBytes& bytes) {
+  const int rows = bytes.Below(72) - 2;
+  return rows <= 60 ? rows : 60 * (rows - 60);
+}
+
 absl::Status UseMeasured(FuzzBytes bytes) {
   CostProfile costs;
   if (bytes.Below(2) == 1) costs.ExpectFreeRows();
   for (int left = 128; left > 0 && !bytes.empty(); --left) {   // So few do not add up to times that no file may have.
-    const int what = bytes.Below(8), rows = bytes.Below(72) - 2, leaves = bytes.Below(24) - 1;
+    const int what = bytes.Below(8), rows = SpellRows(bytes), leaves = bytes.Below(24) - 1;
     const double seconds = SpellSeconds(bytes);
-    if (what < 4) costs.AddPass({rows, leaves}, seconds);
+    if (what < 4) costs.AddPass({rows, leaves, what < 3 ? 1 : leaves / 2}, seconds);
     if (what == 4 || what == 5) costs.AddHead(rows, seconds);
     if (what == 6) costs.AddTop(rows, seconds);
     if (what == 7) costs.AddDraft(rows < 36 ? "lookup" : "suffix", seconds);
@@ -226,7 +266,7 @@ void AppendSpoiled(const std::string& name, const std::string& text, std::vector
     const std::string before = text.substr(0, begin), after = text.substr(end);
     add(before);
     if (end - begin == 1 && !std::isdigit(text[begin])) continue;
-    for (const char* other : {"0", "-1", "2", "64", "65", "0.5", "1e4", "1e5", "1e-320", "1e400", "null", "[]", "{}", "\"rows\""}) {
+    for (const char* other : {"0", "-1", "2", "512", "513", "0.5", "1e4", "1e5", "1e-320", "1e400", "null", "[]", "{}", "\"rows\""}) {
       add(before + other + after);
     }
   }

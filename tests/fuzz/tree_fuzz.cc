@@ -189,6 +189,7 @@ class SpeculatedTexts {
     const int later_rows = static_cast<int>(std::count_if(verdict.path.begin(), verdict.path.end(), later));
     const double pass_seconds = SpellSeconds(bytes_, 1e-3), first_seconds = SpellSeconds(bytes_, 1e-4);
     const StepTime time = {pass_seconds, plan.first_rows, first_seconds, later_rows, later_rows * 1e-4, plan.first_rows, 1e-5};
+    LearnStep(ShapeOf(tree), time, speculator_.costs());
     speculator_.Commit(tree, verdict, time);
     text_ = Joined(std::move(text_), verdict.emitted);
     tokens_ += static_cast<int64_t>(verdict.emitted.size());

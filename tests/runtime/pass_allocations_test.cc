@@ -2,29 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "tessera/tests/fakes/runtime/allocations.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
-
-namespace {
-
-std::atomic<int64_t> allocations{0};
-
-}  // namespace
-
-#ifndef TESSERA_SANITIZED   // A sanitizer has operators of its own. Inlined, g++ takes malloc and delete for a mismatch.
-__attribute__((noinline)) void* operator new(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* const memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
-__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-#endif
 
 namespace tessera {
 namespace {
@@ -39,9 +21,9 @@ TEST(PassAllocations, ATokenOfPlainDecodingAllocatesLittle) {
   Must(session->Append({1, 2, 3, 4, 5}));
   std::vector<int64_t> of_tokens;
   for (int i = 0; i < 41; ++i) {
-    const int64_t before = allocations.load();
+    const int64_t before = Allocations();
     Must(session->Append({7}));
-    of_tokens.push_back(allocations.load() - before);
+    of_tokens.push_back(Allocations() - before);
   }
   std::sort(of_tokens.begin(), of_tokens.end());
   EXPECT_LE(of_tokens[20], kMostAllocations) << "the median: now and then a list of tokens grows";

@@ -11,8 +11,9 @@
 namespace tessera {
 namespace {
 
-constexpr char kSmall[] = R"({"version": 1, "pass": [{"rows": 1, "seconds": 0.007}, {"rows": 8, "seconds": 0.014}], "leaf_seconds": 0.0001,
- "head": [{"rows": 1, "seconds": 0.001}], "top_seconds": 0.0002, "drafters": [{"name": "lookup", "seconds": 0.00001}]})";
+constexpr char kSmall[] = R"({"version": 1, "pass": [{"rows": 1, "seconds": 0.007}, {"rows": 8, "seconds": 0.014}],
+ "leaf_seconds": 0.0001, "text_seconds": 0.0003, "head": [{"rows": 1, "seconds": 0.001}], "top_seconds": 0.0002,
+ "drafters": [{"name": "lookup", "seconds": 0.00001}]})";
 
 TEST(CostProfile, HeaderExample) {
   CostProfile costs;
@@ -35,12 +36,14 @@ TEST(CostProfile, MoreRowsNeverCostLess) {
     CostProfile costs;
     for (int i = 0; i < 40; ++i) {
       const int rows = 1 + static_cast<int>(random.Below(20)), leaves = 1 + static_cast<int>(random.Below(rows));
-      costs.AddPass({rows, leaves}, 1e-3 * static_cast<double>(1 + random.Below(100)));
+      const int texts = 1 + static_cast<int>(random.Below(leaves));
+      costs.AddPass({rows, leaves, texts}, 1e-3 * static_cast<double>(1 + random.Below(100)));
       costs.AddHead(rows, 1e-3 * static_cast<double>(1 + random.Below(100)));
     }
-    for (int rows = 1; rows < 70; ++rows) {
+    for (int rows = 1; rows < 520; ++rows) {
       EXPECT_LE(costs.PassSeconds({.rows = rows}), costs.PassSeconds({.rows = rows + 1}));
       EXPECT_LE(costs.PassSeconds({.rows = rows}), costs.PassSeconds({.rows = rows, .leaves = 2}));
+      EXPECT_LE(costs.PassSeconds({.rows = rows}), costs.PassSeconds({.rows = rows, .leaves = 2, .texts = 2}));
       EXPECT_LE(costs.HeadSeconds(rows), costs.HeadSeconds(rows + 1));
       EXPECT_GT(costs.PassSeconds({.rows = rows}), 0);
     }
@@ -133,6 +136,52 @@ TEST(CostProfile, LeavesAreLearntBesideRows) {
   EXPECT_NEAR(costs.PassSeconds({.rows = 8, .leaves = 5}), 0.0108, 0.0004);
 }
 
+// The keys of another text are read for its rows alone.
+TEST(CostProfile, TextsAreLearntBesideRowsAndLeaves) {
+  CostProfile costs;
+  for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 8, .leaves = 1}, 0.010);
+  for (int i = 0; i < 200; ++i) costs.AddPass({.rows = 8, .leaves = 8, .texts = 8}, 0.0135);
+  EXPECT_NEAR(costs.PassSeconds({.rows = 8, .leaves = 8, .texts = 8}), 0.0135, 0.0004);
+  EXPECT_GT(costs.PassSeconds({.rows = 8, .leaves = 8, .texts = 8}) - costs.PassSeconds({.rows = 8}), 0.002);
+  EXPECT_EQ(costs.PassSeconds({.rows = 8, .leaves = 8}), costs.PassSeconds({.rows = 8})) << "the leaves of one text are no texts";
+  EXPECT_GT(costs.PassSeconds({.rows = 9, .leaves = 9, .texts = 9}), costs.PassSeconds({.rows = 9, .leaves = 8, .texts = 8}));
+}
+
+TEST(CostProfile, PassesOfManyTextsTeachWhatTheyCostAndSpoilNoPassOfOne) {
+  SeededRandom random(4);
+  CostProfile costs;
+  const auto seconds = [](int rows, int texts) { return 0.005 + 0.0004 * rows + 0.0003 * (texts - 1); };
+  for (int i = 0; i < 3000; ++i) {
+    const int texts = random.Below(2) == 0 ? 1 : 2 + static_cast<int>(random.Below(30)), rows = texts + static_cast<int>(random.Below(12));
+    costs.AddPass({.rows = rows, .leaves = texts, .texts = texts}, seconds(rows, texts) * (random.Below(4) == 0 ? 1.2 : 1));
+  }
+  for (const int rows : {1, 4, 8, 12}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}) / seconds(rows, 1), 1, 0.12) << rows;
+  for (const int texts : {4, 16, 31}) {
+    const CostProfile::Shape shape = {.rows = texts + 5, .leaves = texts, .texts = texts};
+    EXPECT_NEAR(costs.PassSeconds(shape) / seconds(shape.rows, texts), 1, 0.12) << texts;
+  }
+}
+
+TEST(CostProfile, LargePassesAreToldApart) {
+  CostProfile costs;
+  for (int i = 0; i < 3; ++i) {
+    for (const int rows : {1, 8, 64, 256, 512}) costs.AddPass({.rows = rows}, 0.005 + 0.0002 * rows);
+    for (const int rows : {1, 100, 300}) costs.AddHead(rows, 0.001 * rows);
+  }
+  for (const int rows : {1, 30, 64, 65, 160, 256, 400, 512}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}), 0.005 + 0.0002 * rows, 1e-9);
+  for (const int rows : {1, 64, 200, 300, 500}) EXPECT_NEAR(costs.HeadSeconds(rows), 0.001 * rows, 1e-9);
+  EXPECT_EQ(costs.PassSeconds({.rows = 513}), costs.PassSeconds({.rows = 512}));
+}
+
+// A draft's few rows say what many more would take, until these are measured.
+TEST(CostProfile, BeyondWhatWasMeasuredTheMeanSlopeGoesOn) {
+  CostProfile costs;
+  for (int i = 0; i < 3; ++i) {
+    for (const int rows : {1, 8, 16}) costs.AddPass({.rows = rows}, 0.005 + 0.0002 * rows);
+  }
+  for (const int rows : {17, 64, 512}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}), 0.005 + 0.0002 * rows, 1e-9);
+}
+
 TEST(CostProfile, TakesNoTimeThatIsNone) {
   CostProfile costs;
   for (const double seconds : {0.0, -1.0, 1e9, 0.0 / 0.0}) costs.AddPass({}, seconds);
@@ -145,11 +194,21 @@ TEST(CostProfile, ReadsWhatItWrites) {
   ASSERT_TRUE(costs.ok()) << costs.status();
   EXPECT_TRUE(costs->frozen());
   EXPECT_NEAR(costs->PassSeconds({.rows = 8, .leaves = 3}), 0.0142, 1e-9);
+  EXPECT_NEAR(costs->PassSeconds({.rows = 8, .leaves = 3, .texts = 2}), 0.0144, 1e-9);
   EXPECT_EQ(costs->DraftSeconds("lookup"), 0.00001);
   EXPECT_EQ(costs->DraftSeconds("other"), 0);
   const absl::StatusOr<CostProfile> again = CostProfile::Parse(costs->ToJson(), "costs.json");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->ToJson(), costs->ToJson());
+}
+
+TEST(CostProfile, AFileWithoutTextsIsReadAsOneWhereTheyCostNothing) {
+  std::string old = kSmall;
+  old.replace(old.find("\"text_seconds\": 0.0003, "), 24, "");
+  const absl::StatusOr<CostProfile> costs = CostProfile::Parse(old, "costs.json");
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  EXPECT_EQ(costs->PassSeconds({.rows = 8, .leaves = 2, .texts = 2}), costs->PassSeconds({.rows = 8}));
+  EXPECT_NE(costs->ToJson().find("\"text_seconds\": 0,"), std::string::npos) << costs->ToJson();
 }
 
 TEST(CostProfile, BadFilesAreNamedWithFieldFoundAndExpected) {
@@ -162,12 +221,13 @@ TEST(CostProfile, BadFilesAreNamedWithFieldFoundAndExpected) {
     for (const std::string& part : parts) EXPECT_NE(error_with(from, to).find(part), std::string::npos) << error_with(from, to);
   };
   expect("\"version\": 1", "\"version\": 2", {"costs.json", "version", "2", "1"});
-  expect("\"rows\": 8", "\"rows\": 0", {"costs.json", "pass[1].rows", "0", "1 to 64"});
+  expect("\"rows\": 8", "\"rows\": 0", {"costs.json", "pass[1].rows", "0", "1 to 512"});
   expect("\"rows\": 8", "\"rows\": 1", {"pass[1]", "a second entry for 1 rows"});
   expect("\"rows\": 1, \"seconds\": 0.007", "\"rows\": 2, \"seconds\": 0.007", {"pass", "no entry for 1 row"});
   expect("0.014", "-3", {"pass[1].seconds", "-3", "more than 0"});
   expect("0.014", "\"a\"", {"pass[1].seconds", "expected a number"});
   expect("\"leaf_seconds\": 0.0001", "\"leaf_seconds\": 1e9", {"leaf_seconds", "1e+09", "at least 0"});
+  expect("\"text_seconds\": 0.0003", "\"text_seconds\": -1", {"text_seconds", "-1", "at least 0"});
   expect("\"lookup\"", "7", {"drafters[0].name"});
   expect("\"head\"", "\"tail\"", {"head"});
   EXPECT_FALSE(CostProfile::Load("/nowhere/costs.json").ok());

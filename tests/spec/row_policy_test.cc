@@ -3,39 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "tessera/base/random.h"
+#include "tessera/tests/spec/random_trees.h"
 
 namespace tessera {
 namespace {
-
-// A frozen profile of the pass's times by rows from 1 on; of the head's by rows up to 64 in a straight line, by default 0.001 each.
-CostProfile Costs(const std::vector<double>& pass, double leaf = 0, double head = 0.001, double head_64 = 0.064) {
-  std::vector<std::string> entries;
-  for (const double seconds : pass) entries.push_back(absl::StrCat("{\"rows\": ", entries.size() + 1, ", \"seconds\": ", seconds, "}"));
-  const std::string text = absl::StrCat("{\"version\": 1, \"pass\": [", absl::StrJoin(entries, ","), "], \"leaf_seconds\": ", leaf,
-                                        ", \"head\": [{\"rows\": 1, \"seconds\": ", head, "}, {\"rows\": 64, \"seconds\": ", head_64,
-                                        "}], \"top_seconds\": 0, \"drafters\": []}");
-  const absl::StatusOr<CostProfile> costs = CostProfile::Parse(text, "test");
-  EXPECT_TRUE(costs.ok()) << costs.status();
-  return *costs;
-}
-
-TokenTree RandomTree(int nodes, SeededRandom& random) {
-  TokenTree tree(0);
-  while (tree.size() <= nodes) {
-    const int parent = static_cast<int>(random.Below(tree.size()));
-    float left = 1;
-    for (int node = parent + 1; node < tree.size(); ++node) left -= tree[node].parent == parent ? tree[node].probability : 0;
-    const float probability = left * static_cast<float>(1 + random.Below(99)) / 100;
-    if (probability > 0) tree.Add(parent, tree.size(), probability);
-  }
-  return tree;
-}
 
 double Rate(const TokenTree& tree, const CostProfile& costs, double draft_seconds) {
   double tokens = 0;
@@ -60,13 +33,6 @@ double BestRate(const TokenTree& tree, const CostProfile& costs, int most_rows, 
   return best;
 }
 
-std::vector<double> RandomCosts(SeededRandom& random, bool stepped) {
-  std::vector<double> pass = {0.006};
-  while (pass.size() < 12)
-    pass.push_back(pass.back() + (stepped && pass.size() % 4 != 0 ? 0 : 1e-5 * static_cast<double>(random.Below(300))));
-  return pass;
-}
-
 TEST(RowPolicy, HeaderExample) {
   const CostProfile costs = Costs({0.006, 0.0065, 0.007, 0.0075});
   TokenTree tree(1);
@@ -77,6 +43,14 @@ TEST(RowPolicy, HeaderExample) {
   EXPECT_EQ(rows.size(), 3);
   EXPECT_NEAR(choice.tokens, 1 + 0.9 + 0.81, 1e-6);
   EXPECT_NEAR(choice.seconds, 2e-5 + 0.007 + 2.71 * 0.001, 1e-7);
+
+  TokenTree other(5);
+  other.Add(TokenTree::kRoot, 6, 0.8f);
+  const std::vector<RowChoice> choices = ShareRows({{.tree = &tree}, {.tree = &other}}, costs, {.most_rows = 512});
+  EXPECT_EQ(choices[0].shape().rows, 3);
+  EXPECT_EQ(choices[1].shape().rows, 2);
+  EXPECT_EQ(choices[1].beside.rows, 3);
+  EXPECT_GT(PromptRows({.rows = 9, .leaves = 2, .texts = 2}, costs, {.most_rows = 503}), 1);
 }
 
 // Without a price of leaves the choice is the best there is, whatever the steps of the cost.
@@ -84,7 +58,7 @@ TEST(RowPolicy, NoTreeGivesMoreTokensASecond) {
   SeededRandom random(1);
   for (int trial = 0; trial < 300; ++trial) {
     const TokenTree tree = RandomTree(static_cast<int>(random.Below(10)), random);
-    const CostProfile costs = Costs(RandomCosts(random, trial % 2 == 0));
+    const CostProfile costs = Costs(RandomPass(random, trial % 2 == 0));
     const int most_rows = 1 + static_cast<int>(random.Below(10));
     const RowChoice choice = ChooseRows(tree, costs, {.most_rows = most_rows, .draft_seconds = 1e-4, .least_gain = 1});
     EXPECT_LT(static_cast<int>(choice.nodes.size()), most_rows);
@@ -100,7 +74,7 @@ TEST(RowPolicy, WithAPriceOfLeavesItIsNearTheBest) {
   for (int trial = 0; trial < kTrials; ++trial) {
     const TokenTree tree = RandomTree(10, random);
     const double leaf_seconds = 1e-5 * static_cast<double>(random.Below(200));  // First: arguments are evaluated in any order.
-    const CostProfile costs = Costs(RandomCosts(random, trial % 2 == 0), leaf_seconds);
+    const CostProfile costs = Costs(RandomPass(random, trial % 2 == 0), {.leaf = leaf_seconds});
     const RowChoice choice = ChooseRows(tree, costs, {.most_rows = 11, .least_gain = 1});
     const double share = Rate(tree.Pick(choice.nodes), costs, 0) / BestRate(tree, costs, 11, 0);
     worst = std::min(worst, share);
@@ -125,8 +99,8 @@ TEST(RowPolicy, AHeadThatCostsTheSameForManyRowsIsCountedOnce) {
   int node = TokenTree::kRoot;
   for (int i = 1; i < 5; ++i) node = tree.Add(node, i, 0.5f);
   const std::vector<double> pass = {0.006, 0.0068, 0.0076, 0.0084, 0.0092};
-  const RowChoice by_row = ChooseRows(tree, Costs(pass, 0, 0.006, 64 * 0.006), {});
-  const RowChoice once = ChooseRows(tree, Costs(pass, 0, 0.006, 0.006), {});
+  const RowChoice by_row = ChooseRows(tree, Costs(pass, {.head = 0.006, .head_64 = 64 * 0.006}), {});
+  const RowChoice once = ChooseRows(tree, Costs(pass, {.head = 0.006, .head_64 = 0.006}), {});
   EXPECT_GT(once.nodes.size(), by_row.nodes.size());
   EXPECT_NEAR(once.seconds, pass[once.nodes.size()] + 0.006, 1e-9);
 }

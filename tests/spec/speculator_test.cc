@@ -26,7 +26,9 @@ TEST(Speculator, HeaderExample) {
   EXPECT_EQ(tree[0].token, 2);
   EXPECT_EQ(tree.size(), 5);
   const Verdict verdict = {.path = {0, 1}, .emitted = {3, 9}};
-  speculator.Commit(tree, verdict, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+  const StepTime time = {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001};
+  LearnStep(ShapeOf(tree), time, costs);
+  speculator.Commit(tree, verdict, time);
   EXPECT_EQ(speculator.Propose({.rows = 512, .depth = 4000})[0].token, 9);
 }
 
@@ -116,8 +118,10 @@ Replayed Replay(std::unique_ptr<Drafter> drafter, CostProfile& costs, const std:
               tops = plan.top > 0 ? plan.first_rows + later : 0;
     const double seconds = costs.PassSeconds({tree.size(), tree.Leaves()}) + costs.HeadSeconds(plan.first_rows) +
                            later * costs.HeadSeconds(1) + (asked ? costs.DraftSeconds(name) : 0) + costs.TopSeconds(tops);
-    speculator.Commit(tree, verdict, {.pass_seconds = real_seconds, .first_rows = plan.first_rows, .first_seconds = real_seconds,
-                                      .later_rows = later, .later_seconds = real_seconds, .top_rows = tops});
+    const StepTime time = {.pass_seconds = real_seconds, .first_rows = plan.first_rows, .first_seconds = real_seconds,
+                           .later_rows = later, .later_seconds = real_seconds, .top_rows = tops};
+    LearnStep(ShapeOf(tree), time, costs);
+    speculator.Commit(tree, verdict, time);
     result.modeled_seconds += seconds;
     if (result.trees.size() >= 16) {
       result.last_modeled_seconds += seconds;
@@ -233,7 +237,9 @@ TEST(Speculator, NothingIsDraftedBeforeAPlainStepIsMeasured) {
   Speculator speculator(std::make_unique<PromptLookup>(PromptLookup::Options()), {});
   speculator.Begin({{1, 2, 3, 4, 1, 2}});
   EXPECT_EQ(speculator.Propose({.rows = 9, .depth = 9}).size(), 1);
-  speculator.Commit(TokenTree(2), {.path = {0}, .emitted = {3}}, {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001});
+  const StepTime time = {.pass_seconds = 0.004, .first_rows = 1, .first_seconds = 0.001};
+  LearnStep({}, time, speculator.costs());
+  speculator.Commit(TokenTree(2), {.path = {0}, .emitted = {3}}, time);
   EXPECT_GT(speculator.Propose({.rows = 9, .depth = 9}).size(), 1);
 }
 

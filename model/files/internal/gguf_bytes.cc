@@ -21,7 +21,8 @@ absl::StatusOr<GgufBytes> GgufBytes::Of(std::unique_ptr<RandomAccessFile> file) 
   GgufBytes bytes({});
   bytes.file_ = std::move(file);
   bytes.size_ = bytes.file_->size();
-  ASSIGN_OR_RETURN(bytes.buffer_, AlignedBuffer::Allocate(std::min(bytes.size_, kLongestHeader), AlignedBuffer::Pages::kSmall));
+  ASSIGN_OR_RETURN(bytes.buffer_, AlignedBuffer::Allocate(std::min(bytes.size_, kLongestHeader), AlignedBuffer::Pages::kSmall,
+                                                          bytes.file_->path()));
   return bytes;
 }
 

@@ -131,7 +131,7 @@ std::optional<TokenId> Vocabulary::ControlAt(TokenId id) const {
 
 absl::Status Vocabulary::BuildIndex() {
   const size_t slots = std::bit_ceil(kinds_.size()) * 2;
-  ASSIGN_OR_RETURN(slots_memory_, AlignedBuffer::Allocate(slots * sizeof(uint32_t)));
+  ASSIGN_OR_RETURN(slots_memory_, AlignedBuffer::Allocate(slots * sizeof(uint32_t), AlignedBuffer::Pages::kLarge, "vocabulary"));
   slots_ = {slots_memory_.as<uint32_t>(), slots};
   // The slots are free already. But if memory is first read and then written, the system interrupts all other threads, once per page.
   std::fill(slots_.begin(), slots_.end(), 0);

@@ -1,0 +1,114 @@
+#include "tessera/runtime/cached_text.h"
+
+#include <algorithm>
+
+#include <glog/logging.h>
+
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+
+void CachedText::Truncate(int length) {
+  CHECK(length >= 0 && length <= this->length()) << length << " of " << this->length() << " tokens";
+  if (cache_ != nullptr) SetBack(length);
+  tokens_.resize(length);
+}
+
+void CachedText::SetBack(int length) { cache_->Truncate(sequence_, std::min(length, held())); }
+
+void CachedText::MakeExtendable() {
+  if (!cache_->CanExtend(sequence_)) cache_->Truncate(sequence_, 0);
+}
+
+absl::Status CachedText::PlaceNext(int count, const LoraAdapter* adapter, std::vector<PassRow>& rows) {
+  const int before = held();
+  CHECK(count >= 0 && count <= length() - before) << count << " of " << length() - before << " tokens";
+  RETURN_IF_ERROR(cache_->Extend(sequence_, count));
+  paths_.clear();
+  for (int i = 0; i < count; ++i) paths_.push_back(cache_->PathsOf(sequence_, before + i + 1));
+  for (int i = 0; i < count; ++i) rows.push_back({.token = tokens_[before + i], .paths = paths_[i], .adapter = adapter});
+  return absl::OkStatus();
+}
+
+absl::Status CachedText::PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows) {
+  CHECK(!tree_.has_value()) << "a tree waits for KeepPath";
+  tree_ = tree;
+  if (const absl::Status placed = PlaceNodes(); !placed.ok()) {
+    EndTree(TokenTree::kNone);
+    return placed;
+  }
+  paths_.clear();
+  for (int node = 0; node < tree.size(); ++node) {
+    paths_.push_back(cache_->PathsOf(node_sequences_[node], length() + tree[node].depth + 1));
+  }
+  for (int node = 0; node < tree.size(); ++node) rows.push_back({.token = tree[node].token, .paths = paths_[node], .adapter = adapter});
+  return absl::OkStatus();
+}
+
+// A first child goes on where its parent ends, which copies nothing and keeps slots together; its sisters are forks.
+absl::Status CachedText::PlaceNodes() {
+  const TokenTree& tree = *tree_;
+  node_sequences_.clear();
+  for (int node = 0; node < tree.size(); ++node) {
+    KvCache::SequenceId sequence = sequence_;
+    if (node != TokenTree::kRoot) {
+      const int parent_length = length() + tree[node].depth;
+      sequence = node_sequences_[tree[node].parent];
+      if (cache_->Length(sequence) != parent_length) {
+        ASSIGN_OR_RETURN(sequence, cache_->Fork(sequence, parent_length));
+      }
+    }
+    node_sequences_.push_back(sequence);  // Before it can fail: EndTree is to release it.
+    RETURN_IF_ERROR(cache_->Extend(sequence, 1));
+  }
+  return absl::OkStatus();
+}
+
+void CachedText::EndTree(int kept) {
+  const KvCache::SequenceId survivor = kept == TokenTree::kNone ? sequence_ : node_sequences_[kept];
+  const int new_length = length() + (kept == TokenTree::kNone ? 0 : (*tree_)[kept].depth + 1);
+  cache_->Truncate(survivor, new_length);
+  node_sequences_.push_back(sequence_);
+  std::sort(node_sequences_.begin(), node_sequences_.end());
+  node_sequences_.erase(std::unique(node_sequences_.begin(), node_sequences_.end()), node_sequences_.end());
+  for (const KvCache::SequenceId sequence : node_sequences_) {
+    if (sequence != survivor) cache_->Release(sequence);
+  }
+  sequence_ = survivor;
+  node_sequences_.clear();
+  tree_.reset();
+}
+
+void CachedText::KeepPath(absl::Span<const int> path, bool compact) {
+  CHECK(tree_.has_value()) << "no tree";
+  kept_.clear();
+  for (size_t i = 0; i < path.size(); ++i) {
+    CHECK_EQ((*tree_)[path[i]].parent, i == 0 ? TokenTree::kNone : path[i - 1]) << "not a path";
+    kept_.push_back((*tree_)[path[i]].token);
+  }
+  EndTree(path.empty() ? TokenTree::kNone : path.back());
+  if (compact) cache_->Compact(sequence_, length());
+  Append(kept_);
+}
+
+absl::StatusOr<std::unique_ptr<CachedText>> CachedText::Fork(int length) const {
+  CHECK(length >= 0 && length <= this->length()) << length << " of " << this->length() << " tokens";
+  ASSIGN_OR_RETURN(const KvCache::SequenceId sequence, cache_->Fork(sequence_, std::min(length, held())));
+  auto fork = std::unique_ptr<CachedText>(new CachedText(*cache_, sequence));
+  fork->tokens_.assign(tokens_.begin(), tokens_.begin() + length);
+  return fork;
+}
+
+void CachedText::Release() {
+  if (cache_ == nullptr) return;
+  if (tree_.has_value()) EndTree(TokenTree::kNone);
+  cache_->Release(sequence_);
+  cache_ = nullptr;
+}
+
+void CachedText::Abandon() {
+  tree_.reset();
+  cache_ = nullptr;
+}
+
+}  // namespace tessera

@@ -1,0 +1,90 @@
+// One text and what the KV cache holds of it: gives the rows that a pass computes next, and keeps or drops what came of them. Runs no pass.
+//
+//   CachedText text(cache);
+//   text.Append(prompt);
+//   std::vector<PassRow> rows;
+//   RETURN_IF_ERROR(cache.MakeRoom(8));                                     // for all texts of the pass
+//   RETURN_IF_ERROR(text.PlaceNext(8, /*adapter=*/nullptr, rows));          // the next eight tokens that the cache lacks
+//   ... a pass over the rows; if it fails, text.SetBack(text.held() - 8) ...
+//
+//   RETURN_IF_ERROR(text.PlaceTree(tree, /*adapter=*/nullptr, rows));       // a draft after the text
+//   ... a pass, and logits that say which nodes are right ...
+//   text.KeepPath(path, /*compact=*/true);                                  // these are text now
+//
+// Threads: one at a time for all texts of a cache.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/base/token.h"
+#include "tessera/model/kv_cache.h"
+#include "tessera/model/lora.h"
+#include "tessera/model/pass.h"
+#include "tessera/spec/token_tree.h"
+
+namespace tessera {
+
+class CachedText {
+ public:
+  // An empty text. The cache must outlive it.
+  explicit CachedText(KvCache& cache) : cache_(&cache), sequence_(cache.NewSequence()) {}
+  ~CachedText() { Release(); }
+  CachedText(const CachedText&) = delete;
+  CachedText& operator=(const CachedText&) = delete;
+
+  absl::Span<const TokenId> tokens() const { return tokens_; }
+  int length() const { return static_cast<int>(tokens_.size()); }
+  // Tokens that the cache has, the first ones.
+  int held() const { return cache_->Length(sequence_); }
+
+  // Adds tokens, of which nothing is computed so far. REQUIRES, here and below but for what is said: no tree is placed.
+  void Append(absl::Span<const TokenId> tokens) { tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()); }
+  // Drops the tokens from `length` on, and what the cache has of them. REQUIRES: 0 <= length <= length().
+  void Truncate(int length);
+  // The cache has at most the first `length` tokens from now on; the text stays as it is.
+  void SetBack(int length);
+  // Readies the cache for a next row. If windows have lost what that row reads, the cache has no token from now on.
+  void MakeExtendable();
+
+  // Appends rows for the next `count` tokens that the cache lacks, or for a tree that comes after the text; its root is no part of it yet.
+  // The rows point into this text until the next call that places something. After an error of the cache nothing is placed. REQUIRES: room
+  // was made in the cache; MakeExtendable was called since the text was changed; for a tree: held() == length().
+  absl::Status PlaceNext(int count, const LoraAdapter* adapter, std::vector<PassRow>& rows);
+  absl::Status PlaceTree(const TokenTree& tree, const LoraAdapter* adapter, std::vector<PassRow>& rows);
+
+  const TokenTree* tree() const { return tree_.has_value() ? &*tree_ : nullptr; }   // That is placed; null: none.
+  // Ends the tree: `path`, the root and nodes below it, is text now, the rest is gone. An empty path keeps nothing. compact: what is kept
+  // is moved next to what was there, which changes no bit (KvCache::Compact). REQUIRES: a tree is placed, and each node of the path is a
+  // child of the one before.
+  void KeepPath(absl::Span<const int> path, bool compact);
+
+  // A text that begins with the first `length` tokens of this one and shares what the cache has of them. The cache's errors.
+  // REQUIRES: 0 <= length <= length().
+  absl::StatusOr<std::unique_ptr<CachedText>> Fork(int length) const;
+
+  // Gives back what it has in the cache: nothing may be called any more but the destructor, Truncate and what reads tokens.
+  void Release();
+  // The same without a word to the cache, whose state is unknown (EngineCore::Guarded).
+  void Abandon();
+
+ private:
+  CachedText(KvCache& cache, KvCache::SequenceId sequence) : cache_(&cache), sequence_(sequence) {}
+  absl::Status PlaceNodes();
+  // Drops what the cache has of the tree, but for the node's path (TokenTree::kNone: of all).
+  void EndTree(int kept);
+
+  KvCache* cache_;                                  // Null once it is released.
+  KvCache::SequenceId sequence_;
+  std::vector<TokenId> tokens_;
+  std::vector<KvCache::Paths> paths_;               // Those of the rows that were placed last.
+  std::optional<TokenTree> tree_;
+  std::vector<KvCache::SequenceId> node_sequences_; // Per node of it: the sequence of its path.
+  std::vector<TokenId> kept_;                       // By the last KeepPath; its memory stays.
+};
+
+}  // namespace tessera

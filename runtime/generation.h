@@ -1,0 +1,48 @@
+// How a text is written, and what came of it: limits, stop rules and callbacks of one text, and its result.
+//
+//   GenerateOptions options = {.max_tokens = 128, .stop = {"\n\n"}, .on_text = [](absl::string_view text) { Print(text); }};
+//   ASSIGN_OR_RETURN(Generation result, Generate(*session, sampler, options));     // decode_loop.h
+//   FinishReasonName(result.reason);                                               // "stop string"
+//
+// Values. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/base/token.h"
+#include "tessera/spec/speculator.h"
+
+namespace tessera {
+
+enum class FinishReason { kEndToken, kStopString, kLength, kContextFull, kCancelled };
+
+// "end of text", "stop string", "length", "context full", "cancelled".
+absl::string_view FinishReasonName(FinishReason reason);
+
+struct GenerateOptions {
+  int max_tokens = 0;                                    // 0: until the context is full.
+  std::vector<std::string> stop = {};                    // Never shown; may span tokens, or be the text of a special token.
+  uint64_t stream = 0;                                   // The stream of the sampler's draws: parallel samples differ in it.
+  bool starts_text = false;                              // See TextStreamOptions.
+  bool ignore_end = false;                               // Go on after end tokens (benchmarks).
+  std::function<void(absl::string_view text)> on_text = nullptr;  // Whole characters, as they become certain.
+  // Each token as it is chosen, with the logits that it was chosen from: [vocabulary], valid during the call.
+  std::function<void(TokenId token, absl::Span<const float> logits)> on_token = nullptr;
+  Speculator* speculator = nullptr;                      // For this stream alone. Null: each pass gives one token.
+  double measure_seconds = 0;                            // For MeasureCosts after the first token, if the speculator wants costs.
+};
+
+struct Generation {
+  std::vector<TokenId> tokens = {}; // As chosen, an end token included.
+  std::string text = {};            // What on_text was given in all.
+  FinishReason reason = FinishReason::kLength;
+  int64_t passes = 0;               // Passes that gave tokens. Every token but the first came from one.
+  int64_t rows = 0;                 // Rows of these passes.
+};
+
+}  // namespace tessera

@@ -1,0 +1,71 @@
+#include "tessera/runtime/internal/pass_logits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/spec/top_tokens.h"
+
+namespace tessera {
+
+void PassLogits::Ask(absl::Span<Member> members) {
+  rows_.clear();
+  shares_.clear();
+  int most = core_.logits_at_once() + 1;
+  for (Member& member : members) {
+    if (most == 0) break;
+    if (!member.status.ok()) continue;
+    const absl::Span<const int> wanted = member.stream->WantsLogits(most);
+    if (wanted.empty()) continue;
+    shares_.push_back({&member, rows_.size(), rows_.size() + wanted.size(), member.stream->wants_top()});
+    rows_.insert(rows_.end(), wanted.begin(), wanted.end());
+    member.rows += static_cast<int>(wanted.size());
+    most -= static_cast<int>(wanted.size());
+  }
+}
+
+void PassLogits::FindTop(const StepClock& clock) {
+  top_.assign(rows_.size(), {});
+  const int count = static_cast<int>(std::count_if(shares_.begin(), shares_.end(), [](const Share& share) { return share.top > 0; }));
+  if (count == 0) return;
+  const double begin = clock.Seconds();
+  const size_t vocabulary = static_cast<size_t>(core_.model().config().vocabulary);
+  std::vector<int> top_of(rows_.size());
+  for (const Share& share : shares_) std::fill(top_of.begin() + share.begin, top_of.begin() + share.end, share.top);
+  ThreadPool& pool = core_.pool();
+  pool.Run([&](int worker) {
+    const auto share = ShareOf(static_cast<long>(rows_.size()), worker, pool.threads());
+    for (long i = share.begin; i < share.end; ++i) {
+      if (top_of[i] > 0) top_[i] = TopTokensOf(absl::MakeConstSpan(logits_).subspan(i * vocabulary, vocabulary), top_of[i]);
+    }
+  });
+  top_rows_ += static_cast<int>(std::count_if(top_of.begin(), top_of.end(), [](int top) { return top > 0; }));
+  top_seconds_ += clock.SecondsSince(begin);
+}
+
+absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock,
+                              const std::atomic<bool>* cancel) {
+  rounds_.clear();
+  top_rows_ = 0;
+  top_seconds_ = 0;
+  const int64_t vocabulary = core_.model().config().vocabulary;
+  for (Ask(members); !rows_.empty(); Ask(members)) {
+    const int64_t rows = static_cast<int64_t>(rows_.size());
+    const size_t needed = static_cast<size_t>(rows) * vocabulary;
+    if (logits_.size() < needed) logits_.resize(needed);
+    const double begin = clock.Seconds();
+    RETURN_IF_ERROR(core_.runner().Logits(pass, rows_, TensorView<float>(logits_.data(), rows, vocabulary), cancel));
+    rounds_.push_back({static_cast<int>(rows), clock.SecondsSince(begin)});
+    FindTop(clock);
+    for (const Share& share : shares_) {
+      const TensorView<const float> own(logits_.data() + share.begin * vocabulary, static_cast<int64_t>(share.end - share.begin),
+                                        vocabulary);
+      const size_t top = share.top > 0 ? share.end - share.begin : 0;
+      share.member->status = share.member->stream->Give(own, absl::MakeSpan(top_).subspan(share.begin, top));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tessera

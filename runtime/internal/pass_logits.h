@@ -1,0 +1,55 @@
+// Gives streams the logits that they want of a pass, in rounds: one call of the head per round for all of them.
+//
+//   PassLogits logits(core);                                      // for all passes: its memory stays
+//   logits.Give(streams, hidden_rows, clock);                     // until none of them wants more
+//   logits.time();                                                // what the head took, to be learnt and shared out
+//
+// A round has at most EngineCore::logits_at_once() + 1 rows. An error of one stream is its own; an error of the head is that of the pass.
+// Threads: those of the core, which is held.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "tessera/model/hidden_rows.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/step_clock.h"
+#include "tessera/runtime/stream.h"
+
+namespace tessera {
+
+class PassLogits {
+ public:
+  explicit PassLogits(EngineCore& core) : core_(core) {}
+
+  struct Member {
+    Stream* stream = nullptr;
+    absl::Status status = {};     // What its choosing came to so far.
+    int rows = 0;                 // Logits that it got.
+  };
+  // The pass's error, or OK, with a status per member. cancel: may be null.
+  absl::Status Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel);
+
+  // Since the last Give began: rounds of the head, by rows and seconds; and choosing top tokens.
+  struct Round { int rows; double seconds; };
+  const std::vector<Round>& rounds() const { return rounds_; }
+  int top_rows() const { return top_rows_; }
+  double top_seconds() const { return top_seconds_; }
+
+ private:
+  struct Share { Member* member; size_t begin, end; int top; };   // Rows of the round.
+  void Ask(absl::Span<Member> members);
+  void FindTop(const StepClock& clock);
+
+  EngineCore& core_;
+  std::vector<int> rows_;          // In this round.
+  std::vector<Share> shares_;
+  std::vector<float> logits_;
+  std::vector<TopTokens> top_;
+  std::vector<Round> rounds_;
+  int top_rows_ = 0;
+  double top_seconds_ = 0;
+};
+
+}  // namespace tessera

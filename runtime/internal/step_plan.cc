@@ -1,0 +1,88 @@
+#include "tessera/runtime/internal/step_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+// Most rows of a draft, its root included, and how deep it may be, for a text that has so much of the context left.
+TreeRoom RoomOf(const EngineCore& core, const Stream& stream, int capacity) {
+  const int left = core.context() - stream.text().length();
+  return {.rows = std::min({left, capacity, core.logits_at_once()}), .depth = left - 1};
+}
+
+// The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
+void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, size_t turn, StepPlan& plan) {
+  const int capacity = core.runner().row_capacity();
+  std::vector<TreeToCut> trees;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const int number = static_cast<int>((turn + i) % streams.size());
+    Stream& stream = *streams[number];
+    if (stream.pending() > 0 || static_cast<int>(trees.size()) == capacity) continue;
+    const TokenTree& draft = stream.Draft(RoomOf(core, stream, capacity));
+    trees.push_back(stream.ToCut(draft));
+    plan.parts.push_back({.stream = number});
+  }
+  std::vector<RowChoice> choices = ShareRows(trees, costs, {.most_rows = capacity});
+  for (size_t i = 0; i < choices.size(); ++i) plan.parts[i].choice = std::move(choices[i]);
+}
+
+// Prompts are read in the order in which they came: the first is finished as soon as possible.
+void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
+  for (size_t number = 0; number < streams.size() && most > 0; ++number) {
+    const int piece = std::min(streams[number]->pending(), most);
+    if (piece > 0) plan.parts.push_back({.stream = static_cast<int>(number), .piece = piece});
+    most -= piece;
+  }
+}
+
+}  // namespace
+
+int StepPlan::rows() const {
+  int rows = 0;
+  for (const StepPart& part : parts) rows += part.rows();
+  return rows;
+}
+
+int StepPlan::prompt_rows() const {
+  int rows = 0;
+  for (const StepPart& part : parts) rows += part.piece;
+  return rows;
+}
+
+CostProfile::Shape StepPlan::shape() const {
+  CostProfile::Shape shape = {.rows = 0, .leaves = 0, .texts = 0};
+  for (const StepPart& part : parts) {
+    if (part.piece > 0) continue;
+    shape.rows += part.choice.shape().rows;
+    shape.leaves += part.choice.leaves;
+    shape.texts += 1;
+  }
+  return shape;
+}
+
+void StepPlan::Shrink(int rows) {
+  int pieces = std::max(0, rows - (this->rows() - prompt_rows()));
+  for (StepPart& part : parts) {
+    if (part.piece == 0) continue;
+    part.piece = std::min(part.piece, pieces);
+    pieces -= part.piece;
+    if (part.piece == 0) part.stream = -1;   // Nothing is left of it.
+  }
+  std::erase_if(parts, [](const StepPart& part) { return part.stream < 0; });
+  if (this->rows() <= rows) return;
+  const int others = static_cast<int>(parts.size()) - 1;   // No piece is left.
+  for (StepPart& part : parts) part.choice = {.beside = {.rows = others, .leaves = others, .texts = others}};
+}
+
+StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits) {
+  StepPlan plan;
+  PlanTrees(core, streams, costs, limits.turn, plan);
+  const int left = core.runner().row_capacity() - plan.rows();
+  const int most = plan.parts.empty() ? left : PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
+  PlanPieces(streams, most, plan);
+  return plan;
+}
+
+}  // namespace tessera

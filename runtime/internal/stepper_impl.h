@@ -1,0 +1,82 @@
+// The state of a Stepper: who waits, who is written, and what a step does.
+//
+//   Stepper::Impl impl(core, options);
+//   impl.submissions().Add(std::move(options));
+//   ASSIGN_OR_RETURN(const bool more, impl.Step());
+//
+// A step, in order: new texts and cancelled ones are taken up, waiting ones admitted (stepper.cc); rows are shared out (step_plan.h), room
+// is made for them; one pass computes them, logits are given in rounds, and each stream keeps what came true (stepper_pass.cc).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tessera/runtime/internal/pass_logits.h"
+#include "tessera/runtime/internal/step_plan.h"
+#include "tessera/runtime/internal/submissions.h"
+#include "tessera/runtime/prefix_index.h"
+#include "tessera/runtime/step_clock.h"
+#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/stream.h"
+
+namespace tessera {
+
+class Stepper::Impl {
+ public:
+  // empty: a session, to measure costs with.
+  Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options);
+  ~Impl();
+
+  Submissions& submissions() { return submissions_; }
+  absl::StatusOr<bool> Step();
+  const StepperReport& report() const { return report_; }
+
+ private:
+  // A text that has not ended.
+  struct Text {
+    StreamId id = 0;
+    PrefixIndex::AdapterKey adapter = 0;
+    std::unique_ptr<Stream> stream;
+  };
+
+  absl::Status MeasureCostsOnce();
+  bool StepHeld();
+  void TakeNew();
+  void EndCancelled();
+  void Admit();
+  bool HasRoomFor(const Text& text) const;
+  bool AwaitsBeginning(const Text& text) const;
+  std::unique_ptr<CachedText> TakeBeginning(const Text& text);
+  // Makes room in the cache for the plan, or makes the plan smaller. False: texts have changed, so a new plan is due.
+  bool MakeRoom(StepPlan& plan);
+  void SetBackYoungest();
+  std::vector<Stream*> Streams() const;
+  void RunPlan(StepPlan& plan);
+  absl::Status Place(StepPlan& plan, std::vector<int>& wanted);
+  void Learn(const StepPlan& plan, double pass_seconds);
+  void Settle(const StepPlan& plan, const absl::Status& pass, double pass_seconds);
+  // Calls its on_end and keeps what it leaves in the cache.
+  void End(Text& text, const absl::Status& status);
+  void RemoveEnded();
+
+  const std::shared_ptr<EngineCore> core_;
+  const StepperOptions options_;
+  std::unique_ptr<Session> unmeasured_;       // Null: costs were measured, if they are to be.
+  const StepClock clock_;
+  CostProfile own_costs_;
+  CostProfile& costs_;
+  Submissions submissions_;
+  PrefixIndex beginnings_;
+  std::deque<Text> waiting_;                  // In the order of their turn.
+  std::vector<Text> running_;                 // The oldest first.
+  bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
+  std::vector<PassRow> rows_;
+  std::vector<PassLogits::Member> members_;   // One per part of the plan.
+  PassLogits logits_;
+  StepperReport report_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,42 @@
+#include "tessera/runtime/internal/submissions.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+
+StreamId Submissions::Add(StreamOptions options) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  new_.push_back({next_, std::move(options)});
+  return next_++;
+}
+
+void Submissions::Cancel(StreamId stream) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  cancelled_.insert(stream);
+  StopPassIfAllCancelled();
+}
+
+std::vector<Submitted> Submissions::TakeNew() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(new_, {});
+}
+
+absl::flat_hash_set<StreamId> Submissions::TakeCancelled() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(cancelled_, {});
+}
+
+void Submissions::BeginPass(std::vector<StreamId> streams) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  in_pass_ = std::move(streams);
+  pass_cancel_ = false;
+  StopPassIfAllCancelled();
+}
+
+void Submissions::StopPassIfAllCancelled() {
+  const bool all = std::all_of(in_pass_.begin(), in_pass_.end(), [this](StreamId id) { return cancelled_.contains(id); });
+  if (!in_pass_.empty() && all) pass_cancel_ = true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// What other threads ask of a stepper: texts to be written, and texts to be cancelled.
+//
+//   Submissions submissions;
+//   const StreamId id = submissions.Add(std::move(options));         // any thread
+//   submissions.Cancel(id);
+//   for (Submitted& one : submissions.TakeNew()) ...                 // the driving thread, between passes
+//   submissions.BeginPass(ids);                                      // pass_cancel() becomes true once all of these are cancelled
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "tessera/runtime/stream.h"
+
+namespace tessera {
+
+struct Submitted {
+  StreamId id = 0;
+  StreamOptions options = {};
+};
+
+class Submissions {
+ public:
+  StreamId Add(StreamOptions options);
+  void Cancel(StreamId stream);
+
+  std::vector<Submitted> TakeNew();
+  // Texts that were cancelled since the last call; some may have ended long ago.
+  absl::flat_hash_set<StreamId> TakeCancelled();
+
+  // The texts that have rows in the pass that begins now.
+  void BeginPass(std::vector<StreamId> streams);
+  const std::atomic<bool>& pass_cancel() const { return pass_cancel_; }
+
+ private:
+  void StopPassIfAllCancelled();
+
+  std::mutex mutex_;
+  std::vector<Submitted> new_;
+  absl::flat_hash_set<StreamId> cancelled_;
+  std::vector<StreamId> in_pass_;
+  StreamId next_ = 0;
+  std::atomic<bool> pass_cancel_{false};
+};
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// Chooses the tokens of a text, shows them, and knows when it ends.
+//
+//   TextWriter writer(core, sampler, options, result);
+//   ASSIGN_OR_RETURN(const Choice choice, writer.Next(logits));      // choice.last: result.reason says why
+//   writer.Finish();                                                 // what was held back is shown
+//
+// Threads: one at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/model/text/sampler.h"
+#include "tessera/model/text/text_stream.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/generation.h"
+#include "tessera/spec/verify.h"
+
+namespace tessera {
+
+class TextWriter {
+ public:
+  // All must outlive it.
+  TextWriter(const EngineCore& core, const Sampler& sampler, const GenerateOptions& options, Generation& result);
+
+  // The next token; `last` if the text ends with it, with the reason in the result. logits: [vocabulary].
+  absl::StatusOr<Choice> Next(absl::Span<const float> logits);
+  void Finish();
+
+ private:
+  bool EndsWith(TokenId token);
+  // False once a stop string is complete.
+  bool Write(TokenId token);
+  void Show(const std::string& text);
+
+  const EngineCore& core_;
+  const Sampler& sampler_;
+  const GenerateOptions& options_;
+  Generation& result_;
+  TextStream stream_;
+  StopStrings stops_;
+  std::vector<TokenId> stop_tokens_;
+};
+
+}  // namespace tessera

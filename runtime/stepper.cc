@@ -1,0 +1,196 @@
+#include "tessera/runtime/stepper.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/internal/stepper_impl.h"
+#include "tessera/runtime/measure_costs.h"
+
+namespace tessera {
+namespace {
+
+// A beginning that another text computes is awaited if it has so many tokens more than what is there.
+constexpr int kWorthWaiting = 16;
+constexpr int kMeasuredRows = 16;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Stepper>> Stepper::Create(Engine& engine, const StepperOptions& options) {
+  std::shared_ptr<EngineCore> core = SharedCoreOf(engine);
+  if (!core->is_loaded()) return absl::FailedPreconditionError("stepper: found no weights, expected LoadWeights before");
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> empty, engine.NewSession());
+  return std::unique_ptr<Stepper>(new Stepper(std::make_unique<Impl>(std::move(core), std::move(empty), options)));
+}
+
+Stepper::Stepper(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Stepper::~Stepper() = default;
+StreamId Stepper::Submit(StreamOptions options) { return impl_->submissions().Add(std::move(options)); }
+void Stepper::Cancel(StreamId stream) { impl_->submissions().Cancel(stream); }
+absl::StatusOr<bool> Stepper::Step() { return impl_->Step(); }
+const StepperReport& Stepper::report() const { return impl_->report(); }
+
+Stepper::Impl::Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options)
+    : core_(std::move(core)), options_(options), unmeasured_(std::move(empty)),
+      clock_(core_->model().streamer(), GivenOrRealClock(options.clock)), costs_(options.costs != nullptr ? *options.costs : own_costs_),
+      logits_(*core_) {}
+
+Stepper::Impl::~Impl() {
+  const EngineCore::Hold hold = core_->AwaitHold();
+  if (!core_->health().ok()) {
+    for (Text& text : running_) text.stream->Abandon();
+    beginnings_.Abandon();
+  }
+  running_.clear();
+  beginnings_.Clear();
+}
+
+absl::Status Stepper::Run() {
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, Step());
+    if (!more) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<bool> Stepper::Impl::Step() {
+  return core_->Guarded([&]() -> absl::StatusOr<bool> {
+    RETURN_IF_ERROR(MeasureCostsOnce());
+    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+    return StepHeld();
+  });
+}
+
+absl::Status Stepper::Impl::MeasureCostsOnce() {
+  const std::unique_ptr<Session> session = std::move(unmeasured_);
+  if (session == nullptr || costs_.KnowsPlain() || options_.measure_seconds <= 0) return absl::OkStatus();
+  const absl::Status measured = MeasureCosts(*session, {options_.measure_seconds, kMeasuredRows, options_.clock}, costs_);
+  return absl::IsCancelled(measured) ? absl::OkStatus() : measured;   // Then the next pass is, too.
+}
+
+bool Stepper::Impl::StepHeld() {
+  TakeNew();
+  EndCancelled();
+  Admit();
+  const bool had_any = !running_.empty() || !waiting_.empty();
+  while (!running_.empty()) {
+    StepPlan plan = PlanStep(*core_, Streams(), costs_, {.most_gap = options_.most_gap, .turn = static_cast<size_t>(report_.passes)});
+    if (!MakeRoom(plan)) continue;
+    RunPlan(plan);
+    break;
+  }
+  RemoveEnded();
+  return had_any;
+}
+
+void Stepper::Impl::TakeNew() {
+  for (Submitted& submitted : submissions_.TakeNew()) {
+    const auto on_end = submitted.options.on_end;
+    absl::StatusOr<std::unique_ptr<Stream>> stream = Stream::Create(*core_, std::move(submitted.options));
+    if (!stream.ok()) {
+      if (on_end) on_end(stream.status());
+      continue;
+    }
+    const LoraAdapter* const adapter = (*stream)->options().adapter;
+    waiting_.push_back({submitted.id, adapter == nullptr ? 0 : adapter->content(), *std::move(stream)});
+  }
+}
+
+void Stepper::Impl::EndCancelled() {
+  const absl::flat_hash_set<StreamId> cancelled = submissions_.TakeCancelled();
+  const auto end = [&](Text& text) {
+    const std::atomic<bool>* const flag = text.stream->options().cancel;
+    if (cancelled.contains(text.id) || (flag != nullptr && flag->load())) End(text, absl::CancelledError(""));
+  };
+  for (Text& text : running_) end(text);
+  for (Text& text : waiting_) end(text);
+  RemoveEnded();
+}
+
+// In their order, so that a long text is not passed by for ever by short ones.
+void Stepper::Impl::Admit() {
+  while (!waiting_.empty() && static_cast<int>(running_.size()) < options_.most_texts) {
+    Text& next = waiting_.front();
+    if (!running_.empty() && (awaits_end_ || AwaitsBeginning(next) || !HasRoomFor(next))) {
+      report_.waited += next.stream->TellWaits() ? 1 : 0;
+      return;
+    }
+    std::unique_ptr<CachedText> begun = TakeBeginning(next);
+    if (begun != nullptr) report_.shared_tokens += begun->held();
+    next.stream->Start(std::move(begun));
+    running_.push_back(std::move(next));
+    waiting_.pop_front();
+  }
+}
+
+// Whether the cache can take what all running texts have still to read, a row more of each, and this text. Beginnings count as room.
+bool Stepper::Impl::HasRoomFor(const Text& text) const {
+  int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1;
+  for (const Text& other : running_) wanted += other.stream->pending() + 1;
+  const int most = static_cast<int>(std::min<int64_t>(wanted, std::numeric_limits<int>::max()));
+  return core_->cache().RoomFor(most) + beginnings_.held() >= wanted;
+}
+
+bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
+  const absl::Span<const TokenId> tokens = text.stream->tokens();
+  int there = beginnings_.Longest(tokens, text.adapter), coming = 0;
+  for (const Text& other : running_) {
+    if (other.adapter != text.adapter) continue;
+    const int common = CommonBeginning(other.stream->tokens(), tokens);
+    there = std::max(there, std::min(common, other.stream->text().held()));
+    coming = std::max(coming, common);
+  }
+  return coming >= there + kWorthWaiting;
+}
+
+// What an ended text left, or what one has that is being written.
+std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
+  if (!options_.keeps_beginnings) return nullptr;
+  const absl::Span<const TokenId> tokens = text.stream->tokens();
+  const CachedText* best = nullptr;
+  int longest = beginnings_.Longest(tokens, text.adapter);
+  for (const Text& other : running_) {
+    if (other.adapter != text.adapter) continue;
+    const int common = std::min({CommonBeginning(other.stream->tokens(), tokens), other.stream->text().held(),
+                                 static_cast<int>(tokens.size()) - 1});
+    if (common <= longest) continue;
+    longest = common;
+    best = &other.stream->text();
+  }
+  std::unique_ptr<CachedText> begun = best == nullptr ? nullptr : ForkBeginning(*best, longest);
+  return begun != nullptr ? std::move(begun) : beginnings_.Take(tokens, text.adapter);
+}
+
+std::vector<Stream*> Stepper::Impl::Streams() const {
+  std::vector<Stream*> streams;
+  for (const Text& text : running_) streams.push_back(text.stream.get());
+  return streams;
+}
+
+bool Stepper::Impl::MakeRoom(StepPlan& plan) {
+  KvCache& cache = core_->cache();
+  while (cache.RoomFor(plan.rows()) < plan.rows() && beginnings_.EvictOldest()) {}
+  if (const int room = cache.RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
+  if (plan.rows() > 0 && cache.MakeRoom(plan.rows()).ok()) return true;
+  if (running_.size() > 1) {
+    SetBackYoungest();
+  } else {
+    running_.front().stream->SetReason(FinishReason::kContextFull);
+    End(running_.front(), absl::OkStatus());
+    RemoveEnded();
+  }
+  return false;
+}
+
+void Stepper::Impl::SetBackYoungest() {
+  Text youngest = std::move(running_.back());
+  running_.pop_back();
+  youngest.stream->SetBack();
+  waiting_.push_front(std::move(youngest));
+  awaits_end_ = true;
+  ++report_.set_back;
+}
+
+}  // namespace tessera

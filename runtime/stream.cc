@@ -1,0 +1,221 @@
+#include "tessera/runtime/stream.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <glog/logging.h>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/internal/text_writer.h"
+#include "tessera/runtime/prompt.h"
+
+namespace tessera {
+
+Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
+    : core_(core), options_(std::move(options)), sampler_(std::move(sampler)),
+      writer_(std::make_unique<TextWriter>(core, sampler_, options_.text, result_)), tokens_(options_.prompt) {}
+
+Stream::~Stream() = default;
+
+absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamOptions options) {
+  ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling));
+  const int tokens = static_cast<int>(options.prompt.size()), vocabulary = core.model().config().vocabulary;
+  if (tokens == 0) return absl::InvalidArgumentError("stream: found a prompt without tokens, expected at least one");
+  if (tokens > core.context()) {
+    return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat("stream: found a prompt of ", tokens,
+                                                                          " tokens, expected at most ", core.context(), ", the context")));
+  }
+  for (int i = 0; i < tokens; ++i) {
+    const TokenId token = options.prompt[i];
+    if (token >= 0 && token < vocabulary) continue;
+    return absl::InvalidArgumentError(absl::StrCat("token ", i, ": found ", token, ", expected 0 to ", vocabulary - 1));
+  }
+  return std::unique_ptr<Stream>(new Stream(core, std::move(options), std::move(sampler)));
+}
+
+void Stream::Start(std::unique_ptr<CachedText> begun) {
+  text_ = begun != nullptr ? std::move(begun) : std::make_unique<CachedText>(core_.cache());
+  text_->Append(absl::MakeConstSpan(tokens_).subspan(text_->length()));
+  tokens_.clear();
+  if (!next_.has_value()) PlanLearning();
+}
+
+void Stream::SetBack() {
+  tokens_.assign(text_->tokens().begin(), text_->tokens().end());
+  text_ = nullptr;
+}
+
+void Stream::PlanLearning() {
+  learn_.clear();
+  if (speculator() == nullptr || speculator()->needs().top_of_prompt == 0) return;
+  const int size = pending(), held = text_->held(), capacity = core_.runner().row_capacity();
+  int begin = 0, count = RowsToLearn(core_.model().config(), size);
+  if (core_.model().streams()) {  // The head is not read for this alone.
+    begin = (size - 1) / capacity * capacity;
+    count = std::min(count, core_.logits_at_once() - 1);
+  }
+  learn_ = PlacesToLearn(text_->tokens().subspan(held), begin, count);
+  for (int& place : learn_) place += held;
+  prompt_first_ = held;
+  prompt_top_.assign(size, {});
+}
+
+const TokenTree& Stream::Draft(const TreeRoom& room) {
+  CHECK(next_.has_value() && pending() == 0);
+  const int64_t written = static_cast<int64_t>(result_.tokens.size()), most = options_.text.max_tokens;
+  const int64_t wanted = most > 0 ? std::min<int64_t>(room.rows, most - written) : room.rows;  // A pass gives one more than it is deep.
+  if (speculator() == nullptr) draft_.emplace(next_->token);
+  else draft_ = speculator()->Draft({.rows = room.rows, .depth = std::min(room.depth, static_cast<int>(wanted) - 1)});
+  return *draft_;
+}
+
+TreeToCut Stream::ToCut(const TokenTree& draft) const {
+  return speculator() == nullptr ? TreeToCut{.tree = &draft} : speculator()->ToCut();
+}
+
+absl::Status Stream::PlacePiece(int count, std::vector<PassRow>& rows) {
+  const int first = text_->held();
+  base_ = static_cast<int>(rows.size());
+  RETURN_IF_ERROR(text_->PlaceNext(count, options_.adapter, rows));
+  piece_ = count;
+  wanted_.clear();
+  given_ = 0;
+  const auto begin = std::lower_bound(learn_.begin(), learn_.end(), first);
+  for (auto place = begin; place != learn_.end() && *place < first + count; ++place) wanted_.push_back(base_ + *place - first);
+  const int last = base_ + count - 1;
+  const bool chooses = pending() == 0 && !next_.has_value();
+  if (chooses && (wanted_.empty() || wanted_.back() != last)) wanted_.push_back(last);
+  return absl::OkStatus();
+}
+
+absl::Status Stream::PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows) {
+  base_ = static_cast<int>(rows.size());
+  tree_ = speculator() == nullptr ? *draft_ : speculator()->Choose(choice);
+  RETURN_IF_ERROR(text_->PlaceTree(*tree_, options_.adapter, rows));
+  plan_ = speculator() == nullptr ? LogitsPlan() : speculator()->logits_plan();
+  verification_ = Verification(*tree_);
+  top_.assign(tree_->size(), {});
+  given_ = 0;
+  return absl::OkStatus();
+}
+
+void Stream::AddWanted(std::vector<int>& wanted) const {
+  if (piece_ > 0) {
+    wanted.insert(wanted.end(), wanted_.begin(), wanted_.end());
+  } else {
+    for (int node = 0; node < tree_->size(); ++node) wanted.push_back(base_ + node);
+  }
+}
+
+absl::Span<const int> Stream::WantsLogits(int most) {
+  asked_.clear();
+  if (failed_) return asked_;
+  if (piece_ > 0) {
+    const auto more = absl::MakeConstSpan(wanted_).subspan(given_, most);
+    asked_.assign(more.begin(), more.end());
+  } else if (const int node = verification_.node(); node != TokenTree::kNone) {
+    const int first = given_ == 0 ? std::clamp(plan_.first_rows, 1, std::min(tree_->size(), most)) : 0;
+    for (int i = 0; i < first; ++i) asked_.push_back(base_ + i);
+    if (first == 0) asked_.push_back(base_ + node);
+  }
+  return asked_;
+}
+
+int Stream::wants_top() const {
+  if (speculator() == nullptr) return 0;
+  return piece_ > 0 ? (learn_.empty() ? 0 : speculator()->needs().top_of_prompt) : plan_.top;
+}
+
+absl::Status Stream::Give(TensorView<const float> logits, absl::Span<TopTokens> top) {
+  const absl::Status status = piece_ > 0 ? GivePiece(logits, top) : GiveTree(logits, top);
+  failed_ = !status.ok();
+  return status;
+}
+
+absl::Status Stream::Choose(absl::Span<const float> logits) {
+  ASSIGN_OR_RETURN(next_, writer_->Next(logits));
+  return absl::OkStatus();
+}
+
+absl::Status Stream::GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top) {
+  for (size_t i = 0; i < top.size(); ++i) top_[asked_[i] - base_] = std::move(top[i]);
+  const size_t columns = static_cast<size_t>(logits.columns());
+  while (verification_.node() != TokenTree::kNone) {
+    const auto place = std::lower_bound(asked_.begin(), asked_.end(), base_ + verification_.node());
+    if (place == asked_.end() || *place != base_ + verification_.node()) break;
+    RETURN_IF_ERROR(Choose({logits.row(place - asked_.begin()), columns}));
+    verification_.Next(*next_);
+  }
+  given_ += asked_.size();
+  return absl::OkStatus();
+}
+
+absl::Status Stream::GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top) {
+  const int first = text_->held() - piece_ - prompt_first_ - base_;   // From rows of the pass to entries of prompt_top_.
+  for (size_t i = 0; i < top.size(); ++i) prompt_top_[asked_[i] + first] = std::move(top[i]);
+  given_ += asked_.size();
+  if (next_.has_value() || pending() > 0 || given_ < wanted_.size()) return absl::OkStatus();
+  return Choose({logits.row(logits.rows() - 1), static_cast<size_t>(logits.columns())});
+}
+
+void Stream::Settle(const absl::Status& pass, const StepTime& time) {
+  if (piece_ > 0) SettlePiece(pass);
+  else if (text_->tree() != nullptr) SettleTree(pass, time);
+  failed_ = false;
+}
+
+void Stream::SettlePiece(const absl::Status& pass) {
+  const int piece = std::exchange(piece_, 0);
+  if (!pass.ok()) return text_->SetBack(text_->held() - piece);
+  if (pending() == 0 && next_.has_value() && result_.tokens.size() == 1) BeginSpeculation();
+}
+
+// A text that was set back goes on with what its speculator knows: it has seen all of it.
+void Stream::BeginSpeculation() {
+  if (speculator() == nullptr || next_->last) return;
+  if (!learn_.empty()) speculator()->LearnPrompt(prompt_first_, std::move(prompt_top_));
+  learn_.clear();
+  std::vector<TokenId> so_far(text_->tokens().begin(), text_->tokens().end());
+  so_far.push_back(next_->token);
+  speculator()->Begin(so_far);
+}
+
+void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
+  const bool chose_all = pass.ok() && !failed_;
+  const bool unsettled = verification_.node() != TokenTree::kNone;
+  Verdict verdict = verification_.Take();
+  if (unsettled) verdict.path.pop_back();  // Its last node gave no token: as if the pass had ended before it.
+  if (!pass.ok()) verdict.path.clear();
+  text_->KeepPath(verdict.path, core_.compacts_drafts());
+  if (!chose_all) return;
+  result_.passes += 1;
+  result_.rows += tree_->size();
+  if (speculator() == nullptr) return;
+  verdict.top = std::move(top_);
+  speculator()->Commit(*tree_, verdict, time);
+}
+
+void Stream::Abandon() {
+  if (text_ != nullptr) text_->Abandon();
+}
+
+bool Stream::TellWaits() {
+  if (std::exchange(told_waits_, true)) return false;
+  if (options_.on_wait) options_.on_wait();
+  return true;
+}
+
+void Stream::End(const absl::Status& status) {
+  CHECK(!ended_);
+  ended_ = true;
+  if (status.ok()) writer_->Finish();
+  if (!options_.on_end) return;
+  if (status.ok()) options_.on_end(result_);
+  else options_.on_end(status);
+}
+
+}  // namespace tessera

@@ -1,0 +1,149 @@
+// A text that is being written, as a state machine: it says which rows it would have next, places them, takes logits, and keeps what came
+// true. It runs no pass: a Stepper (stepper.h) makes one pass for many streams.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Stream::Create(core, {.prompt = tokens, .text = {.max_tokens = 64}}));
+//   stream->Start(/*begun=*/nullptr);
+//   while (!stream->finished()) {
+//     if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlacePiece(std::min(stream->pending(), 512), rows));
+//     else RETURN_IF_ERROR(stream->PlaceTree(ChooseRows(stream->Draft(room), costs, limits), rows));
+//     ... a pass over the rows, of which stream->AddWanted(wanted) get logits ...
+//     while (!stream->WantsLogits(32).empty()) stream->Give(logits_of(stream->WantsLogits(32)));
+//     stream->Settle(absl::OkStatus(), time);
+//   }
+//   stream->End(absl::OkStatus());                              // result() has it
+//
+// A stream writes what it would write alone, whatever else is in its passes. Threads: that which drives it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tessera/model/text/sampler.h"
+#include "tessera/runtime/cached_text.h"
+#include "tessera/runtime/generation.h"
+#include "tessera/spec/row_policy.h"
+#include "tessera/spec/verify.h"
+#include "tessera/tensor/tensor_view.h"
+
+namespace tessera {
+
+class EngineCore;
+class TextWriter;
+
+using StreamId = int64_t;
+
+struct StreamOptions {
+  std::vector<TokenId> prompt = {};               // What the text continues: at least one token.
+  SamplingOptions sampling = {};
+  GenerateOptions text = {};                      // Limits, stop rules, callbacks, the speculator of this text alone.
+  const LoraAdapter* adapter = nullptr;           // Must outlive the stream. Null: the model as it is.
+  const std::atomic<bool>* cancel = nullptr;      // True ends the text with kCancelled after the pass under way. Null: never.
+  // It does not fit into the cache beside the other texts, so it waits. At most once. This and the next are called on the driving thread.
+  std::function<void()> on_wait = nullptr;
+  // The end, once: what was written, or the first error.
+  std::function<void(const absl::StatusOr<Generation>& result)> on_end = nullptr;
+};
+
+class Stream {
+ public:
+  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary,
+  // ResourceExhausted (limited by context) if it leaves no room, the errors of Sampler::Create.
+  static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions options);
+  ~Stream();
+
+  // Goes on from `begun`, a text that holds the first tokens of this one, all but the last at most; null: from nothing.
+  void Start(std::unique_ptr<CachedText> begun);
+  // Gives up all that the cache has of it, to be started again: nothing of the text is lost.
+  void SetBack();
+  bool waits() const { return text_ == nullptr; }
+  bool ended() const { return ended_; }
+
+  const StreamOptions& options() const { return options_; }
+  // Tokens of prompt and text, but for the one chosen last. Whatever the state.
+  absl::Span<const TokenId> tokens() const { return text_ == nullptr ? tokens_ : text_->tokens(); }
+  // What the cache holds of it. REQUIRES: it neither waits nor has ended.
+  const CachedText& text() const { return *text_; }
+  // Tokens to be computed before the next one can be chosen; 0: a tree is next. REQUIRES: as text().
+  int pending() const { return text_->length() - text_->held(); }
+
+  // The draft for its next pass, uncut: the root alone, or what a speculator proposes below it. REQUIRES: pending() is 0; once per pass.
+  const TokenTree& Draft(const TreeRoom& room);
+  // How that draft may be cut.
+  TreeToCut ToCut(const TokenTree& draft) const;
+
+  // Appends its rows of the next pass: the next `count` pending tokens, or the chosen part of the draft. After an error of the cache
+  // nothing is placed. REQUIRES: room was made in the cache.
+  absl::Status PlacePiece(int count, std::vector<PassRow>& rows);
+  absl::Status PlaceTree(const RowChoice& choice, std::vector<PassRow>& rows);
+  // Appends the rows of the pass that may get logits, by their numbers in the pass.
+  void AddWanted(std::vector<int>& wanted) const;
+  // Those that it wants logits of now, at most `most`, ascending; none: it has all it needs.
+  absl::Span<const int> WantsLogits(int most);
+  // How many of TopTokensOf each row it wants logits of are needed, too; 0: none.
+  int wants_top() const;
+  // The logits it wanted: [rows, vocabulary], and `top` of each if that was needed. Chooses tokens and shows them. An error is this
+  // stream's alone.
+  absl::Status Give(TensorView<const float> logits, absl::Span<TopTokens> top);
+
+  // After the pass: keeps what came true, or is as it was before if the pass failed. An ended text is released by the owner.
+  void Settle(const absl::Status& pass, const StepTime& time);
+
+  // Whether its last token is chosen: it is to be ended.
+  bool finished() const { return next_.has_value() && next_->last; }
+  void SetReason(FinishReason reason) { result_.reason = reason; }
+  // Ends the text: shows what was held back, unless there is an error, and calls on_end.
+  void End(const absl::Status& status);
+  const Generation& result() const { return result_; }
+  // The text as the cache has it, for whoever goes on from it; null if it waits.
+  std::unique_ptr<CachedText> TakeText() { return std::move(text_); }
+  // See CachedText::Abandon.
+  void Abandon();
+  // True the first time: it was told that it waits.
+  bool TellWaits();
+
+ private:
+  Stream(EngineCore& core, StreamOptions options, Sampler sampler);
+  Speculator* speculator() const { return options_.text.speculator; }
+  void PlanLearning();
+  absl::Status Choose(absl::Span<const float> logits);
+  absl::Status GiveTree(TensorView<const float> logits, absl::Span<TopTokens> top);
+  absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
+  void SettleTree(const absl::Status& pass, const StepTime& time);
+  void SettlePiece(const absl::Status& pass);
+  void BeginSpeculation();
+
+  EngineCore& core_;
+  StreamOptions options_;
+  const Sampler sampler_;
+  Generation result_;
+  std::unique_ptr<TextWriter> writer_;
+  std::vector<TokenId> tokens_;              // While it waits.
+  std::unique_ptr<CachedText> text_;         // Null: it waits.
+  std::optional<Choice> next_;               // Chosen, and not part of the text so far.
+  bool ended_ = false, told_waits_ = false;
+
+  // Its part of the pass under way: a piece of the prompt, or a tree.
+  int base_ = 0;                             // The number of its first row there.
+  int piece_ = 0;                            // Tokens of the piece; 0: none.
+  std::vector<int> wanted_;                  // Rows of the piece that get logits, by their numbers in the pass.
+  std::optional<TokenTree> draft_, tree_;    // Uncut, and what of it was placed.
+  LogitsPlan plan_;
+  Verification verification_;
+  bool failed_ = false;                      // No token could be chosen.
+  std::vector<int> asked_;                   // Rows of the pass.
+  size_t given_ = 0;                         // Rows of wanted_, or nodes of the tree, the first ones.
+  std::vector<TopTokens> top_;               // By node.
+
+  // What a drafter learns from the prompt (prompt.h): places in it, ascending, and what the model said after each token so far.
+  std::vector<int> learn_;
+  std::vector<TopTokens> prompt_top_;
+  int prompt_first_ = 0;                     // prompt_top_ begins with this token.
+};
+
+}  // namespace tessera

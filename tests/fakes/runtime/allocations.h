@@ -1,0 +1,17 @@
+// Counts what the runtime's tests allocate by operator new, and lets one of these calls fail.
+//
+//   const int64_t before = Allocations();
+//   FailAllocation(3);                        // the third from now on throws std::bad_alloc, whichever thread asks
+//
+// Thread-safe. Under a sanitizer, which has operators of its own, nothing is counted and nothing fails.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera {
+
+int64_t Allocations();
+
+void FailAllocation(int64_t number);  // 0: none.
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+// Where memory ends within a session's call, the call says so and the process goes on: each allocation fails once, in its turn.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/runtime/allocations.h"
+#include "tessera/tests/fakes/sanitized.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+// What a program does with a session: a prompt, a fork, text with drafts.
+absl::StatusOr<std::vector<TokenId>> WriteText(Engine& engine, const Sampler& sampler, Speculator& speculator) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  RETURN_IF_ERROR(session->Append({1, 2, 3, 4, 5}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> fork, session->Fork(3));
+  RETURN_IF_ERROR(fork->AppendEach({6, 7}, [](int, absl::Span<const float>) { return absl::OkStatus(); }));
+  ASSIGN_OR_RETURN(Generation written, Generate(*session, sampler, {.max_tokens = 6, .ignore_end = true, .speculator = &speculator}));
+  return std::move(written.tokens);
+}
+
+// Where reading has ended for want of memory, other calls may still succeed; no call ends the process.
+void ExpectLost(Engine& engine, Session& session) {
+  EXPECT_EQ(session.Append({1}).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(session.PassTree(TokenTree(1)).code(), absl::StatusCode::kResourceExhausted);
+  for (const absl::Status& status : {session.Fork(0).status(), engine.NewSession().status()}) {
+    EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kResourceExhausted) << status;
+  }
+  session.Truncate(0);
+  EXPECT_EQ(session.length(), 0);
+}
+
+// `make` gives a new engine, since a lost one stays lost.
+template <typename Make>
+void FailEachAllocation(Make make) {
+  const Sampler sampler = Must(Sampler::Create({.temperature = 0}));
+  const auto speculator = [] { return Speculator(std::make_unique<RandomDrafter>(256, 3), {.max_rows = 6, .weigh_costs = false}); };
+  std::vector<TokenId> expected;
+  std::unique_ptr<Engine> engine = make();
+  std::unique_ptr<Session> other = Must(engine->NewSession());
+  int64_t failures = 0;
+  for (int64_t number = 0;; ++number) {  // 0: none fails.
+    SCOPED_TRACE(number);
+    Speculator drafts = speculator();
+    FailAllocation(number);
+    const int64_t before = Allocations();
+    const absl::StatusOr<std::vector<TokenId>> written = WriteText(*engine, sampler, drafts);
+    const bool reached = Allocations() - before >= number;
+    FailAllocation(0);
+    if (number == 0) expected = Must(written);
+    if (!reached) break;
+    if (written.ok()) {  // What could do without.
+      EXPECT_EQ(*written, expected);
+      continue;
+    }
+    ++failures;
+    ASSERT_EQ(written.status().code(), absl::StatusCode::kResourceExhausted) << written.status();
+    ExpectLost(*engine, *other);
+    engine = make();
+    other = Must(engine->NewSession());
+  }
+  EXPECT_GT(failures, 50);
+}
+
+TEST(OutOfMemory, IsAnErrorOfTheCallAndOfAllLaterOnes) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
+  const auto make = [] { return TinyEngine({.layers = 1}, {.compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}}); };
+  FailEachAllocation(make);
+}
+
+TEST(OutOfMemory, IsAnErrorWhereWeightsAreStreamed) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
+  const PackedModel model(TinyModelBuilder({.layers = 1}));
+  EngineOptions options = {.model_path = model.path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
+  for (const IoKind io : {IoKind::kAuto, IoKind::kPread}) {
+    options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kNone, .io = io};
+    const auto make = [&] { return Must(Engine::Load(options)); };
+    FailEachAllocation(make);
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,115 @@
+// A stream, driven by hand: what it wants, and what it makes of logits.
+#include "tessera/runtime/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "tessera/base/status_macros.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/tiny_engine.h"
+
+namespace tessera {
+namespace {
+
+class StreamTest : public testing::Test {
+ protected:
+  StreamTest() : engine_(TinyEngine({.layers = 2, .writes_letters = true}, {.compute = {.threads = 1}, .cache = {.context = 128}})) {}
+
+  // A pass over the rows, whose logits are given until the stream has all it needs.
+  absl::Status RunPass(Stream& stream, absl::Span<const PassRow> rows) {
+    EngineCore& core = CoreOf(*engine_);
+    ASSIGN_OR_RETURN(Pass pass, core.Begin(rows, nullptr));
+    std::vector<int> wanted;
+    stream.AddWanted(wanted);
+    ASSIGN_OR_RETURN(const HiddenRows done, pass.Finish(wanted));
+    const int64_t vocabulary = engine_->config().vocabulary;
+    while (true) {
+      const absl::Span<const int> asked = stream.WantsLogits(32);
+      if (asked.empty()) return absl::OkStatus();
+      std::vector<float> logits(asked.size() * vocabulary);
+      const TensorView<float> view(logits.data(), static_cast<int64_t>(asked.size()), vocabulary);
+      RETURN_IF_ERROR(core.runner().Logits(done, asked, view));
+      RETURN_IF_ERROR(stream.Give(view, {}));
+    }
+  }
+
+  Generation Alone(const std::vector<TokenId>& prompt, const GenerateOptions& options) {
+    const auto session = Must(engine_->NewSession());
+    Must(session->Append(prompt));
+    return Must(Generate(*session, Must(Sampler::Create({.temperature = 0})), options));
+  }
+
+  const std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(StreamTest, HeaderExample) {
+  EngineCore& core = CoreOf(*engine_);
+  const std::vector<TokenId> tokens = RandomTokens(9, 3);
+  const TreeRoom room = {.rows = 8, .depth = 7};
+  const CostProfile costs;
+  const StepTime time;
+  Generation written;
+  const auto run = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
+                     Stream::Create(core, {.prompt = tokens, .sampling = {.temperature = 0}, .text = {.max_tokens = 12}}));
+    stream->Start(/*begun=*/nullptr);
+    while (!stream->finished()) {
+      std::vector<PassRow> rows;
+      RETURN_IF_ERROR(core.cache().MakeRoom(8));
+      if (stream->pending() > 0) RETURN_IF_ERROR(stream->PlacePiece(std::min(stream->pending(), 4), rows));
+      else RETURN_IF_ERROR(stream->PlaceTree(ChooseRows(stream->Draft(room), costs, {}), rows));
+      RETURN_IF_ERROR(RunPass(*stream, rows));
+      stream->Settle(absl::OkStatus(), time);
+    }
+    stream->End(absl::OkStatus());
+    written = stream->result();
+    return absl::OkStatus();
+  };
+  Must(run());
+  EXPECT_EQ(written.tokens, Alone(tokens, {.max_tokens = 12}).tokens);
+}
+
+TEST_F(StreamTest, APassThatFailsLeavesItAsItWas) {
+  const auto stream = Must(Stream::Create(CoreOf(*engine_), {.prompt = {1, 2, 3, 4}, .sampling = {.temperature = 0}}));
+  stream->Start(nullptr);
+  std::vector<PassRow> rows;
+  Must(stream->PlacePiece(3, rows));
+  stream->Settle(absl::UnavailableError("unit 7"), {});
+  EXPECT_EQ(stream->pending(), 4);
+}
+
+TEST_F(StreamTest, WhatIsSetBackGoesOnWhereItWas) {
+  const std::vector<TokenId> prompt = RandomTokens(6, 4);
+  EngineCore& core = CoreOf(*engine_);
+  const auto stream = Must(Stream::Create(core, {.prompt = prompt, .sampling = {.temperature = 0}, .text = {.max_tokens = 8}}));
+  stream->Start(nullptr);
+  for (int step = 0; !stream->finished(); ++step) {
+    if (step == 4) {
+      stream->SetBack();
+      EXPECT_TRUE(stream->waits());
+      stream->Start(nullptr);
+    }
+    std::vector<PassRow> rows;
+    Must(core.cache().MakeRoom(8));
+    if (stream->pending() > 0) Must(stream->PlacePiece(std::min(stream->pending(), 5), rows));
+    else stream->Draft({.rows = 1, .depth = 0}), Must(stream->PlaceTree({}, rows));
+    Must(RunPass(*stream, rows));
+    stream->Settle(absl::OkStatus(), {});
+  }
+  EXPECT_EQ(stream->result().tokens, Alone(prompt, {.max_tokens = 8}).tokens);
+}
+
+TEST_F(StreamTest, WhatCannotBeWrittenIsRefusedWithWhatWasFound) {
+  EngineCore& core = CoreOf(*engine_);
+  EXPECT_EQ(Stream::Create(core, {}).status().message(), "stream: found a prompt without tokens, expected at least one");
+  EXPECT_EQ(Stream::Create(core, {.prompt = {1, -2}}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Stream::Create(core, {.prompt = std::vector<TokenId>(129, 1)}).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Stream::Create(core, {.prompt = {1}, .sampling = {.temperature = -1}}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tessera
