@@ -93,7 +93,7 @@ TEST_F(Pack, EveryProgramAnswersAsOnTheGgufFile) {
   PackTiny("llama");
   const std::pair<std::string, std::vector<std::string>> runs[] = {
       {"tessera_generate", {"--raw", "--prompt=the", "--n_predict=8", "--temperature=0"}},
-      {"tessera_logits", {"--prompt=the in", "--json"}},
+      {"tessera_logits", {"--prompt=the in"}},
       {"tessera_perplexity", {"--prompt=the in the", "--window=4"}},
       {"tessera_tokenize", {"--prompt=the in the"}},
       {"tessera_inspect", {"--graph"}}};

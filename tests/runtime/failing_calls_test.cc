@@ -119,8 +119,9 @@ TEST_F(FailingCallsDeathTest, AGgufFileIsRunRightOrRefused) { ExpectAllWell(Opti
 TEST_F(FailingCallsDeathTest, APackedFileIsRunRightOrRefused) { ExpectAllWell(Options(Model().path())); }
 
 TEST_F(FailingCallsDeathTest, AStreamedFileIsRunRightOrRefused) {
+  const PackedModel model(TinyModelBuilder({.layers = 4}));  // More than a ring has room for.
   for (const IoKind io : {IoKind::kAuto, IoKind::kPread}) {
-    EngineOptions options = Options(Model().path());
+    EngineOptions options = Options(model.path());
     options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kNone, .io = io};
     options.streaming.probe_in_child = true;
     options.streaming.raise_priority = true;

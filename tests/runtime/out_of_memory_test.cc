@@ -48,8 +48,8 @@ void FailEachAllocation(Make make) {
   for (int64_t number = 0;; ++number) {  // 0: none fails.
     SCOPED_TRACE(number);
     Speculator drafts = speculator();
+    const int64_t before = Allocations();  // First: a thread that reads ahead may allocate at any time.
     FailAllocation(number);
-    const int64_t before = Allocations();
     const absl::StatusOr<std::vector<TokenId>> written = WriteText(*engine, sampler, drafts);
     const bool reached = Allocations() - before >= number;
     FailAllocation(0);
