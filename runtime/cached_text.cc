@@ -68,13 +68,17 @@ void CachedText::EndTree(int kept) {
   const KvCache::SequenceId survivor = kept == TokenTree::kNone ? sequence_ : node_sequences_[kept];
   const int new_length = length() + (kept == TokenTree::kNone ? 0 : (*tree_)[kept].depth + 1);
   cache_->Truncate(survivor, new_length);
-  node_sequences_.push_back(sequence_);
-  std::sort(node_sequences_.begin(), node_sequences_.end());
-  node_sequences_.erase(std::unique(node_sequences_.begin(), node_sequences_.end()), node_sequences_.end());
-  for (const KvCache::SequenceId sequence : node_sequences_) {
-    if (sequence != survivor) cache_->Release(sequence);
-  }
+  ReleaseAllBut(survivor);
   sequence_ = survivor;
+}
+
+void CachedText::ReleaseAllBut(KvCache::SequenceId survivor) {
+  std::sort(node_sequences_.begin(), node_sequences_.end());
+  const auto end = std::unique(node_sequences_.begin(), node_sequences_.end());
+  for (auto sequence = node_sequences_.begin(); sequence != end; ++sequence) {
+    if (*sequence != survivor && *sequence != sequence_) cache_->Release(*sequence);
+  }
+  if (sequence_ != survivor) cache_->Release(sequence_);
   node_sequences_.clear();
   tree_.reset();
 }
@@ -101,7 +105,7 @@ absl::StatusOr<std::unique_ptr<CachedText>> CachedText::Fork(int length) const {
 
 void CachedText::Release() {
   if (cache_ == nullptr) return;
-  if (tree_.has_value()) EndTree(TokenTree::kNone);
+  ReleaseAllBut(sequence_);
   cache_->Release(sequence_);
   cache_ = nullptr;
 }

@@ -67,7 +67,8 @@ class CachedText {
   // REQUIRES: 0 <= length <= length().
   absl::StatusOr<std::unique_ptr<CachedText>> Fork(int length) const;
 
-  // Gives back what it has in the cache: nothing may be called any more but the destructor, Truncate and what reads tokens.
+  // Gives back what it has in the cache: nothing may be called any more but the destructor, Truncate and what reads tokens. Allocates
+  // nothing: it can be done where memory has ended.
   void Release();
   // The same without a word to the cache, whose state is unknown (EngineCore::Guarded).
   void Abandon();
@@ -77,6 +78,8 @@ class CachedText {
   absl::Status PlaceNodes();
   // Drops what the cache has of the tree, but for the node's path (TokenTree::kNone: of all).
   void EndTree(int kept);
+  // Of the text's sequence and those of the tree, if there is one.
+  void ReleaseAllBut(KvCache::SequenceId survivor);
 
   KvCache* cache_;                                  // Null once it is released.
   KvCache::SequenceId sequence_;

@@ -183,8 +183,14 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Fork(int length, const Session
 }
 
 void Session::Shorten(int length) {
-  const EngineCore::Hold hold = core_->AwaitHold();
-  if (!core_->health().ok()) text_->Abandon();
+  const absl::Status cut = core_->Guarded([&]() -> absl::Status {
+    const EngineCore::Hold hold = core_->AwaitHold();
+    RETURN_IF_ERROR(core_->health());
+    text_->Truncate(length);
+    return absl::OkStatus();
+  });
+  if (cut.ok()) return;
+  text_->Abandon();
   text_->Truncate(length);
 }
 

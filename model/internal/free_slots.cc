@@ -1,6 +1,7 @@
 #include "tessera/model/internal/free_slots.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "glog/logging.h"
@@ -10,7 +11,8 @@ namespace tessera {
 
 FreeSlots::FreeSlots(int slots, uint64_t scatter_seed) : scatter_seed_(scatter_seed), count_(slots) {
   if (scatter_seed_ == 0) {
-    Insert({0, slots});
+    runs_.reserve(slots / 2 + 1);   // Every other slot. What is never needed is never touched.
+    runs_.push_back({0, slots});
   } else {
     scattered_.resize(slots);
     std::iota(scattered_.begin(), scattered_.end(), 0);
@@ -37,45 +39,54 @@ void FreeSlots::Give(SlotRange range) {
     for (int i = 0; i < range.count; ++i) scattered_.push_back(range.begin + i);
     return;
   }
-  auto next = runs_.lower_bound(range.begin);
-  CHECK(next == runs_.end() || next->first >= range.begin + range.count) << "slot " << next->first << " was free already";
-  if (next != runs_.begin()) {
-    const SlotRange before = {std::prev(next)->first, std::prev(next)->second};
-    CHECK_LE(before.begin + before.count, range.begin) << "slot " << range.begin << " was free already";
-    if (before.begin + before.count == range.begin) {
-      Erase(before);
-      range = {before.begin, before.count + range.count};
-    }
+  const auto next = RunAfter(range.begin);
+  const auto before = next == runs_.begin() ? runs_.end() : std::prev(next);
+  const int32_t end = range.begin + range.count;
+  CHECK(next == runs_.end() || next->begin >= end) << "slot " << next->begin << " was free already";
+  CHECK(before == runs_.end() || before->begin + before->count <= range.begin) << "slot " << range.begin << " was free already";
+  const bool joins_before = before != runs_.end() && before->begin + before->count == range.begin;
+  const bool joins_next = next != runs_.end() && next->begin == end;
+  if (joins_before) {
+    before->count += range.count + (joins_next ? next->count : 0);
+    if (joins_next) runs_.erase(next);
+  } else if (joins_next) {
+    *next = {range.begin, range.count + next->count};
+  } else {
+    runs_.insert(next, range);
   }
-  if (next != runs_.end() && next->first == range.begin + range.count) {
-    const SlotRange after = {next->first, next->second};
-    Erase(after);
-    range.count += after.count;
-  }
-  Insert(range);
 }
 
 bool FreeSlots::Has(int32_t slot) const {
-  const auto after = runs_.upper_bound(slot);
-  return after != runs_.begin() && slot < std::prev(after)->first + std::prev(after)->second;
+  return std::any_of(runs_.begin(), runs_.end(), [=](SlotRange run) { return run.begin <= slot && slot < run.begin + run.count; });
+}
+
+std::vector<SlotRange>::iterator FreeSlots::RunAfter(int32_t slot) {
+  return std::upper_bound(runs_.begin(), runs_.end(), slot, [](int32_t at, SlotRange run) { return at < run.begin; });
 }
 
 // Up to request.count slots side by side.
 SlotRange FreeSlots::TakeRun(const Request& request) {
   // A free run that holds the slot after a taken one begins with it.
-  auto found = request.after < 0 ? runs_.end() : runs_.find(request.after + 1);
+  auto found = RunAfter(request.after);
   int skipped = 0;
-  if (found == runs_.end()) {
-    found = runs_.find(by_size_.begin()->second);
+  if (request.after < 0 || found == runs_.end() || found->begin != request.after + 1) {
+    // The first of the largest.
+    found = std::max_element(runs_.begin(), runs_.end(), [](SlotRange a, SlotRange b) { return a.count < b.count; });
     constexpr int kBlock = KvView::kSlotsPerBlock;
-    skipped = (request.position % kBlock - found->first % kBlock + kBlock) % kBlock;
-    if (skipped >= found->second) skipped = 0;  // This run has no such slot; a badly placed slot is better than none.
+    skipped = (request.position % kBlock - found->begin % kBlock + kBlock) % kBlock;
+    if (skipped >= found->count) skipped = 0;  // This run has no such slot; a badly placed slot is better than none.
   }
-  const SlotRange run = {found->first, found->second};
+  const SlotRange run = *found;
   const SlotRange taken = {run.begin + skipped, std::min(run.count - skipped, request.count)};
-  Erase(run);
-  Insert({run.begin, skipped});
-  Insert({taken.begin + taken.count, run.count - skipped - taken.count});
+  const SlotRange rest = {taken.begin + taken.count, run.count - skipped - taken.count};
+  if (skipped > 0 && rest.count > 0) {
+    *found = rest;
+    runs_.insert(found, {run.begin, skipped});
+  } else if (skipped > 0 || rest.count > 0) {
+    *found = skipped > 0 ? SlotRange{run.begin, skipped} : rest;
+  } else {
+    runs_.erase(found);
+  }
   return taken;
 }
 
@@ -85,17 +96,6 @@ SlotRange FreeSlots::TakeAny() {
   const SlotRange taken = {scattered_.back(), 1};
   scattered_.pop_back();
   return taken;
-}
-
-void FreeSlots::Insert(SlotRange run) {
-  if (run.count == 0) return;
-  runs_.emplace(run.begin, run.count);
-  by_size_.emplace(-run.count, run.begin);
-}
-
-void FreeSlots::Erase(SlotRange run) {
-  runs_.erase(run.begin);
-  by_size_.erase({-run.count, run.begin});
 }
 
 }  // namespace tessera

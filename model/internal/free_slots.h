@@ -7,14 +7,11 @@
 //
 // The rule: go on at the slot right after the sequence's last one while it is free. Otherwise begin in the largest free run, at its first
 // slot with slot % 16 == position % 16. Attention reads such runs as whole vectors. The sequence that owns the slots before keeps up to 15
-// slots to grow into, so siblings do not cut each other into single slots. Take and Give cost the number of runs they touch, times
-// log(runs). Thread-compatible.
+// slots to grow into, so siblings do not cut each other into single slots. Take and Give cost a walk over the free runs, of which there are
+// about as many as sequences. Thread-compatible.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "tessera/tensor/kv_view.h"
@@ -34,7 +31,7 @@ class FreeSlots {
   // Slots for the positions in order; not all neighbours are merged. REQUIRES: 0 <= count <= this->count().
   std::vector<SlotRange> Take(Request request);
 
-  // REQUIRES: every slot of the range is taken.
+  // Allocates nothing: a text can end where memory has ended. REQUIRES: every slot of the range is taken.
   void Give(SlotRange range);
 
   bool scatters() const { return scatter_seed_ != 0; }
@@ -45,15 +42,13 @@ class FreeSlots {
  private:
   SlotRange TakeRun(const Request& request);
   SlotRange TakeAny();
-  void Insert(SlotRange run);
-  void Erase(SlotRange run);
+  std::vector<SlotRange>::iterator RunAfter(int32_t slot);   // The first run that begins after the slot.
 
   const uint64_t scatter_seed_;
   uint64_t draws_ = 0;
   int count_ = 0;
-  std::vector<int32_t> scattered_;                  // Scattering only: every free slot.
-  std::map<int32_t, int32_t> runs_;                 // Else: begin -> count of each free run; no two touch.
-  std::set<std::pair<int32_t, int32_t>> by_size_;   // The same runs as (-count, begin): the largest first.
+  std::vector<int32_t> scattered_;  // Scattering only: every free slot.
+  std::vector<SlotRange> runs_;     // Else: the free runs in order; no two touch. It has memory for as many as there can be.
 };
 
 }  // namespace tessera

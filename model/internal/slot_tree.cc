@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "glog/logging.h"
@@ -218,8 +219,10 @@ void SlotTree::Detach(int node) {
 
 int SlotTree::AddNode(int parent, int first) {
   if (unused_nodes_.empty()) {
-    unused_nodes_.push_back(static_cast<int>(nodes_.size()));
+    const int added = static_cast<int>(nodes_.size());
     nodes_.emplace_back();
+    unused_nodes_.reserve(nodes_.capacity());   // For RemoveNode.
+    unused_nodes_.push_back(added);
   }
   const int node = unused_nodes_.back();
   unused_nodes_.pop_back();
@@ -260,12 +263,21 @@ int SlotTree::SplitAt(int node, int length) {
   return nodes_[node].end() == length || node == kRoot ? node : Split(node, length);
 }
 
-// The child keeps its number, and with it its sequences and children.
+// The child keeps its number, and with it its sequences and children. Where memory has ended they stay two nodes, since Release cannot fail.
 void SlotTree::MergeIntoChild(int node) {
   const int child = nodes_[node].children.front();
-  if (nodes_[child].given_up > 0) GiveUp(node, nodes_[node].end() - nodes_[node].held_from());  // Always the first.
   Node& head = nodes_[node];
   Node& tail = nodes_[child];
+  if (tail.given_up > 0) {  // Always the first positions: what the head holds of them is given up, too.
+    for (const SlotRange& range : head.ranges) free_.Give(range);
+    head.ranges.clear();
+    head.given_up = head.count;
+  }
+  try {
+    head.ranges.reserve(head.ranges.size() + tail.ranges.size());
+  } catch (const std::bad_alloc&) {
+    return;
+  }
   for (const SlotRange& range : tail.ranges) AppendRange(range, head.ranges);
   tail.ranges = std::move(head.ranges);
   tail.first = head.first;

@@ -36,7 +36,7 @@ class SlotTree {
   // REQUIRES: 0 <= length <= Length(sequence), here and below.
   SequenceId Fork(SequenceId sequence, int length);
   void Truncate(SequenceId sequence, int length);
-  void Release(SequenceId sequence);
+  void Release(SequenceId sequence);   // Allocates nothing that it cannot do without.
   int Length(SequenceId sequence) const { return nodes_[NodeOf(sequence)].end(); }
 
   // Whether all positions are held that the window of a next row reaches.

@@ -1,10 +1,13 @@
 // Where memory ends within a session's call, the call says so and the process goes on: each allocation fails once, in its turn.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/decode_loop.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
@@ -70,18 +73,56 @@ void FailEachAllocation(Make make) {
 
 TEST(OutOfMemory, IsAnErrorOfTheCallAndOfAllLaterOnes) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
-  const auto make = [] { return TinyEngine({.layers = 1}, {.compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}}); };
+  const auto make = [] { return TinyEngine({.layers = 2}, {.compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}}); };
   FailEachAllocation(make);
 }
 
 TEST(OutOfMemory, IsAnErrorWhereWeightsAreStreamed) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
-  const PackedModel model(TinyModelBuilder({.layers = 1}));
+  const PackedModel model(TinyModelBuilder({.layers = 2}));
   EngineOptions options = {.model_path = model.path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
   for (const IoKind io : {IoKind::kAuto, IoKind::kPread}) {
     options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kNone, .io = io};
     const auto make = [&] { return Must(Engine::Load(options)); };
     FailEachAllocation(make);
+  }
+}
+
+// So a destructor can do it. Texts share beginnings and one has a draft placed; they end in any order.
+TEST(OutOfMemory, EndingATextAllocatesNothing) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
+  const std::unique_ptr<KvCache> cache = Must(KvCache::Create(
+      {.layers = 2, .heads = 1, .head_size = 16, .slots = 512, .windows = {0, 32}, .largest_pass = 16, .sequences = 4}));
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    uint64_t draws = 0;
+    const auto below = [&](size_t end) { return static_cast<int>(CounterRandom(seed, 1, draws++) % end); };
+    std::vector<std::unique_ptr<CachedText>> texts;
+    texts.push_back(std::make_unique<CachedText>(*cache));
+    std::vector<PassRow> rows;
+    for (int step = 0; step < 24; ++step) {
+      CachedText& text = *texts[below(texts.size())];
+      text.MakeExtendable();
+      const int count = std::min(text.length() + 1 - text.held(), 16);
+      text.Append({step});
+      if (!cache->MakeRoom(count).ok()) break;
+      Must(text.PlaceNext(count, /*adapter=*/nullptr, rows));
+      texts.push_back(Must(text.Fork(below(text.length() + 1))));
+    }
+    CachedText drafting(*cache);
+    Must(cache->MakeRoom(3));
+    TokenTree tree(5);
+    tree.Add(TokenTree::kRoot, 6, 0.5f);
+    tree.Add(TokenTree::kRoot, 7, 0.5f);
+    Must(drafting.PlaceTree(tree, /*adapter=*/nullptr, rows));
+    const int64_t before = Allocations();
+    drafting.Release();
+    for (; !texts.empty(); texts.pop_back()) {
+      std::swap(texts[below(texts.size())], texts.back());
+      texts.back()->Release();
+    }
+    EXPECT_EQ(Allocations(), before);
+    EXPECT_EQ(cache->free_slots(), cache->slots());
   }
 }
 
