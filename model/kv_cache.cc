@@ -174,7 +174,7 @@ absl::StatusOr<int64_t> KvCache::BytesFor(const Options& options) {
 }
 
 KvCache::KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places)
-    : options_(options), groups_(std::move(groups)), places_(std::move(places)) {}
+    : options_(options), groups_(std::move(groups)), slots_(groups_[0].tree->slots()), places_(std::move(places)) {}
 
 KvCache::~KvCache() = default;
 
@@ -269,14 +269,39 @@ KvCache::Paths KvCache::PathsOf(SequenceId sequence, int length) const {
   return paths;
 }
 
-int KvCache::slots() const { return groups_[0].tree->slots(); }
 int KvCache::free_slots() const { return groups_[0].tree->free_slots(); }
 int KvCache::nodes() const { return groups_[0].tree->nodes(); }
 
 int64_t KvCache::bytes() const {
   int64_t bytes = 0;
   for (const Group& group : groups_) bytes += group.keys.size() + group.values.size();
-  return bytes;
+  return bytes - given_back_;
+}
+
+int KvCache::Shrink(int least) {
+  CHECK_GE(least, 0);
+  constexpr int kBlock = KvView::kSlotsPerBlock;
+  Group& group = groups_[0];
+  if (group.tree->window() > 0) return slots_;
+  const int end = group.tree->DropEnd(least);
+  if (const int begin = static_cast<int>(AlignUp(end, kBlock)); begin < AlignUp(slots_, kBlock)) GiveBack(group, begin, slots_);
+  return slots_ = end;
+}
+
+void KvCache::GiveBack(Group& group, int begin, int end) {
+  const int slots = group.tree->slots(), head_size = options_.head_size;
+  const int64_t rows = int64_t{group.layers} * options_.heads;
+  const auto give = [&](AlignedBuffer& buffer, int64_t width) {   // Where the system refuses, the memory stays.
+    const int64_t slot_bytes = width * KvView::ElementBytes(options_.format), row_bytes = buffer.size() / rows;
+    const int64_t bytes = (end - begin) * slot_bytes;
+    const int64_t whole_pages = std::max<int64_t>(0, bytes / AlignedBuffer::kAlignment - 1) * AlignedBuffer::kAlignment;   // At least.
+    for (int64_t row = 0; row < rows; ++row) {
+      if (buffer.GiveBack(row * row_bytes + begin * slot_bytes, bytes).ok()) given_back_ += whole_pages;
+    }
+  };
+  CHECK_LE(end, slots);
+  give(group.keys, head_size);
+  give(group.values, KvView::ValueStride(head_size));
 }
 
 }  // namespace tessera

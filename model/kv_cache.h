@@ -113,9 +113,13 @@ class KvCache {
   Paths PathsOf(SequenceId sequence, int length) const;
 
   // Slots of group 0, which holds the most positions.
-  int slots() const;
+  int slots() const { return slots_; }
   int free_slots() const;
-  int64_t bytes() const;   // Memory of all groups, as allocated, touched or not.
+  int64_t bytes() const;   // Memory of all groups, as allocated, touched or not, but for what was given back.
+
+  // Makes the cache smaller for good: group 0 gives the memory of its last slots back to the system, down to `least` slots, as far as they
+  // are free. What a window needs stays. Returns slots(). REQUIRES: least >= 0.
+  int Shrink(int least);
 
   // Nodes of the sequence tree, which calls may have to walk: fewer than twice the sequences. For tests and reports.
   int nodes() const;
@@ -132,8 +136,13 @@ class KvCache {
 
   KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places);
 
+  // Gives back what layers keep of the slots from `begin` to `end`.
+  void GiveBack(Group& group, int begin, int end);
+
   const Options options_;
   std::vector<Group> groups_;
+  int slots_;
+  int64_t given_back_ = 0;   // Bytes.
   const std::vector<Place> places_;
 };
 

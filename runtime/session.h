@@ -92,6 +92,7 @@ class Session {
 
  private:
   friend class Engine;
+  friend class GenerateLoop;   // decode_loop.cc: writes on in the session's own text.
   friend EngineCore& CoreOf(const Session& session);
   Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options);
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;

@@ -35,8 +35,7 @@ const StepperReport& Stepper::report() const { return impl_->report(); }
 
 Stepper::Impl::Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options)
     : core_(std::move(core)), options_(options), unmeasured_(std::move(empty)),
-      clock_(core_->model().streamer(), GivenOrRealClock(options.clock)), costs_(options.costs != nullptr ? *options.costs : own_costs_),
-      logits_(*core_) {}
+      costs_(options.costs != nullptr ? *options.costs : own_costs_), pass_(*core_, GivenOrRealClock(options.clock)) {}
 
 Stepper::Impl::~Impl() {
   const EngineCore::Hold hold = core_->AwaitHold();
@@ -58,8 +57,8 @@ absl::Status Stepper::Run() {
 absl::StatusOr<bool> Stepper::Impl::Step() {
   return core_->Guarded([&]() -> absl::StatusOr<bool> {
     RETURN_IF_ERROR(MeasureCostsOnce());
-    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-    return StepHeld();
+    ASSIGN_OR_RETURN(EngineCore::Hold hold, core_->TryHold());
+    return StepHeld(hold);
   });
 }
 
@@ -70,7 +69,7 @@ absl::Status Stepper::Impl::MeasureCostsOnce() {
   return absl::IsCancelled(measured) ? absl::OkStatus() : measured;   // Then the next pass is, too.
 }
 
-bool Stepper::Impl::StepHeld() {
+absl::StatusOr<bool> Stepper::Impl::StepHeld(EngineCore::Hold& hold) {
   TakeNew();
   EndCancelled();
   Admit();
@@ -78,7 +77,7 @@ bool Stepper::Impl::StepHeld() {
   while (!running_.empty()) {
     StepPlan plan = PlanStep(*core_, Streams(), costs_, {.most_gap = options_.most_gap, .turn = static_cast<size_t>(report_.passes)});
     if (!MakeRoom(plan)) continue;
-    RunPlan(plan);
+    RETURN_IF_ERROR(RunPlan(plan, hold));
     break;
   }
   RemoveEnded();

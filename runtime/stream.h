@@ -55,6 +55,10 @@ class Stream {
   // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary,
   // ResourceExhausted (limited by context) if it leaves no room, the errors of Sampler::Create.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions options);
+  // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
+  // first token is chosen already. Options: but for the prompt and the sampling. The error of choosing. BeginSpeculation is to be called.
+  static absl::StatusOr<std::unique_ptr<Stream>> Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
+                                                          const Sampler& sampler, StreamOptions options);
   ~Stream();
 
   // Goes on from `begun`, a text that holds the first tokens of this one, all but the last at most; null: from nothing.
@@ -100,8 +104,14 @@ class Stream {
   // Ends the text: shows what was held back, unless there is an error, and calls on_end.
   void End(const absl::Status& status);
   const Generation& result() const { return result_; }
-  // The text as the cache has it, for whoever goes on from it; null if it waits.
-  std::unique_ptr<CachedText> TakeText() { return std::move(text_); }
+  Generation TakeResult() { return std::move(result_); }
+  // The text as the cache has it, for whoever goes on from it; null if it waits. REQUIRES: the text is its own.
+  std::unique_ptr<CachedText> TakeText();
+  // Those that the last token was chosen from, which come after the last token of text(); they lie where they were given. Empty: unknown,
+  // since a pass failed in its logits.
+  absl::Span<const float> last_logits() const { return last_logits_; }
+  // Tells the speculator of the text so far, once. Where Start began the text that is done after the prompt.
+  void BeginSpeculation();
   // See CachedText::Abandon.
   void Abandon();
   // True the first time: it was told that it waits.
@@ -116,7 +126,6 @@ class Stream {
   absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
   void SettlePiece(const absl::Status& pass);
-  void BeginSpeculation();
 
   EngineCore& core_;
   StreamOptions options_;
@@ -124,9 +133,11 @@ class Stream {
   Generation result_;
   std::unique_ptr<TextWriter> writer_;
   std::vector<TokenId> tokens_;              // While it waits.
-  std::unique_ptr<CachedText> text_;         // Null: it waits.
+  std::unique_ptr<CachedText> own_text_;     // Null: it waits, or goes on in another's.
+  CachedText* text_ = nullptr;               // Null: it waits.
   std::optional<Choice> next_;               // Chosen, and not part of the text so far.
-  bool ended_ = false, told_waits_ = false;
+  absl::Span<const float> last_logits_;
+  bool ended_ = false, told_waits_ = false, speculates_ = false;
 
   // Its part of the pass under way: a piece of the prompt, or a tree.
   int base_ = 0;                             // The number of its first row there.

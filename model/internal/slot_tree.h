@@ -59,7 +59,10 @@ class SlotTree {
   // range of kNoSlot. REQUIRES: the window of row length - 1 begins after that range.
   Path PathOf(SequenceId sequence, int length) const;
 
-  int slots() const { return slots_; }
+  // Gives up free slots at the end for good (FreeSlots::DropEnd).
+  int DropEnd(int least) { return free_.DropEnd(least); }
+
+  int slots() const { return slots_; }   // At the beginning.
   int window() const { return window_; }
   int free_slots() const { return free_.count(); }
   int nodes() const { return static_cast<int>(nodes_.size() - unused_nodes_.size()) - 1; }

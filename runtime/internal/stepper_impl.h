@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(const bool more, impl.Step());
 //
 // A step, in order: new texts and cancelled ones are taken up, waiting ones admitted (stepper.cc); rows are shared out (step_plan.h), room
-// is made for them; one pass computes them, logits are given in rounds, and each stream keeps what came true (stepper_pass.cc).
+// is made for them; one pass computes them (stream_pass.h), and texts that are done end (stepper_pass.cc).
 #pragma once
 
 #include <deque>
@@ -14,11 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tessera/runtime/internal/pass_logits.h"
 #include "tessera/runtime/internal/step_plan.h"
+#include "tessera/runtime/internal/stream_pass.h"
 #include "tessera/runtime/internal/submissions.h"
 #include "tessera/runtime/prefix_index.h"
-#include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/stepper.h"
 #include "tessera/runtime/stream.h"
 
@@ -43,7 +42,7 @@ class Stepper::Impl {
   };
 
   absl::Status MeasureCostsOnce();
-  bool StepHeld();
+  absl::StatusOr<bool> StepHeld(EngineCore::Hold& hold);
   void TakeNew();
   void EndCancelled();
   void Admit();
@@ -54,10 +53,9 @@ class Stepper::Impl {
   bool MakeRoom(StepPlan& plan);
   void SetBackYoungest();
   std::vector<Stream*> Streams() const;
-  void RunPlan(StepPlan& plan);
-  absl::Status Place(StepPlan& plan, std::vector<int>& wanted);
-  void Learn(const StepPlan& plan, double pass_seconds);
-  void Settle(const StepPlan& plan, const absl::Status& pass, double pass_seconds);
+  // The error is the core's health: then nothing is to be done any more.
+  absl::Status RunPlan(const StepPlan& plan, EngineCore::Hold& hold);
+  void EndIfDone(Text& text, const absl::Status& status);
   // Calls its on_end and keeps what it leaves in the cache.
   void End(Text& text, const absl::Status& status);
   void RemoveEnded();
@@ -65,7 +63,6 @@ class Stepper::Impl {
   const std::shared_ptr<EngineCore> core_;
   const StepperOptions options_;
   std::unique_ptr<Session> unmeasured_;       // Null: costs were measured, if they are to be.
-  const StepClock clock_;
   CostProfile own_costs_;
   CostProfile& costs_;
   Submissions submissions_;
@@ -73,9 +70,7 @@ class Stepper::Impl {
   std::deque<Text> waiting_;                  // In the order of their turn.
   std::vector<Text> running_;                 // The oldest first.
   bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
-  std::vector<PassRow> rows_;
-  std::vector<PassLogits::Member> members_;   // One per part of the plan.
-  PassLogits logits_;
+  StreamPass pass_;
   StepperReport report_;
 };
 
