@@ -9,13 +9,13 @@ AppInfo Info() {
           .summary = "Measures a model, and how near it comes to what the machine allows.",
           .examples = {"tessera_bench speed", "tessera_bench speed --prompt_tokens 0 --generate_tokens 64 --depth 4096 --threads 1",
                        "tessera_bench overhead", "tessera_bench rows --plot rows.svg",
-                       "tessera_bench streaming --model model.tsr --threads 2"},
+                       "tessera_bench streaming --model model.tsr --threads 2", "tessera_bench streams --together 1,8"},
           .groups = {{"Output", {"json"}}}};
 }
 
 std::vector<Command> Commands() {
   return {BenchSpeed(), BenchOverhead(), BenchThreads(), BenchRoofline(), BenchRows(),
-          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming()};
+          BenchAttention(), BenchProducts(), BenchMemory(), BenchStreaming(), BenchStreams()};
 }
 
 }  // namespace

@@ -175,6 +175,21 @@ void CostProfile::AddTop(int rows, double seconds) {
   if (!frozen_ && rows > 0 && IsTime(seconds)) top_.Add(seconds / rows, kNewWeight, kOutlier);
 }
 
+void CostProfile::AddPromptPass(int rows, double seconds) {
+  if (!frozen_ && rows > 0 && IsTime(seconds)) prompt_pass_ = {Clamped(rows), seconds / level_};
+}
+
+double CostProfile::PromptPassSeconds(const Shape& shape, int prompt_rows) const {
+  const double without = PassSeconds(shape);
+  if (prompt_rows <= 0) return without;
+  const int own = Clamped(shape.rows), rows = Clamped(shape.rows + prompt_rows);
+  if (prompt_pass_.rows == 0) return PassSeconds({shape.rows + prompt_rows, shape.leaves + 1, shape.texts + 1});
+  if (own >= prompt_pass_.rows) return without * rows / own;
+  const double seconds = std::max(level_ * prompt_pass_.seconds, without);
+  if (rows >= prompt_pass_.rows) return seconds * rows / prompt_pass_.rows;
+  return without + (seconds - without) * (rows - own) / (prompt_pass_.rows - own);
+}
+
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
   const auto place = drafts_.find(drafter);
   return place == drafts_.end() ? 0 : place->second.seconds;

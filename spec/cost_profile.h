@@ -9,6 +9,12 @@
 //   RETURN_IF_ERROR(costs.Save("costs.json"));
 //   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
 //
+// A pass that reads a part of a prompt as well is no measure of decoding: what the last of them took is kept apart, and says how large the
+// next part may be.
+//
+//   costs.AddPromptPass(/*rows=*/40, 0.0150);                 // all rows, those of texts that are written beside it included
+//   costs.PromptPassSeconds({.rows = 8, .leaves = 8, .texts = 8}, /*prompt_rows=*/20);
+//
 // Low times of a shape count most, since noise only adds. Whatever makes all shapes slower or faster for long (heat, another program) is
 // one factor beside them, so that shapes that were measured at different times can be compared. Reading a streamed model is part of each
 // pass, so it is part of the table. Each leaf beyond the first of its text adds the same time; so does each text beyond the first, whose
@@ -45,6 +51,7 @@ class CostProfile {
   void AddHead(int rows, double seconds);
   void AddDraft(absl::string_view drafter, double seconds);   // Per step.
   void AddTop(int rows, double seconds);                      // TopTokensOf, for so many rows.
+  void AddPromptPass(int rows, double seconds);               // A pass in which some rows are a prompt's. Only the last one counts.
 
   // For a streamed model: until more is measured, rows and their logits are taken to cost next to nothing, since passes and the head wait
   // for reading.
@@ -56,6 +63,9 @@ class CostProfile {
   // What is not known is guessed from what is; 0 while nothing is.
   double PassSeconds(const Shape& shape) const { return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape)); }
   double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
+  // A pass of this shape and so many rows of a prompt beside it. More rows than the last such pass had are taken to cost as much each as
+  // those did, which is the most they can; fewer, as if each had added the same time.
+  double PromptPassSeconds(const Shape& shape, int prompt_rows) const;
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
   // A token without any draft. Only once that was measured are times better than guesses.
@@ -132,6 +142,7 @@ class CostProfile {
   double leaf_ = 0;             // Per leaf beyond the first; noise may make it negative, and
   double text_ = 0;             // per text beyond the first, too.
   Mean top_;                    // Per row.
+  struct { int rows = 0; double seconds = 0; } prompt_pass_;   // The last one, at level 1; no rows: there was none.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.
   bool frozen_ = false;

@@ -272,8 +272,7 @@ int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const P
   int fits = std::min(limits.most_rows, 1), too_many = limits.most_rows + 1;
   while (too_many - fits > 1) {
     const int rows = fits + (too_many - fits) / 2;
-    const CostProfile::Shape with = {.rows = pass.rows + rows, .leaves = pass.leaves + 1, .texts = pass.texts + 1};
-    (costs.PassSeconds(with) <= most_seconds ? fits : too_many) = rows;
+    (costs.PromptPassSeconds(pass, rows) <= most_seconds ? fits : too_many) = rows;
   }
   return std::max(fits, 0);
 }

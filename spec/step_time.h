@@ -4,7 +4,8 @@
 //   LearnStep(ShapeOf(tree), time, costs);                       // one text
 //   LearnStep({.rows = 24, .leaves = 9, .texts = 8}, time, costs);   // eight; rounds of logits after the first by CostProfile::AddHead
 //
-// A pass that holds pieces of prompts as well teaches nothing of what decoding costs: it is not told. Thread-compatible.
+// A pass that holds pieces of prompts as well teaches nothing of what decoding costs: it is told by CostProfile::AddPromptPass alone.
+// Thread-compatible.
 #pragma once
 
 #include "tessera/spec/cost_profile.h"

@@ -41,6 +41,10 @@ class FakeEngine:
         self.note("attention", model, depths)
         return {(rows, depth): ((1024 + depth) * rows / self.speed, depth * rows / self.speed) for depth in depths for rows in (1, 512)}
 
+    def texts(self, model, counts):
+        self.note("texts", model, counts)
+        return {count: 5 * count * self.speed for count in counts}
+
     def rows_seconds(self, model, counts):
         self.note("rows_seconds", model)
         return {rows: rows / self.speed for rows in counts}
@@ -150,6 +154,23 @@ class Engines(unittest.TestCase):
             for name in Peer.PROGRAMS:
                 self.program(folder, name, json.dumps(rows))
             self.assertEqual(Peer(folder, 2).rows_seconds("model", (1, 512)), {1: 0.125, 512: 2.0})
+
+    def test_the_peers_texts_are_read_among_its_other_lines(self):
+        lines = ['llama_context: n_ctx = 2304', '{"n_kv_max": 2304, "pp": 16, "tg": 128, "pl": 1, "speed_pp": 900.0, "speed_tg": 200.5}',
+                 '{"n_kv_max": 2304, "pp": 16, "tg": 128, "pl": 8, "speed_pp": 950.0, "speed_tg": 410.0}', '', 'llama_perf: 1 ms']
+        with tempfile.TemporaryDirectory() as folder:
+            for name in Peer.PROGRAMS:
+                self.program(folder, name, "\n".join(lines))
+            self.assertEqual(Peer(folder, 2).texts("model", (1, 8)), {1: 200.5, 8: 410.0})
+            with self.assertRaisesRegex(SystemExit, r"found speeds of \[1, 8\] texts, expected \[16\], too"):
+                Peer(folder, 2).texts("model", (8, 16))
+
+    def test_our_texts_are_the_medians_of_all_together(self):
+        together = [{"texts": texts, "tokens_per_second": {"min": 1, "median": 500 * texts, "max": 9999}} for texts in (1, 8)]
+        with tempfile.TemporaryDirectory() as folder:
+            for name in Ours.PROGRAMS:
+                self.program(folder, name, json.dumps({"streams": {"together": together}}))
+            self.assertEqual(Ours(folder, 2).texts("model", (1, 8)), {1: 500, 8: 4000})
 
     def test_both_report_attention_in_the_same_way(self):
         report = {"attention": [{"rows": 1, "depth": 128, "seconds": 5.0, "attention_seconds": 0.5},

@@ -20,6 +20,7 @@ from script_main import flag_parser, run_main  # noqa: E402
 
 DEPTH = 4096  # Tokens before generation, for the figure `depth`.
 DEPTHS = (128, 1024, 4096, 8192)  # Tokens before, for the figure `attention`.
+COUNTS = (1, 8)  # Texts at once, for the figure `texts`.
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64)
 TEXTS = ROOT / "tests/golden/wikitext2_articles.jsonl"
 DEFAULT = "prompt,generation,first_byte,limit"
@@ -52,6 +53,7 @@ TABLE = {
     **{f"attention_prompt_{depth}": Row(f"512 tokens' attention, {depth}, ms", 1000, True) for depth in DEPTHS},
     **{f"attention_share_{depth}": Row(f"of the pass at {depth}, %", 100, True) for depth in DEPTHS},
     "bandwidth": Row("generation, % of read probe", 100),
+    **{f"texts_{count}": Row(f"{count} texts at once, tokens/s") for count in COUNTS},
     **{f"rows_{rows}": Row(f"pass of {rows} rows, ms", 1000, True, 2) for rows in ROWS},
 }
 
@@ -111,6 +113,11 @@ class Comparison:
             for rows, seconds in engine.rows_seconds(self.model, ROWS).items():
                 self.add(f"rows_{rows}", side, seconds)
 
+    def texts(self):
+        for side, engine in self.sides.items():
+            for count, speed in engine.texts(self.model, COUNTS).items():
+                self.add(f"texts_{count}", side, speed)
+
     def perplexity(self):
         """The perplexity of both best files, by our engine. It is the same each time, so it is measured once."""
         if "perplexity" in self.samples:
@@ -132,7 +139,7 @@ class Comparison:
 # The method that measures each figure. Prompt and generation come out of one run.
 FIGURES = {"prompt": Comparison.speeds, "generation": Comparison.speeds, "first_byte": Comparison.first_byte, "limit": Comparison.limit,
            "depth": Comparison.depth, "best": Comparison.best, "perplexity": Comparison.perplexity, "attention": Comparison.attention,
-           "bandwidth": Comparison.bandwidth, "rows": Comparison.rows}
+           "bandwidth": Comparison.bandwidth, "texts": Comparison.texts, "rows": Comparison.rows}
 
 
 def measure(comparison, figures, repetitions):

@@ -5,7 +5,7 @@
 #   scripts/measure/compare_peer.sh --engines openvino,onnxruntime [--json] [--models A,B] [--repetitions 5] [--threads 2]
 #
 # --models: smollm2, gemma3, and random-1b or random-4b, which tessera_random_model makes. --figures: some of prompt, generation,
-# first_byte, limit (these four without the flag), depth, best, perplexity, attention, bandwidth, rows; or all. docs/benchmarks.md
+# first_byte, limit (these four without the flag), depth, best, perplexity, attention, bandwidth, texts, rows; or all. docs/benchmarks.md
 # explains them. --plots: draws the curves of rows there. --engines: instead, one row per engine and model, each engine on its best
 # 4-bit form of the model: Tessera, llama.cpp and those that are named, with bits per weight, perplexity and memory beside the speeds.
 # llama.cpp comes from the source distribution of the Python package llama-cpp-python, is built for this CPU (about five minutes, once) and

@@ -117,13 +117,14 @@ TEST(BenchCommands, AreListedWithASentenceEach) {
     absl::StrAppend(&line, *listed[i].String("summary"), "\n");
     EXPECT_TRUE(absl::StrContains(help.output, line)) << "one line for" << line << help.output;
   }
-  EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming"}));
+  EXPECT_EQ(names, (Arguments{"speed", "overhead", "threads", "roofline", "rows", "attention", "products", "memory", "streaming",
+                              "streams"}));
 }
 
 TEST(BenchCommands, WithoutANameNothingIsMeasured) {
   ExpectWrongUsage(RunProgram("tessera_bench", {}),
                    In("tessera_bench", "subcommand: found none, expected one of speed, overhead, threads, roofline, rows, attention, "
-                                       "products, memory, streaming"));
+                                       "products, memory, streaming, streams"));
   ExpectWrongUsage(RunProgram("tessera_bench", {"--threads=2"}),
                    In("tessera_bench", "--threads: found in \"tessera_bench\", expected in a subcommand, such as \"tessera_bench speed\""));
 }
@@ -153,7 +154,9 @@ TEST(BenchCommands, ABadPeerCurveIsRefusedFirst) {
 TEST(BenchCommands, EveryTableIsUnderAHeadingOfModelThreadsAndKernels) {
   const std::string model = TinyPath("llama");
   for (const Arguments& flags : std::vector<Arguments>{{"overhead", "--generate_tokens=6"}, {"memory", "--generate_tokens=2"},
-                                                       {"rows", "--rows=1,2"}}) {
+                                                       {"rows", "--rows=1,2"},
+                                                       {"streams", "--together=1", "--writers=1", "--generate_tokens=2",
+                                                        "--prompt_tokens=2", "--long_prompt=2", "--speculate=none"}}) {
     Arguments all = {"--model=" + model, "--threads=1", "--kernels=portable"};
     all.insert(all.end(), flags.begin() + 1, flags.end());
     if (flags[0] != "memory") all.push_back("--repetitions=1");

@@ -33,6 +33,9 @@ inline std::vector<std::string> ShortRun(const std::string& program) {
       {"tessera_bench roofline", {"--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
       {"tessera_bench rows", {"--rows=1,2", "--repetitions=1"}},
       {"tessera_bench attention", {"--depths=4", "--prompt_tokens=2", "--generate_tokens=1", "--repetitions=1"}},
+      {"tessera_bench streams",
+       {"--together=1", "--writers=1", "--generate_tokens=1", "--prompt_tokens=1", "--long_prompt=0", "--speculate=none",
+        "--repetitions=1"}},
       {"tessera_bench memory", {"--prompt_tokens=2", "--generate_tokens=1"}}};
   if (const auto bench = benches.find(program); bench != benches.end()) {
     arguments.insert(arguments.end(), bench->second.begin(), bench->second.end());

@@ -182,6 +182,45 @@ TEST(CostProfile, BeyondWhatWasMeasuredTheMeanSlopeGoesOn) {
   for (const int rows : {17, 64, 512}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}), 0.005 + 0.0002 * rows, 1e-9);
 }
 
+TEST(CostProfile, APassWithAPartOfAPromptTeachesNothingOfDecoding) {
+  CostProfile costs;
+  for (int i = 0; i < 5; ++i) costs.AddPass({.rows = 1}, 0.005);
+  costs.AddHead(1, 0.001);
+  const std::string before = costs.ToJson();
+  costs.AddPromptPass(/*rows=*/40, 0.0150);
+  EXPECT_EQ(costs.ToJson(), before);
+}
+
+TEST(CostProfile, PromptsAreExpectedToTakeWhatTheLastPassWithOneTook) {
+  CostProfile costs;
+  for (int i = 0; i < 5; ++i) costs.AddPass({.rows = 2, .leaves = 2, .texts = 2}, 0.005);
+  const CostProfile::Shape two = {.rows = 2, .leaves = 2, .texts = 2};
+  EXPECT_EQ(costs.PromptPassSeconds(two, 10), costs.PassSeconds({.rows = 12, .leaves = 3, .texts = 3})) << "nothing is known";
+  costs.AddPromptPass(42, 0.015);
+  EXPECT_NEAR(costs.PromptPassSeconds(two, 40), 0.015, 1e-9);
+  EXPECT_NEAR(costs.PromptPassSeconds(two, 82), 0.030, 1e-9) << "no row takes longer among more";
+  EXPECT_NEAR(costs.PromptPassSeconds(two, 20), 0.010, 1e-9) << "between";
+  EXPECT_NEAR(costs.PromptPassSeconds(two, 0), 0.005, 1e-9);
+  costs.AddPromptPass(42, 0.025);
+  EXPECT_NEAR(costs.PromptPassSeconds(two, 40), 0.025, 1e-9) << "the last one counts";
+  const CostProfile::Shape many = {.rows = 50, .leaves = 2, .texts = 2};
+  EXPECT_NEAR(costs.PromptPassSeconds(many, 50), 2 * costs.PassSeconds(many), 1e-9) << "more rows than it had, without a prompt";
+  costs.Freeze();
+  costs.AddPromptPass(42, 0.5);
+  EXPECT_NEAR(costs.PromptPassSeconds(two, 40), 0.025, 1e-9);
+}
+
+TEST(CostProfile, MoreRowsOfAPromptNeverTakeLess) {
+  SeededRandom random(6);
+  for (int trial = 0; trial < 50; ++trial) {
+    CostProfile costs;
+    for (int i = 0; i < 10; ++i) costs.AddPass({.rows = 1 + static_cast<int>(random.Below(20))}, 1e-3 * (1.0 + random.Below(100)));
+    if (trial % 5 > 0) costs.AddPromptPass(1 + static_cast<int>(random.Below(600)), 1e-3 * (1.0 + random.Below(100)));
+    const CostProfile::Shape pass = {.rows = 1 + static_cast<int>(random.Below(30))};
+    for (int rows = 0; rows < 600; ++rows) EXPECT_LE(costs.PromptPassSeconds(pass, rows), costs.PromptPassSeconds(pass, rows + 1));
+  }
+}
+
 TEST(CostProfile, TakesNoTimeThatIsNone) {
   CostProfile costs;
   for (const double seconds : {0.0, -1.0, 1e9, 0.0 / 0.0}) costs.AddPass({}, seconds);

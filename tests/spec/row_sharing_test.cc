@@ -298,6 +298,68 @@ TEST(PromptRows, AreTheMostThatKeepThePassWithinTheGap) {
   }
 }
 
+// A machine on which rows, and attention to `depth` tokens before them, take time; and a prompt that is read on it beside running texts.
+struct Reading {
+  int passes = 0;
+  int too_long = 0;          // Passes that took over 1.05 times the gap.
+  double longest = 0;        // As a share of the gap.
+};
+
+template <typename Seconds>
+Reading ReadPrompt(const CostProfile::Shape& running, int prompt, Seconds seconds, CostProfile& costs) {
+  Reading reading;
+  for (int read = 0; read < prompt; ++reading.passes) {
+    const double without = seconds(running.rows, 0);
+    costs.AddPass(running, without);
+    const int rows = std::min(PromptRows(running, costs, {.most_rows = 512 - running.rows}), prompt - read);
+    const double with = seconds(running.rows + rows, read);
+    costs.AddPromptPass(running.rows + rows, with);
+    reading.longest = std::max(reading.longest, with / (2 * without));
+    reading.too_long += with > 1.05 * 2 * without ? 1 : 0;
+    read += rows;
+  }
+  return reading;
+}
+
+TEST(PromptRows, GrowUntilTheGapIsReachedOnEveryMachine) {
+  const auto waits_for_weights = [](int rows, int) { return std::max(0.005, 1e-4 * rows); };          // 100 rows are the most.
+  const auto adds_up = [](int rows, int) { return 0.005 + 1e-4 * rows; };                             // 50
+  const auto deep = [](int rows, int depth) { return std::max(0.005, 1e-4 * rows * (1 + depth / 4000.0)); };   // 100, then 50
+  const auto in_tiles = [](int rows, int) { return std::max(0.005, 4e-3 * ((rows + 15) / 16)); };     // 32
+  for (const int texts : {1, 8}) {
+    const CostProfile::Shape running = {.rows = texts, .leaves = texts, .texts = texts};
+    const auto expect = [&](auto seconds, double most_passes, const char* machine, double longest = 1.05) {
+      CostProfile costs;
+      const Reading reading = ReadPrompt(running, 4000, seconds, costs);
+      EXPECT_LE(reading.passes, most_passes) << machine << ", " << texts;
+      EXPECT_LE(reading.longest, longest) << machine << ", " << texts;
+    };
+    expect(waits_for_weights, 4000 / (100 - texts) + 8, "waits for weights");
+    expect(adds_up, 1.25 * 4000 / 50 + 8, "adds up");
+    expect(deep, 4000 / (70 - texts) + 10, "deep");
+    expect(in_tiles, 1.35 * 4000 / (32 - texts) + 8, "in tiles", /*longest=*/1.25);   // By a tile.
+  }
+}
+
+// As where all texts began together: their prompts were read in one large pass.
+TEST(PromptRows, ShrinkAtOnceAfterALargePass) {
+  CostProfile costs;
+  costs.AddPromptPass(512, 0.0512);
+  const auto seconds = [](int rows, int) { return std::max(0.005, 1e-4 * rows); };
+  const Reading reading = ReadPrompt({.rows = 8, .leaves = 8, .texts = 8}, 4000, seconds, costs);
+  EXPECT_LE(reading.longest, 1.05);
+  EXPECT_LE(reading.passes, 4000 / 90 + 4);
+}
+
+TEST(PromptRows, OneSlowPassMakesOneSmallPart) {
+  CostProfile costs;
+  int passes = 0;
+  const auto seconds = [&](int rows, int depth) { return std::max(0.005, 1e-4 * rows) * (depth > 0 && ++passes % 20 == 0 ? 3 : 1); };
+  const Reading reading = ReadPrompt({.rows = 1}, 4000, seconds, costs);
+  EXPECT_LE(reading.passes, 60);
+  EXPECT_LE(reading.too_long, 3);
+}
+
 TEST(PromptRows, FillThePassWhereRowsCostNextToNothing) {
   CostProfile streamed;
   streamed.ExpectFreeRows();

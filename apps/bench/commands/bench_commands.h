@@ -18,5 +18,6 @@ Command BenchAttention();
 Command BenchProducts();
 Command BenchMemory();
 Command BenchStreaming();
+Command BenchStreams();
 
 }  // namespace tessera

@@ -13,6 +13,7 @@ import sys
 import time
 
 PROMPT_TOKENS, GENERATED_TOKENS = 512, 128
+TEXT_PROMPT = 16  # Tokens of each of several texts.
 PROMPT_PAIRS = 4  # Each pair is a prompt after other tokens and one after none, in one run.
 # 100 tokens for SmolLM2, 101 for Gemma 3 (with its BOS). It ends so that every model goes on with words.
 PROMPT = """The lighthouse stood at the end of the long stone pier, and every evening the keeper climbed its stairs to light the \
@@ -39,6 +40,14 @@ def attention_by_pass(report):
     return {(row["rows"], row["depth"]): (row["seconds"], row["attention_seconds"]) for row in json.loads(report)["attention"]}
 
 
+def speeds_of_texts(rows, counts, texts, speed):
+    """{number of texts: tokens/s of all together}; a row names the two by the keys `texts` and `speed`."""
+    speeds = {row[texts]: speed(row) for row in rows}
+    if missing := [count for count in counts if count not in speeds]:
+        sys.exit(f"failed: found speeds of {sorted(speeds)} texts, expected {missing}, too")
+    return {count: speeds[count] for count in counts}
+
+
 def time_to_byte(command, bytes_before, environment=None):
     """Seconds from process start until more than `bytes_before` bytes have come out of its stdout."""
     start, received, seconds = time.perf_counter(), 0, None
@@ -63,7 +72,7 @@ class Engine:
 
 class Peer(Engine):
     """llama.cpp. Its llama-bench keeps its default warm-up run."""
-    PROGRAMS = ("llama-bench", "llama-simple", "attention")
+    PROGRAMS = ("llama-bench", "llama-simple", "llama-batched-bench", "attention")
 
     def bench_command(self, model, *flags):
         return [f"{self.folder}/llama-bench", "-m", model, "-t", self.threads, "-r", "1", "-o", "json", *map(str, flags)]
@@ -82,6 +91,15 @@ class Peer(Engine):
         """By a program of ours that uses its library (peer_attention.cc): llama-bench cannot take turns within a process."""
         return attention_by_pass(run([f"{self.folder}/attention", model, self.threads,
                                       *map(str, (GENERATED_TOKENS, PROMPT_PAIRS, PROMPT_TOKENS, *depths))]))
+
+    def texts(self, model, counts):
+        """llama-batched-bench writes no text: it feeds the same token again and again, and chooses none. Its lines of JSON stand among
+        others. Each text has a share of the context, for the greatest number of texts."""
+        context = max(counts) * 2 * (TEXT_PROMPT + GENERATED_TOKENS)
+        output = run([f"{self.folder}/llama-batched-bench", "-m", model, "-t", self.threads, "-c", str(context), "-npp", str(TEXT_PROMPT),
+                      "-ntg", str(GENERATED_TOKENS), "-npl", ",".join(map(str, counts)), "--output-format", "jsonl"])
+        rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        return speeds_of_texts(rows, counts, "pl", lambda row: row["speed_tg"])
 
     def rows_seconds(self, model, counts):
         rows = self.bench(model, "-p", ",".join(map(str, counts)), "-n", "0")
@@ -117,6 +135,12 @@ class Ours(Engine):
         return attention_by_pass(run(self.bench_command(
             "attention", model, "--depths", ",".join(map(str, depths)), "--generate_tokens", GENERATED_TOKENS // PROMPT_PAIRS,
             "--repetitions", PROMPT_PAIRS, "--prompt_tokens", PROMPT_TOKENS)))
+
+    def texts(self, model, counts):
+        """Greedy texts, which the bench goes on with beyond their ends. What else it measures is made as short as can be."""
+        report = self.bench("streams", model, "--together", ",".join(map(str, counts)), "--depth", TEXT_PROMPT, "--generate_tokens",
+                            GENERATED_TOKENS, "--speculate", "none", "--writers", 1, "--long_prompt", 0, "--prompt_tokens", 1)
+        return speeds_of_texts(report["streams"]["together"], counts, "texts", lambda row: row["tokens_per_second"]["median"])
 
     def rows_seconds(self, model, counts):
         report = self.bench("rows", model, "--rows", ",".join(map(str, counts)))

@@ -1,0 +1,126 @@
+// tessera_bench streams: many texts at once, what one of them is held up by the others, and what drafts add.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/bench/commands/bench_commands.h"
+#include "tessera/apps/bench/commands/bench_frame.h"
+#include "tessera/apps/bench/dry_run.h"
+#include "tessera/apps/bench/spec_bench_prompts.h"
+#include "tessera/apps/bench/stream_speed.h"
+#include "tessera/apps/bench/stream_speed_text.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/warnings.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/spec/drafter_registry.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostTexts = 64;             // As many as a pass of a stepper has.
+constexpr int kMostPrompts = kMostTexts;   // A sort has.
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(CheckFlagRange("writers", FLAGS_writers, 1, kMostTexts));
+  RETURN_IF_ERROR(CheckTokens("generate_tokens", FLAGS_generate_tokens, 1));
+  RETURN_IF_ERROR(CheckTokens("depth", FLAGS_depth, 0));
+  RETURN_IF_ERROR(CheckTokens("prompt_tokens", FLAGS_prompt_tokens, 1));
+  RETURN_IF_ERROR(CheckTokens("long_prompt", FLAGS_long_prompt, 0));
+  for (const char* flag : {"data", "categories"}) {
+    if (FLAGS_speculate != "none" || !IsGiven(flag)) continue;
+    return WrongUsage(flag, "with --speculate=none", "drafters: prompts are for texts with drafts");
+  }
+  return CheckRepetitions();
+}
+
+absl::StatusOr<StreamSpeedOptions> AskedByFlags() {
+  RETURN_IF_ERROR(CheckFlags());
+  StreamSpeedOptions asked = {.writers = FLAGS_writers,
+                              .generate_tokens = FLAGS_generate_tokens,
+                              .depth = FLAGS_depth,
+                              .prompt_tokens = FLAGS_prompt_tokens,
+                              .long_prompt = FLAGS_long_prompt,
+                              .repetitions = FLAGS_repetitions,
+                              .speculate = FLAGS_speculate};
+  ASSIGN_OR_RETURN(asked.together, AscendingOfFlag("together", FLAGS_together, kMostTexts));
+  return asked;
+}
+
+// Memory is planned for all texts, and for drafters of those that have some.
+absl::Status PlanMemory(const StreamSpeedOptions& asked, EngineOptions& options) {
+  options.workload.sessions = asked.MostTexts() + 1;
+  options.workload.logit_rows = asked.MostTexts() + 1;
+  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
+  if (const auto one = options.workload.drafting_bytes; one != nullptr) {
+    options.workload.drafting_bytes = [one, writers = asked.writers](int context, int vocabulary) {
+      return writers * one(context, vocabulary);
+    };
+  }
+  return absl::OkStatus();
+}
+
+// Sorts of prompts as dialogues. Prompts that leave no room for as many texts as there are writers are left out, and sorts without any
+// other.
+absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std::vector<PromptCategory>& categories) {
+  ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
+  const int most = engine.context() / FLAGS_writers - FLAGS_generate_tokens - 2;
+  std::vector<PromptSort> sorts;
+  for (const PromptCategory& category : categories) {
+    PromptSort sort = {.name = category.name};
+    for (const std::string& prompt : category.prompts) {
+      conversation.Reset();
+      conversation.AddUser(prompt);
+      ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
+      if (static_cast<int64_t>(tokens.size()) > most) sort.left_out += 1;
+      else sort.prompts.push_back(std::move(tokens));
+    }
+    if (sort.prompts.empty()) {
+      WarnOnce(absl::StrCat("--categories: ", sort.name, " is left out: all its prompts have more than ", most,
+                            " tokens, for which --context has room ", FLAGS_writers, " times"));
+    } else {
+      sorts.push_back(std::move(sort));
+    }
+  }
+  return sorts;
+}
+
+absl::Status Run() {
+  ASSIGN_OR_RETURN(StreamSpeedOptions asked, AskedByFlags());
+  ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(asked.NeededContext()));
+  RETURN_IF_ERROR(PlanMemory(asked, options));
+  if (FLAGS_dry_run) return ShowLoadPlan(options);
+  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+  std::vector<PromptCategory> categories;
+  if (FLAGS_speculate != "none") {
+    absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, kMostPrompts);
+    RETURN_IF_ERROR(ForFile("data", all.status()));
+    ASSIGN_OR_RETURN(categories, ChooseCategories(*std::move(all), FLAGS_categories));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  WarnOfShortages(*engine);
+  if (!categories.empty()) {
+    ASSIGN_OR_RETURN(asked.sorts, SortsOf(*engine, categories));
+  }
+  ASSIGN_OR_RETURN(const StreamSpeed speed, MeasureStreams(*engine, asked));
+  return ShowResult(heading, StreamSpeedText(speed), [&](JsonWriter& json) { WriteStreamSpeed(json.Key("streams"), speed); });
+}
+
+}  // namespace
+
+Command BenchStreams() {
+  return {{.subcommand = "streams",
+           .summary = "Many texts written at once: tokens per second, gaps, first tokens, memory. Gaps between tokens are shown also while "
+                      "a long prompt is read beside. With drafters, prompts of several sorts are written with and without drafts, one "
+                      "text and --writers at once.",
+           .examples = {"tessera_bench streams --threads 2 --speculate none", "tessera_bench streams --together 1,8 --categories chat",
+                        "tessera_bench streams --model model.tsr --memory_budget 100MiB --speculate none"},
+           .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions"}},
+                      {"Speculation", {"speculate", "data", "categories"}},
+                      ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
+          Run};
+}
+
+}  // namespace tessera
