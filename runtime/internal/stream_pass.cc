@@ -14,7 +14,7 @@ absl::Status StreamPass::Run(const StepPlan& plan, absl::Span<Stream* const> str
   if (pass.ok()) pass = Compute(cancel, hold);
   RETURN_IF_ERROR(core_.health());
   const bool decodes_alone = plan.prompt_rows() == 0;
-  if (pass.ok() && decodes_alone && costs != nullptr) Learn(plan, *costs);
+  if (pass.ok() && costs != nullptr) Learn(plan, *costs);
   const CostProfile::Shape all = plan.shape();
   // Prompts are not charged to those that write.
   const double seconds = decodes_alone || costs == nullptr ? pass_seconds_ : costs->PassSeconds(all);
@@ -45,6 +45,7 @@ absl::Status StreamPass::Compute(const std::atomic<bool>* cancel, EngineCore::Ho
 }
 
 void StreamPass::Learn(const StepPlan& plan, CostProfile& costs) {
+  if (plan.prompt_rows() > 0) return costs.AddPromptPass(plan.rows(), pass_seconds_);
   LearnStep(plan.shape(), {.pass_seconds = pass_seconds_, .top_rows = logits_.top_rows(), .top_seconds = logits_.top_seconds()}, costs);
   for (const PassLogits::Round& round : logits_.rounds()) costs.AddHead(round.rows, round.seconds);
 }
