@@ -30,7 +30,8 @@ class StreamPass {
   StreamPass(EngineCore& core, const Clock& clock) : core_(core), clock_(core.model().streamer(), clock), logits_(core) {}
 
   // The error of the pass, after which each stream is as it was before, or has what was chosen so far; where the core's health is not OK,
-  // it is that, and nothing may be done with the streams but Abandon. costs: null: nothing is learnt. cancel: may be null. REQUIRES: room was made in the cache for the plan, and `hold` holds the core.
+  // it is that, and nothing may be done with the streams but Abandon. costs: null: nothing is learnt. cancel: may be null. REQUIRES: room
+  // was made in the cache for the plan, and `hold` holds the core.
   absl::Status Run(const StepPlan& plan, absl::Span<Stream* const> streams, CostProfile* costs, const std::atomic<bool>* cancel,
                    EngineCore::Hold& hold);
 
