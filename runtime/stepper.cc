@@ -1,6 +1,7 @@
 #include "tessera/runtime/stepper.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/internal/stepper_impl.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/output_queue.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 // A beginning that another text computes is awaited if it has so many tokens more than what is there.
 constexpr int kWorthWaiting = 16;
 constexpr int kMeasuredRows = 16;
+constexpr auto kPause = std::chrono::milliseconds(50);   // Then flags are looked at, which nobody tells of.
 
 }  // namespace
 
@@ -28,8 +31,8 @@ absl::StatusOr<std::unique_ptr<Stepper>> Stepper::Create(Engine& engine, const S
 
 Stepper::Stepper(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Stepper::~Stepper() = default;
-StreamId Stepper::Submit(StreamOptions options) { return impl_->submissions().Add(std::move(options)); }
-void Stepper::Cancel(StreamId stream) { impl_->submissions().Cancel(stream); }
+StreamId Stepper::Submit(StreamOptions options) { return impl_->Submit(std::move(options)); }
+void Stepper::Cancel(StreamId stream) { impl_->Cancel(stream); }
 absl::StatusOr<bool> Stepper::Step() { return impl_->Step(); }
 const StepperReport& Stepper::report() const { return impl_->report(); }
 
@@ -43,8 +46,30 @@ Stepper::Impl::~Impl() {
     for (Text& text : running_) text.stream->Abandon();
     beginnings_.Abandon();
   }
+  for (const Text& text : running_) DropOutput(text);
+  for (const Text& text : waiting_) DropOutput(text);
+  for (const Submitted& submitted : submissions_.TakeNew()) {
+    if (submitted.options.output != nullptr) submitted.options.output->End();
+  }
   running_.clear();
   beginnings_.Clear();
+}
+
+void Stepper::Impl::DropOutput(const Text& text) {
+  OutputQueue* const output = text.stream->options().output;
+  if (output != nullptr && !text.stream->ended()) output->End();
+}
+
+StreamId Stepper::Impl::Submit(StreamOptions options) {
+  if (options.output != nullptr) options.output->OnRoom([news = news_] { news->Tell(); });
+  const StreamId id = submissions_.Add(std::move(options));
+  news_->Tell();
+  return id;
+}
+
+void Stepper::Impl::Cancel(StreamId stream) {
+  submissions_.Cancel(stream);
+  news_->Tell();
 }
 
 absl::Status Stepper::Run() {
@@ -55,11 +80,15 @@ absl::Status Stepper::Run() {
 }
 
 absl::StatusOr<bool> Stepper::Impl::Step() {
-  return core_->Guarded([&]() -> absl::StatusOr<bool> {
+  news_->Clear();
+  all_paused_ = false;
+  const absl::StatusOr<bool> more = core_->Guarded([&]() -> absl::StatusOr<bool> {
     RETURN_IF_ERROR(MeasureCostsOnce());
     ASSIGN_OR_RETURN(EngineCore::Hold hold, core_->TryHold());
     return StepHeld(hold);
   });
+  if (more.ok() && all_paused_) news_->Await(kPause);
+  return more;
 }
 
 absl::Status Stepper::Impl::MeasureCostsOnce() {
@@ -76,6 +105,8 @@ absl::StatusOr<bool> Stepper::Impl::StepHeld(EngineCore::Hold& hold) {
   const bool had_any = !running_.empty() || !waiting_.empty();
   while (!running_.empty()) {
     StepPlan plan = PlanStep(*core_, Streams(), costs_, {.most_gap = options_.most_gap, .turn = static_cast<size_t>(report_.passes)});
+    all_paused_ = plan.parts.empty();
+    if (all_paused_) break;
     if (!MakeRoom(plan)) continue;
     RETURN_IF_ERROR(RunPlan(plan, hold));
     break;
@@ -87,8 +118,10 @@ absl::StatusOr<bool> Stepper::Impl::StepHeld(EngineCore::Hold& hold) {
 void Stepper::Impl::TakeNew() {
   for (Submitted& submitted : submissions_.TakeNew()) {
     const auto on_end = submitted.options.on_end;
+    OutputQueue* const output = submitted.options.output;
     absl::StatusOr<std::unique_ptr<Stream>> stream = Stream::Create(*core_, std::move(submitted.options));
     if (!stream.ok()) {
+      if (output != nullptr) output->End();
       if (on_end) on_end(stream.status());
       continue;
     }

@@ -10,13 +10,28 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
+#include "tessera/runtime/output_queue.h"
 #include "tessera/runtime/internal/text_writer.h"
 #include "tessera/runtime/prompt.h"
 
 namespace tessera {
 
+namespace {
+
+// The text is shown to both.
+StreamOptions ShowingOutput(StreamOptions options) {
+  if (options.output == nullptr) return options;
+  options.text.on_text = [output = options.output, on_text = std::move(options.text.on_text)](absl::string_view text) {
+    output->Write(text);
+    if (on_text) on_text(text);
+  };
+  return options;
+}
+
+}  // namespace
+
 Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
-    : core_(core), options_(std::move(options)), sampler_(std::move(sampler)),
+    : core_(core), options_(ShowingOutput(std::move(options))), sampler_(std::move(sampler)),
       writer_(std::make_unique<TextWriter>(core, sampler_, options_.text, result_)), tokens_(options_.prompt) {}
 
 Stream::~Stream() = default;
@@ -219,6 +234,8 @@ void Stream::Abandon() {
   if (text_ != nullptr) text_->Abandon();
 }
 
+bool Stream::paused() const { return options_.output != nullptr && options_.output->full(); }
+
 bool Stream::TellWaits() {
   if (std::exchange(told_waits_, true)) return false;
   if (options_.on_wait) options_.on_wait();
@@ -229,6 +246,7 @@ void Stream::End(const absl::Status& status) {
   CHECK(!ended_);
   ended_ = true;
   if (status.ok()) writer_->Finish();
+  if (options_.output != nullptr) options_.output->End();
   if (!options_.on_end) return;
   if (status.ok()) options_.on_end(result_);
   else options_.on_end(status);

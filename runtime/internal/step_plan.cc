@@ -20,7 +20,7 @@ void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const 
   for (size_t i = 0; i < streams.size(); ++i) {
     const int number = static_cast<int>((limits.turn + i) % streams.size());
     Stream& stream = *streams[number];
-    if (stream.pending() > 0 || static_cast<int>(trees.size()) == capacity) continue;
+    if (stream.pending() > 0 || stream.paused() || static_cast<int>(trees.size()) == capacity) continue;
     const TokenTree& draft = stream.Draft(RoomOf(core, stream, limits));
     trees.push_back(stream.ToCut(draft));
     plan.parts.push_back({.stream = number});

@@ -43,7 +43,7 @@ struct StepLimits {
   int draft_rows = std::numeric_limits<int>::max();   // Most rows of one draft, its root included.
 };
 
-// REQUIRES: none of the streams waits, has ended, or has a full context.
+// No rows: all streams are paused. REQUIRES: none of the streams waits, has ended, or has a full context.
 StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // The state of a Stepper: who waits, who is written, and what a step does.
 //
 //   Stepper::Impl impl(core, options);
-//   impl.submissions().Add(std::move(options));
+//   impl.Submit(std::move(options));
 //   ASSIGN_OR_RETURN(const bool more, impl.Step());
 //
 // A step, in order: new texts and cancelled ones are taken up, waiting ones admitted (stepper.cc); rows are shared out (step_plan.h), room
@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tessera/runtime/internal/news.h"
 #include "tessera/runtime/internal/step_plan.h"
 #include "tessera/runtime/internal/stream_pass.h"
 #include "tessera/runtime/internal/submissions.h"
@@ -29,7 +30,8 @@ class Stepper::Impl {
   Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options);
   ~Impl();
 
-  Submissions& submissions() { return submissions_; }
+  StreamId Submit(StreamOptions options);
+  void Cancel(StreamId stream);
   absl::StatusOr<bool> Step();
   const StepperReport& report() const { return report_; }
 
@@ -43,6 +45,7 @@ class Stepper::Impl {
 
   absl::Status MeasureCostsOnce();
   absl::StatusOr<bool> StepHeld(EngineCore::Hold& hold);
+  void DropOutput(const Text& text);   // Tells who reads that there is no more.
   void TakeNew();
   void EndCancelled();
   void Admit();
@@ -66,6 +69,8 @@ class Stepper::Impl {
   CostProfile own_costs_;
   CostProfile& costs_;
   Submissions submissions_;
+  const std::shared_ptr<News> news_ = std::make_shared<News>();
+  bool all_paused_ = false;                   // By those who read: the step had nothing to compute.
   PrefixIndex beginnings_;
   std::deque<Text> waiting_;                  // In the order of their turn.
   std::vector<Text> running_;                 // The oldest first.

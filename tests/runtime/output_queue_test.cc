@@ -5,8 +5,12 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tessera/base/random.h"
+#include "tessera/runtime/stepper.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
 namespace {
@@ -66,6 +70,73 @@ TEST(OutputQueue, AThreadReadsAllThatAnotherWrites) {
   queue.End();
   reader.join();
   EXPECT_EQ(read, written);
+}
+
+// What a stepper of this engine writes of `tokens`, alone.
+std::string Alone(Engine& engine, const std::vector<TokenId>& tokens) {
+  const auto stepper = Must(Stepper::Create(engine, {}));
+  std::string text;
+  stepper->Submit({.prompt = tokens, .sampling = {.temperature = 0}, .text = {.max_tokens = 40, .ignore_end = true},
+                   .on_end = [&](const absl::StatusOr<Generation>& answer) { text = Must(answer).text; }});
+  Must(stepper->Run());
+  return text;
+}
+
+TEST(OutputQueue, HeaderExample) {
+  const auto engine = TinyEngine({}, {});
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  const std::vector<TokenId> tokens = {1, 2, 3};
+  std::string sent;
+  OutputQueue output(/*most_bytes=*/4096);
+  stepper->Submit({.prompt = tokens, .sampling = {.temperature = 0}, .text = {.max_tokens = 40, .ignore_end = true}, .output = &output});
+  std::thread reader([&] {
+    while (const std::optional<std::string> text = output.Read()) sent += *text;
+  });
+  Must(stepper->Run());
+  reader.join();
+  EXPECT_EQ(sent, Alone(*engine, tokens));
+  EXPECT_FALSE(sent.empty());
+}
+
+TEST(OutputQueue, ASlowReaderSlowsItsOwnTextAlone) {
+  const auto engine = TinyEngine({}, {});
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  OutputQueue slow(/*most_bytes=*/1);
+  bool slow_ended = false, fast_ended = false;
+  const GenerateOptions text = {.max_tokens = 40, .ignore_end = true};
+  const SamplingOptions greedy = {.temperature = 0};
+  stepper->Submit({.prompt = {1, 2, 3}, .sampling = greedy, .text = text, .output = &slow, .on_end = [&](const auto&) { slow_ended = true; }});
+  stepper->Submit({.prompt = {4, 5}, .sampling = greedy, .text = text, .on_end = [&](const auto&) { fast_ended = true; }});
+  while (!fast_ended) ASSERT_TRUE(Must(stepper->Step()));
+  EXPECT_TRUE(slow.full()) << "nobody has read it";
+  EXPECT_FALSE(slow_ended);
+  std::string read;
+  std::thread reader([&] {
+    while (const std::optional<std::string> part = slow.Read()) read += *part;
+  });
+  Must(stepper->Run());
+  reader.join();
+  EXPECT_TRUE(slow_ended);
+  EXPECT_EQ(read, Alone(*engine, {1, 2, 3}));
+}
+
+TEST(OutputQueue, EndsWhereItsTextIsRefusedDroppedOrCancelled) {
+  const auto engine = TinyEngine({}, {});
+  OutputQueue refused(10), running(10), waiting(10), cancelled(1);
+  {
+    const auto stepper = Must(Stepper::Create(*engine, {.most_texts = 2}));
+    stepper->Submit({.prompt = {-1}, .output = &refused});
+    stepper->Submit({.prompt = {1, 2}, .output = &running});
+    const StreamId stream = stepper->Submit({.prompt = {1, 3}, .text = {.ignore_end = true}, .output = &cancelled});
+    Must(stepper->Step());
+    EXPECT_EQ(refused.Read(), std::nullopt);
+    stepper->Cancel(stream);
+    Must(stepper->Step());
+    while (cancelled.Read().has_value()) {}
+    stepper->Submit({.prompt = {1, 4}, .output = &waiting});
+  }
+  while (running.Read().has_value()) {}
+  EXPECT_EQ(waiting.Read(), std::nullopt);
 }
 
 }  // namespace
