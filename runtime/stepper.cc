@@ -32,6 +32,7 @@ absl::StatusOr<std::unique_ptr<Stepper>> Stepper::Create(Engine& engine, const S
 Stepper::Stepper(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Stepper::~Stepper() = default;
 StreamId Stepper::Submit(StreamOptions options) { return impl_->Submit(std::move(options)); }
+StreamId Stepper::Fork(StreamId stream, StreamOptions options) { return impl_->Submit(std::move(options), stream); }
 void Stepper::Cancel(StreamId stream) { impl_->Cancel(stream); }
 absl::StatusOr<bool> Stepper::Step() { return impl_->Step(); }
 const StepperReport& Stepper::report() const { return impl_->report(); }
@@ -60,9 +61,9 @@ void Stepper::Impl::DropOutput(const Text& text) {
   if (output != nullptr && !text.stream->ended()) output->End();
 }
 
-StreamId Stepper::Impl::Submit(StreamOptions options) {
+StreamId Stepper::Impl::Submit(StreamOptions options, std::optional<StreamId> fork_of) {
   if (options.output != nullptr) options.output->OnRoom([news = news_] { news->Tell(); });
-  const StreamId id = submissions_.Add(std::move(options));
+  const StreamId id = submissions_.Add(std::move(options), fork_of);
   news_->Tell();
   return id;
 }
@@ -119,7 +120,7 @@ void Stepper::Impl::TakeNew() {
   for (Submitted& submitted : submissions_.TakeNew()) {
     const auto on_end = submitted.options.on_end;
     OutputQueue* const output = submitted.options.output;
-    absl::StatusOr<std::unique_ptr<Stream>> stream = Stream::Create(*core_, std::move(submitted.options));
+    absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(std::move(submitted));
     if (!stream.ok()) {
       if (output != nullptr) output->End();
       if (on_end) on_end(stream.status());
@@ -128,6 +129,21 @@ void Stepper::Impl::TakeNew() {
     const LoraAdapter* const adapter = (*stream)->options().adapter;
     waiting_.push_back({submitted.id, adapter == nullptr ? 0 : adapter->content(), *std::move(stream)});
   }
+}
+
+absl::StatusOr<std::unique_ptr<Stream>> Stepper::Impl::MakeStream(Submitted submitted) {
+  if (!submitted.fork_of.has_value()) return Stream::Create(*core_, std::move(submitted.options));
+  const auto is_it = [&](const Text& text) { return text.id == *submitted.fork_of && !text.stream->ended(); };
+  std::vector<TokenId> tokens;
+  if (const auto running = std::find_if(running_.begin(), running_.end(), is_it); running != running_.end()) {
+    tokens = running->stream->AllTokens();
+  } else if (const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), is_it); waiting != waiting_.end()) {
+    tokens = waiting->stream->AllTokens();
+  } else {
+    return absl::NotFoundError(absl::StrCat("fork: found no text ", *submitted.fork_of, ", expected one that has not ended"));
+  }
+  submitted.options.prompt.insert(submitted.options.prompt.begin(), tokens.begin(), tokens.end());
+  return Stream::Create(*core_, std::move(submitted.options));
 }
 
 void Stepper::Impl::EndCancelled() {

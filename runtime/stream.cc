@@ -234,6 +234,12 @@ void Stream::Abandon() {
   if (text_ != nullptr) text_->Abandon();
 }
 
+std::vector<TokenId> Stream::AllTokens() const {
+  std::vector<TokenId> all(tokens().begin(), tokens().end());
+  if (next_.has_value()) all.push_back(next_->token);
+  return all;
+}
+
 bool Stream::paused() const { return options_.output != nullptr && options_.output->full(); }
 
 bool Stream::TellWaits() {

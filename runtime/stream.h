@@ -75,6 +75,8 @@ class Stream {
   const StreamOptions& options() const { return options_; }
   // Tokens of prompt and text, but for the one chosen last. Whatever the state.
   absl::Span<const TokenId> tokens() const { return text_ == nullptr ? tokens_ : text_->tokens(); }
+  // The same with that one.
+  std::vector<TokenId> AllTokens() const;
   // What the cache holds of it. REQUIRES: it neither waits nor has ended.
   const CachedText& text() const { return *text_; }
   // Tokens to be computed before the next one can be chosen; 0: a tree is next. REQUIRES: as text().

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,7 +31,7 @@ class Stepper::Impl {
   Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options);
   ~Impl();
 
-  StreamId Submit(StreamOptions options);
+  StreamId Submit(StreamOptions options, std::optional<StreamId> fork_of = std::nullopt);
   void Cancel(StreamId stream);
   absl::StatusOr<bool> Step();
   const StepperReport& report() const { return report_; }
@@ -47,6 +48,7 @@ class Stepper::Impl {
   absl::StatusOr<bool> StepHeld(EngineCore::Hold& hold);
   void DropOutput(const Text& text);   // Tells who reads that there is no more.
   void TakeNew();
+  absl::StatusOr<std::unique_ptr<Stream>> MakeStream(Submitted submitted);
   void EndCancelled();
   void Admit();
   bool HasRoomFor(const Text& text) const;
