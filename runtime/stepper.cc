@@ -10,7 +10,7 @@
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/internal/stepper_impl.h"
 #include "tessera/runtime/measure_costs.h"
-#include "tessera/runtime/output_queue.h"
+#include "tessera/runtime/text_queue.h"
 
 namespace tessera {
 namespace {
@@ -57,7 +57,7 @@ Stepper::Impl::~Impl() {
 }
 
 void Stepper::Impl::DropOutput(const Text& text) {
-  OutputQueue* const output = text.stream->options().output;
+  TextQueue* const output = text.stream->options().output;
   if (output != nullptr && !text.stream->ended()) output->End();
 }
 
@@ -119,7 +119,7 @@ absl::StatusOr<bool> Stepper::Impl::StepHeld(EngineCore::Hold& hold) {
 void Stepper::Impl::TakeNew() {
   for (Submitted& submitted : submissions_.TakeNew()) {
     const auto on_end = submitted.options.on_end;
-    OutputQueue* const output = submitted.options.output;
+    TextQueue* const output = submitted.options.output;
     absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(std::move(submitted));
     if (!stream.ok()) {
       if (output != nullptr) output->End();

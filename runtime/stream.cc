@@ -10,7 +10,7 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
-#include "tessera/runtime/output_queue.h"
+#include "tessera/runtime/text_queue.h"
 #include "tessera/runtime/internal/text_writer.h"
 #include "tessera/runtime/prompt.h"
 

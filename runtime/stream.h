@@ -34,7 +34,7 @@
 namespace tessera {
 
 class EngineCore;
-class OutputQueue;
+class TextQueue;
 class TextWriter;
 
 using StreamId = int64_t;
@@ -45,7 +45,7 @@ struct StreamOptions {
   GenerateOptions text = {};                      // Limits, stop rules, callbacks, the speculator of this text alone.
   const LoraAdapter* adapter = nullptr;           // Must outlive the stream. Null: the model as it is.
   const std::atomic<bool>* cancel = nullptr;      // True ends the text with kCancelled after the pass under way. Null: never.
-  OutputQueue* output = nullptr;                  // The text goes there, too, and pauses while it is full. Must outlive the stream.
+  TextQueue* output = nullptr;                  // The text goes there, too, and pauses while it is full. Must outlive the stream.
   // It does not fit into the cache beside the other texts, so it waits. At most once. This and the next are called on the driving thread.
   std::function<void()> on_wait = nullptr;
   // The end, once: what was written, or the first error.

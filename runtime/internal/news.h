@@ -1,6 +1,6 @@
 // Wakes the thread that drives a stepper when something has changed for it: a text has come, one is cancelled, a reader has made room.
 //
-//   auto news = std::make_shared<News>();             // outlives the stepper where an output queue still knows it
+//   auto news = std::make_shared<News>();             // outlives the stepper where a queue still knows it
 //   news->Clear();                                    // driving thread: whatever changes from now on
 //   news->Await(std::chrono::milliseconds(50));       //   ends this wait, or it ends by itself
 //   news->Tell();                                     // any thread

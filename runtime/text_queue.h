@@ -1,6 +1,6 @@
 // Text on its way from the thread that drives a stepper to one that reads it, bounded: a slow reader slows its own text and no other.
 //
-//   OutputQueue output(/*most_bytes=*/4096);
+//   TextQueue output(/*most_bytes=*/4096);
 //   stepper->Submit({.prompt = tokens, .output = &output});
 //   std::thread reader([&] {
 //     while (const std::optional<std::string> text = output.Read()) Send(*text);   // until the text has ended
@@ -23,10 +23,10 @@
 
 namespace tessera {
 
-class OutputQueue {
+class TextQueue {
  public:
   // REQUIRES: most_bytes >= 1.
-  explicit OutputQueue(size_t most_bytes);
+  explicit TextQueue(size_t most_bytes);
 
   // All the text that is there, after waiting for some. nullopt: it has ended, and all was read.
   std::optional<std::string> Read();

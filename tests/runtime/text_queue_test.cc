@@ -1,5 +1,5 @@
 // Text between two threads: nothing is lost, nothing waits on the writing side, and a full queue says so.
-#include "tessera/runtime/output_queue.h"
+#include "tessera/runtime/text_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-TEST(OutputQueue, IsFullUntilItIsRead) {
-  OutputQueue queue(4);
+TEST(TextQueue, IsFullUntilItIsRead) {
+  TextQueue queue(4);
   int calls = 0;
   queue.OnRoom([&] { ++calls; });
   queue.Write("abc");
@@ -33,16 +33,16 @@ TEST(OutputQueue, IsFullUntilItIsRead) {
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
-TEST(OutputQueue, WhatWasWrittenBeforeTheEndIsRead) {
-  OutputQueue queue(100);
+TEST(TextQueue, WhatWasWrittenBeforeTheEndIsRead) {
+  TextQueue queue(100);
   queue.Write("last words");
   queue.End();
   EXPECT_EQ(queue.Read(), "last words");
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
-TEST(OutputQueue, OnceDroppedItIsNeverFull) {
-  OutputQueue queue(2);
+TEST(TextQueue, OnceDroppedItIsNeverFull) {
+  TextQueue queue(2);
   int calls = 0;
   queue.OnRoom([&] { ++calls; });
   queue.Write("abcdef");
@@ -54,8 +54,8 @@ TEST(OutputQueue, OnceDroppedItIsNeverFull) {
   EXPECT_EQ(queue.Read(), std::nullopt);
 }
 
-TEST(OutputQueue, AThreadReadsAllThatAnotherWrites) {
-  OutputQueue queue(64);
+TEST(TextQueue, AThreadReadsAllThatAnotherWrites) {
+  TextQueue queue(64);
   std::string read;
   std::thread reader([&] {
     while (const std::optional<std::string> text = queue.Read()) read += *text;
@@ -82,12 +82,12 @@ std::string Alone(Engine& engine, const std::vector<TokenId>& tokens) {
   return text;
 }
 
-TEST(OutputQueue, HeaderExample) {
+TEST(TextQueue, HeaderExample) {
   const auto engine = TinyEngine({}, {});
   const auto stepper = Must(Stepper::Create(*engine, {}));
   const std::vector<TokenId> tokens = {1, 2, 3};
   std::string sent;
-  OutputQueue output(/*most_bytes=*/4096);
+  TextQueue output(/*most_bytes=*/4096);
   stepper->Submit({.prompt = tokens, .sampling = {.temperature = 0}, .text = {.max_tokens = 40, .ignore_end = true}, .output = &output});
   std::thread reader([&] {
     while (const std::optional<std::string> text = output.Read()) sent += *text;
@@ -98,10 +98,10 @@ TEST(OutputQueue, HeaderExample) {
   EXPECT_FALSE(sent.empty());
 }
 
-TEST(OutputQueue, ASlowReaderSlowsItsOwnTextAlone) {
+TEST(TextQueue, ASlowReaderSlowsItsOwnTextAlone) {
   const auto engine = TinyEngine({}, {});
   const auto stepper = Must(Stepper::Create(*engine, {}));
-  OutputQueue slow(/*most_bytes=*/1);
+  TextQueue slow(/*most_bytes=*/1);
   bool slow_ended = false, fast_ended = false;
   const GenerateOptions text = {.max_tokens = 40, .ignore_end = true};
   const SamplingOptions greedy = {.temperature = 0};
@@ -120,9 +120,9 @@ TEST(OutputQueue, ASlowReaderSlowsItsOwnTextAlone) {
   EXPECT_EQ(read, Alone(*engine, {1, 2, 3}));
 }
 
-TEST(OutputQueue, EndsWhereItsTextIsRefusedDroppedOrCancelled) {
+TEST(TextQueue, EndsWhereItsTextIsRefusedDroppedOrCancelled) {
   const auto engine = TinyEngine({}, {});
-  OutputQueue refused(10), running(10), waiting(10), cancelled(1);
+  TextQueue refused(10), running(10), waiting(10), cancelled(1);
   {
     const auto stepper = Must(Stepper::Create(*engine, {.most_texts = 2}));
     stepper->Submit({.prompt = {-1}, .output = &refused});

@@ -1,4 +1,4 @@
-#include "tessera/runtime/output_queue.h"
+#include "tessera/runtime/text_queue.h"
 
 #include <utility>
 
@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-OutputQueue::OutputQueue(size_t most_bytes) : most_bytes_(most_bytes) { CHECK_GE(most_bytes, 1u); }
+TextQueue::TextQueue(size_t most_bytes) : most_bytes_(most_bytes) { CHECK_GE(most_bytes, 1u); }
 
-std::optional<std::string> OutputQueue::Read() {
+std::optional<std::string> TextQueue::Read() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return !text_.empty() || ended_ || dropped_; });
   if (text_.empty()) return std::nullopt;
@@ -20,7 +20,7 @@ std::optional<std::string> OutputQueue::Read() {
   return text;
 }
 
-void OutputQueue::Drop() {
+void TextQueue::Drop() {
   std::unique_lock<std::mutex> lock(mutex_);
   dropped_ = true;
   text_.clear();
@@ -30,26 +30,26 @@ void OutputQueue::Drop() {
   if (on_room) on_room();
 }
 
-bool OutputQueue::full() const {
+bool TextQueue::full() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return text_.size() >= most_bytes_;
 }
 
-void OutputQueue::Write(absl::string_view text) {
+void TextQueue::Write(absl::string_view text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (dropped_) return;
   text_.append(text.data(), text.size());
   changed_.notify_all();
 }
 
-void OutputQueue::End() {
+void TextQueue::End() {
   const std::lock_guard<std::mutex> lock(mutex_);
   ended_ = true;
   on_room_ = nullptr;
   changed_.notify_all();
 }
 
-void OutputQueue::OnRoom(std::function<void()> on_room) {
+void TextQueue::OnRoom(std::function<void()> on_room) {
   const std::lock_guard<std::mutex> lock(mutex_);
   on_room_ = std::move(on_room);
 }
