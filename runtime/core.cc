@@ -72,6 +72,10 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   return core;
 }
 
+EngineCore::~EngineCore() {
+  if (is_lost_) beginnings_.Abandon();
+}
+
 absl::Status EngineCore::MakePool() {
   pool_ = options_.compute.pool;
   if (pool_ != nullptr) return absl::OkStatus();
@@ -172,12 +176,38 @@ EngineMemory EngineCore::memory() const {
           .hidden_states = runner_->scratch_bytes()};
 }
 
+int EngineCore::RoomFor(int most) {
+  while (cache_->RoomFor(most) < most && beginnings_.EvictOldest()) {}
+  return cache_->RoomFor(most);
+}
+
+absl::Status EngineCore::MakeRoom(int rows) {
+  RoomFor(rows);
+  return cache_->MakeRoom(rows);
+}
+
+void EngineCore::ShrinkCache(int64_t bytes) {
+  if (planner_->inputs().cache.slots < context_ + KvView::kSlotsPerBlock) return;   // It is for one text, which is to fit.
+  const Hold hold = AwaitHold();
+  if (!health().ok()) return;
+  const int64_t least = cache_->bytes() - bytes;
+  while (cache_->bytes() > least) {
+    const int64_t slots = CeilDiv((cache_->bytes() - least) * cache_->slots(), cache_->bytes());
+    const int wanted = std::max<int>(context_, cache_->slots() - static_cast<int>(std::min<int64_t>(slots, cache_->slots())));
+    if (cache_->slots() <= wanted || (cache_->Shrink(wanted) > wanted && !beginnings_.EvictOldest())) return;
+  }
+}
+
 absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   const std::lock_guard<std::mutex> lock(shrinking_);
   LayerStreamer* const streamer = model_->streamer();
   if (streamer == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("less memory: ", model_->file().path(), ": found weights that stay in memory, ",
                                                       "expected a packed model under a budget"));
+  }
+  if (const int64_t too_much = plan_.Total() - budget; too_much > 0) {
+    ShrinkCache(too_much);
+    plan_.memory.cache = cache_->bytes();
   }
   ASSIGN_OR_RETURN(BudgetPlan shrunk, planner_->Shrink(plan_, budget));
   std::vector<int> unpinned;

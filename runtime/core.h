@@ -27,6 +27,7 @@
 #include "tessera/runtime/loaded_model.h"
 #include "tessera/runtime/memory_planner.h"
 #include "tessera/runtime/options.h"
+#include "tessera/runtime/prefix_index.h"
 #include "tessera/storage/weight_source.h"
 #include "tessera/tensor/tensor_view.h"
 
@@ -39,6 +40,7 @@ class EngineCore {
  public:
   // As Engine::Open.
   static absl::StatusOr<std::shared_ptr<EngineCore>> Open(const EngineOptions& options, ModelFile::Weights weights);
+  ~EngineCore();
   // As Engine::LoadWeights.
   absl::Status LoadWeights();
   bool is_loaded() const { return cache_ != nullptr; }
@@ -51,6 +53,10 @@ class EngineCore {
   ThreadPool& pool() const { return *pool_; }
   PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
+  PrefixIndex& beginnings() { return beginnings_; }   // Of texts that have ended: what the cache has of them, until room is wanted.
+  // As KvCache has them, after giving up as many beginnings as that takes, the least recently used first. REQUIRES: the core is held.
+  int RoomFor(int most);
+  absl::Status MakeRoom(int rows);
   Timeline* timeline() const { return timeline_; }
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline);
@@ -98,6 +104,8 @@ class EngineCore {
   int64_t GraphBytes() const;                                 // What the device computes in.
   void MakePlanner(int rows);
   absl::Status OpenWeights();
+  // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
+  void ShrinkCache(int64_t bytes);
   // CPUs may have been given and taken since the last pass: an app goes to the background, a container is resized.
   void FollowCpus();
 
@@ -115,6 +123,7 @@ class EngineCore {
   std::mutex shrinking_;
   BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
+  PrefixIndex beginnings_;
   std::unique_ptr<PassRunner> runner_;
   std::mutex mutex_;                          // What a Hold locks.
   std::atomic<bool> is_lost_{false};

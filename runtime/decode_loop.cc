@@ -62,9 +62,9 @@ class GenerateLoop {
         break;
       }
       // There is always room for one row by this: without it plain decoding fails, too, and says why.
-      const int draft_rows = std::max(1, core_.cache().RoomFor(room));
+      const int draft_rows = std::max(1, core_.RoomFor(room));
       const StepPlan plan = PlanStep(core_, streams, costs == nullptr ? no_costs_ : *costs, {.draft_rows = draft_rows});
-      RETURN_IF_ERROR(core_.cache().MakeRoom(plan.rows()));
+      RETURN_IF_ERROR(core_.MakeRoom(plan.rows()));
       RETURN_IF_ERROR(pass_.Run(plan, streams, costs, session_.options_.cancel, hold));
       RETURN_IF_ERROR(pass_.chosen(0));
     }

@@ -42,18 +42,16 @@ Stepper::Impl::Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> e
       costs_(options.costs != nullptr ? *options.costs : own_costs_), pass_(*core_, GivenOrRealClock(options.clock)) {}
 
 Stepper::Impl::~Impl() {
-  const EngineCore::Hold hold = core_->AwaitHold();
-  if (!core_->health().ok()) {
-    for (Text& text : running_) text.stream->Abandon();
-    beginnings_.Abandon();
-  }
   for (const Text& text : running_) DropOutput(text);
   for (const Text& text : waiting_) DropOutput(text);
   for (const Submitted& submitted : submissions_.TakeNew()) {
     if (submitted.options.output != nullptr) submitted.options.output->End();
   }
+  const EngineCore::Hold hold = core_->AwaitHold();
+  if (!core_->health().ok()) {
+    for (Text& text : running_) text.stream->Abandon();
+  }
   running_.clear();
-  beginnings_.Clear();
 }
 
 void Stepper::Impl::DropOutput(const Text& text) {
@@ -86,7 +84,8 @@ absl::StatusOr<bool> Stepper::Impl::Step() {
   const absl::StatusOr<bool> more = core_->Guarded([&]() -> absl::StatusOr<bool> {
     RETURN_IF_ERROR(MeasureCostsOnce());
     ASSIGN_OR_RETURN(EngineCore::Hold hold, core_->TryHold());
-    return StepHeld(hold);
+    hold_ = &hold;
+    return StepHeld();
   });
   if (more.ok() && all_paused_) news_->Await(kPause);
   return more;
@@ -99,17 +98,19 @@ absl::Status Stepper::Impl::MeasureCostsOnce() {
   return absl::IsCancelled(measured) ? absl::OkStatus() : measured;   // Then the next pass is, too.
 }
 
-absl::StatusOr<bool> Stepper::Impl::StepHeld(EngineCore::Hold& hold) {
+absl::StatusOr<bool> Stepper::Impl::StepHeld() {
   TakeNew();
   EndCancelled();
+  RETURN_IF_ERROR(core_->health());
   Admit();
+  RETURN_IF_ERROR(core_->health());
   const bool had_any = !running_.empty() || !waiting_.empty();
   while (!running_.empty()) {
     StepPlan plan = PlanStep(*core_, Streams(), costs_, {.most_gap = options_.most_gap, .turn = static_cast<size_t>(report_.passes)});
     all_paused_ = plan.parts.empty();
     if (all_paused_) break;
     if (!MakeRoom(plan)) continue;
-    RETURN_IF_ERROR(RunPlan(plan, hold));
+    RETURN_IF_ERROR(RunPlan(plan));
     break;
   }
   RemoveEnded();
@@ -123,7 +124,7 @@ void Stepper::Impl::TakeNew() {
     absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(std::move(submitted));
     if (!stream.ok()) {
       if (output != nullptr) output->End();
-      if (on_end) on_end(stream.status());
+      if (on_end) Unheld([&] { on_end(stream.status()); });
       continue;
     }
     const LoraAdapter* const adapter = (*stream)->options().adapter;
@@ -162,7 +163,7 @@ void Stepper::Impl::Admit() {
   while (!waiting_.empty() && static_cast<int>(running_.size()) < options_.most_texts) {
     Text& next = waiting_.front();
     if (!running_.empty() && (awaits_end_ || AwaitsBeginning(next) || !HasRoomFor(next))) {
-      report_.waited += next.stream->TellWaits() ? 1 : 0;
+      Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
     std::unique_ptr<CachedText> begun = TakeBeginning(next);
@@ -178,12 +179,12 @@ bool Stepper::Impl::HasRoomFor(const Text& text) const {
   int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1;
   for (const Text& other : running_) wanted += other.stream->pending() + 1;
   const int most = static_cast<int>(std::min<int64_t>(wanted, std::numeric_limits<int>::max()));
-  return core_->cache().RoomFor(most) + beginnings_.held() >= wanted;
+  return core_->cache().RoomFor(most) + core_->beginnings().held() >= wanted;
 }
 
 bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  int there = beginnings_.Longest(tokens, text.adapter), coming = 0;
+  int there = core_->beginnings().Longest(tokens, text.adapter), coming = 0;
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
     const int common = CommonBeginning(other.stream->tokens(), tokens);
@@ -198,7 +199,7 @@ std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
   if (!options_.keeps_beginnings) return nullptr;
   const absl::Span<const TokenId> tokens = text.stream->tokens();
   const CachedText* best = nullptr;
-  int longest = beginnings_.Longest(tokens, text.adapter);
+  int longest = core_->beginnings().Longest(tokens, text.adapter);
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
     const int common = std::min({CommonBeginning(other.stream->tokens(), tokens), other.stream->text().held(),
@@ -208,7 +209,7 @@ std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
     best = &other.stream->text();
   }
   std::unique_ptr<CachedText> begun = best == nullptr ? nullptr : ForkBeginning(*best, longest);
-  return begun != nullptr ? std::move(begun) : beginnings_.Take(tokens, text.adapter);
+  return begun != nullptr ? std::move(begun) : core_->beginnings().Take(tokens, text.adapter);
 }
 
 std::vector<Stream*> Stepper::Impl::Streams() const {
@@ -218,10 +219,8 @@ std::vector<Stream*> Stepper::Impl::Streams() const {
 }
 
 bool Stepper::Impl::MakeRoom(StepPlan& plan) {
-  KvCache& cache = core_->cache();
-  while (cache.RoomFor(plan.rows()) < plan.rows() && beginnings_.EvictOldest()) {}
-  if (const int room = cache.RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
-  if (plan.rows() > 0 && cache.MakeRoom(plan.rows()).ok()) return true;
+  if (const int room = core_->RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
+  if (plan.rows() > 0 && core_->MakeRoom(plan.rows()).ok()) return true;
   if (running_.size() > 1) {
     SetBackYoungest();
   } else {

@@ -8,11 +8,11 @@
 
 namespace tessera {
 
-absl::Status Stepper::Impl::RunPlan(const StepPlan& plan, EngineCore::Hold& hold) {
+absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
   std::vector<StreamId> ids;
   for (const StepPart& part : plan.parts) ids.push_back(running_[part.stream].id);
   submissions_.BeginPass(ids);
-  const absl::Status pass = pass_.Run(plan, Streams(), &costs_, &submissions_.pass_cancel(), hold);
+  const absl::Status pass = pass_.Run(plan, Streams(), &costs_, &submissions_.pass_cancel(), *hold_);
   submissions_.BeginPass({});
   report_.passes += 1;
   report_.rows += plan.rows();
@@ -33,15 +33,16 @@ void Stepper::Impl::EndIfDone(Text& text, const absl::Status& status) {
 void Stepper::Impl::End(Text& text, const absl::Status& status) {
   if (text.stream->ended()) return;
   if (absl::IsCancelled(status)) text.stream->SetReason(FinishReason::kCancelled);
-  text.stream->End(absl::IsCancelled(status) ? absl::OkStatus() : status);
+  Unheld([&] { text.stream->End(absl::IsCancelled(status) ? absl::OkStatus() : status); });
   awaits_end_ = false;
 }
 
 void Stepper::Impl::RemoveEnded() {
+  if (!core_->health().ok()) return;   // Lost by a call that a callback made: nothing is to be done with the cache any more.
   for (Text& text : running_) {
     if (!text.stream->ended()) continue;
     std::unique_ptr<CachedText> left = text.stream->TakeText();
-    if (left != nullptr && options_.keeps_beginnings) beginnings_.Keep(std::move(left), text.adapter);
+    if (left != nullptr && options_.keeps_beginnings) core_->beginnings().Keep(std::move(left), text.adapter);
   }
   std::erase_if(running_, [](const Text& text) { return text.stream->ended(); });
   std::erase_if(waiting_, [](const Text& text) { return text.stream->ended(); });

@@ -45,7 +45,14 @@ class Stepper::Impl {
   };
 
   absl::Status MeasureCostsOnce();
-  absl::StatusOr<bool> StepHeld(EngineCore::Hold& hold);
+  absl::StatusOr<bool> StepHeld();
+  // Calls what is the caller's, which may use other sessions of the engine.
+  template <typename Call>
+  void Unheld(Call call) {
+    hold_->unlock();
+    call();
+    hold_->lock();
+  }
   void DropOutput(const Text& text);   // Tells who reads that there is no more.
   void TakeNew();
   absl::StatusOr<std::unique_ptr<Stream>> MakeStream(Submitted submitted);
@@ -59,7 +66,7 @@ class Stepper::Impl {
   void SetBackYoungest();
   std::vector<Stream*> Streams() const;
   // The error is the core's health: then nothing is to be done any more.
-  absl::Status RunPlan(const StepPlan& plan, EngineCore::Hold& hold);
+  absl::Status RunPlan(const StepPlan& plan);
   void EndIfDone(Text& text, const absl::Status& status);
   // Calls its on_end and keeps what it leaves in the cache.
   void End(Text& text, const absl::Status& status);
@@ -73,11 +80,11 @@ class Stepper::Impl {
   Submissions submissions_;
   const std::shared_ptr<News> news_ = std::make_shared<News>();
   bool all_paused_ = false;                   // By those who read: the step had nothing to compute.
-  PrefixIndex beginnings_;
   std::deque<Text> waiting_;                  // In the order of their turn.
   std::vector<Text> running_;                 // The oldest first.
   bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
   StreamPass pass_;
+  EngineCore::Hold* hold_ = nullptr;          // During a step: the core is held.
   StepperReport report_;
 };
 
