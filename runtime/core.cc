@@ -24,8 +24,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kMostContext = 1 << 24;
-
 // A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt.
 std::vector<int> GraphRowsFor(const Device& device) {
   return device.row_policy() == RowPolicy::kExact ? std::vector<int>{1, 8, 64} : std::vector<int>();
@@ -39,6 +37,17 @@ absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
   }
   if (context > 0 && context <= kMostContext) return context;
   return WrongUsage("context", context, absl::StrCat("0 (the model's own, ", config.context_length, ") to ", kMostContext));
+}
+
+// Positions of all texts together. Half the largest int at most: kMostContext and CheckOptions bound all of it.
+absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context) {
+  const CacheOptions& cache = options.cache;
+  if (cache.cache_tokens == 0) {
+    ASSIGN_OR_RETURN(const int64_t shares, CheckedMul(std::min(cache.text_share, context), options.workload.sessions));
+    return static_cast<int>(std::max<int64_t>(context, std::min<int64_t>(shares, kMostContext)));
+  }
+  if (cache.cache_tokens >= context) return cache.cache_tokens;
+  return WrongUsage("cache_tokens", cache.cache_tokens, absl::StrCat("at least ", context, ", the context of one text (context)"));
 }
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
@@ -66,6 +75,7 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(),
                                                                         .weights = weights, .cancel = options.cancel}));
   ASSIGN_OR_RETURN(core->context_, ContextOf(options.cache.context, core->model_->config()));
+  ASSIGN_OR_RETURN(core->cache_tokens_, CacheTokensOf(options, core->context_));
   ASSIGN_OR_RETURN(const int rows, core->MakeRunner());
   RETURN_IF_ERROR(core->model_->AwaitTokenizer());
   core->MakePlanner(rows);
@@ -132,7 +142,7 @@ void EngineCore::MakePlanner(int rows) {
   inputs.cache = {.layers = static_cast<int>(config.layers.size()),
                   .heads = config.kv_heads,
                   .head_size = config.head_size,
-                  .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
+                  .slots = static_cast<int>(AlignUp(cache_tokens_, KvView::kSlotsPerBlock)),
                   .format = device_->kv_format(),
                   .windows = WindowsOf(config),
                   .largest_pass = rows,

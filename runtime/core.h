@@ -112,6 +112,7 @@ class EngineCore {
   const EngineOptions options_;
   Timeline* timeline_;
   int context_ = 0;
+  int cache_tokens_ = 0;    // Positions of all texts together.
   int threads_ = 0;         // Asked of own_pool_, which may have fewer.
   int logits_at_once_ = 0;
   std::unique_ptr<ThreadPool> own_pool_;      // Null: the pool was given.

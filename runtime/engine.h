@@ -67,7 +67,8 @@ class Engine {
   const Tokenizer& tokenizer() const { return model().tokenizer(); }
   const ModelConfig& config() const { return model().config(); }
   const EngineOptions& options() const;
-  int context() const;           // Positions of all sessions together.
+  int context() const;           // Most positions of one text.
+  int cache_tokens() const;      // Positions that the cache has for all texts together: at least the context.
   int threads() const;           // That compute, as of the last pass.
 
  private:

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,10 @@ struct AnswerOptions {
 
   int max_tokens = 0;               // 0: until the context is full.
   bool starts_text = true;          // False if the answer continues a raw prompt.
+  uint64_t stream = 0;              // Answers to one prompt differ in it (GenerateOptions::stream).
+  // Instead of what the answerer was made with; none: that.
+  std::optional<Sampler> sampler = std::nullopt;
+  std::optional<std::vector<std::string>> stop = std::nullopt;
   std::function<void(Stage stage, int64_t most)> on_stage = {};
   std::function<void(absl::string_view text)> on_text = {};
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = {};  // See GenerateOptions.

@@ -186,6 +186,39 @@ TEST(ChatSpeculation, MoreDraftersThanOneTreeTakesAreRefusedBeforeTheEngineIsOpe
   EXPECT_EQ(PlanSpeculation(speculation, options), absl::OkStatus());
 }
 
+TEST(ChatSpeculation, TextsAtOnceHaveSpeculatorsOfTheirOwnWhichLaterTextsTake) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto drafts = Must(Speculation::Create(*engine, {.speculate = "lookup"}));
+  Speculator* const first = Must(drafts->Take());
+  Speculator* const second = Must(drafts->Take());
+  EXPECT_EQ(first, &drafts->speculator());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(&first->costs(), &drafts->costs());
+  EXPECT_EQ(&second->costs(), &drafts->costs());
+  drafts->GiveBack(first);
+  EXPECT_EQ(Must(drafts->Take()), first);
+  for (Speculator* const speculator : {first, second}) {
+    speculator->Begin({70, 71, 70});
+    const TokenTree tree = speculator->Propose({.rows = 1, .depth = 0});
+    speculator->Commit(tree, {.path = {0}, .emitted = {71}}, {.pass_seconds = 0.5, .first_rows = 1, .first_seconds = 0.25});
+  }
+  EXPECT_EQ(first->report().steps, 1);
+  EXPECT_EQ(drafts->report().steps, 2);
+  EXPECT_EQ(drafts->report().tokens, 2);
+  EXPECT_DOUBLE_EQ(drafts->report().pass_seconds, 2 * first->report().pass_seconds);
+  ASSERT_EQ(drafts->report().sources.size(), 1u);
+  EXPECT_EQ(drafts->report().sources[0].account.calls, first->report().sources[0].account.calls * 2);
+}
+
+TEST(ChatSpeculation, APlanCountsTheDraftersOfEachText) {
+  EngineOptions one, three;
+  three.workload.sessions = 3;
+  Must(PlanSpeculation({.speculate = "model", .own_drafters = {Own("model")}}, one));
+  Must(PlanSpeculation({.speculate = "model", .own_drafters = {Own("model")}}, three));
+  EXPECT_EQ(one.workload.drafting_bytes(8, 256), 1000);
+  EXPECT_EQ(three.workload.drafting_bytes(8, 256), 3000);
+}
+
 // A maker may hold a draft model, which is large.
 TEST(ChatSpeculation, APlanKeepsNoMaker) {
   auto weights = std::make_shared<int>(0);
