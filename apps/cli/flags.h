@@ -50,6 +50,7 @@ DECLARE_string(chat_template);
 DECLARE_string(template_args);
 DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
+DECLARE_string(session);
 // Input and output.
 DECLARE_bool(stats);
 DECLARE_bool(json);
