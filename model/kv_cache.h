@@ -102,7 +102,7 @@ class KvCache {
   // alone: no bit of a result depends on it. Views and paths of this sequence become invalid. REQUIRES: 0 <= length <= Length(sequence).
   void Compact(SequenceId sequence, int length);
 
-  // Ends the sequence; its id may come back after some two thousand million others. Allocates nothing: it can be done where memory has ended.
+  // Ends the sequence; its id may come back after some two thousand million others. Allocates nothing: it works where memory has ended.
   void Release(SequenceId sequence);
 
   int Length(SequenceId sequence) const;

@@ -129,7 +129,8 @@ class FilesAreReadAtManyPlaces(Folder):
         self.path("dangling").symlink_to("nowhere")
         kinds = [(self.path("fifo"), "a FIFO"), (f"/dev/fd/{read}", "a FIFO"), ("/dev/null", "a device"), (os.ttyname(slave), "a device"),
                  (self.folder, "a directory"), (self.path("dangling"), "No such file")]
-        flags = [("model", TOKENIZE[:1] + ["--prompt=the"]), ("cost_profile", ANSWER), ("session", ANSWER), ("flash", [*ANSWER, "--memory_budget=200MiB"])]
+        flags = [("model", TOKENIZE[:1] + ["--prompt=the"]), ("cost_profile", ANSWER), ("session", ANSWER),
+                 ("flash", [*ANSWER, "--memory_budget=200MiB"])]
         for flag, command in flags:
             for path, found in kinds:
                 if flag in ("cost_profile", "session") and found == "No such file":

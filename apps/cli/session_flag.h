@@ -34,7 +34,7 @@ class KeptSession {
   // of the conversation without what the file holds.
   absl::StatusOr<std::vector<TokenId>> Prompt(const std::string& prompt, const std::vector<TokenId>& tokens) const;
 
-  // What came of Prompt's tokens. Of a dialogue it is the answer, which is a message of the conversation from now on.
+  // What came of Prompt's tokens. In a dialogue the answer is a message of the conversation from now on.
   void Wrote(absl::Span<const TokenId> prompt, const Generation& result);
 
   // Writes the file, unless the run failed: an end that was asked for is no failure. EndOf(status, written). A message that was not
@@ -48,7 +48,7 @@ class KeptSession {
   Engine* engine_;
   Conversation* conversation_;
   Answerer* answerer_;
-  std::vector<TokenId> next_;   // Of a text: chosen, and not in the session.
+  std::vector<TokenId> next_;   // In a text: chosen, and not in the session.
 };
 
 }  // namespace tessera

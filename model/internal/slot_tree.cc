@@ -283,7 +283,7 @@ int SlotTree::SplitAt(int node, int length) {
   return nodes_[node].end() == length || node == kRoot ? node : Split(node, length);
 }
 
-// The child keeps its number, and with it its sequences and children. Where memory has ended they stay two nodes, since Release cannot fail.
+// The child keeps its number, and with it its sequences and children. Where memory has ended they stay two nodes: Release cannot fail.
 void SlotTree::MergeIntoChild(int node) {
   const int child = nodes_[node].children.front();
   Node& head = nodes_[node];

@@ -6,7 +6,7 @@
 //   ASSIGN_OR_RETURN(const SavedText again, SavedText::Parse(loaded.notes, path, engine->config().vocabulary));
 //
 // A dialogue is written anew for each answer, so that a template may leave out of earlier answers what it wrote of the last one; its
-// messages are kept byte by byte. Of a text that is continued as it is, the last token chosen is not computed on. Values.
+// messages are kept byte by byte. In a text that is continued as it is, the last token chosen is not computed on. Values.
 // Thread-compatible.
 #pragma once
 
@@ -22,8 +22,8 @@ namespace tessera {
 
 struct SavedText {
   bool is_dialogue = false;
-  std::vector<ChatMessage> messages = {};   // Of a dialogue: roles and contents.
-  std::vector<TokenId> next = {};           // Of any other text: after the session's.
+  std::vector<ChatMessage> messages = {};   // A dialogue's: roles and contents.
+  std::vector<TokenId> next = {};           // Any other text's: after those of the session.
 
   std::string Notes() const;
   // No notes at all are those of a text after which nothing comes. DataLoss "PATH: notes: found ..., expected ..." for what Notes cannot

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Of the blocks that a unit's bytes would be in a packed file: as TsrReader::ContentCrcs.
+// The checksums of the blocks that a unit's bytes would be in a packed file: as TsrReader::ContentCrcs.
 void AppendCrcs(absl::Span<const std::byte> unit, std::vector<uint32_t>& crcs) {
   static constexpr std::byte kZeros[kTsrPage] = {};
   const int64_t bytes = static_cast<int64_t>(unit.size());
