@@ -22,6 +22,7 @@
 #include "tessera/apps/cli/parallel_flags.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/cli/session_flag.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -47,7 +48,8 @@ AppInfo Info() {
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
-          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict"}},
+          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
+                               "session"}},
                      {"Several texts at once", {"answers", "parallel", "unordered", "cache_tokens"}},
                      sampling,
                      KeptSpeculation(), ModelFlags(), StreamingFlags(),
@@ -63,6 +65,9 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "system", !FLAGS_system.empty()));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "raw", FLAGS_raw));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "session", !FLAGS_session.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("answers", FLAGS_answers > 1, "session", !FLAGS_session.empty()));
+  RETURN_IF_ERROR(CheckSessionFlag());
   RETURN_IF_ERROR(CheckConversationFlags());
   RETURN_IF_ERROR(CheckSamplingFlags());
   RETURN_IF_ERROR(CheckParallelFlags());
@@ -128,7 +133,7 @@ void TellIfContextIsFull(const Engine& engine, const Generation& result) {
 }
 
 absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
-                       Answerer& answerer) {
+                       Answerer& answerer, KeptSession& kept) {
   Engine& engine = *opened.engine;
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
@@ -136,6 +141,7 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   CatchSignals(CtrlC::kEndsProgram);
   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of(std::move(options))));
+  kept.Wrote(tokens, result);
   RETURN_IF_ERROR(streamer.status());
   RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.timings()) : WriteOutput("\n"));
   TellIfContextIsFull(engine, result);
@@ -156,7 +162,9 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
-  const absl::Status written = WriteText(opened, conversation, tokens, answerer);
+  ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> continued, kept.Prompt(prompt, tokens));
+  const absl::Status written = kept.Save(WriteText(opened, conversation, continued, answerer, kept));
   return EndOf(written, FinishAnswers(engine, answerer.speculation()));
 }
 
@@ -206,10 +214,11 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
 // A dialogue on standard input.
 class Dialogue {
  public:
-  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, LineReader& lines)
+  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, const KeptSession& kept, LineReader& lines)
       : engine_(*opened.engine),
         conversation_(conversation),
         answerer_(answerer),
+        kept_(kept),
         progress_(engine_, answerer, opened.flash_bytes_per_second),
         terminal_(isatty(STDIN_FILENO) == 1),
         lines_(lines) {}
@@ -231,6 +240,7 @@ class Dialogue {
   absl::StatusOr<bool> ReadMessage(std::string* message) {
     absl::StatusOr<bool> more = lines_.Next(message);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
+      RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));  // The second signal would leave no time for it.
       WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
       more = lines_.Next(message);
     }
@@ -267,6 +277,7 @@ class Dialogue {
     }
     RETURN_IF_ERROR(tokens.status());
     const absl::StatusOr<Generation> result = answerer_.Run(*tokens, progress_.Of(streamer.Options(conversation_)));
+    if (result.ok()) conversation_.AddAnswer(result->text);
     RETURN_IF_ERROR(streamer.status());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
@@ -275,7 +286,6 @@ class Dialogue {
     }
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteOutput("\n"));
-    conversation_.AddAnswer(result->text);
     // The history has this answer whatever ends the program. The last Save reports an error.
     SaveAnswers(answerer_.speculation()).IgnoreError();
     if (result->reason == FinishReason::kContextFull) {
@@ -288,6 +298,7 @@ class Dialogue {
   Engine& engine_;
   Conversation& conversation_;
   Answerer& answerer_;
+  const KeptSession& kept_;
   AnswerProgress progress_;
   const bool terminal_;
   LineReader& lines_;
@@ -298,8 +309,9 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(const KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   CatchSignals(CtrlC::kEndsAnswer);
-  const absl::Status status = Dialogue(opened, conversation, answerer, lines).Run(first);
+  const absl::Status status = kept.Save(Dialogue(opened, conversation, answerer, kept, lines).Run(first));
   if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());
   return EndOf(status, FinishAnswers(engine, answerer.speculation()));
 }

@@ -239,10 +239,40 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
   }
   for (Group& group : groups_) {
     group.tree->Extend(sequence, count);
-    if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) continue;
-    group.on_large_pages = true;  // They take at most twice the memory in use.
-    MoveToLargePages(group.keys.bytes());
-    MoveToLargePages(group.values.bytes());
+    UseLargePages(group);
+  }
+  return absl::OkStatus();
+}
+
+void KvCache::UseLargePages(Group& group) {
+  if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) return;
+  group.on_large_pages = true;  // They take at most twice the memory in use.
+  MoveToLargePages(group.keys.bytes());
+  MoveToLargePages(group.values.bytes());
+}
+
+absl::Status KvCache::Adopt(SequenceId sequence, int length, absl::Span<const int> held_from) {
+  CHECK_EQ(held_from.size(), places_.size());
+  std::vector<int> first(groups_.size(), 0);  // By group, of the positions that are held.
+  for (int layer = 0; layer < options_.layers; ++layer) {
+    int& of_group = first[GroupOf(layer)];
+    CHECK(held_from[layer] >= 0 && held_from[layer] <= length) << "layer " << layer << ": " << held_from[layer] << " of " << length;
+    of_group = std::max(of_group, held_from[layer]);
+    const int reached = groups_[GroupOf(layer)].tree->FirstReached(length);
+    if (of_group <= reached) continue;
+    return absl::FailedPreconditionError(absl::StrCat("KV cache: layer ", layer, " of a sequence of length ", length,
+                                                      ": found positions from ", of_group, " on, expected them from ", reached, " on"));
+  }
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const SlotTree& tree = *groups_[i].tree;
+    const int reached = tree.FirstReached(length), room = tree.Room();
+    if (length - reached > room) return Exhausted(tree, length - reached, room);
+    first[i] = std::clamp(length - tree.free_slots(), first[i], reached);
+  }
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].tree->MakeRoom(length - first[i]);
+    groups_[i].tree->Begin(sequence, length, first[i]);
+    UseLargePages(groups_[i]);
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/internal/model_content.h"
 #include "tessera/runtime/session.h"
 #include "tessera/runtime/test_hooks.h"
 #include "tessera/storage/resident_source.h"
@@ -227,6 +228,13 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   RETURN_IF_ERROR(streamer->Unpin(unpinned));
   plan_ = std::move(shrunk);
   return plan_;
+}
+
+absl::StatusOr<uint64_t> EngineCore::ModelContent() {
+  if (!model_content_.has_value()) {
+    ASSIGN_OR_RETURN(model_content_, ModelContentOf(*model_));
+  }
+  return *model_content_;
 }
 
 absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {

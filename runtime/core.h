@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -68,6 +69,10 @@ class EngineCore {
   absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);  // From any thread.
   // Rows of logits that may be computed at once besides a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
   int logits_at_once() const { return logits_at_once_; }
+
+  // A number that tells the model from others, whatever file it is in (internal/model_content.h). It is computed once. REQUIRES: the
+  // weights are loaded, and the caller holds the core.
+  absl::StatusOr<uint64_t> ModelContent();
 
   // Keeps other threads' calls off passes and cache while it lives.
   using Hold = std::unique_lock<std::mutex>;
@@ -126,6 +131,7 @@ class EngineCore {
   std::unique_ptr<KvCache> cache_;
   PrefixIndex beginnings_;
   std::unique_ptr<PassRunner> runner_;
+  std::optional<uint64_t> model_content_;     // Once it was asked for.
   std::mutex mutex_;                          // What a Hold locks.
   std::atomic<bool> is_lost_{false};
   const absl::Status out_of_memory_;          // Made while there is memory.

@@ -162,6 +162,7 @@ void TellWhatIsNotWritten() {
   if (!FLAGS_trace.empty()) flags.push_back("--trace");
   if (!FLAGS_plot.empty()) flags.push_back("--plot");
   if (!FLAGS_history.empty()) flags.push_back("--history");
+  if (!FLAGS_session.empty()) flags.push_back("--session");
   if (!FLAGS_cost_profile.empty() && access(FLAGS_cost_profile.c_str(), F_OK) != 0) flags.push_back("--cost_profile");
   if (!flags.empty()) WriteError(absl::StrCat("A dry run writes nothing, not the file of ", absl::StrJoin(flags, " or "), " either.\n"));
 }

@@ -42,6 +42,7 @@ DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, 
 DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
 DEFINE_string(template_args, "", "JSON|More variables for the chat template: '{\"enable_thinking\": false}'.");
 DEFINE_bool(show_prompt, false, "|Show the text of the dialogue, as the model is given it, instead of its tokens.");
+DEFINE_string(session, "", "FILE|Go on from the text or dialogue in this file, if it is there, and keep it there.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
 DEFINE_int32(answers, 1, "K|Write K different answers to the prompt at once, each after its number.");
 

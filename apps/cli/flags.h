@@ -52,6 +52,7 @@ DECLARE_string(template_args);
 DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
 DECLARE_int32(answers);
+DECLARE_string(session);
 // Input and output.
 DECLARE_bool(stats);
 DECLARE_bool(json);

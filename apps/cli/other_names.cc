@@ -29,7 +29,7 @@ constexpr OtherName kNames[] = {
     {"n", "n_predict", ""}, {"max_tokens", "n_predict", ""}, {"max_new_tokens", "n_predict", ""}, {"num_predict", "n_predict", ""},
     {"predict", "n_predict", ""}, {"max_completion_tokens", "n_predict", ""},
     {"p", "prompt", ""}, {"f", "prompt_file", ""}, {"file", "prompt_file", ""}, {"input", "prompt_file", ""},
-    {"bf", "prompt_file", ""}, {"binary_file", "prompt_file", ""},
+    {"bf", "prompt_file", ""}, {"binary_file", "prompt_file", ""}, {"prompt_cache", "session", ""},
     {"sys", "system", ""}, {"system_prompt", "system", ""},
     {"i", "chat", ""}, {"interactive", "chat", ""}, {"cnv", "chat", ""}, {"conversation", "chat", ""},
     {"interactive_first", "chat", ""}, {"if", "chat", ""}, {"multi_turn", "chat", ""}, {"chat_template_kwargs", "template_args", ""},

@@ -60,6 +60,9 @@ class Answerer {
   // pass. After an error the next prompt may be asked.
   absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
 
+  // The next prompt is compared with this session of the same engine. Forgets the one that was there.
+  void GoOnFrom(std::unique_ptr<Session> session) { session_ = std::move(session); }
+  const Session& session() const { return *session_; }
   // Forgets the session: the next prompt is computed as a whole.
   void Reset() { session_->Truncate(0); }
   int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed.

@@ -54,6 +54,18 @@ TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
   EXPECT_EQ(answerer.length(), 0);
 }
 
+TEST(Answerer, GoesOnFromASessionThatIsThere) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));
+  auto session = Must(engine->NewSession());
+  Must(session->Append({70, 71, 72}));
+  answerer.GoOnFrom(std::move(session));
+  EXPECT_EQ(answerer.length(), 3);
+  Must(answerer.Run({70, 71, 72, 73}, {.max_tokens = 2}));
+  EXPECT_EQ(answerer.timings().prompt_tokens, 1) << "the others were there";
+  EXPECT_EQ(answerer.session().tokens()[3], 73);
+}
+
 TEST(Answerer, StagesAreToldInOrder) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   Answerer answerer = Must(Answerer::Create(*engine, {}));
