@@ -1,12 +1,16 @@
 // Continues a prompt, answers it, or holds a dialogue.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/answer_progress.h"
+#include "tessera/apps/cli/answer_requests.h"
+#include "tessera/apps/cli/answers_in_turn.h"
 #include "tessera/apps/show/answer_report.h"
 #include "tessera/apps/show/streaming_report.h"
 #include "tessera/apps/cli/app_main.h"
@@ -14,10 +18,11 @@
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/interrupt.h"
-#include "tessera/apps/cli/jsonl.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/parallel_flags.h"
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/seed_flag.h"
+#include "tessera/apps/cli/session_flag.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -42,8 +47,10 @@ AppInfo Info() {
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
                        "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
-                       "tessera_generate --jsonl < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}, or messages"},
-          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict"}},
+                       "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
+          .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
+                               "session"}},
+                     {"Several texts at once", {"answers", "parallel", "unordered", "cache_tokens"}},
                      sampling,
                      KeptSpeculation(), ModelFlags(), StreamingFlags(),
                      {"Output", {"stats", "json", "jsonl"}}}};
@@ -58,8 +65,12 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "system", !FLAGS_system.empty()));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "raw", FLAGS_raw));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "session", !FLAGS_session.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("answers", FLAGS_answers > 1, "session", !FLAGS_session.empty()));
+  RETURN_IF_ERROR(CheckSessionFlag());
   RETURN_IF_ERROR(CheckConversationFlags());
   RETURN_IF_ERROR(CheckSamplingFlags());
+  RETURN_IF_ERROR(CheckParallelFlags());
   return StopStringsOfFlag().status();
 }
 
@@ -84,19 +95,45 @@ void WriteSummary(const Engine& engine, const Timings& timings) {
   if (FLAGS_stats) WriteError(absl::StrCat(SamplingText(engine.model().gguf()), StatsText(timings)));
 }
 
-absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
-  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
-  JsonWriter json;
-  json.BeginObject().Key("text").String(result.text);
+void WriteResult(JsonWriter& json, const Generation& result) {
+  json.Key("text").String(result.text);
   WriteTokens(json.Key("tokens"), result.tokens);
-  json.Key("finish").String(FinishReasonName(result.reason)).Key("seed").Uint(seed);
+  json.Key("finish").String(FinishReasonName(result.reason));
+}
+
+// Ends what has begun with the result.
+absl::Status WriteJsonResult(JsonWriter json, const Timings& timings) {
+  ASSIGN_OR_RETURN(const uint64_t seed, SeedOfFlag());
+  json.Key("seed").Uint(seed);
   WriteTimings(json.Key("timings"), timings);
   json.EndObject();
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
+absl::Status WriteJsonResult(const Generation& result, const Timings& timings) {
+  JsonWriter json;
+  WriteResult(json.BeginObject(), result);
+  return WriteJsonResult(std::move(json), timings);
+}
+
+absl::Status WriteJsonResults(const std::vector<TimedAnswer>& answers, const Timings& timings) {
+  JsonWriter json;
+  json.BeginObject().Key("answers").BeginArray();
+  for (const TimedAnswer& answer : answers) {
+    WriteResult(json.BeginObject(), answer.text);
+    json.EndObject();
+  }
+  json.EndArray();
+  return WriteJsonResult(std::move(json), timings);
+}
+
+void TellIfContextIsFull(const Engine& engine, const Generation& result) {
+  if (result.reason != FinishReason::kContextFull) return;
+  WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
+}
+
 absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversation, const std::vector<TokenId>& tokens,
-                       Answerer& answerer) {
+                       Answerer& answerer, KeptSession& kept) {
   Engine& engine = *opened.engine;
   Streamer streamer;
   AnswerOptions options = streamer.Options(conversation);
@@ -104,11 +141,10 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
   CatchSignals(CtrlC::kEndsProgram);
   AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const Generation result, answerer.Run(tokens, progress.Of(std::move(options))));
+  kept.Wrote(tokens, result);
   RETURN_IF_ERROR(streamer.status());
   RETURN_IF_ERROR(FLAGS_json ? WriteJsonResult(result, answerer.timings()) : WriteOutput("\n"));
-  if (result.reason == FinishReason::kContextFull) {
-    WriteError(absl::StrCat("The context of ", engine.context(), " tokens is full; --context=N makes room.\n"));
-  }
+  TellIfContextIsFull(engine, result);
   if (PromptGiven()) TellUnreadInput();
   WriteSummary(engine, answerer.timings());
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
@@ -126,17 +162,63 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
-  const absl::Status written = WriteText(opened, conversation, tokens, answerer);
-  return EndOf(written, FinishAnswers(engine, answerer));
+  ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> continued, kept.Prompt(prompt, tokens));
+  const absl::Status written = kept.Save(WriteText(opened, conversation, continued, answerer, kept));
+  return EndOf(written, FinishAnswers(engine, answerer.speculation()));
+}
+
+// Writes all answers to one prompt; on standard output they come one after another.
+absl::Status WriteAnswers(const Engine& engine, const NewAnswer& asked, ParallelAnswers& answers) {
+  std::vector<TimedAnswer> results(FLAGS_answers, {.text = {.reason = FinishReason::kCancelled}});   // Unless it ends otherwise.
+  AnswersInTurn shown(FLAGS_answers);
+  absl::Status error;
+  for (int i = 0; i < FLAGS_answers; ++i) {
+    NewAnswer answer = asked;
+    answer.stream = static_cast<uint64_t>(i);
+    if (!FLAGS_json) answer.on_text = [&shown, i](absl::string_view text) { shown.Add(i, text); };
+    answer.on_end = [&, i](const absl::StatusOr<TimedAnswer>& result) {
+      error.Update(result.status());
+      if (result.ok()) results[i] = *result;
+      if (!FLAGS_json) shown.End(i);
+    };
+    answers.Add(std::move(answer));
+  }
+  RETURN_IF_ERROR(answers.Run());
+  RETURN_IF_ERROR(shown.status());
+  RETURN_IF_ERROR(error);
+  if (FLAGS_json) RETURN_IF_ERROR(WriteJsonResults(results, answers.timings()));
+  const auto is_full = [](const TimedAnswer& answer) { return answer.text.reason == FinishReason::kContextFull; };
+  const auto full = std::find_if(results.begin(), results.end(), is_full);
+  if (full != results.end()) TellIfContextIsFull(engine, full->text);
+  if (PromptGiven()) TellUnreadInput();
+  WriteSummary(engine, answers.timings());
+  return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
+}
+
+absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conversation, const std::string& prompt) {
+  Engine& engine = *opened.engine;
+  NewAnswer asked = {.max_tokens = FLAGS_n_predict, .starts_text = !conversation.raw()};
+  ASSIGN_OR_RETURN(asked.prompt, TokensOfPrompt(engine, conversation, prompt));
+  ASSIGN_OR_RETURN(asked.sampling, SamplingFor(engine.model().gguf()));
+  ASSIGN_OR_RETURN(asked.stop, StopStringsOfFlag());
+  RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_answers, asked.sampling));
+  RETURN_IF_ERROR(CheckAnswersFit(FLAGS_answers, asked.prompt.size(), engine));
+  RETURN_IF_ERROR(engine.LoadWeights());
+  CatchSignals(CtrlC::kEndsProgram);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, opened.flash_bytes_per_second));
+  const absl::Status written = WriteAnswers(engine, asked, *answers);
+  return EndOf(written, FinishAnswers(engine, answers->speculation()));
 }
 
 // A dialogue on standard input.
 class Dialogue {
  public:
-  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, LineReader& lines)
+  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, const KeptSession& kept, LineReader& lines)
       : engine_(*opened.engine),
         conversation_(conversation),
         answerer_(answerer),
+        kept_(kept),
         progress_(engine_, answerer, opened.flash_bytes_per_second),
         terminal_(isatty(STDIN_FILENO) == 1),
         lines_(lines) {}
@@ -158,6 +240,7 @@ class Dialogue {
   absl::StatusOr<bool> ReadMessage(std::string* message) {
     absl::StatusOr<bool> more = lines_.Next(message);
     if (absl::IsCancelled(more.status()) && !TerminationRequested()) {
+      RETURN_IF_ERROR(kept_.Save(absl::OkStatus()));  // The second signal would leave no time for it.
       WriteError("\nCtrl-C again or /exit ends the program.\n");  // This signal is not forgotten, so the next one is the second.
       more = lines_.Next(message);
     }
@@ -194,6 +277,7 @@ class Dialogue {
     }
     RETURN_IF_ERROR(tokens.status());
     const absl::StatusOr<Generation> result = answerer_.Run(*tokens, progress_.Of(streamer.Options(conversation_)));
+    if (result.ok()) conversation_.AddAnswer(result->text);
     RETURN_IF_ERROR(streamer.status());
     if (absl::IsResourceExhausted(result.status()) && terminal_) {
       WriteError(absl::StrCat(result.status().message(), "; /reset begins a new dialogue\n"));
@@ -202,8 +286,8 @@ class Dialogue {
     }
     RETURN_IF_ERROR(result.status());
     RETURN_IF_ERROR(WriteOutput("\n"));
-    conversation_.AddAnswer(result->text);
-    SaveAnswers(answerer_).IgnoreError();  // The history has this answer whatever ends the program. The last Save reports an error.
+    // The history has this answer whatever ends the program. The last Save reports an error.
+    SaveAnswers(answerer_.speculation()).IgnoreError();
     if (result->reason == FinishReason::kContextFull) {
       WriteError(absl::StrCat("The context of ", engine_.context(), " tokens is full; /reset begins a new dialogue.\n"));
     }
@@ -214,6 +298,7 @@ class Dialogue {
   Engine& engine_;
   Conversation& conversation_;
   Answerer& answerer_;
+  const KeptSession& kept_;
   AnswerProgress progress_;
   const bool terminal_;
   LineReader& lines_;
@@ -224,31 +309,11 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
+  ASSIGN_OR_RETURN(const KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   CatchSignals(CtrlC::kEndsAnswer);
-  const absl::Status status = Dialogue(opened, conversation, answerer, lines).Run(first);
+  const absl::Status status = kept.Save(Dialogue(opened, conversation, answerer, kept, lines).Run(first));
   if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());
-  return EndOf(status, FinishAnswers(engine, answerer));
-}
-
-absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
-  Engine& engine = *opened.engine;
-  RETURN_IF_ERROR(engine.LoadWeights());
-  RETURN_IF_ERROR(engine.AwaitWeights());
-  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
-  CatchSignals(CtrlC::kEndsProgram);
-  AnswerProgress progress(engine, answerer, opened.flash_bytes_per_second);
-  ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  const absl::Status status = ForEachRequest(lines, [&](const Request& request) -> absl::Status {
-    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine, chat));
-    answerer.Reset();
-    const AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
-    ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, progress.Of(options)));
-    if (result.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
-    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
-    SaveAnswers(answerer).IgnoreError();
-    return WriteAnswer(TextAnswer(request, asked.prompt, result));
-  });
-  return EndOf(status, FinishAnswers(engine, answerer));
+  return EndOf(status, FinishAnswers(engine, answerer.speculation()));
 }
 
 absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& prompt) {
@@ -259,18 +324,19 @@ absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& pro
 }
 
 absl::Status RunWith(const OpenedEngine& opened, const std::string& prompt, LineReader& lines) {
-  if (FLAGS_jsonl) return AnswerRequests(opened, lines);  // Lines are written whole, and there is no summary.
-  const Engine& engine = *opened.engine;
+  Engine& engine = *opened.engine;
+  if (FLAGS_jsonl) return AnswerRequests(engine, opened.flash_bytes_per_second, lines);  // Lines are written whole; there is no summary.
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  return FLAGS_chat ? Chat(opened, conversation, prompt, lines) : AnswerOnce(opened, conversation, prompt);
+  if (FLAGS_chat) return Chat(opened, conversation, prompt, lines);
+  return FLAGS_answers > 1 ? AnswerSeveralTimes(opened, conversation, prompt) : AnswerOnce(opened, conversation, prompt);
 }
 
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
-  RETURN_IF_ERROR(PlanSpeculation(SpeculationOfFlags(), options));
+  RETURN_IF_ERROR(PlanTextsOfFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);
   std::string prompt;
   if (PromptGiven() || (!FLAGS_jsonl && !FLAGS_chat)) {

@@ -69,12 +69,12 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest(lines, [&](const Request& request) -> absl::Status {
+  return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, PromptTokens(request.body(), engine, chat));
     JsonWriter answer = BeginAnswer(request);
     session->Truncate(0);
     RETURN_IF_ERROR(WritePositions({engine, *session, run}, tokens, answer));
-    return WriteAnswer(std::move(answer));
+    return WholeAnswer(std::move(answer));
   });
 }
 

@@ -89,14 +89,14 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   const StreamedRun run(engine, opened.flash_bytes_per_second);
-  return ForEachRequest(lines, [&](const Request& request) -> absl::Status {
+  return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
     JsonWriter answer = BeginAnswer(request);
     ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
     ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
     WriteScore(answer, score);
-    return WriteAnswer(std::move(answer));
+    return WholeAnswer(std::move(answer));
   });
 }
 

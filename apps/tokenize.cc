@@ -55,7 +55,7 @@ std::string TokenJson(const Tokenizer& tokenizer, const std::vector<TokenId>& to
 
 absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer, LineReader& lines) {
   ASSIGN_OR_RETURN(const ConversationOptions chat, ConversationOptionsOfFlags());
-  return ForEachRequest(lines, [&](const Request& request) -> absl::Status {
+  return ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
     const JsonValue& body = request.body();
     if (body.Has("tokens")) return body.Error("tokens", "text or messages to make them of");
     RETURN_IF_ERROR(CheckPrompt(body));
@@ -66,13 +66,13 @@ absl::Status AnswerRequests(const GgufFile& file, const Tokenizer& tokenizer, Li
       ASSIGN_OR_RETURN(const std::string text, conversation.Text(tokenizer));
       WriteTokens(answer.Key("tokens"), tokens);
       if (FLAGS_show_prompt) answer.Key("prompt").String(text);
-      return WriteAnswer(std::move(answer));
+      return WholeAnswer(std::move(answer));
     }
     if (FLAGS_show_prompt) return body.Error("text", "messages, the text of which --show_prompt shows");
     ASSIGN_OR_RETURN(const std::string text, body.String("text"));
     ASSIGN_OR_RETURN(const bool special, body.BoolOr("special", FLAGS_special));
     WriteTokens(answer.Key("tokens"), tokenizer.Encode(text, {.parse_special = special}));
-    return WriteAnswer(std::move(answer));
+    return WholeAnswer(std::move(answer));
   });
 }
 

@@ -174,7 +174,7 @@ absl::StatusOr<int64_t> KvCache::BytesFor(const Options& options) {
 }
 
 KvCache::KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places)
-    : options_(options), groups_(std::move(groups)), places_(std::move(places)) {}
+    : options_(options), groups_(std::move(groups)), slots_(groups_[0].tree->slots()), places_(std::move(places)) {}
 
 KvCache::~KvCache() = default;
 
@@ -239,10 +239,40 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
   }
   for (Group& group : groups_) {
     group.tree->Extend(sequence, count);
-    if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) continue;
-    group.on_large_pages = true;  // They take at most twice the memory in use.
-    MoveToLargePages(group.keys.bytes());
-    MoveToLargePages(group.values.bytes());
+    UseLargePages(group);
+  }
+  return absl::OkStatus();
+}
+
+void KvCache::UseLargePages(Group& group) {
+  if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) return;
+  group.on_large_pages = true;  // They take at most twice the memory in use.
+  MoveToLargePages(group.keys.bytes());
+  MoveToLargePages(group.values.bytes());
+}
+
+absl::Status KvCache::Adopt(SequenceId sequence, int length, absl::Span<const int> held_from) {
+  CHECK_EQ(held_from.size(), places_.size());
+  std::vector<int> first(groups_.size(), 0);  // By group, of the positions that are held.
+  for (int layer = 0; layer < options_.layers; ++layer) {
+    int& of_group = first[GroupOf(layer)];
+    CHECK(held_from[layer] >= 0 && held_from[layer] <= length) << "layer " << layer << ": " << held_from[layer] << " of " << length;
+    of_group = std::max(of_group, held_from[layer]);
+    const int reached = groups_[GroupOf(layer)].tree->FirstReached(length);
+    if (of_group <= reached) continue;
+    return absl::FailedPreconditionError(absl::StrCat("KV cache: layer ", layer, " of a sequence of length ", length,
+                                                      ": found positions from ", of_group, " on, expected them from ", reached, " on"));
+  }
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const SlotTree& tree = *groups_[i].tree;
+    const int reached = tree.FirstReached(length), room = tree.Room();
+    if (length - reached > room) return Exhausted(tree, length - reached, room);
+    first[i] = std::clamp(length - tree.free_slots(), first[i], reached);
+  }
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].tree->MakeRoom(length - first[i]);
+    groups_[i].tree->Begin(sequence, length, first[i]);
+    UseLargePages(groups_[i]);
   }
   return absl::OkStatus();
 }
@@ -269,14 +299,39 @@ KvCache::Paths KvCache::PathsOf(SequenceId sequence, int length) const {
   return paths;
 }
 
-int KvCache::slots() const { return groups_[0].tree->slots(); }
 int KvCache::free_slots() const { return groups_[0].tree->free_slots(); }
 int KvCache::nodes() const { return groups_[0].tree->nodes(); }
 
 int64_t KvCache::bytes() const {
   int64_t bytes = 0;
   for (const Group& group : groups_) bytes += group.keys.size() + group.values.size();
-  return bytes;
+  return bytes - given_back_;
+}
+
+int KvCache::Shrink(int least) {
+  CHECK_GE(least, 0);
+  constexpr int kBlock = KvView::kSlotsPerBlock;
+  Group& group = groups_[0];
+  if (group.tree->window() > 0) return slots_;
+  const int end = group.tree->DropEnd(least);
+  if (const int begin = static_cast<int>(AlignUp(end, kBlock)); begin < AlignUp(slots_, kBlock)) GiveBack(group, begin, slots_);
+  return slots_ = end;
+}
+
+void KvCache::GiveBack(Group& group, int begin, int end) {
+  const int slots = group.tree->slots(), head_size = options_.head_size;
+  const int64_t rows = int64_t{group.layers} * options_.heads;
+  const auto give = [&](AlignedBuffer& buffer, int64_t width) {   // Where the system refuses, the memory stays.
+    const int64_t slot_bytes = width * KvView::ElementBytes(options_.format), row_bytes = buffer.size() / rows;
+    const int64_t bytes = (end - begin) * slot_bytes;
+    const int64_t whole_pages = std::max<int64_t>(0, bytes / AlignedBuffer::kAlignment - 1) * AlignedBuffer::kAlignment;   // At least.
+    for (int64_t row = 0; row < rows; ++row) {
+      if (buffer.GiveBack(row * row_bytes + begin * slot_bytes, bytes).ok()) given_back_ += whole_pages;
+    }
+  };
+  CHECK_LE(end, slots);
+  give(group.keys, head_size);
+  give(group.values, KvView::ValueStride(head_size));
 }
 
 }  // namespace tessera

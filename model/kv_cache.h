@@ -102,7 +102,7 @@ class KvCache {
   // alone: no bit of a result depends on it. Views and paths of this sequence become invalid. REQUIRES: 0 <= length <= Length(sequence).
   void Compact(SequenceId sequence, int length);
 
-  // Ends the sequence; its id may come back after some two thousand million others. Allocates nothing: it can be done where memory has ended.
+  // Ends the sequence; its id may come back after some two thousand million others. Allocates nothing: it works where memory has ended.
   void Release(SequenceId sequence);
 
   int Length(SequenceId sequence) const;
@@ -112,10 +112,29 @@ class KvCache {
   // MakeRoom, or that its windows are still held, which gives the same result.
   Paths PathsOf(SequenceId sequence, int length) const;
 
+  // What a sequence holds, to keep it elsewhere and bring it back, also to another cache of the same layers, heads and format: the bytes do
+  // not say in which slots they lay. Those of a position in a layer are, for each head, its key and its value, and in 8 bits their scales.
+  int64_t PositionBytes() const;
+  // All positions from here to the sequence's end are held in the layer.
+  int HeldFrom(SequenceId sequence, int layer) const;
+  // out: [count][PositionBytes()]. REQUIRES: HeldFrom(sequence, layer) <= first, and out ends within Length(sequence).
+  void CopyOut(SequenceId sequence, int layer, int first, absl::Span<std::byte> out) const;
+  // The same way back. REQUIRES: no other sequence shares the positions.
+  void CopyIn(SequenceId sequence, int layer, int first, absl::Span<const std::byte> in);
+  // Makes an empty sequence `length` long, of which `held_from` says by layer from where on there is something to copy in. Afterwards
+  // HeldFrom says from where on it has slots, which are all to be filled: those that next rows read, and more where slots are free.
+  // FailedPrecondition (layer, found, expected) if next rows read positions before held_from, ResourceExhausted as Extend; either changes
+  // nothing. REQUIRES: held_from has an entry for each layer, 0 to length.
+  absl::Status Adopt(SequenceId sequence, int length, absl::Span<const int> held_from);
+
   // Slots of group 0, which holds the most positions.
-  int slots() const;
+  int slots() const { return slots_; }
   int free_slots() const;
-  int64_t bytes() const;   // Memory of all groups, as allocated, touched or not.
+  int64_t bytes() const;   // Memory of all groups, as allocated, touched or not, but for what was given back.
+
+  // Makes the cache smaller for good: group 0 gives the memory of its last slots back to the system, down to `least` slots, as far as they
+  // are free. What a window needs stays. Returns slots(). REQUIRES: least >= 0.
+  int Shrink(int least);
 
   // Nodes of the sequence tree, which calls may have to walk: fewer than twice the sequences. For tests and reports.
   int nodes() const;
@@ -131,9 +150,15 @@ class KvCache {
   struct Place { int group; int layer; };  // A layer's group, and its number there.
 
   KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places);
+  static void UseLargePages(Group& group);   // Once it is half full.
+
+  // Gives back what layers keep of the slots from `begin` to `end`.
+  void GiveBack(Group& group, int begin, int end);
 
   const Options options_;
   std::vector<Group> groups_;
+  int slots_;
+  int64_t given_back_ = 0;   // Bytes.
   const std::vector<Place> places_;
 };
 

@@ -41,6 +41,8 @@ class CachedText {
   int length() const { return static_cast<int>(tokens_.size()); }
   // Tokens that the cache has, the first ones.
   int held() const { return cache_->Length(sequence_); }
+  // For code that copies its keys and values. Valid until a tree is placed. REQUIRES: nothing was released.
+  KvCache::SequenceId sequence() const { return sequence_; }
 
   // Adds tokens, of which nothing is computed so far. REQUIRES, here and below but for what is said: no tree is placed.
   void Append(absl::Span<const TokenId> tokens) { tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()); }

@@ -17,14 +17,13 @@
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/internal/model_content.h"
 #include "tessera/runtime/session.h"
 #include "tessera/runtime/test_hooks.h"
 #include "tessera/storage/resident_source.h"
 
 namespace tessera {
 namespace {
-
-constexpr int kMostContext = 1 << 24;
 
 // A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt.
 std::vector<int> GraphRowsFor(const Device& device) {
@@ -39,6 +38,17 @@ absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
   }
   if (context > 0 && context <= kMostContext) return context;
   return WrongUsage("context", context, absl::StrCat("0 (the model's own, ", config.context_length, ") to ", kMostContext));
+}
+
+// Positions of all texts together. Half the largest int at most: kMostContext and CheckOptions bound all of it.
+absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context) {
+  const CacheOptions& cache = options.cache;
+  if (cache.cache_tokens == 0) {
+    ASSIGN_OR_RETURN(const int64_t shares, CheckedMul(std::min(cache.text_share, context), options.workload.sessions));
+    return static_cast<int>(std::max<int64_t>(context, std::min<int64_t>(shares, kMostContext)));
+  }
+  if (cache.cache_tokens >= context) return cache.cache_tokens;
+  return WrongUsage("cache_tokens", cache.cache_tokens, absl::StrCat("at least ", context, ", the context of one text (context)"));
 }
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
@@ -66,10 +76,15 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(),
                                                                         .weights = weights, .cancel = options.cancel}));
   ASSIGN_OR_RETURN(core->context_, ContextOf(options.cache.context, core->model_->config()));
+  ASSIGN_OR_RETURN(core->cache_tokens_, CacheTokensOf(options, core->context_));
   ASSIGN_OR_RETURN(const int rows, core->MakeRunner());
   RETURN_IF_ERROR(core->model_->AwaitTokenizer());
   core->MakePlanner(rows);
   return core;
+}
+
+EngineCore::~EngineCore() {
+  if (is_lost_) beginnings_.Abandon();
 }
 
 absl::Status EngineCore::MakePool() {
@@ -128,7 +143,7 @@ void EngineCore::MakePlanner(int rows) {
   inputs.cache = {.layers = static_cast<int>(config.layers.size()),
                   .heads = config.kv_heads,
                   .head_size = config.head_size,
-                  .slots = static_cast<int>(AlignUp(context_, KvView::kSlotsPerBlock)),
+                  .slots = static_cast<int>(AlignUp(cache_tokens_, KvView::kSlotsPerBlock)),
                   .format = device_->kv_format(),
                   .windows = WindowsOf(config),
                   .largest_pass = rows,
@@ -172,12 +187,38 @@ EngineMemory EngineCore::memory() const {
           .hidden_states = runner_->scratch_bytes()};
 }
 
+int EngineCore::RoomFor(int most) {
+  while (cache_->RoomFor(most) < most && beginnings_.EvictOldest()) {}
+  return cache_->RoomFor(most);
+}
+
+absl::Status EngineCore::MakeRoom(int rows) {
+  RoomFor(rows);
+  return cache_->MakeRoom(rows);
+}
+
+void EngineCore::ShrinkCache(int64_t bytes) {
+  if (planner_->inputs().cache.slots < context_ + KvView::kSlotsPerBlock) return;   // It is for one text, which is to fit.
+  const Hold hold = AwaitHold();
+  if (!health().ok()) return;
+  const int64_t least = cache_->bytes() - bytes;
+  while (cache_->bytes() > least) {
+    const int64_t slots = CeilDiv((cache_->bytes() - least) * cache_->slots(), cache_->bytes());
+    const int wanted = std::max<int>(context_, cache_->slots() - static_cast<int>(std::min<int64_t>(slots, cache_->slots())));
+    if (cache_->slots() <= wanted || (cache_->Shrink(wanted) > wanted && !beginnings_.EvictOldest())) return;
+  }
+}
+
 absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   const std::lock_guard<std::mutex> lock(shrinking_);
   LayerStreamer* const streamer = model_->streamer();
   if (streamer == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("less memory: ", model_->file().path(), ": found weights that stay in memory, ",
                                                       "expected a packed model under a budget"));
+  }
+  if (const int64_t too_much = plan_.Total() - budget; too_much > 0) {
+    ShrinkCache(too_much);
+    plan_.memory.cache = cache_->bytes();
   }
   ASSIGN_OR_RETURN(BudgetPlan shrunk, planner_->Shrink(plan_, budget));
   std::vector<int> unpinned;
@@ -187,6 +228,13 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   RETURN_IF_ERROR(streamer->Unpin(unpinned));
   plan_ = std::move(shrunk);
   return plan_;
+}
+
+absl::StatusOr<uint64_t> EngineCore::ModelContent() {
+  if (!model_content_.has_value()) {
+    ASSIGN_OR_RETURN(model_content_, ModelContentOf(*model_));
+  }
+  return *model_content_;
 }
 
 absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,7 @@
 #include "tessera/runtime/loaded_model.h"
 #include "tessera/runtime/memory_planner.h"
 #include "tessera/runtime/options.h"
+#include "tessera/runtime/prefix_index.h"
 #include "tessera/storage/weight_source.h"
 #include "tessera/tensor/tensor_view.h"
 
@@ -39,6 +41,7 @@ class EngineCore {
  public:
   // As Engine::Open.
   static absl::StatusOr<std::shared_ptr<EngineCore>> Open(const EngineOptions& options, ModelFile::Weights weights);
+  ~EngineCore();
   // As Engine::LoadWeights.
   absl::Status LoadWeights();
   bool is_loaded() const { return cache_ != nullptr; }
@@ -51,6 +54,10 @@ class EngineCore {
   ThreadPool& pool() const { return *pool_; }
   PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
+  PrefixIndex& beginnings() { return beginnings_; }   // Of texts that have ended: what the cache has of them, until room is wanted.
+  // As KvCache has them, after giving up as many beginnings as that takes, the least recently used first. REQUIRES: the core is held.
+  int RoomFor(int most);
+  absl::Status MakeRoom(int rows);
   Timeline* timeline() const { return timeline_; }
   // Records from the next pass on, or no longer (null).
   void SetTimeline(Timeline* timeline);
@@ -62,6 +69,10 @@ class EngineCore {
   absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);  // From any thread.
   // Rows of logits that may be computed at once besides a session's own: Session::kLogitRows, or what a budget's plan has. At least 1.
   int logits_at_once() const { return logits_at_once_; }
+
+  // A number that tells the model from others, whatever file it is in (internal/model_content.h). It is computed once. REQUIRES: the
+  // weights are loaded, and the caller holds the core.
+  absl::StatusOr<uint64_t> ModelContent();
 
   // Keeps other threads' calls off passes and cache while it lives.
   using Hold = std::unique_lock<std::mutex>;
@@ -98,12 +109,15 @@ class EngineCore {
   int64_t GraphBytes() const;                                 // What the device computes in.
   void MakePlanner(int rows);
   absl::Status OpenWeights();
+  // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
+  void ShrinkCache(int64_t bytes);
   // CPUs may have been given and taken since the last pass: an app goes to the background, a container is resized.
   void FollowCpus();
 
   const EngineOptions options_;
   Timeline* timeline_;
   int context_ = 0;
+  int cache_tokens_ = 0;    // Positions of all texts together.
   int threads_ = 0;         // Asked of own_pool_, which may have fewer.
   int logits_at_once_ = 0;
   std::unique_ptr<ThreadPool> own_pool_;      // Null: the pool was given.
@@ -115,7 +129,9 @@ class EngineCore {
   std::mutex shrinking_;
   BudgetPlan plan_;                           // As carried out. Under shrinking_, once the weights are loaded.
   std::unique_ptr<KvCache> cache_;
+  PrefixIndex beginnings_;
   std::unique_ptr<PassRunner> runner_;
+  std::optional<uint64_t> model_content_;     // Once it was asked for.
   std::mutex mutex_;                          // What a Hold locks.
   std::atomic<bool> is_lost_{false};
   const absl::Status out_of_memory_;          // Made while there is memory.

@@ -5,90 +5,87 @@
 
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/core.h"
-#include "tessera/runtime/internal/text_writer.h"
+#include "tessera/runtime/internal/step_plan.h"
+#include "tessera/runtime/internal/stream_pass.h"
 #include "tessera/runtime/measure_costs.h"
-#include "tessera/runtime/tree_logits.h"
 
 namespace tessera {
-namespace {
 
-// One pass and what it gives: a token at least. The text's last token is not part of the session yet, and is not afterwards.
-absl::StatusOr<Choice> Step(Session& session, const TokenTree& tree, Speculator* speculator, TreeLogits& logits, TextWriter& text) {
-  const double begin = logits.clock().Seconds();
-  RETURN_IF_ERROR(session.PassTree(tree));
-  const double pass_seconds = logits.clock().SecondsSince(begin);
-  logits.Begin(tree.size(), speculator == nullptr ? LogitsPlan() : speculator->logits_plan());
-  Verdict verdict;
-  Choice last = {};
-  const auto choose = [&](absl::Span<const float> values) -> absl::StatusOr<Choice> {
-    ASSIGN_OR_RETURN(last, text.Next(values));
-    return last;
-  };
-  const absl::Status status = Verify(tree, [&](int node) { return logits.Of(node); }, choose, verdict);
-  if (!status.ok()) verdict.path.pop_back();  // It gave no token: as if the pass had ended before it.
-  session.Keep(verdict.path, status.ok() ? logits.last() : absl::Span<const float>());
-  RETURN_IF_ERROR(status);
-  if (speculator == nullptr) return last;
-  verdict.top = logits.TakeTop();
-  StepTime time = logits.time();
-  time.pass_seconds = pass_seconds;
-  LearnStep(ShapeOf(tree), time, speculator->costs());
-  speculator->Commit(tree, verdict, time);
-  return last;
-}
+// One stream in the session's own text, driven to its end.
+class GenerateLoop {
+ public:
+  static absl::StatusOr<Generation> RunGuarded(Session& session, const Sampler& sampler, const GenerateOptions& options) {
+    absl::StatusOr<Generation> written = session.core_->Guarded([&] { return GenerateLoop(session, options).Run(sampler); });
+    if (!session.core_->health().ok()) session.text_->Abandon();
+    return written;
+  }
 
-// A pass gives a token more than its tree is deep: what is drafted beyond the last token that is wanted is computed for nothing.
-TreeRoom RoomFor(const GenerateOptions& options, const Generation& result, int logits_at_once, int room) {
-  const int64_t written = static_cast<int64_t>(result.tokens.size());
-  const int64_t wanted = options.max_tokens > 0 ? std::min<int64_t>(room, options.max_tokens - written) : room;
-  return {.rows = std::min(room, logits_at_once), .depth = static_cast<int>(wanted) - 1};
-}
+ private:
+  GenerateLoop(Session& session, const GenerateOptions& options)
+      : session_(session), core_(CoreOf(session)), options_(options),
+        pass_(core_, options.speculator == nullptr ? RealClock() : options.speculator->clock()) {}
 
-absl::StatusOr<Generation> Write(Session& session, const Sampler& sampler, const GenerateOptions& options) {
-  if (session.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
-  Generation result;
-  const EngineCore& core = CoreOf(session);
-  TextWriter text(core, sampler, options, result);
-  ASSIGN_OR_RETURN(Choice last, text.Next(session.logits()));
-  Speculator* const speculator = options.speculator;
-  if (speculator != nullptr && !last.last) {
-    if (CostProfile* const costs = speculator->CostsToMeasure(); costs != nullptr) {
+  absl::StatusOr<Generation> Run(const Sampler& sampler) {
+    if (session_.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");
+    ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, Stream::Continue(core_, *session_.text_, session_.logits_, sampler,
+                                                                            {.text = options_, .cancel = session_.options_.cancel}));
+    if (!stream->finished()) RETURN_IF_ERROR(BeginSpeculation(*stream));
+    session_.has_logits_ = false;   // Until it is known which.
+    const absl::Status status = Write(*stream);
+    KeepLogits(stream->last_logits());
+    if (!status.ok() && !absl::IsCancelled(status)) return status;
+    if (!status.ok()) stream->SetReason(FinishReason::kCancelled);
+    stream->End(absl::OkStatus());
+    return stream->TakeResult();
+  }
+
+  absl::Status BeginSpeculation(Stream& stream) {
+    if (options_.speculator == nullptr) return absl::OkStatus();
+    if (CostProfile* const costs = options_.speculator->CostsToMeasure(); costs != nullptr) {
       const absl::Status measured = MeasureCosts(
-          session, {options.measure_seconds, speculator->max_rows(), &speculator->clock()}, *costs);
+          session_, {options_.measure_seconds, options_.speculator->max_rows(), &options_.speculator->clock()}, *costs);
       if (!absl::IsCancelled(measured)) RETURN_IF_ERROR(measured);  // Then the next pass is, too.
     }
-    std::vector<TokenId> so_far(session.tokens().begin(), session.tokens().end());
-    so_far.push_back(last.token);
-    speculator->Begin(so_far);
+    stream.BeginSpeculation();
+    return absl::OkStatus();
   }
-  const int vocabulary = core.model().config().vocabulary;
-  TreeLogits logits = speculator == nullptr ? TreeLogits(session, vocabulary) : TreeLogits(session, vocabulary, speculator->clock());
-  while (!last.last) {
-    const int room = session.TreeRoom();
-    if (room == 0) {
-      result.reason = FinishReason::kContextFull;
-      break;
-    }
-    const TokenTree tree = speculator == nullptr ? TokenTree(last.token)
-                                                 : speculator->Propose(RoomFor(options, result, core.logits_at_once(), room));
-    const absl::StatusOr<Choice> next = Step(session, tree, speculator, logits, text);
-    if (absl::IsCancelled(next.status())) {
-      result.reason = FinishReason::kCancelled;
-      break;
-    }
-    RETURN_IF_ERROR(next.status());
-    last = *next;
-    ++result.passes;
-    result.rows += tree.size();
-  }
-  text.Finish();
-  return result;
-}
 
-}  // namespace
+  absl::Status Write(Stream& stream) {
+    CostProfile* const costs = options_.speculator == nullptr ? nullptr : &options_.speculator->costs();
+    Stream* const streams[] = {&stream};
+    while (!stream.finished()) {
+      ASSIGN_OR_RETURN(EngineCore::Hold hold, core_.TryHold());
+      session_.text_->MakeExtendable();
+      const int room = std::min(core_.context() - stream.text().length(), core_.runner().row_capacity());
+      if (room == 0) {
+        stream.SetReason(FinishReason::kContextFull);
+        break;
+      }
+      // There is always room for one row by this: without it plain decoding fails, too, and says why.
+      const int draft_rows = std::max(1, core_.RoomFor(room));
+      const StepPlan plan = PlanStep(core_, streams, costs == nullptr ? no_costs_ : *costs, {.draft_rows = draft_rows});
+      RETURN_IF_ERROR(core_.MakeRoom(plan.rows()));
+      RETURN_IF_ERROR(pass_.Run(plan, streams, costs, session_.options_.cancel, hold));
+      RETURN_IF_ERROR(pass_.chosen(0));
+    }
+    return absl::OkStatus();
+  }
+
+  void KeepLogits(absl::Span<const float> logits) {
+    session_.has_logits_ = !logits.empty();
+    if (logits.data() == session_.logits_.data()) return;
+    std::copy(logits.begin(), logits.end(), session_.logits_buffer_.begin());
+  }
+
+  Session& session_;
+  EngineCore& core_;
+  const GenerateOptions& options_;
+  const CostProfile no_costs_;
+  StreamPass pass_;
+};
 
 absl::StatusOr<Generation> Generate(Session& session, const Sampler& sampler, const GenerateOptions& options) {
-  return CoreOf(session).Guarded([&] { return Write(session, sampler, options); });
+  return GenerateLoop::RunGuarded(session, sampler, options);
 }
 
 }  // namespace tessera

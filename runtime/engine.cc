@@ -54,6 +54,7 @@ const MemoryPlanner& Engine::planner() const { return core_->planner(); }
 const LoadedModel& Engine::model() const { return core_->model(); }
 const EngineOptions& Engine::options() const { return core_->options(); }
 int Engine::context() const { return core_->context(); }
+int Engine::cache_tokens() const { return core_->planner().inputs().cache.slots; }
 int Engine::threads() const { return core_->pool().threads(); }
 
 }  // namespace tessera

@@ -51,11 +51,12 @@ class Engine {
   // memory ends, or ended in a session of this engine (session.h).
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options = {});
 
-  // Gives memory back while a streamed model is in use: unpins weights until all fits into `budget` bytes, and returns the plan as it is
-  // then. Unpinned weights are read in every pass from now on; sessions, keys and values, and every bit stay. From any thread, during a
-  // pass too: a lease keeps its memory until it ends. Memory never comes back, and a budget that is not smaller changes nothing.
-  // FailedPrecondition if the model is not streamed; the errors of MemoryPlanner::Shrink, with nothing changed. REQUIRES: LoadWeights
-  // succeeded.
+  // Gives memory back while a streamed model is in use, until all fits into `budget` bytes, and returns the plan as it is then. Where the
+  // cache is for more than one text, it becomes smaller first, but for a context and what running texts hold: beginnings of ended texts go,
+  // the least recently used first. Then weights are unpinned, and read in every pass from now on. Sessions and every bit stay. From any
+  // thread; during a pass too, but for making the cache smaller, which waits for the pass. A lease keeps its memory until it ends. Memory
+  // never comes back, and a budget that is not smaller changes nothing. FailedPrecondition if the model is not streamed; the errors of
+  // MemoryPlanner::Shrink, with no weights unpinned. REQUIRES: LoadWeights succeeded.
   absl::StatusOr<BudgetPlan> ShrinkMemory(int64_t budget);
 
   EngineMemory memory() const;   // As it is now. REQUIRES: LoadWeights succeeded.
@@ -66,7 +67,8 @@ class Engine {
   const Tokenizer& tokenizer() const { return model().tokenizer(); }
   const ModelConfig& config() const { return model().config(); }
   const EngineOptions& options() const;
-  int context() const;           // Positions of all sessions together.
+  int context() const;           // Most positions of one text.
+  int cache_tokens() const;      // Positions that the cache has for all texts together: at least the context.
   int threads() const;           // That compute, as of the last pass.
 
  private:

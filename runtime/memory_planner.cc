@@ -49,10 +49,12 @@ absl::StatusOr<BudgetPlan> MemoryPlanner::WithoutWeights(int64_t budget) const {
 }
 
 absl::Status MemoryPlanner::TooSmall(const BudgetPlan& plan) const {
+  const int all = inputs_.cache.slots;
+  const std::string shared = all < inputs_.context + KvView::kSlotsPerBlock ? "" : absl::StrCat(", and of ", all, " for all texts,");
   const char* less = model_.file().packed() != nullptr ? "" : " (less once it is packed, and so streamed)";
   const std::string found = absl::StrCat(model_.file().path(), ": found ", FormatByteSize(plan.budget), ", expected at least ",
                                          plan.least / kMiB, " MiB", less, ", of which keys and values for a context of ", inputs_.context,
-                                         " tokens take ", FormatByteSize(plan.memory.cache));
+                                         " tokens", shared, " take ", FormatByteSize(plan.memory.cache));
   return ForField("memory_budget", LimitedBy("context", absl::ResourceExhaustedError(found)));
 }
 

@@ -1,6 +1,7 @@
 #include "tessera/runtime/options.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
@@ -54,6 +55,10 @@ absl::Status CheckOptions(const EngineOptions& options) {
   }
   if (options.cache.kv_format != KvFormat::kHalf && options.cache.kv_format != KvFormat::kInt8) {
     return WrongUsage("kv_format", KvFormatName(options.cache.kv_format), "FP16 or 8-bit");
+  }
+  for (const auto& [field, tokens] : {std::pair("cache_tokens", options.cache.cache_tokens),
+                                      std::pair("text_share", options.cache.text_share)}) {
+    if (tokens < 0 || tokens > kMostContext) return WrongUsage(field, tokens, absl::StrCat("0 (by the context) to ", kMostContext));
   }
   if (options.workload.sessions < 1) return WrongUsage("sessions", options.workload.sessions, "1 or more");
   RETURN_IF_ERROR(CheckReferencePath(options));

@@ -59,10 +59,15 @@ inline constexpr int64_t kDefaultScratch = int64_t{36} << 20;
 
 // Keys and values.
 struct CacheOptions {
-  int context = 0;  // Positions of all sessions together; 0: what the model was trained for, at most kDefaultContext.
+  int context = 0;  // Positions of one text; 0: what the model was trained for, at most kDefaultContext.
+  // Positions of all texts together, at least the context. 0: the context or, if that is more, text_share for each of
+  // Workload::sessions. Sessions of more than one text may find it full; a stepper's texts then wait.
+  int cache_tokens = 0;
+  int text_share = 0;   // Positions that a text is expected to take, for cache_tokens 0. More than the context count as the context.
   KvFormat kv_format = KvFormat::kHalf;  // kHalf or kInt8. kHalf for the reference path, which keeps FP32.
 };
 inline constexpr int kDefaultContext = 8192;
+inline constexpr int kMostContext = 1 << 24;     // The bound of cache_tokens, too.
 
 // A memory budget, and how a packed model (.tsr) that is larger is read from its file: every pass reads what is not pinned. The other
 // fields apply only to a packed model under a budget.

@@ -44,7 +44,7 @@ absl::Status Session::AppendPass(absl::Span<const TokenId> tokens, absl::Span<co
 absl::Status Session::RunPass(int count, absl::Span<const int> wanted) {
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
   const int before = text_->held();
-  RETURN_IF_ERROR(core_->cache().MakeRoom(count));
+  RETURN_IF_ERROR(core_->MakeRoom(count));
   rows_.clear();
   RETURN_IF_ERROR(text_->PlaceNext(count, /*adapter=*/nullptr, rows_));
   const absl::Status status = RunRows(wanted);

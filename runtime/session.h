@@ -16,10 +16,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/token.h"
 #include "tessera/model/hidden_rows.h"
@@ -30,7 +32,9 @@
 
 namespace tessera {
 
+class Engine;
 class EngineCore;
+struct LoadedSession;
 
 struct SessionOptions {
   // True ends a pass of this session at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be set from
@@ -92,7 +96,10 @@ class Session {
 
  private:
   friend class Engine;
+  friend class GenerateLoop;   // decode_loop.cc: writes on in the session's own text.
   friend EngineCore& CoreOf(const Session& session);
+  friend absl::Status SaveSession(const Session& session, const std::string& path, absl::string_view notes);
+  friend absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& path, const SessionOptions& options);
   Session(std::shared_ptr<EngineCore> core, std::unique_ptr<CachedText> text, const SessionOptions& options);
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
   // Runs one pass over `tokens` (at most the row capacity), which become part of the sequence, even if the pass fails. Logits may be asked

@@ -15,7 +15,7 @@ int Session::TreeRoom() const {
   const int room = std::min(core_->context() - length(), core_->runner().row_capacity());
   if (room <= 1) return room;
   const EngineCore::Hold hold = core_->AwaitHold();
-  return core_->health().ok() ? std::max(1, core_->cache().RoomFor(room)) : 1;
+  return core_->health().ok() ? std::max(1, core_->RoomFor(room)) : 1;
 }
 
 absl::Status Session::PassTree(const TokenTree& tree) {
@@ -36,7 +36,7 @@ absl::Status Session::PassNodes(const TokenTree& tree) {
   RETURN_IF_ERROR(CheckTokens(tokens));
   RETURN_IF_ERROR(Restore());
   ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
-  RETURN_IF_ERROR(core_->cache().MakeRoom(tree.size()));
+  RETURN_IF_ERROR(core_->MakeRoom(tree.size()));
   rows_.clear();
   RETURN_IF_ERROR(text_->PlaceTree(tree, /*adapter=*/nullptr, rows_));
   const absl::Status status = RunRows(/*wanted: all*/ std::nullopt);

@@ -1,6 +1,7 @@
 #include "tessera/runtime/stepper.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/internal/stepper_impl.h"
 #include "tessera/runtime/measure_costs.h"
+#include "tessera/runtime/text_queue.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 // A beginning that another text computes is awaited if it has so many tokens more than what is there.
 constexpr int kWorthWaiting = 16;
 constexpr int kMeasuredRows = 16;
+constexpr auto kPause = std::chrono::milliseconds(50);   // Then flags are looked at, which nobody tells of.
 
 }  // namespace
 
@@ -28,24 +31,44 @@ absl::StatusOr<std::unique_ptr<Stepper>> Stepper::Create(Engine& engine, const S
 
 Stepper::Stepper(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Stepper::~Stepper() = default;
-StreamId Stepper::Submit(StreamOptions options) { return impl_->submissions().Add(std::move(options)); }
-void Stepper::Cancel(StreamId stream) { impl_->submissions().Cancel(stream); }
+StreamId Stepper::Submit(StreamOptions options) { return impl_->Submit(std::move(options)); }
+StreamId Stepper::Fork(StreamId stream, StreamOptions options) { return impl_->Submit(std::move(options), stream); }
+void Stepper::Cancel(StreamId stream) { impl_->Cancel(stream); }
 absl::StatusOr<bool> Stepper::Step() { return impl_->Step(); }
 const StepperReport& Stepper::report() const { return impl_->report(); }
 
 Stepper::Impl::Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options)
     : core_(std::move(core)), options_(options), unmeasured_(std::move(empty)),
-      clock_(core_->model().streamer(), GivenOrRealClock(options.clock)), costs_(options.costs != nullptr ? *options.costs : own_costs_),
-      logits_(*core_) {}
+      costs_(options.costs != nullptr ? *options.costs : own_costs_), pass_(*core_, GivenOrRealClock(options.clock)) {}
 
 Stepper::Impl::~Impl() {
+  for (const Text& text : running_) DropOutput(text);
+  for (const Text& text : waiting_) DropOutput(text);
+  for (const Submitted& submitted : submissions_.TakeNew()) {
+    if (submitted.options.output != nullptr) submitted.options.output->End();
+  }
   const EngineCore::Hold hold = core_->AwaitHold();
   if (!core_->health().ok()) {
     for (Text& text : running_) text.stream->Abandon();
-    beginnings_.Abandon();
   }
   running_.clear();
-  beginnings_.Clear();
+}
+
+void Stepper::Impl::DropOutput(const Text& text) {
+  TextQueue* const output = text.stream->options().output;
+  if (output != nullptr && !text.stream->ended()) output->End();
+}
+
+StreamId Stepper::Impl::Submit(StreamOptions options, std::optional<StreamId> fork_of) {
+  if (options.output != nullptr) options.output->OnRoom([news = news_] { news->Tell(); });
+  const StreamId id = submissions_.Add(std::move(options), fork_of);
+  news_->Tell();
+  return id;
+}
+
+void Stepper::Impl::Cancel(StreamId stream) {
+  submissions_.Cancel(stream);
+  news_->Tell();
 }
 
 absl::Status Stepper::Run() {
@@ -56,11 +79,16 @@ absl::Status Stepper::Run() {
 }
 
 absl::StatusOr<bool> Stepper::Impl::Step() {
-  return core_->Guarded([&]() -> absl::StatusOr<bool> {
+  news_->Clear();
+  all_paused_ = false;
+  const absl::StatusOr<bool> more = core_->Guarded([&]() -> absl::StatusOr<bool> {
     RETURN_IF_ERROR(MeasureCostsOnce());
-    ASSIGN_OR_RETURN(const EngineCore::Hold hold, core_->TryHold());
+    ASSIGN_OR_RETURN(EngineCore::Hold hold, core_->TryHold());
+    hold_ = &hold;
     return StepHeld();
   });
+  if (more.ok() && all_paused_) news_->Await(kPause);
+  return more;
 }
 
 absl::Status Stepper::Impl::MeasureCostsOnce() {
@@ -70,15 +98,19 @@ absl::Status Stepper::Impl::MeasureCostsOnce() {
   return absl::IsCancelled(measured) ? absl::OkStatus() : measured;   // Then the next pass is, too.
 }
 
-bool Stepper::Impl::StepHeld() {
+absl::StatusOr<bool> Stepper::Impl::StepHeld() {
   TakeNew();
   EndCancelled();
+  RETURN_IF_ERROR(core_->health());
   Admit();
+  RETURN_IF_ERROR(core_->health());
   const bool had_any = !running_.empty() || !waiting_.empty();
   while (!running_.empty()) {
     StepPlan plan = PlanStep(*core_, Streams(), costs_, {.most_gap = options_.most_gap, .turn = static_cast<size_t>(report_.passes)});
+    all_paused_ = plan.parts.empty();
+    if (all_paused_) break;
     if (!MakeRoom(plan)) continue;
-    RunPlan(plan);
+    RETURN_IF_ERROR(RunPlan(plan));
     break;
   }
   RemoveEnded();
@@ -88,14 +120,31 @@ bool Stepper::Impl::StepHeld() {
 void Stepper::Impl::TakeNew() {
   for (Submitted& submitted : submissions_.TakeNew()) {
     const auto on_end = submitted.options.on_end;
-    absl::StatusOr<std::unique_ptr<Stream>> stream = Stream::Create(*core_, std::move(submitted.options));
+    TextQueue* const output = submitted.options.output;
+    absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(std::move(submitted));
     if (!stream.ok()) {
-      if (on_end) on_end(stream.status());
+      if (output != nullptr) output->End();
+      if (on_end) Unheld([&] { on_end(stream.status()); });
       continue;
     }
     const LoraAdapter* const adapter = (*stream)->options().adapter;
     waiting_.push_back({submitted.id, adapter == nullptr ? 0 : adapter->content(), *std::move(stream)});
   }
+}
+
+absl::StatusOr<std::unique_ptr<Stream>> Stepper::Impl::MakeStream(Submitted submitted) {
+  if (!submitted.fork_of.has_value()) return Stream::Create(*core_, std::move(submitted.options));
+  const auto is_it = [&](const Text& text) { return text.id == *submitted.fork_of && !text.stream->ended(); };
+  std::vector<TokenId> tokens;
+  if (const auto running = std::find_if(running_.begin(), running_.end(), is_it); running != running_.end()) {
+    tokens = running->stream->AllTokens();
+  } else if (const auto waiting = std::find_if(waiting_.begin(), waiting_.end(), is_it); waiting != waiting_.end()) {
+    tokens = waiting->stream->AllTokens();
+  } else {
+    return absl::NotFoundError(absl::StrCat("fork: found no text ", *submitted.fork_of, ", expected one that has not ended"));
+  }
+  submitted.options.prompt.insert(submitted.options.prompt.begin(), tokens.begin(), tokens.end());
+  return Stream::Create(*core_, std::move(submitted.options));
 }
 
 void Stepper::Impl::EndCancelled() {
@@ -114,7 +163,7 @@ void Stepper::Impl::Admit() {
   while (!waiting_.empty() && static_cast<int>(running_.size()) < options_.most_texts) {
     Text& next = waiting_.front();
     if (!running_.empty() && (awaits_end_ || AwaitsBeginning(next) || !HasRoomFor(next))) {
-      report_.waited += next.stream->TellWaits() ? 1 : 0;
+      Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
     std::unique_ptr<CachedText> begun = TakeBeginning(next);
@@ -130,12 +179,12 @@ bool Stepper::Impl::HasRoomFor(const Text& text) const {
   int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1;
   for (const Text& other : running_) wanted += other.stream->pending() + 1;
   const int most = static_cast<int>(std::min<int64_t>(wanted, std::numeric_limits<int>::max()));
-  return core_->cache().RoomFor(most) + beginnings_.held() >= wanted;
+  return core_->cache().RoomFor(most) + core_->beginnings().held() >= wanted;
 }
 
 bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  int there = beginnings_.Longest(tokens, text.adapter), coming = 0;
+  int there = core_->beginnings().Longest(tokens, text.adapter), coming = 0;
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
     const int common = CommonBeginning(other.stream->tokens(), tokens);
@@ -150,7 +199,7 @@ std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
   if (!options_.keeps_beginnings) return nullptr;
   const absl::Span<const TokenId> tokens = text.stream->tokens();
   const CachedText* best = nullptr;
-  int longest = beginnings_.Longest(tokens, text.adapter);
+  int longest = core_->beginnings().Longest(tokens, text.adapter);
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
     const int common = std::min({CommonBeginning(other.stream->tokens(), tokens), other.stream->text().held(),
@@ -160,7 +209,7 @@ std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
     best = &other.stream->text();
   }
   std::unique_ptr<CachedText> begun = best == nullptr ? nullptr : ForkBeginning(*best, longest);
-  return begun != nullptr ? std::move(begun) : beginnings_.Take(tokens, text.adapter);
+  return begun != nullptr ? std::move(begun) : core_->beginnings().Take(tokens, text.adapter);
 }
 
 std::vector<Stream*> Stepper::Impl::Streams() const {
@@ -170,10 +219,8 @@ std::vector<Stream*> Stepper::Impl::Streams() const {
 }
 
 bool Stepper::Impl::MakeRoom(StepPlan& plan) {
-  KvCache& cache = core_->cache();
-  while (cache.RoomFor(plan.rows()) < plan.rows() && beginnings_.EvictOldest()) {}
-  if (const int room = cache.RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
-  if (plan.rows() > 0 && cache.MakeRoom(plan.rows()).ok()) return true;
+  if (const int room = core_->RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
+  if (plan.rows() > 0 && core_->MakeRoom(plan.rows()).ok()) return true;
   if (running_.size() > 1) {
     SetBackYoungest();
   } else {

@@ -10,8 +10,8 @@
 // not fit into the cache beside the others waits; if texts fill it together, the youngest gives up its positions and computes them again
 // later. A text that fits alone never fails. What a pass costs is shared out by what each text adds to it.
 //
-// Threads: Submit and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit and
-// cancel. While there is a stepper, no other session of its engine may be inside a call during Step.
+// Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork, cancel
+// and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
 #pragma once
 
 #include <cstdint>
@@ -58,11 +58,15 @@ class Stepper {
 
   // A text to be written. What is wrong with it is told to its on_end, in a later Step.
   StreamId Submit(StreamOptions options);
+  // A text that goes on from all that `stream` is when the next Step begins: its prompt and what it has written, then options.prompt, which
+  // may be empty. What the cache has of that is shared. If that text has ended by then, on_end is told NotFound.
+  StreamId Fork(StreamId stream, StreamOptions options);
   // Ends a text with kCancelled before the next pass; a pass of which all texts are cancelled stops at its next block. Nothing happens if
   // it has ended.
   void Cancel(StreamId stream);
 
-  // One pass, with all that comes before and after it. False: there was nothing to do. The error of a pass ends the texts that had rows in
+  // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one of
+  // them. False: there was nothing to do. The error of a pass ends the texts that had rows in
   // it, by their on_end; the stepper goes on. Errors: FailedPrecondition during another thread's call on this engine, ResourceExhausted
   // where memory ends (session.h).
   absl::StatusOr<bool> Step();

@@ -10,13 +10,28 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
+#include "tessera/runtime/text_queue.h"
 #include "tessera/runtime/internal/text_writer.h"
 #include "tessera/runtime/prompt.h"
 
 namespace tessera {
 
+namespace {
+
+// The text is shown to both.
+StreamOptions ShowingOutput(StreamOptions options) {
+  if (options.output == nullptr) return options;
+  options.text.on_text = [output = options.output, on_text = std::move(options.text.on_text)](absl::string_view text) {
+    output->Write(text);
+    if (on_text) on_text(text);
+  };
+  return options;
+}
+
+}  // namespace
+
 Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
-    : core_(core), options_(std::move(options)), sampler_(std::move(sampler)),
+    : core_(core), options_(ShowingOutput(std::move(options))), sampler_(std::move(sampler)),
       writer_(std::make_unique<TextWriter>(core, sampler_, options_.text, result_)), tokens_(options_.prompt) {}
 
 Stream::~Stream() = default;
@@ -37,8 +52,17 @@ absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamO
   return std::unique_ptr<Stream>(new Stream(core, std::move(options), std::move(sampler)));
 }
 
+absl::StatusOr<std::unique_ptr<Stream>> Stream::Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
+                                                         const Sampler& sampler, StreamOptions options) {
+  auto stream = std::unique_ptr<Stream>(new Stream(core, std::move(options), sampler));
+  stream->text_ = &text;
+  RETURN_IF_ERROR(stream->Choose(logits));
+  return stream;
+}
+
 void Stream::Start(std::unique_ptr<CachedText> begun) {
-  text_ = begun != nullptr ? std::move(begun) : std::make_unique<CachedText>(core_.cache());
+  own_text_ = begun != nullptr ? std::move(begun) : std::make_unique<CachedText>(core_.cache());
+  text_ = own_text_.get();
   text_->Append(absl::MakeConstSpan(tokens_).subspan(text_->length()));
   tokens_.clear();
   if (!next_.has_value()) PlanLearning();
@@ -47,6 +71,12 @@ void Stream::Start(std::unique_ptr<CachedText> begun) {
 void Stream::SetBack() {
   tokens_.assign(text_->tokens().begin(), text_->tokens().end());
   text_ = nullptr;
+  own_text_ = nullptr;
+}
+
+std::unique_ptr<CachedText> Stream::TakeText() {
+  text_ = nullptr;
+  return std::move(own_text_);
 }
 
 void Stream::PlanLearning() {
@@ -122,6 +152,7 @@ absl::Span<const int> Stream::WantsLogits(int most) {
     for (int i = 0; i < first; ++i) asked_.push_back(base_ + i);
     if (first == 0) asked_.push_back(base_ + node);
   }
+  if (!asked_.empty()) last_logits_ = {};   // They may be overwritten now.
   return asked_;
 }
 
@@ -138,6 +169,7 @@ absl::Status Stream::Give(TensorView<const float> logits, absl::Span<TopTokens> 
 
 absl::Status Stream::Choose(absl::Span<const float> logits) {
   ASSIGN_OR_RETURN(next_, writer_->Next(logits));
+  last_logits_ = logits;
   return absl::OkStatus();
 }
 
@@ -171,12 +203,12 @@ void Stream::Settle(const absl::Status& pass, const StepTime& time) {
 void Stream::SettlePiece(const absl::Status& pass) {
   const int piece = std::exchange(piece_, 0);
   if (!pass.ok()) return text_->SetBack(text_->held() - piece);
-  if (pending() == 0 && next_.has_value() && result_.tokens.size() == 1) BeginSpeculation();
+  if (pending() == 0 && next_.has_value()) BeginSpeculation();
 }
 
 // A text that was set back goes on with what its speculator knows: it has seen all of it.
 void Stream::BeginSpeculation() {
-  if (speculator() == nullptr || next_->last) return;
+  if (speculator() == nullptr || next_->last || std::exchange(speculates_, true)) return;
   if (!learn_.empty()) speculator()->LearnPrompt(prompt_first_, std::move(prompt_top_));
   learn_.clear();
   std::vector<TokenId> so_far(text_->tokens().begin(), text_->tokens().end());
@@ -189,7 +221,6 @@ void Stream::SettleTree(const absl::Status& pass, const StepTime& time) {
   const bool unsettled = verification_.node() != TokenTree::kNone;
   Verdict verdict = verification_.Take();
   if (unsettled) verdict.path.pop_back();  // Its last node gave no token: as if the pass had ended before it.
-  if (!pass.ok()) verdict.path.clear();
   text_->KeepPath(verdict.path, core_.compacts_drafts());
   if (!chose_all) return;
   result_.passes += 1;
@@ -203,6 +234,14 @@ void Stream::Abandon() {
   if (text_ != nullptr) text_->Abandon();
 }
 
+std::vector<TokenId> Stream::AllTokens() const {
+  std::vector<TokenId> all(tokens().begin(), tokens().end());
+  if (next_.has_value()) all.push_back(next_->token);
+  return all;
+}
+
+bool Stream::paused() const { return options_.output != nullptr && options_.output->full(); }
+
 bool Stream::TellWaits() {
   if (std::exchange(told_waits_, true)) return false;
   if (options_.on_wait) options_.on_wait();
@@ -213,6 +252,7 @@ void Stream::End(const absl::Status& status) {
   CHECK(!ended_);
   ended_ = true;
   if (status.ok()) writer_->Finish();
+  if (options_.output != nullptr) options_.output->End();
   if (!options_.on_end) return;
   if (status.ok()) options_.on_end(result_);
   else options_.on_end(status);

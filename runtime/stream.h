@@ -34,6 +34,7 @@
 namespace tessera {
 
 class EngineCore;
+class TextQueue;
 class TextWriter;
 
 using StreamId = int64_t;
@@ -44,6 +45,7 @@ struct StreamOptions {
   GenerateOptions text = {};                      // Limits, stop rules, callbacks, the speculator of this text alone.
   const LoraAdapter* adapter = nullptr;           // Must outlive the stream. Null: the model as it is.
   const std::atomic<bool>* cancel = nullptr;      // True ends the text with kCancelled after the pass under way. Null: never.
+  TextQueue* output = nullptr;                  // The text goes there, too, and pauses while it is full. Must outlive the stream.
   // It does not fit into the cache beside the other texts, so it waits. At most once. This and the next are called on the driving thread.
   std::function<void()> on_wait = nullptr;
   // The end, once: what was written, or the first error.
@@ -55,6 +57,10 @@ class Stream {
   // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary,
   // ResourceExhausted (limited by context) if it leaves no room, the errors of Sampler::Create.
   static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions options);
+  // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
+  // first token is chosen already. Options: but for the prompt and the sampling. The error of choosing. BeginSpeculation is to be called.
+  static absl::StatusOr<std::unique_ptr<Stream>> Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
+                                                          const Sampler& sampler, StreamOptions options);
   ~Stream();
 
   // Goes on from `begun`, a text that holds the first tokens of this one, all but the last at most; null: from nothing.
@@ -63,10 +69,14 @@ class Stream {
   void SetBack();
   bool waits() const { return text_ == nullptr; }
   bool ended() const { return ended_; }
+  // Whoever reads the text is behind: it is to have no tree in the next pass.
+  bool paused() const;
 
   const StreamOptions& options() const { return options_; }
   // Tokens of prompt and text, but for the one chosen last. Whatever the state.
   absl::Span<const TokenId> tokens() const { return text_ == nullptr ? tokens_ : text_->tokens(); }
+  // The same with that one.
+  std::vector<TokenId> AllTokens() const;
   // What the cache holds of it. REQUIRES: it neither waits nor has ended.
   const CachedText& text() const { return *text_; }
   // Tokens to be computed before the next one can be chosen; 0: a tree is next. REQUIRES: as text().
@@ -100,8 +110,14 @@ class Stream {
   // Ends the text: shows what was held back, unless there is an error, and calls on_end.
   void End(const absl::Status& status);
   const Generation& result() const { return result_; }
-  // The text as the cache has it, for whoever goes on from it; null if it waits.
-  std::unique_ptr<CachedText> TakeText() { return std::move(text_); }
+  Generation TakeResult() { return std::move(result_); }
+  // The text as the cache has it, for whoever goes on from it; null if it waits. REQUIRES: the text is its own.
+  std::unique_ptr<CachedText> TakeText();
+  // Those that the last token was chosen from, which come after the last token of text(); they lie where they were given. Empty: unknown,
+  // since a pass failed in its logits.
+  absl::Span<const float> last_logits() const { return last_logits_; }
+  // Tells the speculator of the text so far, once. Where Start began the text that is done after the prompt.
+  void BeginSpeculation();
   // See CachedText::Abandon.
   void Abandon();
   // True the first time: it was told that it waits.
@@ -116,7 +132,6 @@ class Stream {
   absl::Status GivePiece(TensorView<const float> logits, absl::Span<TopTokens> top);
   void SettleTree(const absl::Status& pass, const StepTime& time);
   void SettlePiece(const absl::Status& pass);
-  void BeginSpeculation();
 
   EngineCore& core_;
   StreamOptions options_;
@@ -124,9 +139,11 @@ class Stream {
   Generation result_;
   std::unique_ptr<TextWriter> writer_;
   std::vector<TokenId> tokens_;              // While it waits.
-  std::unique_ptr<CachedText> text_;         // Null: it waits.
+  std::unique_ptr<CachedText> own_text_;     // Null: it waits, or goes on in another's.
+  CachedText* text_ = nullptr;               // Null: it waits.
   std::optional<Choice> next_;               // Chosen, and not part of the text so far.
-  bool ended_ = false, told_waits_ = false;
+  absl::Span<const float> last_logits_;
+  bool ended_ = false, told_waits_ = false, speculates_ = false;
 
   // Its part of the pass under way: a piece of the prompt, or a tree.
   int base_ = 0;                             // The number of its first row there.

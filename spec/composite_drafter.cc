@@ -37,6 +37,20 @@ std::vector<int> Likeliest(const TokenTree& tree, const std::vector<float>& chan
 
 }  // namespace
 
+void DraftAccount::Add(const DraftAccount& more) {
+  proposed += more.proposed;
+  verified += more.verified;
+  accepted += more.accepted;
+  for (int depth = 0; depth < kDepths; ++depth) {
+    verified_at[depth] += more.verified_at[depth];
+    accepted_at[depth] += more.accepted_at[depth];
+  }
+  calls += more.calls;
+  failures += more.failures;
+  failure.Update(more.failure);
+  seconds += more.seconds;
+}
+
 CompositeDrafter::CompositeDrafter(std::vector<std::unique_ptr<Drafter>> drafters, const Clock& clock) : clock_(clock) {
   CHECK_LE(drafters.size(), static_cast<size_t>(Estimates::kMostSources));
   for (std::unique_ptr<Drafter>& drafter : drafters) members_.push_back({.drafter = std::move(drafter)});

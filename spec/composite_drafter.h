@@ -37,6 +37,7 @@ struct DraftAccount {
   int64_t failures = 0;                // Calls of Propose that gave an error, and
   absl::Status failure = {};                // the first of these errors.
   double seconds = 0;                  // In Propose and Commit.
+  void Add(const DraftAccount& more);
 };
 
 class CompositeDrafter : public Drafter {

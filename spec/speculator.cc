@@ -251,6 +251,27 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   }
 }
 
+void SpeculationReport::Add(const SpeculationReport& more) {
+  for (int64_t SpeculationReport::* const count :
+       {&SpeculationReport::steps, &SpeculationReport::tokens, &SpeculationReport::rows, &SpeculationReport::drafted_steps,
+        &SpeculationReport::paused_steps, &SpeculationReport::rested_steps, &SpeculationReport::first_head_rows,
+        &SpeculationReport::later_head_rows, &SpeculationReport::prompt_tokens, &SpeculationReport::prompt_learnt}) {
+    this->*count += more.*count;
+  }
+  for (double SpeculationReport::* const amount :
+       {&SpeculationReport::draft_seconds, &SpeculationReport::pass_seconds, &SpeculationReport::head_seconds,
+        &SpeculationReport::top_seconds, &SpeculationReport::plain_seconds, &SpeculationReport::predicted_tokens,
+        &SpeculationReport::predicted_seconds, &SpeculationReport::predicted_plain_seconds}) {
+    this->*amount += more.*amount;
+  }
+  for (size_t i = 0; i < std::min(sources.size(), more.sources.size()); ++i) {
+    sources[i].account.Add(more.sources[i].account);
+    sources[i].pauses += more.sources[i].pauses;
+    sources[i].paused_steps += more.sources[i].paused_steps;
+    sources[i].loss = std::max(sources[i].loss, more.sources[i].loss);
+  }
+}
+
 SpeculationReport Speculator::report() const {
   SpeculationReport report = report_;
   for (int source = 0; source < composite_.size(); ++source) {

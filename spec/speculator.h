@@ -77,6 +77,8 @@ struct SpeculationReport {
   double TokensPerStep() const { return steps == 0 ? 0 : static_cast<double>(tokens) / static_cast<double>(steps); }
   double Gain() const { return Seconds() > 0 ? plain_seconds / Seconds() : 1; }
   double PredictedGain() const { return predicted_seconds > 0 ? predicted_plain_seconds / predicted_seconds : 1; }
+  // Adds the report of another speculator with the same drafters. Losses are those of the drafter that lost most.
+  void Add(const SpeculationReport& more);
   // "lookup: paused 3 times, for 44 of 127 passes (it cost 5 % of a pass more than it gave)", one line per drafter that was paused, and one
   // if all rested; empty if none did.
   std::string Pauses() const;

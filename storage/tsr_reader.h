@@ -66,6 +66,8 @@ class TsrReader {
   // OK if `bytes` are those of the block. DataLoss (place in file, unit, entry, checksum found and expected) if not.
   // REQUIRES: all stored bytes of the block, or those before the unit's end.
   absl::Status CheckBlock(int64_t block, absl::Span<const std::byte> bytes) const;
+  // The CRC-32C of each block's stored bytes alone, whatever file they are in. Nothing is read: the manifest's checksums say it.
+  std::vector<uint32_t> ContentCrcs() const;
 
   // Read and check. DataLoss as CheckBlock; the errors of RandomAccessFile::Read.
   // REQUIRES: out.size() as CheckBlock takes it; UnitBytes(unit) or StoredBytes(unit). If direct(), the larger of both,

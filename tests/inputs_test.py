@@ -129,10 +129,11 @@ class FilesAreReadAtManyPlaces(Folder):
         self.path("dangling").symlink_to("nowhere")
         kinds = [(self.path("fifo"), "a FIFO"), (f"/dev/fd/{read}", "a FIFO"), ("/dev/null", "a device"), (os.ttyname(slave), "a device"),
                  (self.folder, "a directory"), (self.path("dangling"), "No such file")]
-        flags = [("model", TOKENIZE[:1] + ["--prompt=the"]), ("cost_profile", ANSWER), ("flash", [*ANSWER, "--memory_budget=200MiB"])]
+        flags = [("model", TOKENIZE[:1] + ["--prompt=the"]), ("cost_profile", ANSWER), ("session", ANSWER),
+                 ("flash", [*ANSWER, "--memory_budget=200MiB"])]
         for flag, command in flags:
             for path, found in kinds:
-                if flag == "cost_profile" and found == "No such file":
+                if flag in ("cost_profile", "session") and found == "No such file":
                     continue  # It is made.
                 with self.subTest(flag, path=path):
                     result = run(command, f"--{flag}={path}", pass_fds=[read])
@@ -156,6 +157,23 @@ class FilesAreReadAtManyPlaces(Folder):
                 self.assert_refused(run(answer, f"--cost_profile={path}", stdout=file), "--cost_profile: ")
         self.assertEqual(log.read_text(), EARLIER)
         self.assert_refused(run(answer, "--cost_profile=-"), "--cost_profile: found -")
+
+
+    def test_a_session_is_made_and_written_again_but_not_over_a_log(self):
+        link = self.path("link")
+        link.symlink_to("kept")
+        self.assert_done(run(ANSWER, f"--session={link}"))
+        kept = self.path("kept").read_bytes()
+        self.assert_done(run(ANSWER, f"--session={link}"))
+        self.assertTrue(link.is_symlink())
+        self.assertGreater(len(self.path("kept").read_bytes()), len(kept))
+        log = self.path("log", EARLIER)
+        for path in ("/dev/stdout", log):
+            with open(log, "a") as file:
+                self.assert_refused(run(ANSWER, f"--session={path}", stdout=file), "--session: ")
+        self.assert_refused(run(ANSWER, f"--session={log}"), f"{log}: magic: ", code=1)
+        self.assertEqual(log.read_text(), EARLIER)
+        self.assert_refused(run(ANSWER, "--session=-"), "--session: found -")
 
 
 class FilesOfARunDiffer(Folder):

@@ -29,17 +29,18 @@ class Readers(Folder):
             os.close(write)
 
     def test_when_nobody_reads_the_errors_all_the_rest_is_written(self):
-        trace, costs, packed = self.path("t"), self.path("c"), self.path("m.tsr")
+        trace, costs, kept, packed = self.path("t"), self.path("c"), self.path("k"), self.path("m.tsr")
         long = [*ANSWER, "--n_predict=60", "--stats"]
         self.assert_done(run(MAKERS["pack"], f"--out={packed}"))
         text = run(long).stdout
         cache = {"env": {**os.environ, "TESSERA_CACHE": str(self.folder)}}
-        for flags in ([f"--trace={trace}"], [f"--cost_profile={costs}"], ["--history=gone"],
+        for flags in ([f"--trace={trace}"], [f"--cost_profile={costs}"], ["--history=gone"], [f"--session={kept}"],
                       [f"--model={packed}", "--memory_budget=200MiB", "--context=512"]):
             result = self.without_errors(long, *flags, **cache)
             self.assertEqual((result.returncode, result.stdout), (0, text), flags)
         self.assertIn("traceEvents", trace.read_text())
         self.assertIn("pass", costs.read_text())
+        self.assertTrue(kept.read_bytes().startswith(b"tsrsess"))
         self.assertEqual(len(list((self.folder / "history").glob("gone-*"))), 1)
         self.assertEqual(json.loads(self.without_errors(long, "--json").stdout)["text"], json.loads(run(long, "--json").stdout)["text"])
 
@@ -107,7 +108,7 @@ class FullDisks(Folder):
     """A limit on the size of files stands for a disk that becomes full."""
     def test_an_output_that_finds_no_room_is_an_error_and_leaves_nothing(self):
         cases = [(ANSWER, "--trace", 100), (ROWS, "--plot", 100), (GAINS, "--plot", 100),
-                 ([*ANSWER, "--n_predict=40", "--prompt=a a a a a a a a"], "--cost_profile", 10)]
+                 ([*ANSWER, "--n_predict=40", "--prompt=a a a a a a a a"], "--cost_profile", 10), (ANSWER, "--session", 100)]
         cases += [(command, "--out", 5000) for command in MAKERS.values()]
         for command, flag, size in cases:
             for old in (None, EARLIER):
@@ -115,7 +116,7 @@ class FullDisks(Folder):
                     path = self.path("output")
                     if command[0].name == "tessera_pack" and old:
                         continue  # It replaces only .tsr files.
-                    if flag == "--cost_profile" and old:
+                    if flag in ("--cost_profile", "--session") and old:
                         continue  # It is read.
                     if old:
                         path.write_text(old)

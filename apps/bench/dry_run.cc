@@ -75,6 +75,9 @@ std::string PlanText(const LoadPlan& plan) {
   what.AddRow({"architecture", absl::StrCat(engine.config().architecture, ", ", engine.config().layers.size(), " layers")});
   what.AddRow({"context", absl::StrCat(engine.context(), " tokens (trained for ", engine.config().context_length, "), keys and values ",
                                         KvFormatName(engine.planner().inputs().cache.format))});
+  if (engine.options().workload.sessions > 1) {
+    what.AddRow({"texts at once", absl::StrCat(engine.options().workload.sessions, ", of ", engine.cache_tokens(), " tokens together")});
+  }
   if (plan.prompt_tokens.has_value()) what.AddRow({"prompt", absl::StrCat(*plan.prompt_tokens, " tokens")});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
@@ -137,6 +140,8 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   json.Key("layers").Int(static_cast<int64_t>(engine.config().layers.size()));
   json.Key("context").Int(engine.context());
   json.Key("trained_context").Int(engine.config().context_length);
+  json.Key("texts").Int(engine.options().workload.sessions);
+  json.Key("cache_tokens").Int(engine.cache_tokens());
   if (plan.prompt_tokens.has_value()) json.Key("prompt_tokens").Int(*plan.prompt_tokens);
   json.Key("kv_format").String(KvFormatName(engine.planner().inputs().cache.format));
   json.Key("path").String(plan.path);
@@ -157,6 +162,7 @@ void TellWhatIsNotWritten() {
   if (!FLAGS_trace.empty()) flags.push_back("--trace");
   if (!FLAGS_plot.empty()) flags.push_back("--plot");
   if (!FLAGS_history.empty()) flags.push_back("--history");
+  if (!FLAGS_session.empty()) flags.push_back("--session");
   if (!FLAGS_cost_profile.empty() && access(FLAGS_cost_profile.c_str(), F_OK) != 0) flags.push_back("--cost_profile");
   if (!flags.empty()) WriteError(absl::StrCat("A dry run writes nothing, not the file of ", absl::StrJoin(flags, " or "), " either.\n"));
 }

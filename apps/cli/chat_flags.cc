@@ -98,16 +98,16 @@ absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_
   return answerer;
 }
 
-absl::Status SaveAnswers(const Answerer& answerer) {
-  const absl::Status saved = answerer.Save();
-  WarnOfHistory(answerer.speculation());
+absl::Status SaveAnswers(const Speculation* speculation) {
+  if (speculation == nullptr) return absl::OkStatus();
+  const absl::Status saved = speculation->Save();
+  WarnOfHistory(speculation);
   return saved;
 }
 
-absl::Status FinishAnswers(const Engine& engine, const Answerer& answerer) {
+absl::Status FinishAnswers(const Engine& engine, const Speculation* speculation) {
   WarnOfShortages(engine);
-  RETURN_IF_ERROR(SaveAnswers(answerer));
-  const Speculation* const speculation = answerer.speculation();
+  RETURN_IF_ERROR(SaveAnswers(speculation));
   LOG_IF(WARNING, speculation != nullptr && speculation->lacks_costs())
       << "--cost_profile: " << FLAGS_cost_profile << " is not written: no pass was measured";
   return absl::OkStatus();

@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine->model().gguf()));
 //   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(*engine, opened.flash_bytes_per_second));
 //   ... answers ...
-//   return FinishAnswers(*engine, answerer);
+//   return FinishAnswers(*engine, answerer.speculation());
 //
 // Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
 #pragma once
@@ -34,9 +34,9 @@ SpeculationOptions SpeculationOfFlags();
 // OpenedEngine; 0 if shares of it are not needed.
 absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_second);
 
-// Answerer::Save; says if a damaged history was replaced.
-absl::Status SaveAnswers(const Answerer& answerer);
+// Saves what a run has learnt; says if a damaged history was replaced. Null: there is nothing.
+absl::Status SaveAnswers(const Speculation* speculation);
 // The same for the last time; says if there is no cost profile to write.
-absl::Status FinishAnswers(const Engine& engine, const Answerer& answerer);
+absl::Status FinishAnswers(const Engine& engine, const Speculation* speculation);
 
 }  // namespace tessera

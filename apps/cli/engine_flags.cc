@@ -80,6 +80,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   EngineOptions options;
   RETURN_IF_ERROR(CheckFlagRange("threads", FLAGS_threads, 0, ThreadPool::kMaxThreads));
   RETURN_IF_ERROR(CheckFlagRange("context", FLAGS_context, 0, std::numeric_limits<int32_t>::max()));
+  RETURN_IF_ERROR(CheckFlagRange("cache_tokens", FLAGS_cache_tokens, 0, kMostContext));
   const absl::StatusOr<ComputePath> path = ComputePathFromName(FLAGS_path);
   RETURN_IF_ERROR(ForField("path", path.status()));
   RETURN_IF_ERROR(ForField("kernels", KernelPathFromName(FLAGS_kernels).status()));
@@ -89,6 +90,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   ASSIGN_OR_RETURN(options.model_path, ModelPath());
   options.compute.threads = FLAGS_threads;
   options.cache.context = FLAGS_context;
+  options.cache.cache_tokens = FLAGS_cache_tokens;
   options.compute.path = *path;
   options.compute.kernels = FLAGS_kernels;
   options.cache.kv_format = *kv_format;

@@ -19,6 +19,7 @@ DECLARE_int32(context);
 DECLARE_string(path);
 DECLARE_string(kernels);
 DECLARE_string(kv_format);
+DECLARE_int32(cache_tokens);
 DECLARE_string(memory_budget);
 DECLARE_string(pin);
 DECLARE_string(io);
@@ -50,10 +51,14 @@ DECLARE_string(chat_template);
 DECLARE_string(template_args);
 DECLARE_bool(show_prompt);
 DECLARE_int32(n_predict);
+DECLARE_int32(answers);
+DECLARE_string(session);
 // Input and output.
 DECLARE_bool(stats);
 DECLARE_bool(json);
 DECLARE_bool(jsonl);
+DECLARE_int32(parallel);
+DECLARE_bool(unordered);
 // Flags of single programs.
 DECLARE_string(prompts);
 DECLARE_string(a);

@@ -1,5 +1,6 @@
 #include "tessera/apps/cli/input.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -36,6 +37,12 @@ absl::StatusOr<bool> ReadSome(std::string* text) {
   if (bytes < 0) return absl::UnavailableError(absl::StrCat("standard input: ", std::strerror(errno)));
   text->append(buffer, bytes);
   return bytes > 0;
+}
+
+// Whether a read would not wait.
+bool HasInput() {
+  pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return poll(&input, 1, 0) > 0;
 }
 
 absl::Status CheckSize(size_t bytes) {
@@ -128,25 +135,34 @@ absl::StatusOr<std::string> LineReader::Rest() {
   }
 }
 
-absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {
-  size_t searched = 0;
-  while (true) {
-    const size_t end = waiting_.find('\n', searched);
-    if (end != std::string::npos) {
-      *line = waiting_.substr(0, end);
-      waiting_.erase(0, end + 1);
-      return true;
-    }
-    if (at_end_) {
-      line->swap(waiting_);
-      waiting_.clear();
-      return !line->empty();
-    }
-    RETURN_IF_ERROR(CheckSize(waiting_.size()));
-    searched = waiting_.size();
-    ASSIGN_OR_RETURN(const bool more, ReadSome(&waiting_));
-    at_end_ = !more;
+bool LineReader::HasLine() {
+  searched_ = std::min(waiting_.find('\n', searched_), waiting_.size());
+  return searched_ < waiting_.size();
+}
+
+absl::Status LineReader::ReadMore() {
+  RETURN_IF_ERROR(CheckSize(waiting_.size()));
+  ASSIGN_OR_RETURN(const bool more, ReadSome(&waiting_));
+  at_end_ = !more;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LineReader::Ready() {
+  if (editor_ != nullptr) return editor_->has_typed() || HasInput();
+  while (!HasLine() && !at_end_) {
+    if (!HasInput()) return false;
+    RETURN_IF_ERROR(ReadMore());
   }
+  return true;
+}
+
+absl::StatusOr<bool> LineReader::NextBytes(std::string* line) {
+  while (!HasLine() && !at_end_) RETURN_IF_ERROR(ReadMore());
+  const size_t end = std::exchange(searched_, 0);
+  *line = waiting_.substr(0, end);
+  const bool whole = end < waiting_.size();   // With its line break.
+  waiting_.erase(0, whole ? end + 1 : end);
+  return whole || !line->empty();
 }
 
 }  // namespace tessera

@@ -43,13 +43,20 @@ class LineReader {
   // a signal came (WaitForInput); ResourceExhausted for a line longer than kLargestPrompt.
   absl::StatusOr<bool> Next(std::string* line);
 
+  // Whether Next would give a line, the end or an error now, without waiting for a writer. Reads what is there: a part of a line is kept.
+  // Where lines are edited, it is true once one is begun. The errors of Next.
+  absl::StatusOr<bool> Ready();
+
   // All lines that are left, each with a line break. ResourceExhausted for more than kLargestPrompt.
   absl::StatusOr<std::string> Rest();
 
  private:
   absl::StatusOr<bool> NextBytes(std::string* line);
+  bool HasLine();
+  absl::Status ReadMore();
 
   std::string waiting_;   // Read, but not yet returned.
+  size_t searched_ = 0;   // The beginning of it that has no line break.
   bool first_ = true;
   std::unique_ptr<LineEditor> editor_;   // Null: lines come as they are.
   bool at_end_ = false;

@@ -5,27 +5,56 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
 
 namespace tessera {
 
-absl::Status ForEachRequest(LineReader& lines, const std::function<absl::Status(const Request& request)>& answer) {
+std::string SourceOfLine(int64_t line) { return absl::StrCat("standard input, line ", line); }
+
+std::string WholeAnswer(JsonWriter answer) {
+  answer.EndObject();
+  return std::move(answer).Take();
+}
+
+const absl::Status& FailedRequests::Keep(const absl::Status& error) {
+  ++failed_;
+  first_.Update(error);
+  return error;
+}
+
+std::string FailedRequests::AnswerOf(const Request& request, const absl::Status& error) {
+  return ErrorAnswer(request, Keep(request.At(error)));
+}
+
+std::string FailedRequests::AnswerOf(int64_t line, const absl::Status& error) { return ErrorAnswer(line, Keep(error)); }
+
+absl::Status FailedRequests::status() const {
+  if (failed_ == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("found ", failed_, " of ", requests_, requests_ == 1 ? " request" : " requests",
+                                                 " that could not be answered, expected none; the first: ", first_.message()));
+}
+
+absl::Status ForEachRequest(LineReader& lines, const std::function<absl::StatusOr<std::string>(const Request& request)>& answer) {
+  FailedRequests failed;
+  const auto answer_of = [&](const std::string& line, int64_t number) -> absl::StatusOr<std::string> {
+    const absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(number));
+    if (!request.ok()) return failed.AnswerOf(number, request.status());
+    absl::StatusOr<std::string> answered = answer(*request);
+    if (answered.ok() || absl::IsCancelled(answered.status())) return answered;
+    return failed.AnswerOf(*request, answered.status());
+  };
   std::string line;
   for (int64_t number = 1;; ++number) {
-    ASSIGN_OR_RETURN(const bool more, lines.Next(&line));
-    if (!more) return absl::OkStatus();
+    const absl::StatusOr<bool> more = lines.Next(&line);
+    if (absl::IsCancelled(more.status())) return more.status();
+    if (!more.ok()) return Joined(more.status(), failed.status());
+    if (!*more) return failed.status();
     if (absl::StripAsciiWhitespace(line).empty()) continue;
-    ASSIGN_OR_RETURN(const Request request, Request::Parse(line, absl::StrCat("standard input, line ", number)));
-    const absl::Status status = answer(request);
-    if (!status.ok()) return absl::IsCancelled(status) ? status : request.At(status);
+    failed.CountRequest();
+    ASSIGN_OR_RETURN(const std::string answered, answer_of(line, number));
+    RETURN_IF_ERROR(WriteOutput(answered + "\n"));
   }
 }
-
-absl::Status WriteAnswer(JsonWriter answer) {
-  answer.EndObject();
-  return WriteAnswer(std::move(answer).Take());
-}
-
-absl::Status WriteAnswer(const std::string& line) { return WriteOutput(line + "\n"); }
 
 }  // namespace tessera

@@ -2,29 +2,53 @@
 //
 //   LineReader lines;
 //   RETURN_IF_ERROR(lines.EditLines());                             // Before the model is opened.
-//   RETURN_IF_ERROR(ForEachRequest(lines, [&](const Request& request) -> absl::Status {
+//   RETURN_IF_ERROR(ForEachRequest(lines, [&](const Request& request) -> absl::StatusOr<std::string> {
 //     ASSIGN_OR_RETURN(std::vector<TokenId> tokens, PromptTokens(request.body(), *engine, {}));
 //     JsonWriter answer = BeginAnswer(request);                     // {"id": ...
 //     WriteTokens(answer.Key("tokens"), tokens);
-//     return WriteAnswer(std::move(answer));                        // ... } and a line break, at once
+//     return WholeAnswer(std::move(answer));                        // ... }, which is written with a line break, at once
 //   }));
 //
-// Empty lines are skipped. The first bad line ends it; its error names the line, the field, what was found and what expected.
-// Threads: one at a time.
+// Empty lines are skipped. A request that cannot be answered gets an answer that says why (ErrorAnswer), and the others go on; the run then
+// ends with an error. Threads: one at a time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tessera/apps/cli/input.h"
 #include "tessera/runtime/chat/request.h"
 
 namespace tessera {
 
-absl::Status ForEachRequest(LineReader& lines, const std::function<absl::Status(const Request& request)>& answer);
+// Writes what `answer` gives, or its error. Ends at the end of input, with FailedRequests::status(); at an error of reading or writing;
+// and where `answer` is Cancelled.
+absl::Status ForEachRequest(LineReader& lines, const std::function<absl::StatusOr<std::string>(const Request& request)>& answer);
 
-absl::Status WriteAnswer(JsonWriter answer);
-absl::Status WriteAnswer(const std::string& line);   // One that is whole.
+std::string WholeAnswer(JsonWriter answer);
+
+// "standard input, line 3": the source of a request, for Request::Parse.
+std::string SourceOfLine(int64_t line);
+
+// The requests of a run that could not be answered.
+class FailedRequests {
+ public:
+  void CountRequest() { ++requests_; }
+  // An answer that says so, without a line break.
+  std::string AnswerOf(const Request& request, const absl::Status& error);
+  std::string AnswerOf(int64_t line, const absl::Status& error);   // A line that is no request.
+
+  // InvalidArgument with their number, and the first error, if there were any.
+  absl::Status status() const;
+
+ private:
+  const absl::Status& Keep(const absl::Status& error);
+
+  int64_t requests_ = 0, failed_ = 0;
+  absl::Status first_;
+};
 
 }  // namespace tessera

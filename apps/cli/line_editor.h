@@ -35,6 +35,7 @@ class LineEditor {
   // The next line in UTF-8, without its line break; false at the end of input (Ctrl-D). Bytes that are no UTF-8 become U+FFFD. Cancelled if
   // a signal came; ResourceExhausted for a line that is too long for a prompt.
   absl::StatusOr<bool> Next(std::string* line);
+  bool has_typed() const { return !waiting_.empty(); }   // Bytes behind the last line were read.
 
  private:
   explicit LineEditor(std::string prompt) : prompt_(std::move(prompt)) {}

@@ -123,6 +123,7 @@ const std::vector<PathFlag>& PathFlags() {
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
+      {"session", Use::kReadsOrWrites},
   };
   return flags;
 }
@@ -140,7 +141,8 @@ absl::Status CheckFilesDiffer(const AppInfo& info, const std::vector<std::string
 
 ReaderGone WhenReaderGoes(const AppInfo& info) {
   const auto given = [&](const char* flag) { return Takes(info, flag) && !ValueOf(flag).empty(); };
-  const bool writes = given("out") || given("plot") || given("cost_profile") || given("trace") || given("history");
+  const bool writes = given("out") || given("plot") || given("cost_profile") || given("trace") || given("history") ||
+                      given("session");
   return writes ? ReaderGone::kEndsInOrder : ReaderGone::kEndsAtOnce;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-FreeSlots::FreeSlots(int slots, uint64_t scatter_seed) : scatter_seed_(scatter_seed), count_(slots) {
+FreeSlots::FreeSlots(int slots, uint64_t scatter_seed) : scatter_seed_(scatter_seed), count_(slots), end_(slots) {
   if (scatter_seed_ == 0) {
     runs_.reserve(slots / 2 + 1);   // Every other slot. What is never needed is never touched.
     runs_.push_back({0, slots});
@@ -54,6 +54,21 @@ void FreeSlots::Give(SlotRange range) {
   } else {
     runs_.insert(next, range);
   }
+}
+
+int FreeSlots::DropEnd(int least) {
+  int end = end_;
+  if (scatters()) {
+    std::sort(scattered_.begin(), scattered_.end());
+    for (; end > least && !scattered_.empty() && scattered_.back() == end - 1; --end) scattered_.pop_back();
+  } else if (!runs_.empty() && runs_.back().begin + runs_.back().count == end) {
+    end = std::min(end, std::max(runs_.back().begin, least));
+    runs_.back().count = end - runs_.back().begin;
+    if (runs_.back().count <= 0) runs_.pop_back();
+  }
+  count_ -= end_ - end;
+  end_ = end;
+  return end;
 }
 
 bool FreeSlots::Has(int32_t slot) const {

@@ -34,6 +34,9 @@ class FreeSlots {
   // Allocates nothing: a text can end where memory has ended. REQUIRES: every slot of the range is taken.
   void Give(SlotRange range);
 
+  // Gives up the free slots at the end for good, as far down as the slot `least`. Returns where the slots end then.
+  int DropEnd(int least);
+
   bool scatters() const { return scatter_seed_ != 0; }
   // Whether the slot is free. When scattering, always false, since neighbours do not matter then.
   bool Has(int32_t slot) const;
@@ -47,6 +50,7 @@ class FreeSlots {
   const uint64_t scatter_seed_;
   uint64_t draws_ = 0;
   int count_ = 0;
+  int end_ = 0;                     // All slots are below it.
   std::vector<int32_t> scattered_;  // Scattering only: every free slot.
   std::vector<SlotRange> runs_;     // Else: the free runs in order; no two touch. It has memory for as many as there can be.
 };

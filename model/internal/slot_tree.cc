@@ -55,6 +55,21 @@ void SlotTree::Extend(SequenceId sequence, int count) {
   nodes_[node].count += count;
 }
 
+void SlotTree::Begin(SequenceId sequence, int length, int held_from) {
+  CHECK_EQ(NodeOf(sequence), kRoot) << "sequence " << sequence << " is not empty";
+  CHECK(held_from >= 0 && held_from <= FirstReached(length) && length - held_from <= free_slots()) << held_from << " of " << length;
+  if (length == 0) return;
+  const int node = AddNode(kRoot, 0);
+  --nodes_[kRoot].sequences;
+  ++nodes_[node].sequences;
+  node_of_sequence_[sequence] = node;
+  nodes_[node].count = length;
+  nodes_[node].given_up = held_from;
+  for (const SlotRange& range : free_.Take({.position = held_from, .count = length - held_from, .after = -1})) {
+    AppendRange(range, nodes_[node].ranges);
+  }
+}
+
 void SlotTree::Truncate(SequenceId sequence, int length) {
   const int node = NodeOf(sequence);
   CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
@@ -73,12 +88,12 @@ void SlotTree::Release(SequenceId sequence) {
 
 bool SlotTree::CanExtend(SequenceId sequence) const {
   const int node = NodeOf(sequence);
-  return HeldFrom(node) <= FirstReached(nodes_[node].end());
+  return HeldFromOf(node) <= FirstReached(nodes_[node].end());
 }
 
 int SlotTree::FirstReached(int length) const { return window_ == 0 ? 0 : std::max(0, length - window_ + 1); }
 
-int SlotTree::HeldFrom(int node) const {
+int SlotTree::HeldFromOf(int node) const {
   while (node != kRoot && nodes_[node].given_up == 0) node = nodes_[node].parent;
   return nodes_[node].held_from();
 }
@@ -87,9 +102,14 @@ SlotTree::Path SlotTree::PathOf(SequenceId sequence, int length) const {
   int node = NodeOf(sequence);
   CHECK(length >= 0 && length <= nodes_[node].end()) << length << " of " << nodes_[node].end() << " positions";
   node = NodeAt(node, length);
-  const int held_from = HeldFrom(node);
+  const int held_from = HeldFromOf(node);
   CHECK(length == 0 || held_from <= FirstReached(length - 1)) << "position " << length - 1 << ": found all before " << held_from
                                                               << " given up, window " << window_;
+  return PathTo(node, length);
+}
+
+SlotTree::Path SlotTree::PathTo(int node, int length) const {
+  const int held_from = HeldFromOf(node);
   absl::InlinedVector<int, 16> upwards;
   for (; node != kRoot && nodes_[node].end() > held_from; node = nodes_[node].parent) upwards.push_back(node);
   Path path, unread;
@@ -263,7 +283,7 @@ int SlotTree::SplitAt(int node, int length) {
   return nodes_[node].end() == length || node == kRoot ? node : Split(node, length);
 }
 
-// The child keeps its number, and with it its sequences and children. Where memory has ended they stay two nodes, since Release cannot fail.
+// The child keeps its number, and with it its sequences and children. Where memory has ended they stay two nodes: Release cannot fail.
 void SlotTree::MergeIntoChild(int node) {
   const int child = nodes_[node].children.front();
   Node& head = nodes_[node];

@@ -43,6 +43,13 @@ class SlotTree {
   bool CanExtend(SequenceId sequence) const;
   // REQUIRES: CanExtend(sequence), and 0 <= count <= free_slots().
   void Extend(SequenceId sequence, int count);
+  // Makes an empty sequence `length` long, as if the positions before `held_from` were given up. REQUIRES: it is empty, 0 <= held_from <=
+  // FirstReached(length), and length - held_from <= free_slots().
+  void Begin(SequenceId sequence, int length, int held_from);
+  // The first position that the row at position `length` reads. REQUIRES: 0 <= length.
+  int FirstReached(int length) const;
+  // All positions from here to the sequence's end are held.
+  int HeldFrom(SequenceId sequence) const { return HeldFromOf(NodeOf(sequence)); }
 
   struct Move { int32_t from; int32_t to; };
   // Gives the positions from `length` on, which only this sequence has, the slots right after the earlier ones, as far as these are free.
@@ -58,8 +65,13 @@ class SlotTree {
   // The first `length` positions as slot ranges in order, neighbours merged. Positions that were given up, and all before them, are one
   // range of kNoSlot. REQUIRES: the window of row length - 1 begins after that range.
   Path PathOf(SequenceId sequence, int length) const;
+  // The same of all positions, whatever windows reach.
+  Path WholePathOf(SequenceId sequence) const { return PathTo(NodeOf(sequence), Length(sequence)); }
 
-  int slots() const { return slots_; }
+  // Gives up free slots at the end for good (FreeSlots::DropEnd).
+  int DropEnd(int least) { return free_.DropEnd(least); }
+
+  int slots() const { return slots_; }   // At the beginning.
   int window() const { return window_; }
   int free_slots() const { return free_.count(); }
   int nodes() const { return static_cast<int>(nodes_.size() - unused_nodes_.size()) - 1; }
@@ -90,8 +102,8 @@ class SlotTree {
   int SplitAt(int node, int length);                         // The node that ends at `length`, after splitting if needed.
   void MergeIntoChild(int node);
   int32_t LastSlotBefore(int node, const Path& own) const;
-  int FirstReached(int length) const;                        // The first position that the row at position `length` reads.
-  int HeldFrom(int node) const;                              // All positions from here to the node's end are held.
+  int HeldFromOf(int node) const;                            // All positions from here to the node's end are held.
+  Path PathTo(int node, int length) const;                   // REQUIRES: the node holds position length - 1.
   std::vector<Spare> FindSpare() const;
   int FindSpare(int node, int held_from, std::vector<Spare>& spare) const;
   void GiveUp(int node, int count);

@@ -79,7 +79,8 @@ absl::StatusOr<Generation> Answerer::RunTimed(const std::vector<TokenId>& prompt
 
 absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) {
   Tell(options, AnswerOptions::Stage::kAnswer, options.max_tokens);
-  GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = stop_, .starts_text = options.starts_text};
+  GenerateOptions generate = {.max_tokens = options.max_tokens, .stop = options.stop.value_or(stop_), .stream = options.stream,
+                              .starts_text = options.starts_text};
   generate.on_text = [&](absl::string_view text) {
     if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
     if (options.on_text) options.on_text(text);
@@ -87,7 +88,7 @@ absl::StatusOr<Generation> Answerer::GenerateText(const AnswerOptions& options) 
   generate.on_token = options.on_token;
   generate.speculator = speculator();
   if (speculation_ != nullptr) generate.measure_seconds = speculation_->measure_seconds();
-  absl::StatusOr<Generation> result = Generate(*session_, sampler_, generate);
+  absl::StatusOr<Generation> result = Generate(*session_, options.sampler.has_value() ? *options.sampler : sampler_, generate);
   Tell(options, AnswerOptions::Stage::kDone, 0);
   return result;
 }

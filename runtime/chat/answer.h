@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,10 @@ struct AnswerOptions {
 
   int max_tokens = 0;               // 0: until the context is full.
   bool starts_text = true;          // False if the answer continues a raw prompt.
+  uint64_t stream = 0;              // Answers to one prompt differ in it (GenerateOptions::stream).
+  // Instead of what the answerer was made with; none: that.
+  std::optional<Sampler> sampler = std::nullopt;
+  std::optional<std::vector<std::string>> stop = std::nullopt;
   std::function<void(Stage stage, int64_t most)> on_stage = {};
   std::function<void(absl::string_view text)> on_text = {};
   std::function<void(TokenId token, absl::Span<const float> logits)> on_token = {};  // See GenerateOptions.
@@ -55,6 +60,9 @@ class Answerer {
   // pass. After an error the next prompt may be asked.
   absl::StatusOr<Generation> Run(const std::vector<TokenId>& prompt, const AnswerOptions& options);
 
+  // The next prompt is compared with this session of the same engine. Forgets the one that was there.
+  void GoOnFrom(std::unique_ptr<Session> session) { session_ = std::move(session); }
+  const Session& session() const { return *session_; }
   // Forgets the session: the next prompt is computed as a whole.
   void Reset() { session_->Truncate(0); }
   int length() const { return session_->length(); }   // Tokens of prompt and answer that are computed.

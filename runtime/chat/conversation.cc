@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <glog/logging.h>
+
 #include "absl/strings/str_cat.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
@@ -65,6 +68,18 @@ absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->nam
 void Conversation::Reset() {
   messages_.clear();
   if (!raw() && !options_.system.empty()) messages_.push_back({"system", options_.system});
+}
+
+absl::Status Conversation::GoOnWith(std::vector<ChatMessage> messages) {
+  CHECK(!raw()) << "a text has no messages";
+  const std::string system = !messages.empty() && messages[0].role == "system" ? messages[0].content : "";
+  if (!options_.system.empty() && options_.system != system) {
+    const std::string began = system.empty() ? "" : absl::StrCat(Quoted(system), ", with which the dialogue began, or ");
+    return WrongUsage("system", Quoted(options_.system), absl::StrCat(began, "none, as an earlier dialogue goes on"));
+  }
+  options_.system = system;
+  messages_ = std::move(messages);
+  return CheckOptions();
 }
 
 absl::StatusOr<std::vector<ChatPiece>> Conversation::Pieces(const Tokenizer& tokenizer) const {

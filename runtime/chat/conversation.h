@@ -47,6 +47,10 @@ class Conversation {
   void AddAnswer(const std::string& text) { messages_.push_back({"assistant", text}); }
   void DropLast() { messages_.pop_back(); }  // REQUIRES: a message was added.
   void Reset();                              // Only the system message stays.
+  const std::vector<ChatMessage>& messages() const { return messages_; }   // The system message, if there is one, first.
+  // Goes on with the messages of an earlier dialogue, and with its system message from then on. WrongUsage (system) if the options say
+  // another one, or if the template leaves it out. REQUIRES: not raw.
+  absl::Status GoOnWith(std::vector<ChatMessage> messages);
 
   // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such. Errors are those
   // of a template that refuses the dialogue, and WrongUsage for tools or a system message that it leaves out.

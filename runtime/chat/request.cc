@@ -1,14 +1,17 @@
 #include "tessera/runtime/chat/request.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/chat_template.h"
+#include "tessera/runtime/chat/parallel_answers.h"
 #include "tessera/runtime/chat/prompt_size.h"
 
 namespace tessera {
@@ -127,13 +130,86 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
   return tokens;
 }
 
-absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat) {
-  TextRequest read;
-  ASSIGN_OR_RETURN(read.prompt, PromptTokens(request.body(), engine, chat, {"n"}));
-  if (request.body().Has("n")) {
-    ASSIGN_OR_RETURN(const int64_t most, request.body().Int("n", 0, kMostTokens));
-    read.max_tokens = static_cast<int>(most);
+namespace {
+
+constexpr absl::string_view kTextFields[] = {"n",     "n_predict", "stop",  "seed",  "temperature", "top_k", "top_p",
+                                             "min_p", "repetition_penalty", "penalty_window", "adapter", "answers"};
+
+absl::StatusOr<std::optional<int>> MostTokensOf(const JsonValue& object) {
+  if (IsGiven(object, "n") && IsGiven(object, "n_predict")) return object.Error("both n and n_predict", "one of them");
+  for (const char* const key : {"n", "n_predict"}) {
+    if (!IsGiven(object, key)) continue;
+    ASSIGN_OR_RETURN(const int64_t most, object.Int(key, 0, kMostTokens));
+    return static_cast<int>(most);
   }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<std::vector<std::string>>> StopOf(const JsonValue& object) {
+  if (!IsGiven(object, "stop")) return std::nullopt;
+  const JsonValue stop = *object.Value("stop");
+  if (stop.is_array()) return stop.AsStrings();
+  if (!stop.is_string()) return stop.Error(JsonKindName(stop.kind()), "a string or a list of strings");
+  return std::vector<std::string>{*stop.AsString()};
+}
+
+absl::Status TakeFloat(const JsonValue& object, const char* key, float& value) {
+  ASSIGN_OR_RETURN(const double given, object.DoubleOr(key, value));
+  if (IsGiven(object, key)) value = static_cast<float>(given);
+  return absl::OkStatus();
+}
+
+absl::Status TakeInt(const JsonValue& object, const char* key, int& value) {
+  ASSIGN_OR_RETURN(const int64_t given, object.IntOr(key, value, 0, std::numeric_limits<int>::max()));
+  value = static_cast<int>(given);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SamplingOptions> SamplingOf(const JsonValue& object, SamplingOptions sampling) {
+  RETURN_IF_ERROR(TakeFloat(object, "temperature", sampling.temperature));
+  RETURN_IF_ERROR(TakeInt(object, "top_k", sampling.top_k));
+  RETURN_IF_ERROR(TakeFloat(object, "top_p", sampling.top_p));
+  RETURN_IF_ERROR(TakeFloat(object, "min_p", sampling.min_p));
+  RETURN_IF_ERROR(TakeFloat(object, "repetition_penalty", sampling.repetition_penalty));
+  RETURN_IF_ERROR(TakeInt(object, "penalty_window", sampling.penalty_window));
+  ASSIGN_OR_RETURN(sampling.seed, object.UintOr("seed", sampling.seed));
+  RETURN_IF_ERROR(Sampler::Create(sampling).status());
+  return sampling;
+}
+
+absl::StatusOr<std::optional<int>> AnswersOf(const JsonValue& object, const SamplingOptions& sampling) {
+  if (!IsGiven(object, "answers")) return std::nullopt;
+  ASSIGN_OR_RETURN(const int64_t answers, object.Int("answers", 1, kMostTexts));
+  RETURN_IF_ERROR(CheckAnswersDiffer(static_cast<int>(answers), sampling));
+  return static_cast<int>(answers);
+}
+
+void WriteAnswerOf(JsonWriter& json, size_t prompt_tokens, const TimedAnswer& answer) {
+  WriteTokens(json.Key("output_tokens"), answer.text.tokens);
+  json.Key("output_text").String(answer.text.text).Key("finish").String(FinishReasonName(answer.text.reason));
+  json.Key("counts").BeginObject().Key("prompt").Int(static_cast<int64_t>(prompt_tokens)).Key("shared_prompt");
+  if (answer.shared_tokens.has_value()) json.Int(*answer.shared_tokens); else json.Null();
+  json.Key("output").Int(static_cast<int64_t>(answer.text.tokens.size())).EndObject();
+  json.Key("seconds").BeginObject().Key("first_token");
+  if (answer.first_token_seconds >= 0) json.Double(answer.first_token_seconds, 6); else json.Null();
+  json.Key("total").Double(answer.seconds, 6).EndObject();
+}
+
+}  // namespace
+
+absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
+                                            const SamplingOptions& sampling) {
+  const JsonValue& body = request.body();
+  TextRequest read;
+  ASSIGN_OR_RETURN(read.prompt, PromptTokens(body, engine, chat, kTextFields));
+  if (IsGiven(body, "adapter")) {
+    const JsonValue adapter = *body.Value("adapter");
+    return adapter.Error(adapter.is_string() ? Quoted(*adapter.AsString()) : JsonKindName(adapter.kind()), "none: no adapter is loaded");
+  }
+  ASSIGN_OR_RETURN(read.max_tokens, MostTokensOf(body));
+  ASSIGN_OR_RETURN(read.stop, StopOf(body));
+  ASSIGN_OR_RETURN(read.sampling, SamplingOf(body, sampling));
+  ASSIGN_OR_RETURN(read.answers, AnswersOf(body, read.sampling));
   return read;
 }
 
@@ -149,12 +225,37 @@ void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens) {
   json.EndArray();
 }
 
-std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const Generation& result) {
-  JsonWriter answer = BeginAnswer(request);
-  WriteTokens(answer.Key("prompt_tokens"), prompt);
-  WriteTokens(answer.Key("output_tokens"), result.tokens);
-  answer.Key("output_text").String(result.text).EndObject();
-  return std::move(answer).Take();
+std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer) {
+  JsonWriter json = BeginAnswer(request);
+  WriteTokens(json.Key("prompt_tokens"), prompt);
+  WriteAnswerOf(json, prompt.size(), answer);
+  json.EndObject();
+  return std::move(json).Take();
+}
+
+std::string TextAnswers(const Request& request, absl::Span<const TokenId> prompt, absl::Span<const TimedAnswer> answers) {
+  JsonWriter json = BeginAnswer(request);
+  WriteTokens(json.Key("prompt_tokens"), prompt);
+  json.Key("answers").BeginArray();
+  for (const TimedAnswer& answer : answers) {
+    json.BeginObject();
+    WriteAnswerOf(json, prompt.size(), answer);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  return std::move(json).Take();
+}
+
+std::string ErrorAnswer(const Request& request, const absl::Status& error) {
+  JsonWriter json = BeginAnswer(request);
+  json.Key("error").String(Printable(error.message())).EndObject();
+  return std::move(json).Take();
+}
+
+std::string ErrorAnswer(int64_t line, const absl::Status& error) {
+  JsonWriter json;
+  json.BeginObject().Key("id").Null().Key("line").Int(line).Key("error").String(Printable(error.message())).EndObject();
+  return std::move(json).Take();
 }
 
 }  // namespace tessera

@@ -2,8 +2,10 @@
 //
 //   ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
 //   ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine, {}));
-//   ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
-//   TextAnswer(request, asked.prompt, result);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":...}
+//   TimedAnswer answer;
+//   ASSIGN_OR_RETURN(answer.text, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
+//   TextAnswer(request, asked.prompt, answer);                  // {"id":"a","prompt_tokens":[...],"output_tokens":[...],"output_text":...}
+//   ErrorAnswer(request, status);                               // {"id":"a","error":"..."}, if there was one
 //
 // Lines come from outside: they may hold anything. Errors name the source, the field, what was found and what expected. Thread-compatible.
 #pragma once
@@ -17,8 +19,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tessera/base/json.h"
+#include "tessera/model/text/sampler.h"
 #include "tessera/runtime/chat/conversation.h"
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/chat/timings.h"
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
@@ -58,16 +61,31 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
 // Only the first of these steps, for what has a tokenizer and no engine: fields that are known, and one prompt.
 absl::Status CheckPrompt(const JsonValue& object, absl::Span<const absl::string_view> more = {});
 
+// A text to be written, with what the request says of it; what it does not say is as the caller has it.
 struct TextRequest {
   std::vector<TokenId> prompt = {};
-  std::optional<int> max_tokens = {};  // "n"
+  std::optional<int> max_tokens = {};                  // "n_predict", or "n".
+  std::optional<std::vector<std::string>> stop = {};   // "stop": a text or a list of texts.
+  SamplingOptions sampling = {};                       // The caller's, with the request's "seed", "temperature", "top_k", "top_p", ...
+  std::optional<int> answers = {};                     // "answers": as many texts, which differ.
 };
-absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat);
+// sampling: for what the request does not say. Errors are those of PromptTokens, and of each field with what was found and expected; one is
+// "adapter", since nothing here has adapters.
+absl::StatusOr<TextRequest> ReadTextRequest(const Request& request, const Engine& engine, const ConversationOptions& chat,
+                                            const SamplingOptions& sampling = {});
 
 // The beginning of an answer: an object with the request's id.
 JsonWriter BeginAnswer(const Request& request);
 void WriteTokens(JsonWriter& json, absl::Span<const TokenId> tokens);   // An array.
-// A whole answer, without a line break.
-std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const Generation& result);
+
+// Whole answers, without a line break. {"id", "prompt_tokens": [...], "output_tokens": [...], "output_text", "finish", "counts": {"prompt",
+// "shared_prompt", "output"}, "seconds": {"first_token", "total"}}; null: not known, or there was none.
+std::string TextAnswer(const Request& request, absl::Span<const TokenId> prompt, const TimedAnswer& answer);
+// For a request with "answers": {"id", "prompt_tokens", "answers": [{"output_tokens", ...}, ...]}, each as above.
+std::string TextAnswers(const Request& request, absl::Span<const TokenId> prompt, absl::Span<const TimedAnswer> answers);
+// {"id", "error": "..."}.
+std::string ErrorAnswer(const Request& request, const absl::Status& error);
+// For a line that is no request, and has no id: {"id": null, "line", "error"}. Lines count from 1.
+std::string ErrorAnswer(int64_t line, const absl::Status& error);
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tessera/base/checked_math.h"
 #include "tessera/base/file.h"
 #include "tessera/base/joined_status.h"
 #include "tessera/base/status_macros.h"
@@ -16,6 +17,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kHistoryBytes = int64_t{16} << 20;
+constexpr int64_t kNowhereToBeHad = int64_t{1} << 60;
 constexpr double kMeasureSeconds = 0.3;   // For a profile that is kept.
 
 bool Exists(const std::string& path) {
@@ -64,8 +66,10 @@ void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOpti
     // At most those of a tree (TreeLogits) and, before that, of a prompt that is learnt from (AppendPrompt).
     options.workload.logit_rows += Session::kLogitRows;
   }
-  options.workload.drafting_bytes = [history_bytes, most_bytes = registry.MostBytes(drafters).value()](int context, int vocabulary) {
-    return history_bytes + most_bytes({.context = context, .vocabulary = vocabulary});
+  const int texts = options.workload.sessions;
+  options.workload.drafting_bytes = [history_bytes, texts, most_bytes = registry.MostBytes(drafters).value()](int context, int vocabulary) {
+    const int64_t each = most_bytes({.context = context, .vocabulary = vocabulary});
+    return history_bytes + CheckedMul(texts, each).value_or(kNowhereToBeHad);
   };
 }
 
@@ -103,10 +107,30 @@ absl::StatusOr<std::unique_ptr<Speculation>> Speculation::Create(const Engine& e
   if (!names.empty()) RETURN_IF_ERROR(speculation->ReadCosts(options.cost_profile));
   const DraftingSize size = {.context = engine.context(), .vocabulary = engine.config().vocabulary};
   ASSIGN_OR_RETURN(registry, RegistryOf(options, speculation->history_));
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, registry.Make(options.speculate, size));
-  const Speculator::Options checked = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock};
-  speculation->speculator_ = std::make_unique<Speculator>(std::move(drafters), checked);
+  speculation->make_drafters_ = [registry = std::move(registry), list = options.speculate, size] { return registry.Make(list, size); };
+  speculation->speculator_options_ = {.weigh_costs = !names.empty(), .costs = &speculation->costs_, .clock = &clock};
+  RETURN_IF_ERROR(speculation->MakeSpeculator());
   return speculation;
+}
+
+absl::Status Speculation::MakeSpeculator() {
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Drafter>> drafters, make_drafters_());
+  speculators_.push_back(std::make_unique<Speculator>(std::move(drafters), speculator_options_));
+  free_.push_back(speculators_.back().get());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Speculator*> Speculation::Take() {
+  if (free_.empty()) RETURN_IF_ERROR(MakeSpeculator());
+  Speculator* const taken = free_.back();
+  free_.pop_back();
+  return taken;
+}
+
+SpeculationReport Speculation::report() const {
+  SpeculationReport sum = speculators_[0]->report();
+  for (size_t i = 1; i < speculators_.size(); ++i) sum.Add(speculators_[i]->report());
+  return sum;
 }
 
 void Speculation::Finish(absl::Span<const TokenId> prompt, const Generation& generation) {

@@ -8,9 +8,16 @@
 //   RETURN_IF_ERROR(drafts->Save());
 //   drafts->history()->replaced();                                   // why the file that was there is lost; OK: it is not
 //
+// Texts that are written at once draft apart, with one history and one table of costs:
+//
+//   ASSIGN_OR_RETURN(Speculator* const speculator, drafts->Take());           // one that no other text has
+//   ... StreamOptions with it, StepperOptions::costs = &drafts->costs() ...
+//   drafts->GiveBack(speculator);                                             // the text has ended
+//
 // Threads: one at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,12 +48,12 @@ struct SpeculationOptions {
 // Checks the options, and makes memory plans include what they ask for. WrongUsage names the field.
 absl::Status PlanSpeculation(const SpeculationOptions& speculation, EngineOptions& options);
 
-// Makes memory plans include drafters, the logits of what they draft, and a history of so many bytes. REQUIRES: the registry knows the
-// list.
+// Makes memory plans include drafters for each of the workload's sessions, the logits of what they draft, and a history of so many bytes.
+// REQUIRES: the registry knows the list, and the workload's sessions are set.
 void PlanDrafting(const std::string& drafters, int64_t history_bytes, EngineOptions& options,
                   const DrafterRegistry& registry = DrafterRegistry::BuiltIn());
 
-// The speculation of one stream of texts, each of which begins anew.
+// The speculation of one stream of texts, each of which begins anew, or of several such streams.
 class Speculation {
  public:
   // Null if nothing is drafted or kept. REQUIRES: PlanSpeculation was OK. Errors are those of the files of history and costs.
@@ -54,9 +61,15 @@ class Speculation {
   static absl::StatusOr<std::unique_ptr<Speculation>> Create(const Engine& engine, const SpeculationOptions& options,
                                                              const Clock& clock = RealClock());
 
-  Speculator& speculator() { return *speculator_; }
+  Speculator& speculator() { return *speculators_[0]; }
   double measure_seconds() const;   // See GenerateOptions.
-  SpeculationReport report() const { return speculator_->report(); }
+  SpeculationReport report() const;         // The sum over all texts.
+  CostProfile& costs() { return costs_; }   // All speculators weigh by them.
+
+  // A speculator for a text beside others, which it keeps until it is given back: one that an earlier text had, or a new one. A new one may
+  // be an error, that of a drafter's maker. REQUIRES: speculator() is not used beside this.
+  absl::StatusOr<Speculator*> Take();
+  void GiveBack(Speculator* speculator) { free_.push_back(speculator); }
 
   const HistoryStore* history() const { return history_.get(); }   // Null: none.
 
@@ -70,11 +83,15 @@ class Speculation {
   Speculation() = default;
   absl::Status OpenHistory(const Engine& engine, const SpeculationOptions& options);
   absl::Status ReadCosts(const std::string& path);
+  absl::Status MakeSpeculator();
 
   std::shared_ptr<HistoryStore> history_;          // Null: none.
   std::string costs_path_;                         // To be written in the end; empty: no.
   CostProfile costs_;
-  std::unique_ptr<Speculator> speculator_;
+  std::function<absl::StatusOr<std::vector<std::unique_ptr<Drafter>>>()> make_drafters_;
+  Speculator::Options speculator_options_;
+  std::vector<std::unique_ptr<Speculator>> speculators_;   // At least one.
+  std::vector<Speculator*> free_;                          // Those that no text has.
 };
 
 // {"passes", "tokens", "rows", "tokens_per_pass", "gain", "predicted_gain", "predicted_tokens", "seconds", "predicted_seconds",

@@ -12,6 +12,7 @@
 
 #include "tessera/base/json_writer.h"
 #include "tessera/runtime/chat/streaming_figures.h"
+#include "tessera/runtime/generation.h"
 #include "tessera/spec/speculator.h"
 
 namespace tessera {
@@ -36,6 +37,14 @@ struct Timings {
     if (tokens == 0 || seconds <= 0) return std::nullopt;
     return static_cast<double>(tokens) / seconds;
   }
+};
+
+// One answer, and what it took.
+struct TimedAnswer {
+  Generation text = {};
+  double first_token_seconds = -1;   // From when it was asked for until its first token was chosen; below 0: none was.
+  double seconds = 0;                // Until its end.
+  std::optional<int64_t> shared_tokens = std::nullopt;   // Tokens of the prompt that were computed before; nullopt: not known.
 };
 
 // {"prompt_tokens", "prompt_seconds", "prompt_tokens_per_second", "output_tokens", "generation_seconds", "generation_tokens_per_second",

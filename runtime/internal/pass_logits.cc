@@ -20,7 +20,7 @@ void PassLogits::Ask(absl::Span<Member> members) {
     if (wanted.empty()) continue;
     shares_.push_back({&member, rows_.size(), rows_.size() + wanted.size(), member.stream->wants_top()});
     rows_.insert(rows_.end(), wanted.begin(), wanted.end());
-    member.rows += static_cast<int>(wanted.size());
+    (rounds_.empty() ? member.first_rows : member.later_rows) += static_cast<int>(wanted.size());
     most -= static_cast<int>(wanted.size());
   }
 }
@@ -44,8 +44,17 @@ void PassLogits::FindTop(const StepClock& clock) {
   top_seconds_ += clock.SecondsSince(begin);
 }
 
+void PassLogits::GiveRound() {
+  const int64_t vocabulary = core_.model().config().vocabulary;
+  for (const Share& share : shares_) {
+    const TensorView<const float> own(logits_.data() + share.begin * vocabulary, static_cast<int64_t>(share.end - share.begin), vocabulary);
+    const size_t top = share.top > 0 ? share.end - share.begin : 0;
+    share.member->status = share.member->stream->Give(own, absl::MakeSpan(top_).subspan(share.begin, top));
+  }
+}
+
 absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock,
-                              const std::atomic<bool>* cancel) {
+                              const std::atomic<bool>* cancel, EngineCore::Hold& hold) {
   rounds_.clear();
   top_rows_ = 0;
   top_seconds_ = 0;
@@ -58,12 +67,10 @@ absl::Status PassLogits::Give(absl::Span<Member> members, const HiddenRows& pass
     RETURN_IF_ERROR(core_.runner().Logits(pass, rows_, TensorView<float>(logits_.data(), rows, vocabulary), cancel));
     rounds_.push_back({static_cast<int>(rows), clock.SecondsSince(begin)});
     FindTop(clock);
-    for (const Share& share : shares_) {
-      const TensorView<const float> own(logits_.data() + share.begin * vocabulary, static_cast<int64_t>(share.end - share.begin),
-                                        vocabulary);
-      const size_t top = share.top > 0 ? share.end - share.begin : 0;
-      share.member->status = share.member->stream->Give(own, absl::MakeSpan(top_).subspan(share.begin, top));
-    }
+    hold.unlock();
+    GiveRound();
+    hold.lock();
+    RETURN_IF_ERROR(core_.health());
   }
   return absl::OkStatus();
 }

@@ -1,11 +1,11 @@
 // Gives streams the logits that they want of a pass, in rounds: one call of the head per round for all of them.
 //
 //   PassLogits logits(core);                                      // for all passes: its memory stays
-//   logits.Give(streams, hidden_rows, clock);                     // until none of them wants more
-//   logits.time();                                                // what the head took, to be learnt and shared out
+//   logits.Give(streams, hidden_rows, clock, cancel, hold);       // until none of them wants more
+//   logits.rounds();                                              // what the head took, to be learnt and shared out
 //
 // A round has at most EngineCore::logits_at_once() + 1 rows. An error of one stream is its own; an error of the head is that of the pass.
-// Threads: those of the core, which is held.
+// Threads: those of the core, which is held, but while streams are given logits: what they call may use other sessions of the engine.
 #pragma once
 
 #include <vector>
@@ -26,10 +26,12 @@ class PassLogits {
   struct Member {
     Stream* stream = nullptr;
     absl::Status status = {};     // What its choosing came to so far.
-    int rows = 0;                 // Logits that it got.
+    int first_rows = 0;           // Logits that it got in the first round,
+    int later_rows = 0;           // and in those after it.
   };
-  // The pass's error, or OK, with a status per member. cancel: may be null.
-  absl::Status Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel);
+  // The pass's error, or OK, with a status per member. cancel: may be null. FailedPrecondition if a call made meanwhile has run a pass.
+  absl::Status Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel,
+                    EngineCore::Hold& hold);
 
   // Since the last Give began: rounds of the head, by rows and seconds; and choosing top tokens.
   struct Round { int rows; double seconds; };
@@ -41,6 +43,7 @@ class PassLogits {
   struct Share { Member* member; size_t begin, end; int top; };   // Rows of the round.
   void Ask(absl::Span<Member> members);
   void FindTop(const StepClock& clock);
+  void GiveRound();
 
   EngineCore& core_;
   std::vector<int> rows_;          // In this round.

@@ -7,20 +7,21 @@ namespace tessera {
 namespace {
 
 // Most rows of a draft, its root included, and how deep it may be, for a text that has so much of the context left.
-TreeRoom RoomOf(const EngineCore& core, const Stream& stream, int capacity) {
-  const int left = core.context() - stream.text().length();
-  return {.rows = std::min({left, capacity, core.logits_at_once()}), .depth = left - 1};
+TreeRoom RoomOf(const EngineCore& core, const Stream& stream, const StepLimits& limits) {
+  const int left = std::min(core.context() - stream.text().length(), limits.draft_rows);
+  return {.rows = std::min({left, core.runner().row_capacity(), core.logits_at_once()}), .depth = left - 1};
 }
 
 // The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
-void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, size_t turn, StepPlan& plan) {
+void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits,
+               StepPlan& plan) {
   const int capacity = core.runner().row_capacity();
   std::vector<TreeToCut> trees;
   for (size_t i = 0; i < streams.size(); ++i) {
-    const int number = static_cast<int>((turn + i) % streams.size());
+    const int number = static_cast<int>((limits.turn + i) % streams.size());
     Stream& stream = *streams[number];
-    if (stream.pending() > 0 || static_cast<int>(trees.size()) == capacity) continue;
-    const TokenTree& draft = stream.Draft(RoomOf(core, stream, capacity));
+    if (stream.pending() > 0 || stream.paused() || static_cast<int>(trees.size()) == capacity) continue;
+    const TokenTree& draft = stream.Draft(RoomOf(core, stream, limits));
     trees.push_back(stream.ToCut(draft));
     plan.parts.push_back({.stream = number});
   }
@@ -78,7 +79,7 @@ void StepPlan::Shrink(int rows) {
 
 StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits) {
   StepPlan plan;
-  PlanTrees(core, streams, costs, limits.turn, plan);
+  PlanTrees(core, streams, costs, limits, plan);
   const int left = core.runner().row_capacity() - plan.rows();
   const int most = plan.parts.empty() ? left : PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
   PlanPieces(streams, most, plan);

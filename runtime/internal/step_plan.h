@@ -8,6 +8,7 @@
 // Threads: that which drives the streams.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -39,9 +40,10 @@ struct StepPlan {
 struct StepLimits {
   double most_gap = 2;        // StepperOptions::most_gap.
   size_t turn = 0;            // The stream that rows are shared out from, where there are more streams than rows.
+  int draft_rows = std::numeric_limits<int>::max();   // Most rows of one draft, its root included.
 };
 
-// REQUIRES: none of the streams waits, has ended, or has a full context.
+// No rows: all streams are paused. REQUIRES: none of the streams waits, has ended, or has a full context.
 StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits);
 
 }  // namespace tessera

@@ -1,24 +1,25 @@
 // The state of a Stepper: who waits, who is written, and what a step does.
 //
 //   Stepper::Impl impl(core, options);
-//   impl.submissions().Add(std::move(options));
+//   impl.Submit(std::move(options));
 //   ASSIGN_OR_RETURN(const bool more, impl.Step());
 //
 // A step, in order: new texts and cancelled ones are taken up, waiting ones admitted (stepper.cc); rows are shared out (step_plan.h), room
-// is made for them; one pass computes them, logits are given in rounds, and each stream keeps what came true (stepper_pass.cc).
+// is made for them; one pass computes them (stream_pass.h), and texts that are done end (stepper_pass.cc).
 #pragma once
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tessera/runtime/internal/pass_logits.h"
+#include "tessera/runtime/internal/news.h"
 #include "tessera/runtime/internal/step_plan.h"
+#include "tessera/runtime/internal/stream_pass.h"
 #include "tessera/runtime/internal/submissions.h"
 #include "tessera/runtime/prefix_index.h"
-#include "tessera/runtime/step_clock.h"
 #include "tessera/runtime/stepper.h"
 #include "tessera/runtime/stream.h"
 
@@ -30,7 +31,8 @@ class Stepper::Impl {
   Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options);
   ~Impl();
 
-  Submissions& submissions() { return submissions_; }
+  StreamId Submit(StreamOptions options, std::optional<StreamId> fork_of = std::nullopt);
+  void Cancel(StreamId stream);
   absl::StatusOr<bool> Step();
   const StepperReport& report() const { return report_; }
 
@@ -43,8 +45,17 @@ class Stepper::Impl {
   };
 
   absl::Status MeasureCostsOnce();
-  bool StepHeld();
+  absl::StatusOr<bool> StepHeld();
+  // Calls what is the caller's, which may use other sessions of the engine.
+  template <typename Call>
+  void Unheld(Call call) {
+    hold_->unlock();
+    call();
+    hold_->lock();
+  }
+  void DropOutput(const Text& text);   // Tells who reads that there is no more.
   void TakeNew();
+  absl::StatusOr<std::unique_ptr<Stream>> MakeStream(Submitted submitted);
   void EndCancelled();
   void Admit();
   bool HasRoomFor(const Text& text) const;
@@ -54,10 +65,9 @@ class Stepper::Impl {
   bool MakeRoom(StepPlan& plan);
   void SetBackYoungest();
   std::vector<Stream*> Streams() const;
-  void RunPlan(StepPlan& plan);
-  absl::Status Place(StepPlan& plan, std::vector<int>& wanted);
-  void Learn(const StepPlan& plan, double pass_seconds);
-  void Settle(const StepPlan& plan, const absl::Status& pass, double pass_seconds);
+  // The error is the core's health: then nothing is to be done any more.
+  absl::Status RunPlan(const StepPlan& plan);
+  void EndIfDone(Text& text, const absl::Status& status);
   // Calls its on_end and keeps what it leaves in the cache.
   void End(Text& text, const absl::Status& status);
   void RemoveEnded();
@@ -65,17 +75,16 @@ class Stepper::Impl {
   const std::shared_ptr<EngineCore> core_;
   const StepperOptions options_;
   std::unique_ptr<Session> unmeasured_;       // Null: costs were measured, if they are to be.
-  const StepClock clock_;
   CostProfile own_costs_;
   CostProfile& costs_;
   Submissions submissions_;
-  PrefixIndex beginnings_;
+  const std::shared_ptr<News> news_ = std::make_shared<News>();
+  bool all_paused_ = false;                   // By those who read: the step had nothing to compute.
   std::deque<Text> waiting_;                  // In the order of their turn.
   std::vector<Text> running_;                 // The oldest first.
   bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
-  std::vector<PassRow> rows_;
-  std::vector<PassLogits::Member> members_;   // One per part of the plan.
-  PassLogits logits_;
+  StreamPass pass_;
+  EngineCore::Hold* hold_ = nullptr;          // During a step: the core is held.
   StepperReport report_;
 };
 

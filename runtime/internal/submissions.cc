@@ -5,9 +5,9 @@
 
 namespace tessera {
 
-StreamId Submissions::Add(StreamOptions options) {
+StreamId Submissions::Add(StreamOptions options, std::optional<StreamId> fork_of) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  new_.push_back({next_, std::move(options)});
+  new_.push_back({next_, std::move(options), fork_of});
   return next_++;
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -22,11 +23,12 @@ namespace tessera {
 struct Submitted {
   StreamId id = 0;
   StreamOptions options = {};
+  std::optional<StreamId> fork_of = {};   // It goes on from what this one is.
 };
 
 class Submissions {
  public:
-  StreamId Add(StreamOptions options);
+  StreamId Add(StreamOptions options, std::optional<StreamId> fork_of = std::nullopt);
   void Cancel(StreamId stream);
 
   std::vector<Submitted> TakeNew();

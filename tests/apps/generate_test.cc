@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "tessera/base/json.h"
 #include "tessera/base/timeline.h"
 #include "tessera/tests/apps/run_program.h"
@@ -89,7 +90,7 @@ TEST(Generate, RequestsAreAnsweredInOrderAndAlone) {
   const std::string a = R"({"id": "a", "tokens": [70, 71, 72], "n": 6})", b = R"({"id": 7, "text": "the in", "n": 3})";
   const Ended both = Generate({"--jsonl"}, a + "\n\n" + b + "\n");
   ASSERT_EQ(both.code, 0) << both.errors;
-  EXPECT_EQ(both.output, Generate({"--jsonl"}, a).output + Generate({"--jsonl"}, b).output);
+  EXPECT_EQ(WithoutTimes(both.output), WithoutTimes(Generate({"--jsonl"}, a).output + Generate({"--jsonl"}, b).output));
   std::istringstream lines(both.output);
   std::string line;
   std::getline(lines, line);
@@ -98,6 +99,11 @@ TEST(Generate, RequestsAreAnsweredInOrderAndAlone) {
   EXPECT_EQ(*first.Ints("prompt_tokens"), (std::vector<int64_t>{70, 71, 72}));
   EXPECT_EQ(first.Ints("output_tokens")->size(), 6u);
   EXPECT_TRUE(first.String("output_text").ok());
+  EXPECT_EQ(*first.String("finish"), "length");
+  EXPECT_EQ(*first.Object("counts")->Int("prompt"), 3);
+  EXPECT_EQ(*first.Object("counts")->Int("shared_prompt"), 0);
+  EXPECT_EQ(*first.Object("counts")->Int("output"), 6);
+  EXPECT_LE(*first.Object("seconds")->Double("first_token"), *first.Object("seconds")->Double("total"));
   std::getline(lines, line);
   EXPECT_EQ(*Json(line).Int("id"), 7);
   EXPECT_EQ(Json(line).Ints("output_tokens")->size(), 3u);
@@ -110,7 +116,7 @@ TEST(Generate, IdsComeBackAsTheyWere) {
   }
 }
 
-TEST(Generate, BadRequestNamesLineAndField) {
+TEST(Generate, ABadRequestIsAnErrorOfItsOwnThatNamesLineAndField) {
   const std::string good = R"({"id": "a", "tokens": [70], "n": 1})";
   const std::pair<const char*, const char*> cases[] = {
       {R"({"id": "b", "tokens": [70, 271]})", "line 2: tokens[1]: found 271"},
@@ -123,10 +129,19 @@ TEST(Generate, BadRequestNamesLineAndField) {
       {"{\"id\"", "line 2"},
   };
   for (const auto& [line, expected] : cases) {
-    const Ended ended = Generate({"--jsonl"}, good + "\n" + line + "\n");
-    EXPECT_EQ(ended.code, 1) << line;
-    EXPECT_NE(ended.errors.find(expected), std::string::npos) << ended.errors << " for " << line;
-    EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << "the good line has its answer";
+    for (const char* const parallel : {"--parallel=1", "--parallel=4"}) {
+      const Ended ended = Generate({"--jsonl", parallel}, good + "\n" + line + "\n" + good + "\n");
+      EXPECT_EQ(ended.code, 1) << line;
+      EXPECT_NE(ended.errors.find("found 1 of 3 requests that could not be answered"), std::string::npos) << ended.errors;
+      EXPECT_NE(ended.errors.find(expected), std::string::npos) << ended.errors << " for " << line;
+      const std::vector<std::string> lines = absl::StrSplit(ended.output, '\n', absl::SkipEmpty());
+      ASSERT_EQ(lines.size(), 3u) << ended.output;
+      EXPECT_TRUE(Json(lines[0]).Has("output_text") && Json(lines[2]).Has("output_text")) << "good ones have their answers";
+      EXPECT_NE(Json(lines[1]).String("error")->find(expected), std::string::npos) << lines[1];
+      const bool has_id = absl::StrContains(line, "\"b\"");
+      EXPECT_EQ(lines[1].substr(0, 10), has_id ? "{\"id\":\"b\"," : "{\"id\":null") << lines[1];
+      if (!has_id) EXPECT_EQ(*Json(lines[1]).Int("line"), 2);
+    }
   }
 }
 

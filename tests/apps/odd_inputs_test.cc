@@ -171,9 +171,12 @@ TEST(OddInputs, APromptFarBeyondTheContextIsRefusedBeforeItIsEncoded) {
   for (const std::string program : {"tessera_generate", "tessera_logits"}) {
     ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=512", "--prompt_file=" + path}), 1, program,
                 "prompt: found 16777216 bytes, expected at most ");
-    ExpectError(RunProgram(program, {"--model=" + TinyPath("llama"), "--context=512", "--jsonl"},
-                           "{\"id\": 1, \"text\": \"" + text + "\"}"),
-                1, program, "standard input, line 1: prompt: found 16777216 bytes, expected at most ");
+    const Ended request = RunProgram(program, {"--model=" + TinyPath("llama"), "--context=512", "--jsonl"},
+                                     "{\"id\": 1, \"text\": \"" + text + "\"}");
+    EXPECT_EQ(request.code, 1);
+    const char* const expected = "standard input, line 1: prompt: found 16777216 bytes, expected at most ";
+    EXPECT_EQ(Json(request.output).String("error")->rfind(expected, 0), 0u) << request.output;
+    EXPECT_NE(request.errors.find(expected), std::string::npos) << request.errors;
   }
 }
 

@@ -62,6 +62,7 @@ TEST(OtherNames, ErrorsNameOurFlag) {
       {"--repeat-penalty", "--repeat-penalty: did you mean --repetition_penalty?"},
       {"--mem", "--mem: did you mean --memory_budget?"},           {"--prom", "--prom: did you mean --prompt or --prompt_file?"},
       {"--temper=1", "--temper: did you mean --temperature?"},     {"--n-predictt", "--n-predictt: did you mean --n_predict?"},
+      {"-np=4", "-np: did you mean --parallel?"},                  {"--n_samples=3", "--n_samples: did you mean --answers?"},
       {"--stream", "--stream: text is always written as it comes, so leave it out"},
       {"-ngl", "-ngl: every layer is computed on the CPU, so leave it out"},
   };

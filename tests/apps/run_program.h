@@ -111,6 +111,18 @@ class Program {
     return count > 0 ? std::string(bytes, count) : "";
   }
 
+  // Waits for so many lines of output, and returns them: less if it ended before.
+  std::string OutputLines(int lines) {
+    std::string text;
+    char bytes[4096];
+    while (std::count(text.begin(), text.end(), '\n') < lines) {
+      const ssize_t count = read(output_[0], bytes, sizeof(bytes));
+      if (count <= 0) break;
+      text.append(bytes, count);
+    }
+    return text;
+  }
+
   // Waits until `text` is among the errors, which Finish returns all the same. False if it ended without.
   bool WaitForErrors(const std::string& text) {
     char bytes[256];
@@ -189,6 +201,13 @@ inline JsonValue Json(const std::string& text) {
   absl::StatusOr<JsonValue> value = JsonValue::Parse(text);
   CHECK(value.ok()) << value.status() << text;
   return *std::move(value);
+}
+
+// The lines that answer requests, but for the times in them, which differ from run to run.
+inline std::string WithoutTimes(std::string lines) {
+  constexpr char kTimes[] = ",\"seconds\":{";
+  for (size_t begin; (begin = lines.find(kTimes)) != std::string::npos;) lines.erase(begin, lines.find('}', begin) + 1 - begin);
+  return lines;
 }
 
 inline Ended RunProgram(const std::string& name, const std::vector<std::string>& arguments, const std::string& input = "") {

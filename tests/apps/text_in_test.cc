@@ -71,7 +71,7 @@ TEST_F(TextIn, AByteOrderMarkIsNoPartOfAPromptOrARequest) {
   EXPECT_EQ(Generate({"--prompt_file=" + File(kMark + "the in re\n")}).output, prompt);
   EXPECT_NE(Generate({"--prompt=" + kMark + "the in re"}).output, prompt) << "an argument is taken as it is";
   const std::string request = "{\"id\": 1, \"text\": \"the\"}\r\n";
-  EXPECT_EQ(Generate({"--jsonl"}, kMark + request).output, Generate({"--jsonl"}, request).output);
+  EXPECT_EQ(WithoutTimes(Generate({"--jsonl"}, kMark + request).output), WithoutTimes(Generate({"--jsonl"}, request).output));
   const Ended wide = Generate({}, std::string("\xFF\xFEt\0h\0", 6));
   EXPECT_EQ(wide.code, 1);
   EXPECT_NE(wide.errors.find("standard input: found the byte order mark of UTF-16"), std::string::npos) << wide.errors;

@@ -32,6 +32,13 @@ struct Case {
   std::string Name() const { return absl::StrCat(program, " ", absl::StrJoin(flags, " "), ": "); }
 };
 
+void ExpectRefused(const Case& each) {
+  const Ended ended = each.Run();
+  EXPECT_EQ(ended.code, 2) << each.Name() << ended.errors;
+  EXPECT_TRUE(absl::StrContains(ended.errors, each.said)) << each.Name() << ended.errors;
+  EXPECT_EQ(ended.output, "") << each.Name();
+}
+
 class VoidFlags : public testing::Test {
  protected:
   const TemporaryFolder cache_;
@@ -71,12 +78,29 @@ TEST_F(VoidFlags, AreRefusedWithWhatLeavesThemNothingToDo) {
       {"tessera_verify", {"--system=Rhyme.", "--chat_template=chatml"}, "--system: found beside an object (standard input, line 1)",
        object},
   };
-  for (const Case& each : cases) {
-    const Ended ended = each.Run();
-    EXPECT_EQ(ended.code, 2) << each.Name() << ended.errors;
-    EXPECT_TRUE(absl::StrContains(ended.errors, each.said)) << each.Name() << ended.errors;
-    EXPECT_EQ(ended.output, "") << each.Name();
-  }
+  for (const Case& each : cases) ExpectRefused(each);
+}
+
+TEST_F(VoidFlags, AboutSeveralTextsAreRefusedWhereThereIsOne) {
+  const std::string object = "{\"id\": 1, \"text\": \"the\"}\n";
+  const Case cases[] = {
+      {"tessera_generate", {"--parallel=2"}, "--parallel: found without --jsonl"},
+      {"tessera_generate", {"--parallel=1", "--chat"}, "--parallel: found without --jsonl"},
+      {"tessera_generate", {"--jsonl", "--parallel=0"}, "--parallel: found 0, expected 1 to 64", object},
+      {"tessera_generate", {"--jsonl", "--parallel=65"}, "--parallel: found 65, expected 1 to 64", object},
+      {"tessera_generate", {"--jsonl", "--unordered"}, "--unordered: found without --parallel", object},
+      {"tessera_generate", {"--unordered"}, "--unordered: found without --parallel"},
+      {"tessera_generate", {"--jsonl", "--answers=2"}, "--answers: found beside --jsonl", object},
+      {"tessera_generate", {"--chat", "--answers=2"}, "--answers: found beside --chat"},
+      {"tessera_generate", {"--answers=0"}, "--answers: found 0, expected 1 to 64"},
+      {"tessera_generate", {"--answers=2", "--temperature=0"}, "--answers: found 2 with temperature 0, expected 1"},
+      {"tessera_generate", {"--answers=2", "--top_k=1"}, "--answers: found 2 with top_k 1, expected 1"},
+      {"tessera_generate", {"--cache_tokens=512"}, "--cache_tokens: found without --parallel or --answers"},
+      {"tessera_generate", {"--answers=2", "--context=64", "--cache_tokens=32"}, "--cache_tokens: found 32, expected at least 64"},
+      {"tessera_generate", {"--answers=2", "--context=64", "--cache_tokens=32", "--dry_run"}, "--cache_tokens: found 32"},
+      {"tessera_generate", {"--answers=2", "--cache_tokens=-1"}, "--cache_tokens: found -1, expected 0 to"},
+  };
+  for (const Case& each : cases) ExpectRefused(each);
 }
 
 TEST_F(VoidFlags, ThatDoNoHarmAreNamedInAWarning) {
@@ -156,9 +180,8 @@ TEST_F(VoidFlags, ThatARequestLeavesNothingToShowAreRefused) {
       << ended.errors;
 }
 
-// The sampler is that of the run, so a request that says how to choose is not followed.
 TEST_F(VoidFlags, FieldsOfARequestThatAreNotReadAreRefused) {
-  for (const std::string name : {"temperature", "top_p", "top_k", "seed", "stop", "max_tokens"}) {
+  for (const std::string name : {"max_tokens", "frequency_penalty", "N"}) {
     const Case each = {"tessera_generate", {"--jsonl"}, "", absl::StrCat("{\"id\": 1, \"text\": \"the\", \"", name, "\": 1}\n")};
     const Ended ended = each.Run();
     EXPECT_EQ(ended.code, 1) << name;

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "tessera/base/random.h"
 #include "tessera/model/kv_cache.h"
+#include "tessera/tests/fakes/kv_contents.h"
 #include "tessera/tests/fakes/loaded_model.h"
 
 namespace tessera {
@@ -15,56 +15,9 @@ namespace {
 
 using SequenceId = KvCache::SequenceId;
 
-// Writes to and reads from the slots of a path a number for each position, told apart by `mark`.
-template <typename Element>
-class Contents {
- public:
-  explicit Contents(KvCache& cache, int layers) : cache_(cache), layers_(layers) {}
-
-  void Write(SequenceId sequence, int from, int mark) {
-    Visit(sequence, from, [&](auto& element, int what) { element = static_cast<std::decay_t<decltype(element)>>(what * 3 + mark); });
-  }
-  void Expect(SequenceId sequence, int from, int to, int mark) {
-    const auto expect = [&](auto& element, int what) {
-      ASSERT_EQ(element, static_cast<std::decay_t<decltype(element)>>(what * 3 + mark));
-    };
-    Visit(sequence, from, expect, to);
-  }
-
- private:
-  template <typename F>
-  void Visit(SequenceId sequence, int from, F f, int to = -1) {
-    const int length = cache_.Length(sequence);
-    const KvCache::Paths paths = cache_.PathsOf(sequence, length);
-    for (int layer = 0; layer < layers_; ++layer) {
-      const KvView view = cache_.View(layer);
-      int position = 0;
-      for (const SlotRange& range : paths[cache_.GroupOf(layer)]) {
-        for (int i = 0; i < range.count; ++i, ++position) {
-          if (position < from || (to >= 0 && position >= to) || range.begin == kNoSlot) continue;
-          for (int head = 0; head < view.heads(); ++head) VisitSlot(view, head, range.begin + i, position * 7 + head * 5 + layer, f);
-        }
-      }
-    }
-  }
-  template <typename F>
-  void VisitSlot(const KvView& view, int head, int slot, int what, F f) {
-    for (int d = 0; d < view.head_size(); ++d) {
-      f(view.Keys<Element>(0, head)[view.KeyIndex(slot, d)], what + d);
-      f(view.Values<Element>(0, head)[view.ValueIndex(slot, d)], what + d + 1);
-    }
-    if (view.format() != KvFormat::kInt8) return;
-    f(view.KeyScales(0, head)[slot], what);
-    f(view.ValueScales(0, head)[slot], what + 1);
-  }
-
-  KvCache& cache_;
-  const int layers_;
-};
-
 TEST(KvCacheCompact, AnAcceptedBranchFollowsItsText) {
   const auto cache = Must(KvCache::Create({.layers = 2, .heads = 2, .head_size = 8, .slots = 256, .largest_pass = 16}));
-  Contents<uint16_t> contents(*cache, 2);
+  KvContents<uint16_t> contents(*cache, 2);
   const SequenceId text = cache->NewSequence();
   Must(cache->Extend(text, 40));
   contents.Write(text, 0, 1);
@@ -104,7 +57,7 @@ void KeepRandomPaths(KvFormat format, uint64_t scatter_seed, std::vector<int> wi
   const int layers = 3;
   const auto cache = Must(KvCache::Create({.layers = layers, .heads = 2, .head_size = 12, .slots = 320, .format = format,
       .windows = std::move(windows), .largest_pass = 12, .sequences = 2, .scatter_seed = scatter_seed}));
-  Contents<Element> contents(*cache, layers);
+  KvContents<Element> contents(*cache, layers);
   SeededRandom random(scatter_seed + 5);
   SequenceId text = cache->NewSequence();
   const SequenceId other = cache->NewSequence();

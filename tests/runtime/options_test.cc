@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/cpu_quota.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
 namespace {
+
+const std::string kLlama = std::string(TESSERA_SOURCE_DIR) + "/tests/golden/tiny/llama.gguf";
 
 TEST(Options, HeaderExample) {
   const TemporaryFolder folder;
@@ -33,8 +37,26 @@ TEST(Options, WrongOnesAreNamed) {
   EXPECT_EQ(message([](auto& o) { o.compute.threads = -1; }), "threads: found -1, expected 0 (all CPUs) to 256");
   EXPECT_EQ(message([](auto& o) { o.compute.row_capacity = -1; }), "row_capacity: found -1, expected 0 (by memory) to 65536");
   EXPECT_EQ(message([](auto& o) { o.workload.sessions = 0; }), "sessions: found 0, expected 1 or more");
+  EXPECT_EQ(message([](auto& o) { o.cache.cache_tokens = -1; }), "cache_tokens: found -1, expected 0 (by the context) to 16777216");
+  EXPECT_EQ(message([](auto& o) { o.cache.text_share = 20000000; }), "text_share: found 20000000, expected 0 (by the context) to 16777216");
   EXPECT_EQ(message([](auto& o) { o.cache.kv_format = KvFormat::kFloat; }), "kv_format: found FP32, expected FP16 or 8-bit");
   EXPECT_EQ(message([](auto&) {}), "");
+}
+
+TEST(Options, TheCacheHasRoomForAllTextsAndAWholeContextAtLeast) {
+  const auto open = [](CacheOptions cache, int sessions = 1) {
+    return Engine::Open({.model_path = kLlama, .compute = {.threads = 1}, .cache = cache, .workload = {.sessions = sessions}});
+  };
+  EXPECT_EQ(Must(open({.context = 100}))->cache_tokens(), 112) << "whole blocks";
+  EXPECT_EQ(Must(open({.context = 100}, 8))->cache_tokens(), 112) << "by itself it takes no more";
+  EXPECT_EQ(Must(open({.context = 100, .cache_tokens = 640}))->cache_tokens(), 640);
+  EXPECT_EQ(Must(open({.context = 100, .text_share = 32}, 8))->cache_tokens(), 256);
+  EXPECT_EQ(Must(open({.context = 100, .text_share = 32}, 2))->cache_tokens(), 112);
+  EXPECT_EQ(Must(open({.context = 100, .text_share = 5000}, 8))->cache_tokens(), 800);
+  const absl::Status small = open({.context = 100, .cache_tokens = 99}).status();
+  EXPECT_EQ(small.message(), "cache_tokens: found 99, expected at least 100, the context of one text (context)");
+  EXPECT_TRUE(IsWrongUsage(small));
+  EXPECT_EQ(Must(open({.context = 100, .text_share = 1 << 24}, std::numeric_limits<int>::max()))->cache_tokens(), kMostContext);
 }
 
 // Nobody would look at either there.

@@ -7,6 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/checked_math.h"
+#include "tessera/base/crc32c.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/superblock.h"
 #include "tessera/tests/fakes/file_times.h"
@@ -215,6 +217,18 @@ TEST_F(TsrReaderTest, AFileThatIsReplacedIsReadToItsEnd) {
   EXPECT_EQ(*ReadUnitOf(*reader, 0), sample_.units[0]);
   std::filesystem::remove(path_);
   EXPECT_EQ(*ReadUnitOf(*reader, 1), sample_.units[1]);
+}
+
+// Each with the zeros up to a page; the file's UUID and the block's place do not matter.
+TEST_F(TsrReaderTest, TheChecksumsOfContentAreThoseOfTheBytesAlone) {
+  std::vector<uint32_t> expected;
+  for (std::vector<std::byte> unit : sample_.units) {
+    unit.resize(AlignUp(static_cast<int64_t>(unit.size()), kTsrPage));
+    for (size_t begin = 0; begin < unit.size(); begin += kTsrBlockBytes) {
+      expected.push_back(Crc32c(absl::MakeConstSpan(unit).subspan(begin, kTsrBlockBytes)));
+    }
+  }
+  EXPECT_EQ(Open()->ContentCrcs(), expected);
 }
 
 TEST_F(TsrReaderTest, ADamagedManifestIsReplacedByItsCopy) {

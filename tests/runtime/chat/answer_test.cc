@@ -54,6 +54,18 @@ TEST(Answerer, WhatItsSessionHoldsIsNotComputedAgainAndChangesNoToken) {
   EXPECT_EQ(answerer.length(), 0);
 }
 
+TEST(Answerer, GoesOnFromASessionThatIsThere) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  Answerer answerer = Must(Answerer::Create(*engine, {.sampling = {.temperature = 0}}));
+  auto session = Must(engine->NewSession());
+  Must(session->Append({70, 71, 72}));
+  answerer.GoOnFrom(std::move(session));
+  EXPECT_EQ(answerer.length(), 3);
+  Must(answerer.Run({70, 71, 72, 73}, {.max_tokens = 2}));
+  EXPECT_EQ(answerer.timings().prompt_tokens, 1) << "the others were there";
+  EXPECT_EQ(answerer.session().tokens()[3], 73);
+}
+
 TEST(Answerer, StagesAreToldInOrder) {
   const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
   Answerer answerer = Must(Answerer::Create(*engine, {}));
@@ -184,6 +196,39 @@ TEST(ChatSpeculation, MoreDraftersThanOneTreeTakesAreRefusedBeforeTheEngineIsOpe
   EXPECT_TRUE(absl::StrContains(status.message(), "found 9 in \"auto\", expected at most 8")) << status;
   speculation.speculate = "lookup,d";
   EXPECT_EQ(PlanSpeculation(speculation, options), absl::OkStatus());
+}
+
+TEST(ChatSpeculation, TextsAtOnceHaveSpeculatorsOfTheirOwnWhichLaterTextsTake) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const auto drafts = Must(Speculation::Create(*engine, {.speculate = "lookup"}));
+  Speculator* const first = Must(drafts->Take());
+  Speculator* const second = Must(drafts->Take());
+  EXPECT_EQ(first, &drafts->speculator());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(&first->costs(), &drafts->costs());
+  EXPECT_EQ(&second->costs(), &drafts->costs());
+  drafts->GiveBack(first);
+  EXPECT_EQ(Must(drafts->Take()), first);
+  for (Speculator* const speculator : {first, second}) {
+    speculator->Begin({70, 71, 70});
+    const TokenTree tree = speculator->Propose({.rows = 1, .depth = 0});
+    speculator->Commit(tree, {.path = {0}, .emitted = {71}}, {.pass_seconds = 0.5, .first_rows = 1, .first_seconds = 0.25});
+  }
+  EXPECT_EQ(first->report().steps, 1);
+  EXPECT_EQ(drafts->report().steps, 2);
+  EXPECT_EQ(drafts->report().tokens, 2);
+  EXPECT_DOUBLE_EQ(drafts->report().pass_seconds, 2 * first->report().pass_seconds);
+  ASSERT_EQ(drafts->report().sources.size(), 1u);
+  EXPECT_EQ(drafts->report().sources[0].account.calls, first->report().sources[0].account.calls * 2);
+}
+
+TEST(ChatSpeculation, APlanCountsTheDraftersOfEachText) {
+  EngineOptions one, three;
+  three.workload.sessions = 3;
+  Must(PlanSpeculation({.speculate = "model", .own_drafters = {Own("model")}}, one));
+  Must(PlanSpeculation({.speculate = "model", .own_drafters = {Own("model")}}, three));
+  EXPECT_EQ(one.workload.drafting_bytes(8, 256), 1000);
+  EXPECT_EQ(three.workload.drafting_bytes(8, 256), 3000);
 }
 
 // A maker may hold a draft model, which is large.

@@ -44,6 +44,29 @@ TEST(Conversation, RawIsTheLastMessageAlone) {
   }
 }
 
+TEST(Conversation, GoesOnWithTheMessagesOfAnother) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  const auto create = [&](const std::string& system) {
+    return Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = system}));
+  };
+  Conversation first = create("You answer in rhymes.");
+  first.AddUser("What is 2 + 2?");
+  first.AddAnswer("4");
+  for (const char* const system : {"", "You answer in rhymes."}) {
+    Conversation second = create(system);
+    EXPECT_EQ(second.GoOnWith(first.messages()), absl::OkStatus());
+    EXPECT_EQ(Must(second.Tokens(engine->tokenizer())), Must(first.Tokens(engine->tokenizer())));
+    second.Reset();
+    ASSERT_EQ(second.messages().size(), 1u) << "the system message stays";
+    EXPECT_EQ(second.messages()[0].content, "You answer in rhymes.");
+  }
+  const absl::Status other = create("Be brief.").GoOnWith(first.messages()), none = create("Be brief.").GoOnWith({{"user", "a"}});
+  EXPECT_EQ(FieldOf(other), "system");
+  EXPECT_EQ(other.message(), "system: found \"Be brief.\", expected \"You answer in rhymes.\", with which the dialogue began, or none, as "
+                             "an earlier dialogue goes on");
+  EXPECT_EQ(none.message(), "system: found \"Be brief.\", expected none, as an earlier dialogue goes on");
+}
+
 TEST(Conversation, WrongOptionsAreRefusedByName) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
   EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.system = "a"}).status()), "system");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/answer.h"
@@ -25,9 +26,11 @@ TEST(Request, HeaderExample) {
   const auto run = [&]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const Request request, Request::Parse(R"({"id": "a", "text": "Hello", "n": 20})", "standard input, line 3"));
     ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, *engine, {}));
-    ASSIGN_OR_RETURN(const Generation result, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
-    EXPECT_EQ(result.tokens.size(), 20u);
-    return TextAnswer(request, asked.prompt, result);
+    TimedAnswer answer;
+    ASSIGN_OR_RETURN(answer.text, answerer.Run(asked.prompt, {.max_tokens = asked.max_tokens.value_or(512)}));
+    EXPECT_EQ(answer.text.tokens.size(), 20u);
+    EXPECT_EQ(ErrorAnswer(request, absl::InternalError("broken")), R"({"id":"a","error":"broken"})");
+    return TextAnswer(request, asked.prompt, answer);
   };
   const JsonValue answer = Must(JsonValue::Parse(Must(run())));
   EXPECT_EQ(*answer.String("id"), "a");
@@ -85,7 +88,8 @@ TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
   };
   EXPECT_EQ(error(R"("text": "a", "max_tokens": 3, "temperature": 2, "stop": ["b"])"),
             "line 1: max_tokens: found a field that is not read, expected one of id, text, special, tokens, messages, tools, "
-            "template_args, n");
+            "template_args, n, n_predict, stop, seed, temperature, top_k, top_p, min_p, repetition_penalty, penalty_window, adapter, "
+            "answers");
   EXPECT_EQ(error(R"("text": "a", "n": 1, "special": true)"), "none");
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "special": true)"), "special without text"));
   EXPECT_TRUE(absl::StrContains(error(R"("tokens": [70], "N": 1)"), "line 1: N: found a field"));
@@ -95,6 +99,94 @@ TEST(Request, AFieldThatIsNotReadIsAnErrorThatNamesIt) {
     const Request request = Must(Request::Parse(R"({"id": 1, "messages": [{"role": "user", "content": "a"}]})", "line 1"));
     EXPECT_TRUE(IsWrongUsage(ReadTextRequest(request, *engine, options).status()));
   }
+}
+
+TEST(Request, SaysHowItsTextIsWritten) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const SamplingOptions otherwise = {.temperature = 0.5f, .top_k = 7, .penalty_window = 9, .seed = 11};
+  const auto read = [&](const std::string& members) {
+    return ReadTextRequest(Must(Request::Parse(R"({"id": 1, "text": "a")" + members + "}", "line 1")), *engine, {}, otherwise);
+  };
+  const TextRequest nothing = Must(read(""));
+  EXPECT_EQ(nothing.sampling.temperature, 0.5f);
+  EXPECT_EQ(nothing.sampling.top_k, 7);
+  EXPECT_EQ(nothing.sampling.penalty_window, 9);
+  EXPECT_EQ(nothing.sampling.seed, 11u);
+  EXPECT_FALSE(nothing.max_tokens.has_value() || nothing.stop.has_value() || nothing.answers.has_value());
+  const TextRequest nulls = Must(read(R"(, "n": null, "n_predict": null, "stop": null, "seed": null, "top_k": null, "adapter": null,
+                                         "answers": null, "temperature": null)"));
+  EXPECT_EQ(nulls.sampling.temperature, 0.5f);
+  EXPECT_FALSE(nulls.max_tokens.has_value() || nulls.stop.has_value() || nulls.answers.has_value());
+  const TextRequest all = Must(read(R"(, "n_predict": 3, "stop": "b", "seed": 18446744073709551615, "temperature": 1.5, "top_k": 1000,
+      "top_p": 0.5, "min_p": 0, "repetition_penalty": 1.25, "penalty_window": 2, "answers": 4)"));
+  EXPECT_EQ(all.max_tokens, 3);
+  EXPECT_EQ(all.stop, std::vector<std::string>{"b"});
+  EXPECT_EQ(all.answers, 4);
+  EXPECT_EQ(all.sampling.seed, 18446744073709551615u);
+  EXPECT_EQ(all.sampling.temperature, 1.5f);
+  EXPECT_EQ(all.sampling.top_k, 1000);
+  EXPECT_EQ(all.sampling.top_p, 0.5f);
+  EXPECT_EQ(all.sampling.min_p, 0);
+  EXPECT_EQ(all.sampling.repetition_penalty, 1.25f);
+  EXPECT_EQ(all.sampling.penalty_window, 2);
+  EXPECT_EQ(Must(read(R"(, "stop": ["b", "c"])")).stop, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(Must(read(R"(, "stop": [])")).stop, std::vector<std::string>());
+}
+
+TEST(Request, AWrongFieldIsAnErrorWithWhatIsExpected) {
+  const auto engine = Must(Engine::Load({.model_path = kLlama, .compute = {.threads = 1}}));
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("n": 1, "n_predict": 1)", "both n and n_predict, expected one of them"},
+      {R"("n_predict": -1)", "n_predict: found -1"},
+      {R"("stop": 5)", "stop: found an integer, expected a string or a list of strings"},
+      {R"("stop": ["a", 5])", "stop[1]: found 5"},
+      {R"("seed": -1)", "seed: found -1"},
+      {R"("seed": "random")", "seed: found"},
+      {R"("temperature": -1)", "temperature: found -1, expected 0 <= temperature"},
+      {R"("temperature": 1e300)", "temperature: found inf"},
+      {R"("temperature": "hot")", "temperature: found"},
+      {R"("top_k": 1.5)", "top_k: found 1.5"},
+      {R"("top_k": -1)", "top_k: found -1"},
+      {R"("top_p": 0)", "top_p: found 0"},
+      {R"("min_p": 2)", "min_p: found 2"},
+      {R"("repetition_penalty": 0)", "repetition_penalty: found 0"},
+      {R"("penalty_window": 4294967296)", "penalty_window: found 4294967296"},
+      {R"("adapter": "sums")", "adapter: found \"sums\", expected none: no adapter is loaded"},
+      {R"("adapter": 3)", "adapter: found an integer, expected none"},
+      {R"("answers": 0)", "answers: found 0"},
+      {R"("answers": 65)", "answers: found 65"},
+      {R"("answers": 2, "temperature": 0)", "answers: found 2 with temperature 0, expected 1"},
+      {R"("answers": 2, "top_k": 1)", "answers: found 2 with top_k 1, expected 1"},
+  };
+  for (const auto& [members, expected] : cases) {
+    const Request request = Must(Request::Parse(absl::StrCat(R"({"id": 1, "text": "a", )", members, "}"), "line 1"));
+    const absl::Status status = request.At(ReadTextRequest(request, *engine, {}).status());
+    EXPECT_EQ(status.message().substr(0, 8), "line 1: ") << members;
+    EXPECT_TRUE(absl::StrContains(status.message(), expected)) << members << ": " << status;
+  }
+}
+
+TEST(Request, AnswersSayWhatTheyTook) {
+  const Request request = Must(Request::Parse(R"({"id": "a"})", "line 1"));
+  TimedAnswer answer = {.text = {.tokens = {5, 6}, .text = "x", .reason = FinishReason::kStopString}};
+  constexpr char kUnknown[] = R"("output_tokens":[5,6],"output_text":"x","finish":"stop string",)"
+                              R"("counts":{"prompt":3,"shared_prompt":null,"output":2},"seconds":{"first_token":null,"total":0})";
+  EXPECT_EQ(TextAnswer(request, {1, 2, 3}, answer), absl::StrCat(R"({"id":"a","prompt_tokens":[1,2,3],)", kUnknown, "}"));
+  EXPECT_EQ(TextAnswers(request, {1, 2, 3}, {answer, answer}),
+            absl::StrCat(R"({"id":"a","prompt_tokens":[1,2,3],"answers":[{)", kUnknown, "},{", kUnknown, "}]}"));
+  answer.shared_tokens = 2;
+  answer.first_token_seconds = 0.25;
+  answer.seconds = 1.5;
+  const JsonValue known = Must(JsonValue::Parse(TextAnswer(request, {1, 2, 3}, answer)));
+  EXPECT_EQ(*known.Object("counts")->Int("shared_prompt"), 2);
+  EXPECT_EQ(*known.Object("seconds")->Double("first_token"), 0.25);
+  EXPECT_EQ(*known.Object("seconds")->Double("total"), 1.5);
+}
+
+TEST(Request, AnErrorIsAnAnswerAndALineWithoutIdHasItsNumber) {
+  const Request request = Must(Request::Parse(R"({"id": 7})", "line 1"));
+  EXPECT_EQ(ErrorAnswer(request, absl::InternalError("a \"b\"\x01")), R"({"id":7,"error":"a \"b\"\\x01"})");
+  EXPECT_EQ(ErrorAnswer(3, absl::InternalError("broken")), R"({"id":null,"line":3,"error":"broken"})");
 }
 
 // A text that begins with BOS, said to be special, gets no second one.

@@ -1,0 +1,233 @@
+#include "tessera/apps/cli/answer_requests.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/answer_progress.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/interrupt.h"
+#include "tessera/apps/cli/jsonl.h"
+#include "tessera/apps/cli/output_queue.h"
+#include "tessera/apps/cli/parallel_flags.h"
+#include "tessera/apps/cli/sampling_flags.h"
+#include "tessera/base/joined_status.h"
+#include "tessera/base/status_macros.h"
+
+namespace tessera {
+namespace {
+
+// What requests do not say themselves.
+struct Defaults {
+  ConversationOptions chat = {};
+  SamplingOptions sampling = {};
+  std::vector<std::string> stop = {};
+
+  static absl::StatusOr<Defaults> Of(const Engine& engine) {
+    Defaults defaults;
+    ASSIGN_OR_RETURN(defaults.chat, ConversationOptionsOfFlags());
+    ASSIGN_OR_RETURN(defaults.sampling, SamplingFor(engine.model().gguf()));
+    ASSIGN_OR_RETURN(defaults.stop, StopStringsOfFlag());
+    return defaults;
+  }
+};
+
+double SecondsSince(int64_t nanos) { return static_cast<double>(RealClock().NowNanos() - nanos) * 1e-9; }
+
+std::string AnswerOf(const Request& request, const TextRequest& asked, const std::vector<TimedAnswer>& answers) {
+  return asked.answers.has_value() ? TextAnswers(request, asked.prompt, answers) : TextAnswer(request, asked.prompt, answers[0]);
+}
+
+// One after another.
+class RequestsInTurn {
+ public:
+  RequestsInTurn(Engine& engine, double flash, Answerer& answerer, Defaults defaults)
+      : engine_(engine), answerer_(answerer), progress_(engine, answerer, flash), defaults_(std::move(defaults)) {}
+
+  absl::StatusOr<std::string> Answer(const Request& request) {
+    const int64_t begin = RealClock().NowNanos();
+    ASSIGN_OR_RETURN(const TextRequest asked, ReadTextRequest(request, engine_, defaults_.chat, defaults_.sampling));
+    answerer_.Reset();
+    std::vector<TimedAnswer> answers;
+    for (int stream = 0; stream < asked.answers.value_or(1); ++stream) {
+      ASSIGN_OR_RETURN(answers.emplace_back(), WriteText(asked, stream, begin));
+      if (answers.back().text.reason == FinishReason::kCancelled) return absl::CancelledError("terminated");
+    }
+    // Saved before the answer is written: on a busy disk a signal would leave too little time for it. The last Save reports an error.
+    SaveAnswers(answerer_.speculation()).IgnoreError();
+    return AnswerOf(request, asked, answers);
+  }
+
+ private:
+  absl::StatusOr<TimedAnswer> WriteText(const TextRequest& asked, int stream, int64_t begin) {
+    TimedAnswer answer;
+    AnswerOptions options = {.max_tokens = asked.max_tokens.value_or(FLAGS_n_predict), .starts_text = false};
+    options.stream = static_cast<uint64_t>(stream);
+    options.stop = asked.stop;
+    ASSIGN_OR_RETURN(options.sampler, Sampler::Create(asked.sampling));
+    options.on_token = [&](TokenId, absl::Span<const float>) {
+      if (answer.first_token_seconds < 0) answer.first_token_seconds = SecondsSince(begin);
+    };
+    const int64_t computed = answerer_.timings().prompt_tokens;
+    ASSIGN_OR_RETURN(answer.text, answerer_.Run(asked.prompt, progress_.Of(std::move(options))));
+    answer.seconds = SecondsSince(begin);
+    answer.shared_tokens = static_cast<int64_t>(asked.prompt.size()) - (answerer_.timings().prompt_tokens - computed);
+    return answer;
+  }
+
+  Engine& engine_;
+  Answerer& answerer_;
+  AnswerProgress progress_;
+  const Defaults defaults_;
+};
+
+absl::Status AnswerInTurn(Engine& engine, double flash, LineReader& lines) {
+  ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, flash));
+  ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
+  CatchSignals(CtrlC::kEndsProgram);
+  RequestsInTurn requests(engine, flash, answerer, std::move(defaults));
+  const absl::Status status = ForEachRequest(lines, [&](const Request& request) { return requests.Answer(request); });
+  return EndOf(status, FinishAnswers(engine, answerer.speculation()));
+}
+
+// Several at once.
+class ParallelRequests {
+ public:
+  ParallelRequests(const Engine& engine, LineReader& lines, ParallelAnswers& answers, OutputQueue& output, Defaults defaults)
+      : engine_(engine), lines_(lines), answers_(answers), output_(output), defaults_(std::move(defaults)) {}
+
+  absl::Status Run() {
+    while (true) {
+      RETURN_IF_ERROR(ReadRequests());
+      if (answers_.unended() == 0) break;
+      RETURN_IF_ERROR(answers_.Step().status());
+      if (is_cancelled_ || CancelRequested()) return absl::CancelledError("terminated");
+      RETURN_IF_ERROR(output_.status());
+    }
+    RETURN_IF_ERROR(output_.Flush());
+    return input_.ok() ? failed_.status() : Joined(input_, failed_.status());
+  }
+
+ private:
+  // A request, while texts are written for it.
+  struct Asked {
+    int64_t turn;
+    Request request;
+    TextRequest text;
+    std::vector<TimedAnswer> answers = {};
+    int unended = 0;
+    absl::Status error = absl::OkStatus();
+  };
+
+  // Until there are texts enough, or nothing to read: that is waited for only while nothing is written.
+  absl::Status ReadRequests() {
+    const int most_held = kMostHeld * FLAGS_parallel;
+    while (!at_end_ && answers_.unended() < FLAGS_parallel && static_cast<int>(held_.size()) < most_held) {
+      if (answers_.unended() == 0) {
+        RETURN_IF_ERROR(output_.Flush());
+      } else {
+        const absl::StatusOr<bool> ready = lines_.Ready();
+        if (!ready.ok()) return EndInput(ready.status());
+        if (!*ready) return absl::OkStatus();
+      }
+      std::string line;
+      const absl::StatusOr<bool> more = lines_.Next(&line);
+      if (!more.ok() || !*more) return EndInput(more.status());
+      ++line_;
+      if (!absl::StripAsciiWhitespace(line).empty()) Take(line);
+    }
+    return absl::OkStatus();
+  }
+
+  // What was asked before is answered, unless the end was asked for.
+  absl::Status EndInput(const absl::Status& status) {
+    at_end_ = true;
+    if (!absl::IsCancelled(status)) input_ = status;
+    return absl::IsCancelled(status) ? status : absl::OkStatus();
+  }
+
+  void Take(const std::string& line) {
+    const int64_t turn = turns_++;
+    failed_.CountRequest();
+    absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_));
+    if (!request.ok()) return Give(turn, failed_.AnswerOf(line_, request.status()));
+    absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling);
+    if (text.ok()) {
+      if (const absl::Status fits = CheckAnswersFit(text->answers.value_or(1), text->prompt.size(), engine_); !fits.ok()) text = fits;
+    }
+    if (!text.ok()) return Give(turn, failed_.AnswerOf(*request, text.status()));
+    auto asked = std::make_shared<Asked>(Asked{.turn = turn, .request = *std::move(request), .text = *std::move(text)});
+    asked->unended = asked->text.answers.value_or(1);
+    asked->answers.resize(asked->unended);
+    for (int stream = 0, texts = asked->unended; stream < texts; ++stream) Add(asked, stream);
+  }
+
+  void Add(const std::shared_ptr<Asked>& asked, int stream) {
+    answers_.Add({.prompt = asked->text.prompt,
+                  .sampling = asked->text.sampling,
+                  .stream = static_cast<uint64_t>(stream),
+                  .stop = asked->text.stop.value_or(defaults_.stop),
+                  .max_tokens = asked->text.max_tokens.value_or(FLAGS_n_predict),
+                  .starts_text = false,
+                  .on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& answer) { End(*asked, stream, answer); }});
+  }
+
+  void End(Asked& asked, int stream, const absl::StatusOr<TimedAnswer>& answer) {
+    if (answer.ok()) asked.answers[stream] = *answer;
+    asked.error.Update(answer.status());
+    is_cancelled_ = is_cancelled_ || (answer.ok() && answer->text.reason == FinishReason::kCancelled);
+    if (--asked.unended > 0 || is_cancelled_) return;
+    if (!asked.error.ok()) return Give(asked.turn, failed_.AnswerOf(asked.request, asked.error));
+    SaveAnswers(answers_.speculation()).IgnoreError();   // As RequestsInTurn.
+    Give(asked.turn, AnswerOf(asked.request, asked.text, asked.answers));
+  }
+
+  // Writes the answer when its turn comes.
+  void Give(int64_t turn, std::string answer) {
+    answer += '\n';
+    if (FLAGS_unordered) return output_.Push(std::move(answer));
+    held_[turn] = std::move(answer);
+    for (auto next = held_.begin(); next != held_.end() && next->first == written_; next = held_.erase(next), ++written_) {
+      output_.Push(std::move(next->second));
+    }
+  }
+
+  const Engine& engine_;
+  LineReader& lines_;
+  ParallelAnswers& answers_;
+  OutputQueue& output_;
+  const Defaults defaults_;
+  int64_t line_ = 0, turns_ = 0, written_ = 0;
+  bool at_end_ = false, is_cancelled_ = false;
+  absl::Status input_;                     // What ended it, if that was an error.
+  FailedRequests failed_;
+  std::map<int64_t, std::string> held_;    // Answers whose turn has not come.
+};
+
+absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, flash));
+  ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
+  CatchSignals(CtrlC::kEndsProgram);
+  OutputQueue output;
+  const absl::Status status = ParallelRequests(engine, lines, *answers, output, std::move(defaults)).Run();
+  const absl::Status finished = FinishAnswers(engine, answers->speculation());   // Before a reader that takes nothing is waited for.
+  if (!absl::IsCancelled(status)) output.Flush().IgnoreError();                  // Its error is the run's already.
+  return EndOf(status, finished);
+}
+
+}  // namespace
+
+absl::Status AnswerRequests(Engine& engine, double flash_bytes_per_second, LineReader& lines) {
+  RETURN_IF_ERROR(engine.LoadWeights());
+  RETURN_IF_ERROR(engine.AwaitWeights());
+  if (FLAGS_parallel == 1) return AnswerInTurn(engine, flash_bytes_per_second, lines);
+  return AnswerInParallel(engine, flash_bytes_per_second, lines);
+}
+
+}  // namespace tessera

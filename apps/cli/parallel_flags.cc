@@ -1,0 +1,53 @@
+#include "tessera/apps/cli/parallel_flags.h"
+
+#include <algorithm>
+
+#include "tessera/apps/cli/app_main.h"
+#include "tessera/apps/cli/chat_flags.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/warnings.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+
+namespace tessera {
+namespace {
+
+ParallelOptions OptionsOfFlags(double flash_bytes_per_second) {
+  return {.texts = TextsOfFlags(),
+          .speculation = SpeculationOfFlags(),
+          .flash_bytes_per_second = flash_bytes_per_second,
+          .asked_nanos = StartNanos()};
+}
+
+}  // namespace
+
+int TextsOfFlags() { return std::max(FLAGS_parallel, FLAGS_answers); }
+
+absl::Status CheckParallelFlags() {
+  RETURN_IF_ERROR(CheckFlagRange("parallel", FLAGS_parallel, 1, kMostTexts));
+  RETURN_IF_ERROR(CheckFlagRange("answers", FLAGS_answers, 1, kMostTexts));
+  RETURN_IF_ERROR(CheckNotBoth("answers", IsGiven("answers"), "chat", FLAGS_chat));
+  if (IsGiven("answers") && FLAGS_jsonl) return WrongUsage("answers", "beside --jsonl", "\"answers\" in requests, which say it themselves");
+  if (IsGiven("parallel") && !FLAGS_jsonl) return WrongUsage("parallel", "without --jsonl", "both: there is one prompt (--answers=K)");
+  if (FLAGS_unordered && FLAGS_parallel == 1) return WrongUsage("unordered", "without --parallel", "both: one answer ends after another");
+  if (IsGiven("cache_tokens") && TextsOfFlags() == 1) {
+    return WrongUsage("cache_tokens", "without --parallel or --answers", "one of them: --context bounds a single text");
+  }
+  return CheckAnswersDiffer(FLAGS_answers, {.temperature = static_cast<float>(FLAGS_temperature), .top_k = FLAGS_top_k});
+}
+
+absl::Status PlanTextsOfFlags(EngineOptions& options) {
+  if (TextsOfFlags() == 1) return PlanSpeculation(SpeculationOfFlags(), options);
+  return PlanParallel(OptionsOfFlags(/*flash_bytes_per_second=*/0), options);
+}
+
+absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second) {
+  WarnOfShortages(engine);
+  WarnOfUnreadHistory(SpeculationOfFlags());
+  absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers = ParallelAnswers::Create(engine, OptionsOfFlags(flash_bytes_per_second));
+  if (answers.ok()) WarnOfHistory((*answers)->speculation());
+  return answers;
+}
+
+}  // namespace tessera

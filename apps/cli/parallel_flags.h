@@ -1,0 +1,28 @@
+// Several texts at once: --parallel requests of --jsonl, or --answers to one prompt.
+//
+//   RETURN_IF_ERROR(CheckParallelFlags());
+//   RETURN_IF_ERROR(PlanTextsOfFlags(options));                            // before the engine is opened
+//   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(*engine, opened.flash_bytes_per_second));
+//
+// Errors are wrong usage of the flag that they are about (base/usage_error.h). Threads: one at a time.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tessera/runtime/chat/parallel_answers.h"
+
+namespace tessera {
+
+int TextsOfFlags();   // That are written at once; 1: none shares a pass.
+
+// WrongUsage if flags exclude each other, or leave one of them nothing to do.
+absl::Status CheckParallelFlags();
+
+// Makes memory plans include the texts and their speculation, also if it is one.
+absl::Status PlanTextsOfFlags(EngineOptions& options);
+
+// As AnswererOfFlags (chat_flags.h), for TextsOfFlags() texts.
+absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second);
+
+}  // namespace tessera

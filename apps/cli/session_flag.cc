@@ -1,0 +1,76 @@
+#include "tessera/apps/cli/session_flag.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/base/file.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/saved_text.h"
+#include "tessera/runtime/session_file.h"
+
+namespace tessera {
+
+absl::Status CheckSessionFlag() {
+  return FLAGS_session.empty() ? absl::OkStatus() : ForFile("session", CheckWritable(FLAGS_session));
+}
+
+absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conversation, Answerer& answerer) {
+  KeptSession kept(engine, conversation, answerer);
+  if (FLAGS_session.empty()) return kept;
+  absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session);
+  if (absl::IsNotFound(loaded.status())) return kept;  // CheckSessionFlag has seen that it can be made.
+  RETURN_IF_ERROR(loaded.status());
+  ASSIGN_OR_RETURN(SavedText saved, SavedText::Parse(loaded->notes, FLAGS_session, engine.config().vocabulary));
+  if (saved.is_dialogue == conversation.raw()) {
+    return saved.is_dialogue ? WrongUsage("session", absl::StrCat("a dialogue in ", FLAGS_session), "a text, as it is continued with --raw")
+                             : WrongUsage("session", absl::StrCat("a text in ", FLAGS_session), "a dialogue; --raw continues a text");
+  }
+  if (saved.is_dialogue) {
+    for (const ChatMessage& message : conversation.messages()) {
+      if (message.role != "system") saved.messages.push_back(message);
+    }
+    RETURN_IF_ERROR(conversation.GoOnWith(std::move(saved.messages)));
+  }
+  kept.next_ = std::move(saved.next);
+  answerer.GoOnFrom(std::move(loaded->session));
+  return kept;
+}
+
+absl::StatusOr<std::vector<TokenId>> KeptSession::Prompt(const std::string& prompt, const std::vector<TokenId>& tokens) const {
+  if (FLAGS_session.empty()) return tokens;
+  if (!conversation_->raw()) return conversation_->Tokens(engine_->tokenizer());
+  const absl::Span<const TokenId> held = answerer_->session().tokens();
+  if (held.empty() && next_.empty()) return tokens;
+  std::vector<TokenId> all(held.begin(), held.end());
+  const std::vector<TokenId> added = engine_->tokenizer().Encode(prompt, {.parse_special = true});
+  all.insert(all.end(), next_.begin(), next_.end());
+  all.insert(all.end(), added.begin(), added.end());
+  return all;
+}
+
+void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& result) {
+  if (FLAGS_session.empty()) return;
+  if (!conversation_->raw()) {
+    if (!result.tokens.empty()) conversation_->AddAnswer(result.text);
+    return;
+  }
+  std::vector<TokenId> all(prompt.begin(), prompt.end());
+  all.insert(all.end(), result.tokens.begin(), result.tokens.end());
+  if (result.reason == FinishReason::kEndToken) all.pop_back();  // A text that goes on has not ended.
+  const size_t held = std::min(all.size(), static_cast<size_t>(answerer_->length()));
+  next_.assign(all.begin() + static_cast<std::ptrdiff_t>(held), all.end());
+}
+
+absl::Status KeptSession::Save(const absl::Status& status) const {
+  if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
+  SavedText text = {.is_dialogue = !conversation_->raw(), .messages = conversation_->messages(), .next = next_};
+  if (!text.is_dialogue) text.messages.clear();
+  if (!text.messages.empty() && text.messages.back().role == "user") text.messages.pop_back();
+  return EndOf(status, SaveSession(answerer_->session(), FLAGS_session, text.Notes()));
+}
+
+}  // namespace tessera

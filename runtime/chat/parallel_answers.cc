@@ -1,0 +1,153 @@
+#include "tessera/runtime/chat/parallel_answers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/chat/prompt_size.h"
+
+namespace tessera {
+
+absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& options) {
+  if (parallel.texts < 1 || parallel.texts > kMostTexts) return WrongUsage("texts", parallel.texts, absl::StrCat("1 to ", kMostTexts));
+  options.workload.sessions = parallel.texts;
+  options.cache.text_share = kUsualText;
+  const int without_drafts = options.workload.logit_rows;
+  RETURN_IF_ERROR(PlanSpeculation(parallel.speculation, options));
+  if (options.workload.logit_rows > without_drafts) return absl::OkStatus();   // The head's rows of drafts are those of texts, too.
+  options.workload.least_logit_rows = options.workload.logit_rows + 1;
+  options.workload.logit_rows += std::min(parallel.texts, Session::kLogitRows);
+  return absl::OkStatus();
+}
+
+absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling) {
+  if (answers == 1 || (sampling.temperature > 0 && sampling.top_k != 1)) return absl::OkStatus();
+  return WrongUsage("answers", absl::StrCat(answers, " with ", sampling.temperature > 0 ? "top_k 1" : "temperature 0"),
+                    "1, since all would be the same, or other sampling");
+}
+
+absl::Status CheckAnswersFit(int answers, size_t prompt_tokens, const Engine& engine) {
+  const int64_t room = engine.cache_tokens() - static_cast<int64_t>(prompt_tokens);
+  if (answers <= 1 || answers <= room) return absl::OkStatus();
+  return LimitedBy("cache_tokens", absl::ResourceExhaustedError(absl::StrCat(
+                                       "answers: found ", answers, ", expected at most ", std::max<int64_t>(room, 1), ": the cache has ",
+                                       engine.cache_tokens(), " tokens, of which the prompt takes ", prompt_tokens)));
+}
+
+struct ParallelAnswers::Text {
+  NewAnswer asked;
+  int64_t begin_nanos = 0;
+  double first_token_seconds = -1;
+  Speculator* speculator = nullptr;   // Null: none so far, or nothing is drafted.
+};
+
+ParallelAnswers::ParallelAnswers(Engine& engine, const ParallelOptions& options, std::unique_ptr<Speculation> speculation)
+    : engine_(engine), most_texts_(options.texts), flash_(options.flash_bytes_per_second), clock_(GivenOrRealClock(options.clock)),
+      asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : clock_.NowNanos()), speculation_(std::move(speculation)) {}
+
+absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswers::Create(Engine& engine, const ParallelOptions& options) {
+  if (options.texts < 1 || options.texts > kMostTexts) return WrongUsage("texts", options.texts, absl::StrCat("1 to ", kMostTexts));
+  RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));
+  ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation,
+                   Speculation::Create(engine, options.speculation, GivenOrRealClock(options.clock)));
+  std::unique_ptr<ParallelAnswers> answers(new ParallelAnswers(engine, options, std::move(speculation)));
+  StepperOptions stepper = {.most_texts = options.texts, .clock = options.clock};
+  if (Speculation* const drafts = answers->speculation_.get(); drafts != nullptr) {
+    stepper.costs = &drafts->costs();
+    stepper.measure_seconds = drafts->measure_seconds();
+  }
+  ASSIGN_OR_RETURN(answers->stepper_, Stepper::Create(engine, stepper));
+  if (engine.model().streamer() != nullptr) {
+    answers->streaming_before_ = StreamingFigures::Of(engine, options.flash_bytes_per_second);
+  }
+  return answers;
+}
+
+void ParallelAnswers::Add(NewAnswer answer) {
+  auto text = std::make_shared<Text>();
+  text->asked = std::move(answer);
+  text->begin_nanos = clock_.NowNanos();
+  waiting_.push_back(std::move(text));
+  ++unended_;
+}
+
+void ParallelAnswers::SubmitWaiting() {
+  while (!waiting_.empty() && submitted_ < most_texts_) {
+    const std::shared_ptr<Text> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++submitted_;
+    Submit(next);
+  }
+}
+
+void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
+  const absl::Status fits = CheckTokensFit(text->asked.prompt.size(), engine_.context());
+  if (!fits.ok()) return End(*text, fits);
+  if (speculation_ != nullptr) {
+    const absl::StatusOr<Speculator*> speculator = speculation_->Take();
+    if (!speculator.ok()) return End(*text, speculator.status());
+    text->speculator = *speculator;
+  }
+  StreamOptions stream = {.prompt = text->asked.prompt, .sampling = text->asked.sampling};
+  stream.text = {.max_tokens = text->asked.max_tokens, .stop = text->asked.stop, .stream = text->asked.stream,
+                 .starts_text = text->asked.starts_text};
+  stream.text.speculator = text->speculator;
+  stream.text.on_text = [this, text](absl::string_view shown) {
+    if (timings_.first_token_seconds < 0) timings_.first_token_seconds = SecondsSince(asked_nanos_);
+    if (text->asked.on_text) text->asked.on_text(shown);
+  };
+  stream.text.on_token = [this, text](TokenId, absl::Span<const float>) {
+    if (text->first_token_seconds < 0) text->first_token_seconds = SecondsSince(text->begin_nanos);
+  };
+  stream.on_end = [this, text](const absl::StatusOr<Generation>& result) { End(*text, result); };
+  stepper_->Submit(std::move(stream));
+}
+
+void ParallelAnswers::End(Text& text, const absl::StatusOr<Generation>& result) {
+  --submitted_;
+  --unended_;
+  if (text.speculator != nullptr) speculation_->GiveBack(text.speculator);
+  if (!result.ok()) {
+    if (text.asked.on_end) text.asked.on_end(result.status());
+    return;
+  }
+  if (speculation_ != nullptr) speculation_->Finish(text.asked.prompt, *result);
+  const int64_t tokens = static_cast<int64_t>(result->tokens.size());
+  timings_.output_tokens += tokens;
+  timings_.timed_tokens += std::max<int64_t>(tokens - 1, 0);
+  if (!text.asked.on_end) return;
+  text.asked.on_end(TimedAnswer{
+      .text = *result, .first_token_seconds = text.first_token_seconds, .seconds = SecondsSince(text.begin_nanos)});
+}
+
+absl::StatusOr<bool> ParallelAnswers::Step() {
+  SubmitWaiting();
+  const StepperReport before = stepper_->report();
+  const int64_t begin = clock_.NowNanos();
+  ASSIGN_OR_RETURN(const bool more, stepper_->Step());
+  const StepperReport& after = stepper_->report();
+  const bool only_prompts = after.rows - before.rows == after.prompt_rows - before.prompt_rows;
+  (only_prompts ? timings_.prompt_seconds : timings_.generation_seconds) += SecondsSince(begin);
+  return more || unended_ > 0;
+}
+
+absl::Status ParallelAnswers::Run() {
+  while (!IsCancelled()) {
+    ASSIGN_OR_RETURN(const bool more, Step());
+    if (!more) break;
+  }
+  return absl::OkStatus();
+}
+
+Timings ParallelAnswers::timings() const {
+  Timings timings = timings_;
+  timings.prompt_tokens = stepper_->report().prompt_rows;
+  if (speculation_ != nullptr) timings.speculation = speculation_->report();
+  if (streaming_before_.has_value()) timings.streaming = StreamingFigures::Of(engine_, flash_).Since(*streaming_before_);
+  return timings;
+}
+
+}  // namespace tessera

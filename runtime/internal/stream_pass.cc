@@ -1,0 +1,75 @@
+#include "tessera/runtime/internal/stream_pass.h"
+
+#include "tessera/base/status_macros.h"
+#include "tessera/spec/row_policy.h"
+#include "tessera/spec/step_time.h"
+
+namespace tessera {
+
+absl::Status StreamPass::Run(const StepPlan& plan, absl::Span<Stream* const> streams, CostProfile* costs,
+                             const std::atomic<bool>* cancel, EngineCore::Hold& hold) {
+  members_.clear();
+  for (const StepPart& part : plan.parts) members_.push_back({.stream = streams[part.stream]});
+  absl::Status pass = Place(plan, streams);
+  if (pass.ok()) pass = Compute(cancel, hold);
+  RETURN_IF_ERROR(core_.health());
+  const bool decodes_alone = plan.prompt_rows() == 0;
+  if (pass.ok() && costs != nullptr) Learn(plan, *costs);
+  const CostProfile::Shape all = plan.shape();
+  // Prompts are not charged to those that write.
+  const double seconds = decodes_alone || costs == nullptr ? pass_seconds_ : costs->PassSeconds(all);
+  for (size_t i = 0; i < plan.parts.size(); ++i) {
+    const double share = costs == nullptr ? 1 : MarginalShare(all, plan.parts[i].choice.shape(), *costs);
+    members_[i].stream->Settle(pass, TimeOf(members_[i], seconds * share));
+  }
+  return pass;
+}
+
+absl::Status StreamPass::Place(const StepPlan& plan, absl::Span<Stream* const> streams) {
+  rows_.clear();
+  wanted_.clear();
+  for (const StepPart& part : plan.parts) {
+    Stream& stream = *streams[part.stream];
+    RETURN_IF_ERROR(part.piece > 0 ? stream.PlacePiece(part.piece, rows_) : stream.PlaceTree(part.choice, rows_));
+    stream.AddWanted(wanted_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamPass::Compute(const std::atomic<bool>* cancel, EngineCore::Hold& hold) {
+  const double begin = clock_.Seconds();
+  ASSIGN_OR_RETURN(Pass walk, core_.Begin(rows_, cancel));
+  ASSIGN_OR_RETURN(const HiddenRows done, walk.Finish(wanted_));
+  pass_seconds_ = clock_.SecondsSince(begin);
+  return logits_.Give(absl::MakeSpan(members_), done, clock_, cancel, hold);
+}
+
+void StreamPass::Learn(const StepPlan& plan, CostProfile& costs) {
+  if (plan.prompt_rows() > 0) return costs.AddPromptPass(plan.rows(), pass_seconds_);
+  LearnStep(plan.shape(), {.pass_seconds = pass_seconds_, .top_rows = logits_.top_rows(), .top_seconds = logits_.top_seconds()}, costs);
+  for (const PassLogits::Round& round : logits_.rounds()) costs.AddHead(round.rows, round.seconds);
+}
+
+// A stream's share of the head is by its rows.
+StepTime StreamPass::TimeOf(const PassLogits::Member& member, double pass_seconds) const {
+  StepTime time = {.pass_seconds = pass_seconds, .first_rows = member.first_rows, .later_rows = member.later_rows};
+  int later_rows = 0, rows = 0;
+  double later_seconds = 0;
+  for (size_t i = 0; i < logits_.rounds().size(); ++i) {
+    const PassLogits::Round& round = logits_.rounds()[i];
+    rows += round.rows;
+    if (i == 0) {
+      time.first_seconds = round.seconds * member.first_rows / round.rows;
+    } else {
+      later_rows += round.rows;
+      later_seconds += round.seconds;
+    }
+  }
+  if (later_rows > 0) time.later_seconds = later_seconds * member.later_rows / later_rows;
+  if (member.stream->wants_top() == 0) return time;
+  time.top_rows = member.first_rows + member.later_rows;
+  time.top_seconds = rows == 0 ? 0 : logits_.top_seconds() * time.top_rows / rows;
+  return time;
+}
+
+}  // namespace tessera
