@@ -20,7 +20,7 @@ namespace tessera {
 namespace {
 
 constexpr int kPasses = 5;                 // With each number of rows, per repetition.
-constexpr int kLongestOfSorts = 768;
+constexpr int kLongestOfSorts = 1024;
 constexpr int kLeastPiece = 16;            // A prompt that is read beside is expected to take no smaller parts.
 constexpr double kHigh = 0.95;
 
@@ -212,7 +212,7 @@ absl::Status StreamBench::Beside(int texts) {
 }
 
 StreamSpeed StreamBench::Result() const {
-  StreamSpeed speed = {.memory = engine_.memory(), .context = engine_.context(), .peak_memory = PeakMemoryBytes()};
+  StreamSpeed speed = {.memory = engine_.memory(), .cache_tokens = engine_.cache_tokens(), .peak_memory = PeakMemoryBytes()};
   for (const auto& [texts, samples] : together_) {
     speed.together.push_back({texts, SpreadOf(samples.rate), MedianOf(samples.step), MedianOf(samples.pass)});
   }
@@ -245,10 +245,15 @@ StreamSpeed StreamBench::Result() const {
 int StreamSpeedOptions::MostTexts() const { return std::max(together.empty() ? 1 : together.back(), writers); }
 
 int StreamSpeedOptions::NeededContext() const {
+  const int written = std::max(depth, 1) + generate_tokens + 2, of_sorts = speculate == "none" ? 0 : kLongestOfSorts + generate_tokens + 2;
+  return std::max({written + TokensBeside(*this), prompt_tokens + 2, long_prompt + 2, of_sorts});
+}
+
+int StreamSpeedOptions::NeededTokens() const {
   const int64_t written = std::max(depth, 1) + generate_tokens + 2;
   const int64_t beside = writers * (written + TokensBeside(*this)) + std::max(prompt_tokens, long_prompt) + 2;
   const int64_t of_sorts = speculate == "none" ? 0 : int64_t{writers} * (kLongestOfSorts + generate_tokens + 2);
-  return static_cast<int>(std::max({MostTexts() * written, beside, of_sorts}));
+  return static_cast<int>(std::min<int64_t>(std::max({MostTexts() * written, beside, of_sorts}), kMostContext));
 }
 
 absl::StatusOr<StreamSpeed> MeasureStreams(Engine& engine, const StreamSpeedOptions& options) {

@@ -37,7 +37,9 @@ struct StreamSpeedOptions {
   std::string speculate = "none";     // As DrafterRegistry::Make takes it. For "none" there are no sorts.
   std::vector<PromptSort> sorts = {};
 
-  int NeededContext() const;          // For all of this, if prompts of sorts have 768 tokens at most.
+  // For all of this, if prompts of sorts have 1,024 tokens at most: positions of a text, and of all together.
+  int NeededContext() const;
+  int NeededTokens() const;
   int MostTexts() const;
 };
 
@@ -74,7 +76,7 @@ struct StreamSpeed {
   std::vector<Gaps> gaps = {};
   std::vector<FirstToken> first_tokens = {};
   EngineMemory memory = {};
-  int context = 0;
+  int cache_tokens = 0;
   std::optional<int64_t> peak_memory = {};   // The process's; nullopt: not known.
 };
 

@@ -82,7 +82,7 @@ std::string FirstTokensText(const StreamSpeed& speed) {
 std::string MemoryText(const StreamSpeed& speed) {
   Table table({{"memory"}, {"size", kRight}});
   table.AddRow({"weights", FormatByteSize(speed.memory.weights)});
-  table.AddRow({absl::StrCat("keys and values of ", speed.context, " tokens"), FormatByteSize(speed.memory.cache)});
+  table.AddRow({absl::StrCat("keys and values of ", speed.cache_tokens, " tokens"), FormatByteSize(speed.memory.cache)});
   table.AddRow({"peak", FormatKnownByteSize(speed.peak_memory)});
   return absl::StrCat("\n", table.ToString());
 }
@@ -149,7 +149,7 @@ class Writer {
 
   void Memory() {
     json_.Key("memory_bytes").BeginObject().Key("weights").Int(speed_.memory.weights).Key("cache").Int(speed_.memory.cache);
-    json_.Key("context").Int(speed_.context).Key("peak");
+    json_.Key("cache_tokens").Int(speed_.cache_tokens).Key("peak");
     if (speed_.peak_memory.has_value()) json_.Int(*speed_.peak_memory);
     else json_.Null();
     json_.EndObject();
