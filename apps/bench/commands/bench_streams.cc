@@ -124,7 +124,8 @@ Command BenchStreams() {
                       "text and --writers at once.",
            .examples = {"tessera_bench streams --threads 2 --speculate none", "tessera_bench streams --together 1,8 --categories chat",
                         "tessera_bench streams --model model.tsr --memory_budget 100MiB --speculate none"},
-           .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions", "cache_tokens"}},
+           .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions",
+                                       "cache_tokens"}},
                       {"Speculation", {"speculate", "data", "categories"}},
                       ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
           Run};
