@@ -63,7 +63,7 @@ struct StreamSpeed {
     int64_t gaps = 0;
     double median = 0, high = 0, longest = 0;   // high: 95 of 100 are shorter.
     double prompt_seconds = 0;        // From when the prompt comes to its first token, and
-    double prompt_passes = 0;         // passes until then.
+    double prompt_passes = 0;         // passes until then; 0: always a text ended before.
   };
   struct FirstToken {
     int texts = 0;                    // That are written meanwhile.
