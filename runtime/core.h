@@ -110,7 +110,7 @@ class EngineCore {
   void MakePlanner(int rows);
   absl::Status OpenWeights();
   // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
-  void ShrinkCache(int64_t bytes);
+  absl::Status ShrinkCache(int64_t bytes);
   // CPUs may have been given and taken since the last pass: an app goes to the background, a container is resized.
   void FollowCpus();
 

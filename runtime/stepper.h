@@ -10,8 +10,8 @@
 // not fit into the cache beside the others waits; if texts fill it together, the youngest gives up its positions and computes them again
 // later. A text that fits alone never fails. What a pass costs is shared out by what each text adds to it.
 //
-// Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork, cancel
-// and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
+// Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork,
+// cancel and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
 #pragma once
 
 #include <cstdint>
