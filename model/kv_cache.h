@@ -133,8 +133,8 @@ class KvCache {
   int64_t bytes() const;   // Memory of all groups, as allocated, touched or not, but for what was given back.
 
   // Makes the cache smaller for good: group 0 gives the memory of its last slots back to the system, down to `least` slots or those that
-  // are taken; what lies further up is moved down. What a window needs stays. Returns slots(). Changes no bit of a result; views stay valid,
-  // paths become invalid. REQUIRES: least >= 0.
+  // are taken; what lies further up is moved down. What a window needs stays. Returns slots(). Changes no bit of a result. Views stay
+  // valid, paths become invalid. REQUIRES: least >= 0.
   int Shrink(int least);
 
   // Nodes of the sequence tree, which calls may have to walk: fewer than twice the sequences. For tests and reports.

@@ -65,8 +65,8 @@ class Stepper {
   // it has ended.
   void Cancel(StreamId stream);
 
-  // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one of
-  // them. False: there was nothing to do. The error of a pass ends the texts that had rows in
+  // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one
+  // of them. False: there was nothing to do. The error of a pass ends the texts that had rows in
   // it, by their on_end; the stepper goes on. Errors: FailedPrecondition during another thread's call on this engine, ResourceExhausted
   // where memory ends (session.h).
   absl::StatusOr<bool> Step();
