@@ -184,10 +184,10 @@ double CostProfile::PromptPassSeconds(const Shape& shape, int prompt_rows) const
   if (prompt_rows <= 0) return without;
   const int own = Clamped(shape.rows), rows = Clamped(shape.rows + prompt_rows);
   if (prompt_pass_.rows == 0) return PassSeconds({shape.rows + prompt_rows, shape.leaves + 1, shape.texts + 1});
-  if (own >= prompt_pass_.rows) return without * rows / own;
+  if (own >= prompt_pass_.rows) return without * (static_cast<double>(rows) / own);
   const double seconds = std::max(level_ * prompt_pass_.seconds, without);
-  if (rows >= prompt_pass_.rows) return seconds * rows / prompt_pass_.rows;
-  return without + (seconds - without) * (rows - own) / (prompt_pass_.rows - own);
+  if (rows >= prompt_pass_.rows) return seconds * (static_cast<double>(rows) / prompt_pass_.rows);
+  return std::min(seconds, without + (seconds - without) * (rows - own) / (prompt_pass_.rows - own));   // Rounding.
 }
 
 double CostProfile::DraftSeconds(absl::string_view drafter) const {
