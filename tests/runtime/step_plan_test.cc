@@ -1,4 +1,4 @@
-// Which rows a step has: running texts' own, and parts of prompts by what the last pass with such a part took.
+// The rows of a step: those of running texts, and parts of prompts by what the last pass with such a part took.
 #include "tessera/runtime/internal/step_plan.h"
 
 #include <gtest/gtest.h>
