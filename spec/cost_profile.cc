@@ -40,10 +40,10 @@ void CostProfile::Mean::Add(double value, double new_weight, double outlier) {
 }
 
 // What a row more takes beside the first row count, as long as that alone is known: the least that two others or more say, for one
-// may be unlucky; else a guess.
+// may be unlucky; else a guess: a share of what one row takes, by the same guess.
 double CostProfile::Curve::UnknownRow() const {
   const auto& [first_rows, first] = *means_.begin();
-  if (means_.size() < 3) return unknown_row_ * first.seconds;
+  if (means_.size() < 3) return unknown_row_ * first.seconds / (1 + unknown_row_ * (first_rows - 1));
   double least = std::numeric_limits<double>::infinity();
   for (auto other = std::next(means_.begin()); other != means_.end(); ++other) {
     least = std::min(least, (other->second.seconds - first.seconds) / (other->first - first_rows));

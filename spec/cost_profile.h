@@ -68,7 +68,9 @@ class CostProfile {
   double PromptPassSeconds(const Shape& shape, int prompt_rows) const;
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
-  // A token without any draft. Only once that was measured are times better than guesses.
+  // A step was measured, of however many texts. Before that there is nothing to hold a draft against.
+  bool KnowsSteps() const { return !pass_.means().empty() && !head_.means().empty(); }
+  // A token without any draft. Only once that was measured are times of one text better than guesses.
   bool KnowsPlain() const { return pass_.contains(1) && head_.contains(1); }
   double PlainSeconds() const { return PassSeconds({}) + HeadSeconds(1); }
 

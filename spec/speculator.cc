@@ -133,8 +133,8 @@ void Speculator::Ask(const TreeRoom& room) {
   asked_ = true;
   merging_ = -Seconds();
   LOG_IF(FATAL, !composite_.Propose({.max_nodes = room.rows - 1, .max_depth = room.depth}, draft_).ok()) << "a composite does not fail";
-  // Until a plain step is measured there is nothing to hold a draft against.
-  if (options_.weigh_costs && !costs_.KnowsPlain()) draft_ = TokenTree(root_);
+  // Until a step is measured there is nothing to hold a draft against.
+  if (options_.weigh_costs && !costs_.KnowsSteps()) draft_ = TokenTree(root_);
   merging_ += Seconds();
   for (int source = 0; source < composite_.size(); ++source) merging_ -= composite_.propose_seconds(source);
 }
@@ -157,7 +157,7 @@ TokenTree Speculator::Choose(const RowChoice& choice) {
 
 // What drafters take for nothing is less than what PauseRule is for, but need not be taken.
 void Speculator::RestIfIdle(const TokenTree& tree) {
-  if (tree.size() > 1 || !options_.weigh_costs || !costs_.KnowsPlain()) {
+  if (tree.size() > 1 || !options_.weigh_costs || !costs_.KnowsSteps()) {
     idle_ = rest_ = 0;
   } else if (++idle_ >= kIdle) {
     rest_ = std::clamp(2 * rest_, 1, kLongestRest);
@@ -225,7 +225,7 @@ void Speculator::Judge(const TokenTree& tree, const Verdict& verdict, const Step
   const int texts = beside.texts + 1;
   const double pass = costs_.PassSeconds({.rows = texts, .leaves = texts, .texts = texts}) / texts;
   const double plain = pass + costs_.HeadSeconds(texts) / texts;
-  if (!costs_.KnowsPlain() || resting_) return;
+  if (!costs_.KnowsSteps() || resting_) return;
   std::vector<int> nodes(composite_.size()), accepted(composite_.size());
   for (int node = 1; node < tree.size(); ++node) ++nodes[tree[node].source];
   for (const int node : verdict.path) {

@@ -122,7 +122,7 @@ class Speculator {
   TokenTree Propose(const TreeRoom& room);
 
   // All that is proposed below the last token, to be cut; valid until the next call. The root alone while all rests or is paused, or before
-  // a plain step is known, if costs are weighed. A draft that nothing is chosen of is forgotten.
+  // a step is known, if costs are weighed. A draft that nothing is chosen of is forgotten.
   const TokenTree& Draft(const TreeRoom& room);
   // How that draft may be cut.
   TreeToCut ToCut() const { return {.tree = &draft_, .whole = !options_.weigh_costs, .draft_seconds = DraftSeconds()}; }

@@ -20,16 +20,18 @@ namespace tessera {
 namespace {
 
 constexpr int kPasses = 5;                 // With each number of rows, per repetition.
-constexpr int kLongestOfSorts = 768;
-constexpr int kLeastPiece = 16;            // A prompt that is read beside is expected to take no smaller parts.
+constexpr int kLongestOfSorts = 1024;
+constexpr int kLeastPiece = 4;             // Parts of a prompt are expected to be no smaller; beside one text half of that.
 constexpr double kHigh = 0.95;
 
 using Samples = std::vector<double>;
 
 double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
-// What a writer may write while both prompts are read.
-int TokensBeside(const StreamSpeedOptions& options) { return (options.prompt_tokens + options.long_prompt) / kLeastPiece + 16; }
+// What each of so many writers may write while both prompts are read.
+int TokensBeside(const StreamSpeedOptions& options, int texts) {
+  return (options.prompt_tokens + options.long_prompt) / (texts == 1 ? kLeastPiece / 2 : kLeastPiece) + 16;
+}
 
 class StreamBench {
  public:
@@ -182,7 +184,7 @@ void StreamBench::KeepGaps(const TextsTogether& together, const std::vector<size
 // Writers alone for a while; then another text comes to its first token; then a long prompt is read.
 absl::Status StreamBench::Beside(int texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextsTogether> together, TextsTogether::Create(engine_, costs_));
-  const int most = 2 + options_.generate_tokens + TokensBeside(options_);
+  const int most = 2 + options_.generate_tokens + TokensBeside(options_, texts);
   for (int i = 0; i < texts; ++i) together->Add(RandomPrompt(options_.depth), {.max_tokens = most, .ignore_end = true});
   const auto tokens = [&] {
     std::vector<size_t> counts;
@@ -206,13 +208,16 @@ absl::Status StreamBench::Beside(int texts) {
   GapSamples& samples = gaps_[{texts, options_.long_prompt}];
   ASSIGN_OR_RETURN(const int passes, Read(*together, options_.long_prompt, seconds));
   KeepGaps(*together, from, samples.gaps);
+  for (int i = 0; i < texts; ++i) {
+    if (together->text(i).ended) return absl::OkStatus();   // The rest was read beside fewer.
+  }
   Keep(seconds, samples.prompt_seconds);
   Keep(passes, samples.prompt_passes);
   return absl::OkStatus();
 }
 
 StreamSpeed StreamBench::Result() const {
-  StreamSpeed speed = {.memory = engine_.memory(), .context = engine_.context(), .peak_memory = PeakMemoryBytes()};
+  StreamSpeed speed = {.memory = engine_.memory(), .cache_tokens = engine_.cache_tokens(), .peak_memory = PeakMemoryBytes()};
   for (const auto& [texts, samples] : together_) {
     speed.together.push_back({texts, SpreadOf(samples.rate), MedianOf(samples.step), MedianOf(samples.pass)});
   }
@@ -230,7 +235,7 @@ StreamSpeed StreamBench::Result() const {
       gaps.high = Quantile(sorted, kHigh);
       gaps.longest = sorted.back();
     }
-    if (which.second > 0) {
+    if (!samples.prompt_passes.empty()) {
       gaps.prompt_seconds = MedianOf(samples.prompt_seconds);
       gaps.prompt_passes = MedianOf(samples.prompt_passes);
     }
@@ -245,10 +250,16 @@ StreamSpeed StreamBench::Result() const {
 int StreamSpeedOptions::MostTexts() const { return std::max(together.empty() ? 1 : together.back(), writers); }
 
 int StreamSpeedOptions::NeededContext() const {
+  const int written = std::max(depth, 1) + generate_tokens + 2, of_sorts = speculate == "none" ? 0 : kLongestOfSorts + generate_tokens + 2;
+  return std::max({written + TokensBeside(*this, 1), prompt_tokens + 2, long_prompt + 2, of_sorts});
+}
+
+int StreamSpeedOptions::NeededTokens() const {
   const int64_t written = std::max(depth, 1) + generate_tokens + 2;
-  const int64_t beside = writers * (written + TokensBeside(*this)) + std::max(prompt_tokens, long_prompt) + 2;
+  const int64_t of_writers = std::max(written + TokensBeside(*this, 1), writers * (written + TokensBeside(*this, writers)));
+  const int64_t beside = of_writers + std::max(prompt_tokens, long_prompt) + 2;
   const int64_t of_sorts = speculate == "none" ? 0 : int64_t{writers} * (kLongestOfSorts + generate_tokens + 2);
-  return static_cast<int>(std::max({MostTexts() * written, beside, of_sorts}));
+  return static_cast<int>(std::min<int64_t>(std::max({MostTexts() * written, beside, of_sorts}), kMostContext));
 }
 
 absl::StatusOr<StreamSpeed> MeasureStreams(Engine& engine, const StreamSpeedOptions& options) {

@@ -37,7 +37,9 @@ struct StreamSpeedOptions {
   std::string speculate = "none";     // As DrafterRegistry::Make takes it. For "none" there are no sorts.
   std::vector<PromptSort> sorts = {};
 
-  int NeededContext() const;          // For all of this, if prompts of sorts have 768 tokens at most.
+  // For all of this, if prompts of sorts have 1,024 tokens at most: positions of a text, and of all together.
+  int NeededContext() const;
+  int NeededTokens() const;
   int MostTexts() const;
 };
 
@@ -61,7 +63,7 @@ struct StreamSpeed {
     int64_t gaps = 0;
     double median = 0, high = 0, longest = 0;   // high: 95 of 100 are shorter.
     double prompt_seconds = 0;        // From when the prompt comes to its first token, and
-    double prompt_passes = 0;         // passes until then.
+    double prompt_passes = 0;         // passes until then; 0: always a text ended before.
   };
   struct FirstToken {
     int texts = 0;                    // That are written meanwhile.
@@ -74,7 +76,7 @@ struct StreamSpeed {
   std::vector<Gaps> gaps = {};
   std::vector<FirstToken> first_tokens = {};
   EngineMemory memory = {};
-  int context = 0;
+  int cache_tokens = 0;
   std::optional<int64_t> peak_memory = {};   // The process's; nullopt: not known.
 };
 

@@ -61,11 +61,11 @@ std::string GapsText(const StreamSpeed& speed) {
                {"95 % of alone", kRight}, {"prompt, ms", kRight}, {"in passes", kRight}});
   for (const StreamSpeed::Gaps& gaps : speed.gaps) {
     std::string what = absl::StrCat(gaps.texts, gaps.texts == 1 ? " text" : " texts");
-    const bool beside = gaps.prompt_tokens > 0;
-    if (beside) absl::StrAppend(&what, ", a prompt of ", gaps.prompt_tokens, " beside");
+    const bool known = gaps.prompt_passes > 0;
+    if (gaps.prompt_tokens > 0) absl::StrAppend(&what, ", a prompt of ", gaps.prompt_tokens, " beside");
     table.AddRow({what, Millis(gaps.median), Millis(gaps.high), Millis(gaps.longest),
                   Ratio(OfAlone(speed, gaps, &StreamSpeed::Gaps::median)), Ratio(OfAlone(speed, gaps, &StreamSpeed::Gaps::high)),
-                  beside ? Millis(gaps.prompt_seconds) : "-", beside ? absl::StrFormat("%.0f", gaps.prompt_passes) : "-"});
+                  known ? Millis(gaps.prompt_seconds) : "-", known ? absl::StrFormat("%.0f", gaps.prompt_passes) : "-"});
   }
   return absl::StrCat("\n", table.ToString(), "of alone: divided by the median without a prompt beside\n");
 }
@@ -82,7 +82,7 @@ std::string FirstTokensText(const StreamSpeed& speed) {
 std::string MemoryText(const StreamSpeed& speed) {
   Table table({{"memory"}, {"size", kRight}});
   table.AddRow({"weights", FormatByteSize(speed.memory.weights)});
-  table.AddRow({absl::StrCat("keys and values of ", speed.context, " tokens"), FormatByteSize(speed.memory.cache)});
+  table.AddRow({absl::StrCat("keys and values of ", speed.cache_tokens, " tokens"), FormatByteSize(speed.memory.cache)});
   table.AddRow({"peak", FormatKnownByteSize(speed.peak_memory)});
   return absl::StrCat("\n", table.ToString());
 }
@@ -128,10 +128,9 @@ class Writer {
       Number("longest", gaps.longest);
       Known("median_of_alone", OfAlone(speed_, gaps, &StreamSpeed::Gaps::median));
       Known("percentile_95_of_alone", OfAlone(speed_, gaps, &StreamSpeed::Gaps::high));
-      if (gaps.prompt_tokens > 0) {
-        Number("prompt_seconds", gaps.prompt_seconds);
-        Number("prompt_passes", gaps.prompt_passes);
-      }
+      const bool known = gaps.prompt_passes > 0;
+      Known("prompt_seconds", known ? std::optional(gaps.prompt_seconds) : std::nullopt);
+      Known("prompt_passes", known ? std::optional(gaps.prompt_passes) : std::nullopt);
       json_.EndObject();
     }
     json_.EndArray();
@@ -149,7 +148,7 @@ class Writer {
 
   void Memory() {
     json_.Key("memory_bytes").BeginObject().Key("weights").Int(speed_.memory.weights).Key("cache").Int(speed_.memory.cache);
-    json_.Key("context").Int(speed_.context).Key("peak");
+    json_.Key("cache_tokens").Int(speed_.cache_tokens).Key("peak");
     if (speed_.peak_memory.has_value()) json_.Int(*speed_.peak_memory);
     else json_.Null();
     json_.EndObject();

@@ -88,9 +88,9 @@ absl::StatusOr<SteadyRate> WriteTogether(Engine& engine, CostProfile& costs, con
     rate.steps += 1;
   }
   if (rate.steps > 0) return rate;
-  return LimitedBy("context", absl::ResourceExhaustedError(absl::StrCat(
+  return LimitedBy("cache_tokens", absl::ResourceExhaustedError(absl::StrCat(
                                   "streams: found no pass in which all ", texts.texts,
-                                  " texts were written, expected a context with room for them and texts of two tokens or more")));
+                                  " texts were written, expected a cache with room for them and texts of two tokens or more")));
 }
 
 }  // namespace tessera

@@ -79,8 +79,8 @@ struct SteadyTexts {
   std::function<absl::StatusOr<std::unique_ptr<Speculator>>()> make_speculator = nullptr;
 };
 
-// Writes until there are texts x tokens, or eight times as many texts have ended. ResourceExhausted (limited by context) if they never were
-// all there at once.
+// Writes until there are texts x tokens, or eight times as many texts have ended. ResourceExhausted (limited by cache_tokens) if they never
+// were all there at once.
 absl::StatusOr<SteadyRate> WriteTogether(Engine& engine, CostProfile& costs, const SteadyTexts& texts);
 
 }  // namespace tessera

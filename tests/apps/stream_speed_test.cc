@@ -76,13 +76,13 @@ TEST(TextsTogether, AnEndedTextIsFollowedByAnotherAndEachHasASpeculatorOfItsOwn)
   EXPECT_GE(rate.tokens, 2 * rate.steps);
 }
 
-TEST(TextsTogether, WithoutRoomForAllThereIsNoRateButAnErrorOfTheContext) {
+TEST(TextsTogether, WithoutRoomForAllThereIsNoRateButAnErrorOfTheCache) {
   const auto engine = SmallEngine(64);
   CostProfile costs;
   const std::vector<std::vector<TokenId>> prompts = {RandomTokens(40, 1), RandomTokens(40, 2)};
   const absl::Status status = WriteTogether(*engine, costs, {.texts = 2, .tokens = 4, .prompts = prompts, .ignore_end = true}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_EQ(LimitOf(status), "context");
+  EXPECT_EQ(LimitOf(status), "cache_tokens");
 }
 
 TEST(TextsTogether, ACancelEndsThem) {
@@ -97,7 +97,7 @@ TEST(TextsTogether, ACancelEndsThem) {
 }
 
 StreamSpeed SmallSpeed() {
-  StreamSpeed speed = {.context = 512};
+  StreamSpeed speed = {.cache_tokens = 512};
   speed.together = {{1, {90, 100, 110}, 0.010, 0.0095}, {8, {380, 400, 420}, 0.020, 0.016}};
   speed.sorts = {{"chat", 8, 5, 2, 400, 500, 1.25, 1.5}};
   speed.gaps = {{.texts = 8, .gaps = 80, .median = 0.020, .high = 0.022, .longest = 0.030},
@@ -195,7 +195,7 @@ TEST_F(BenchStreams, SortsThatDoNotFitAreLeftOutAndNamed) {
                              "--categories=summarization", "--context=300"});
   const Ended ended = Run(flags);
   ASSERT_EQ(ended.code, 0) << ended.errors;
-  EXPECT_TRUE(absl::StrContains(ended.errors, "--categories: summarization is left out: all its prompts have more than 144 tokens"))
+  EXPECT_TRUE(absl::StrContains(ended.errors, "--categories: summarization is left out: all its prompts have more than 294 tokens"))
       << ended.errors;
   EXPECT_FALSE(absl::StrContains(ended.output, "with drafts")) << ended.output;
 }

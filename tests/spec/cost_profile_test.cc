@@ -182,6 +182,24 @@ TEST(CostProfile, BeyondWhatWasMeasuredTheMeanSlopeGoesOn) {
   for (const int rows : {17, 64, 512}) EXPECT_NEAR(costs.PassSeconds({.rows = rows}), 0.005 + 0.0002 * rows, 1e-9);
 }
 
+// Eight texts from the first step on: their drafts are tried by a guess of what a row takes, not of what a text takes.
+TEST(CostProfile, AStepOfManyTextsIsEnoughToGuessWhatARowTakes) {
+  CostProfile costs;
+  EXPECT_FALSE(costs.KnowsSteps());
+  const CostProfile::Shape eight = {.rows = 8, .leaves = 8, .texts = 8};
+  for (int i = 0; i < 3; ++i) costs.AddPass(eight, 0.0082);
+  EXPECT_FALSE(costs.KnowsSteps()) << "no head";
+  for (int i = 0; i < 3; ++i) costs.AddHead(8, 0.004);
+  EXPECT_TRUE(costs.KnowsSteps());
+  EXPECT_FALSE(costs.KnowsPlain());
+  CostProfile one;
+  one.AddPass({.rows = 1}, 0.004);
+  EXPECT_NEAR(one.PassSeconds({.rows = 8}), 0.0082, 1e-9) << "the same guess";
+  for (const int rows : {8, 9, 12, 16}) {
+    EXPECT_NEAR(costs.PassSeconds({.rows = rows, .leaves = 8, .texts = 8}), one.PassSeconds({.rows = rows}), 1e-9) << rows;
+  }
+}
+
 TEST(CostProfile, APassWithAPartOfAPromptTeachesNothingOfDecoding) {
   CostProfile costs;
   for (int i = 0; i < 5; ++i) costs.AddPass({.rows = 1}, 0.005);

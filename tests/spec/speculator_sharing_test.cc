@@ -75,6 +75,13 @@ TEST(SharedSpeculation, CommitTeachesNoCostsOfPasses) {
   EXPECT_NEAR(speculator->report().pass_seconds, 3, 1e-9);
 }
 
+TEST(SharedSpeculation, StepsOfManyTextsAreEnoughToDraftBy) {
+  CostProfile costs;
+  for (int i = 0; i < 3; ++i) costs.AddPass({.rows = 8, .leaves = 8, .texts = 8}, 0.0082);
+  costs.AddHead(8, 0.004);
+  EXPECT_GT(Drafting(std::make_unique<ScriptedDrafter>(Counting(50)), {.costs = &costs})->Draft(kRoom).size(), 1);
+}
+
 TEST(SharedSpeculation, TheRootAloneIsDraftedWhereNothingIsKnownOrWanted) {
   CostProfile unknown;
   EXPECT_EQ(Drafting(std::make_unique<ScriptedDrafter>(Counting(50)), {.costs = &unknown})->Draft(kRoom).size(), 1);

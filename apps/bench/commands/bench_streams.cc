@@ -62,11 +62,19 @@ absl::Status PlanMemory(const StreamSpeedOptions& asked, EngineOptions& options)
   return absl::OkStatus();
 }
 
+// A text is as long as it has to be, and the cache has room for as many as are measured, unless flags say otherwise.
+absl::StatusOr<EngineOptions> OptionsFor(const StreamSpeedOptions& asked) {
+  ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(asked.NeededContext()));
+  if (options.cache.cache_tokens == 0) options.cache.cache_tokens = std::max(asked.NeededTokens(), options.cache.context);
+  RETURN_IF_ERROR(PlanMemory(asked, options));
+  return options;
+}
+
 // Sorts of prompts as dialogues. Prompts that leave no room for as many texts as there are writers are left out, and sorts without any
 // other.
 absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std::vector<PromptCategory>& categories) {
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
-  const int most = engine.context() / FLAGS_writers - FLAGS_generate_tokens - 2;
+  const int most = std::min(engine.context(), engine.cache_tokens() / FLAGS_writers) - FLAGS_generate_tokens - 2;
   std::vector<PromptSort> sorts;
   for (const PromptCategory& category : categories) {
     PromptSort sort = {.name = category.name};
@@ -79,7 +87,7 @@ absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std:
     }
     if (sort.prompts.empty()) {
       WarnOnce(absl::StrCat("--categories: ", sort.name, " is left out: all its prompts have more than ", most,
-                            " tokens, for which --context has room ", FLAGS_writers, " times"));
+                            " tokens, more than --context and --cache_tokens have room for ", FLAGS_writers, " times"));
     } else {
       sorts.push_back(std::move(sort));
     }
@@ -89,8 +97,7 @@ absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std:
 
 absl::Status Run() {
   ASSIGN_OR_RETURN(StreamSpeedOptions asked, AskedByFlags());
-  ASSIGN_OR_RETURN(EngineOptions options, OptionsForContext(asked.NeededContext()));
-  RETURN_IF_ERROR(PlanMemory(asked, options));
+  ASSIGN_OR_RETURN(const EngineOptions options, OptionsFor(asked));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
   std::vector<PromptCategory> categories;
@@ -117,7 +124,8 @@ Command BenchStreams() {
                       "text and --writers at once.",
            .examples = {"tessera_bench streams --threads 2 --speculate none", "tessera_bench streams --together 1,8 --categories chat",
                         "tessera_bench streams --model model.tsr --memory_budget 100MiB --speculate none"},
-           .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions"}},
+           .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions",
+                                       "cache_tokens"}},
                       {"Speculation", {"speculate", "data", "categories"}},
                       ModelFlagsBut({"trace"}), StreamingFlags(), {"Output", {"json"}}}},
           Run};
