@@ -313,6 +313,11 @@ int KvCache::Shrink(int least) {
   constexpr int kBlock = KvView::kSlotsPerBlock;
   Group& group = groups_[0];
   if (group.tree->window() > 0) return slots_;
+  least = std::max(least, slots_ - free_slots());
+  const std::vector<SlotTree::Move> moves = group.tree->PackBelow(least);
+  for (int layer = 0; layer < options_.layers; ++layer) {
+    if (GroupOf(layer) == 0) MoveSlots(moves, View(layer));
+  }
   const int end = group.tree->DropEnd(least);
   if (const int begin = static_cast<int>(AlignUp(end, kBlock)); begin < AlignUp(slots_, kBlock)) GiveBack(group, begin, slots_);
   return slots_ = end;

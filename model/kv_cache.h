@@ -132,8 +132,9 @@ class KvCache {
   int free_slots() const;
   int64_t bytes() const;   // Memory of all groups, as allocated, touched or not, but for what was given back.
 
-  // Makes the cache smaller for good: group 0 gives the memory of its last slots back to the system, down to `least` slots, as far as they
-  // are free. What a window needs stays. Returns slots(). REQUIRES: least >= 0.
+  // Makes the cache smaller for good: group 0 gives the memory of its last slots back to the system, down to `least` slots or those that
+  // are taken; what lies further up is moved down. What a window needs stays. Returns slots(). Changes no bit of a result. Views stay
+  // valid, paths become invalid. REQUIRES: least >= 0.
   int Shrink(int least);
 
   // Nodes of the sequence tree, which calls may have to walk: fewer than twice the sequences. For tests and reports.

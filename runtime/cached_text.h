@@ -80,7 +80,7 @@ class CachedText {
   absl::Status PlaceNodes();
   // Drops what the cache has of the tree, but for the node's path (TokenTree::kNone: of all).
   void EndTree(int kept);
-  // Of the text's sequence and those of the tree, if there is one.
+  // Gives back all of these: the text's sequence, and those of the tree, if there is one.
   void ReleaseAllBut(KvCache::SequenceId survivor);
 
   KvCache* cache_;                                  // Null once it is released.

@@ -54,7 +54,7 @@ class EngineCore {
   ThreadPool& pool() const { return *pool_; }
   PassRunner& runner() const { return *runner_; }
   KvCache& cache() const { return *cache_; }  // REQUIRES: the weights are loaded.
-  PrefixIndex& beginnings() { return beginnings_; }   // Of texts that have ended: what the cache has of them, until room is wanted.
+  PrefixIndex& beginnings() { return beginnings_; }   // What ended texts left in the cache, until room is wanted.
   // As KvCache has them, after giving up as many beginnings as that takes, the least recently used first. REQUIRES: the core is held.
   int RoomFor(int most);
   absl::Status MakeRoom(int rows);
@@ -110,7 +110,7 @@ class EngineCore {
   void MakePlanner(int rows);
   absl::Status OpenWeights();
   // Gives about so many bytes of the cache back, as far as running texts and a context leave them: beginnings are given up for it.
-  void ShrinkCache(int64_t bytes);
+  absl::Status ShrinkCache(int64_t bytes);
   // CPUs may have been given and taken since the last pass: an app goes to the background, a container is resized.
   void FollowCpus();
 

@@ -10,8 +10,8 @@
 // not fit into the cache beside the others waits; if texts fill it together, the youngest gives up its positions and computes them again
 // later. A text that fits alone never fails. What a pass costs is shared out by what each text adds to it.
 //
-// Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork, cancel
-// and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
+// Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork,
+// cancel and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +65,8 @@ class Stepper {
   // it has ended.
   void Cancel(StreamId stream);
 
-  // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one of
-  // them. False: there was nothing to do. The error of a pass ends the texts that had rows in
+  // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one
+  // of them. False: there was nothing to do. The error of a pass ends the texts that had rows in
   // it, by their on_end; the stepper goes on. Errors: FailedPrecondition during another thread's call on this engine, ResourceExhausted
   // where memory ends (session.h).
   absl::StatusOr<bool> Step();

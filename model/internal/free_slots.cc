@@ -33,6 +33,20 @@ std::vector<SlotRange> FreeSlots::Take(Request request) {
   return taken;
 }
 
+std::vector<SlotRange> FreeSlots::TakeLowest(int count) {
+  CHECK(!scatters() && count >= 0 && count <= count_) << count << " slots wanted, " << count_ << " free";
+  std::vector<SlotRange> taken;
+  count_ -= count;
+  while (count > 0) {
+    SlotRange& run = runs_.front();
+    taken.push_back({run.begin, std::min(run.count, count)});
+    count -= taken.back().count;
+    run = {run.begin + taken.back().count, run.count - taken.back().count};
+    if (run.count == 0) runs_.erase(runs_.begin());
+  }
+  return taken;
+}
+
 void FreeSlots::Give(SlotRange range) {
   count_ += range.count;
   if (scatter_seed_ != 0) {

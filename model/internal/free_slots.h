@@ -31,6 +31,9 @@ class FreeSlots {
   // Slots for the positions in order; not all neighbours are merged. REQUIRES: 0 <= count <= this->count().
   std::vector<SlotRange> Take(Request request);
 
+  // The first free slots, whatever the rule. REQUIRES: it does not scatter, and 0 <= count <= this->count().
+  std::vector<SlotRange> TakeLowest(int count);
+
   // Allocates nothing: a text can end where memory has ended. REQUIRES: every slot of the range is taken.
   void Give(SlotRange range);
 

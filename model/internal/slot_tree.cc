@@ -148,6 +148,27 @@ std::vector<SlotTree::Move> SlotTree::Compact(SequenceId sequence, int length) {
   return moves;
 }
 
+std::vector<SlotTree::Move> SlotTree::PackBelow(int end) {
+  std::vector<Move> moves;
+  if (free_.scatters()) return moves;
+  for (Node& node : nodes_) {
+    Path packed;
+    const size_t moved_before = moves.size();
+    for (const SlotRange& range : node.ranges) {
+      const int stays = std::clamp(end - range.begin, 0, range.count);
+      AppendRange({range.begin, stays}, packed);
+      int32_t from = range.begin + stays;
+      for (const SlotRange& taken : free_.TakeLowest(range.count - stays)) {
+        AppendRange(taken, packed);
+        for (int i = 0; i < taken.count; ++i) moves.push_back({from++, taken.begin + i});
+      }
+    }
+    for (size_t i = moved_before; i < moves.size(); ++i) free_.Give({moves[i].from, 1});
+    node.ranges = std::move(packed);
+  }
+  return moves;
+}
+
 // The slot of the position before those that come after `own`, the node's first slots; -1 if there is none.
 int32_t SlotTree::LastSlotBefore(int node, const Path& own) const {
   if (!own.empty()) return own.back().begin + own.back().count - 1;

@@ -68,6 +68,9 @@ class SlotTree {
   // The same of all positions, whatever windows reach.
   Path WholePathOf(SequenceId sequence) const { return PathTo(NodeOf(sequence), Length(sequence)); }
 
+  // Moves what lies at slots from `end` on to the first free ones, unless slots are scattered. Returns what has to be copied, at once.
+  // REQUIRES: no more slots are taken than `end`.
+  std::vector<Move> PackBelow(int end);
   // Gives up free slots at the end for good (FreeSlots::DropEnd).
   int DropEnd(int least) { return free_.DropEnd(least); }
 

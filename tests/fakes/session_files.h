@@ -7,6 +7,7 @@
 // All bad files are the good one with one thing spoiled. Messages go without the file's path and ": ".
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <fstream>

@@ -3,6 +3,7 @@
 //
 // The checksums would reveal nearly every change at once. So the first byte of an input says whether the rest is used as it is, or with
 // the checksums made right, and which engine reads it: one that keeps all positions in FP16, or one with windows, in 8 bits.
+#include <cstring>
 #include <fstream>
 
 #include "absl/strings/match.h"

@@ -39,16 +39,29 @@ uint16_t& FirstKey(KvCache& cache, int slot) {
   return view.Keys<uint16_t>(0, 1)[view.KeyIndex(slot, 0)];
 }
 
-TEST(KvCacheShrink, GivesBackTheLastSlotsAsFarAsTheyAreFree) {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+// Each position's key tells whose it is.
+uint16_t Mark(KvCache::SequenceId sequence, int position) { return static_cast<uint16_t>(1 + sequence * 1000 + position); }
+
+template <typename Visit>
+void ForEachPosition(const KvCache& cache, KvCache::SequenceId sequence, Visit visit) {
+  int position = 0;
+  for (const SlotRange& range : cache.PathsOf(sequence, cache.Length(sequence))[0]) {
+    for (int i = 0; i < range.count; ++i) visit(position++, range.begin + i);
+  }
+}
+
+TEST(KvCacheShrink, GivesBackTheLastSlotsAndMovesWhatIsTakenThere) {
+  for (uint64_t seed = 1; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
-    const auto cache = Cache(1024, seed % 3 == 0 ? seed : 0);
+    const bool scatters = seed % 3 == 0;
+    const auto cache = Cache(1024, scatters ? seed : 0);
     uint64_t draws = 0;
     const auto below = [&](int end) { return static_cast<int>(CounterRandom(seed, 1, draws++) % end); };
     std::vector<KvCache::SequenceId> sequences;
     for (int i = 0; i < 6; ++i) {
       sequences.push_back(cache->NewSequence());
       Must(cache->Extend(sequences.back(), 1 + below(120)));
+      ForEachPosition(*cache, sequences.back(), [&](int at, int slot) { FirstKey(*cache, slot) = Mark(sequences.back(), at); });
     }
     for (int i = 0; i < 3; ++i) {
       std::swap(sequences[below(static_cast<int>(sequences.size()))], sequences.back());
@@ -56,13 +69,16 @@ TEST(KvCacheShrink, GivesBackTheLastSlotsAsFarAsTheyAreFree) {
       sequences.pop_back();
     }
     const int used = cache->slots() - cache->free_slots(), highest = HighestSlot(*cache, sequences), least = below(800);
-    FirstKey(*cache, highest) = 77;
     const int64_t before = cache->bytes();
-    EXPECT_EQ(cache->Shrink(least), std::max(least, highest + 1));
-    EXPECT_EQ(cache->slots(), std::max(least, highest + 1));
+    EXPECT_EQ(cache->Shrink(least), std::max(least, scatters ? highest + 1 : used));
     EXPECT_EQ(cache->free_slots(), cache->slots() - used);
     EXPECT_LE(cache->bytes(), before);
-    EXPECT_EQ(FirstKey(*cache, highest), 77);
+    for (const KvCache::SequenceId sequence : sequences) {
+      ForEachPosition(*cache, sequence, [&](int at, int slot) {
+        EXPECT_LT(slot, cache->slots());
+        EXPECT_EQ(FirstKey(*cache, slot), Mark(sequence, at));
+      });
+    }
 
     const int room = cache->RoomFor(2000);
     EXPECT_EQ(room, cache->free_slots());

@@ -6,7 +6,10 @@
 #include <thread>
 
 #include "tessera/base/peak_memory.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/decode_loop.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -23,8 +26,10 @@ const PackedModel& Packed() {  // About 26 MiB, of which a layer takes 3.
 }
 
 // Some 8 MiB are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
-std::unique_ptr<Engine> PartlyPinned() {
-  EngineOptions options = {.model_path = Packed().path(), .compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}};
+std::unique_ptr<Engine> PartlyPinned(int cache_tokens = 0) {
+  EngineOptions options = {.model_path = Packed().path(),
+                           .compute = {.threads = 2, .row_capacity = 8},
+                           .cache = {.context = 64, .cache_tokens = cache_tokens}};
   for (int tries = 0; tries < 20; ++tries) {
     auto engine = Must(Engine::Open(options));
     const absl::StatusOr<BudgetPlan> plan = engine->planner().PlanBudget(options.streaming.memory_budget);
@@ -112,6 +117,41 @@ TEST(StreamedTinyModel, GivesMemoryBackDuringPassesAndWritesTheSame) {
     EXPECT_EQ(written, expected);
     EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, 2 * kMiB);
   }
+}
+
+// Beginnings of ended texts, a running text, a smaller budget: beginnings go first, then weights, and the text is what it is alone.
+TEST(StreamedTinyModel, GivesBeginningsUpBeforeWeights) {
+  const auto engine = PartlyPinned(/*cache_tokens=*/1024);
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  const SamplingOptions greedy = {.temperature = 0};
+  for (int text = 0; text < 16; ++text) {
+    stepper->Submit({.prompt = RandomTokens(40, 100 + text), .sampling = greedy, .text = {.max_tokens = 2}});
+  }
+  Must(stepper->Run());
+  EXPECT_GT(CoreOf(*engine).beginnings().size(), 10);
+
+  const int64_t pinned = engine->model().streamer()->stats().pinned_bytes;
+  const std::vector<TokenId> prompt = RandomTokens(20, 7);
+  std::vector<TokenId> written;
+  stepper->Submit({.prompt = prompt, .sampling = greedy, .text = {.max_tokens = 30, .ignore_end = true},
+                   .on_end = [&](const absl::StatusOr<Generation>& answer) { written = Must(answer).tokens; }});
+  for (int step = 0; step < 6; ++step) ASSERT_TRUE(Must(stepper->Step()));
+  const BudgetPlan whole = Must(engine->ShrinkMemory(int64_t{1} << 40));
+  const BudgetPlan less = Must(engine->ShrinkMemory(whole.Total() - 2 * kMiB));
+  EXPECT_LE(less.memory.cache, whole.memory.cache - 2 * kMiB);
+  EXPECT_EQ(engine->memory().cache, less.memory.cache);
+  EXPECT_EQ(engine->model().streamer()->stats().pinned_bytes, pinned) << "there was enough without";
+  EXPECT_TRUE(absl::IsResourceExhausted(engine->ShrinkMemory(0).status()));
+  EXPECT_EQ(engine->memory().cache, less.memory.cache) << "what is refused changes nothing";
+  const BudgetPlan least = Must(engine->ShrinkMemory(LeastOf(*engine)));
+  EXPECT_LT(least.weights.pins.bytes, pinned);
+  EXPECT_LT(least.memory.cache, whole.memory.cache / 4) << "a context, and what the text holds";
+  Must(stepper->Run());
+
+  const auto alone = PartlyPinned();
+  const auto session = Must(alone->NewSession());
+  Must(session->Append(prompt));
+  EXPECT_EQ(written, Must(Generate(*session, Must(Sampler::Create(greedy)), {.max_tokens = 30, .ignore_end = true})).tokens);
 }
 
 TEST(StreamedTinyModel, RefusesToShrinkBelowTheLeastAndChangesNothing) {

@@ -1,4 +1,4 @@
-// The rows of a step: texts that are written have their own, and prompts as many as the last pass with a part of one allows.
+// The rows of a step: those of running texts, and parts of prompts by what the last pass with such a part took.
 #include "tessera/runtime/internal/step_plan.h"
 
 #include <gtest/gtest.h>

@@ -105,7 +105,8 @@ TEST(TextQueue, ASlowReaderSlowsItsOwnTextAlone) {
   bool slow_ended = false, fast_ended = false;
   const GenerateOptions text = {.max_tokens = 40, .ignore_end = true};
   const SamplingOptions greedy = {.temperature = 0};
-  stepper->Submit({.prompt = {1, 2, 3}, .sampling = greedy, .text = text, .output = &slow, .on_end = [&](const auto&) { slow_ended = true; }});
+  stepper->Submit({.prompt = {1, 2, 3}, .sampling = greedy, .text = text, .output = &slow,
+                   .on_end = [&](const auto&) { slow_ended = true; }});
   stepper->Submit({.prompt = {4, 5}, .sampling = greedy, .text = text, .on_end = [&](const auto&) { fast_ended = true; }});
   while (!fast_ended) ASSERT_TRUE(Must(stepper->Step()));
   EXPECT_TRUE(slow.full()) << "nobody has read it";
