@@ -22,6 +22,7 @@ namespace {
 constexpr int kPasses = 5;                 // With each number of rows, per repetition.
 constexpr int kLongestOfSorts = 1024;
 constexpr int kLeastPiece = 4;             // Parts of a prompt are expected to be no smaller; beside one text half of that.
+constexpr int kSlack = 64;
 constexpr double kHigh = 0.95;
 
 using Samples = std::vector<double>;
@@ -30,7 +31,7 @@ double Now() { return static_cast<double>(RealClock().NowNanos()) * 1e-9; }
 
 // What each of so many writers may write while both prompts are read.
 int TokensBeside(const StreamSpeedOptions& options, int texts) {
-  return (options.prompt_tokens + options.long_prompt) / (texts == 1 ? kLeastPiece / 2 : kLeastPiece) + 16;
+  return (options.prompt_tokens + options.long_prompt) / (texts == 1 ? kLeastPiece / 2 : kLeastPiece) + kSlack;
 }
 
 class StreamBench {
