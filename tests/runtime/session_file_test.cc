@@ -102,7 +102,8 @@ TEST_F(SessionFile, HeaderExample) {
     ASSIGN_OR_RETURN(Generation rest, Generate(*loaded.session, sampler, options));
     return rest;
   };
-  EXPECT_EQ(Must(run()).tokens, Must(Generate(*session, sampler, options)).tokens);
+  const std::vector<TokenId> rest = Must(run()).tokens;
+  EXPECT_EQ(rest, Must(Generate(*session, sampler, options)).tokens);
 }
 
 constexpr KvFormat kFormats[] = {KvFormat::kHalf, KvFormat::kInt8, KvFormat::kFloat};
