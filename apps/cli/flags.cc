@@ -67,7 +67,7 @@ DEFINE_int32(depth, 0, "N|Tokens in the cache before those that are timed.");
 DEFINE_int32(repetitions, 5, "N|Runs to time, after one that is not timed.");
 DEFINE_string(rows, "default", "LIST|Numbers of rows: 1 and others up to 512, such as 1,2,4,8; default: up to 64.");
 DEFINE_string(depths, "default", "LIST|Numbers of earlier tokens, such as 128,1024; default: up to 8192.");
-DEFINE_string(together, "1,2,4,8,16", "LIST|Numbers of texts that are written at once, up to 64, such as 1,8.");
+DEFINE_string(together, "default", "LIST|Numbers of texts that are written at once, such as 1,8; default: 1,2,4,8,16.");
 DEFINE_int32(writers, 8, "N|Texts that are written while others come, and with drafts.");
 DEFINE_int32(long_prompt, 4000, "N|Length of a prompt that is read beside texts; 0: none.");
 DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, verify nothing.");

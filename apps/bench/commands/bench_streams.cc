@@ -20,6 +20,7 @@
 namespace tessera {
 namespace {
 
+constexpr char kDefaultTexts[] = "1,2,4,8,16";
 constexpr int kMostTexts = 64;             // As many as a pass of a stepper has.
 constexpr int kMostPrompts = kMostTexts;   // A sort has.
 
@@ -45,7 +46,7 @@ absl::StatusOr<StreamSpeedOptions> AskedByFlags() {
                               .long_prompt = FLAGS_long_prompt,
                               .repetitions = FLAGS_repetitions,
                               .speculate = FLAGS_speculate};
-  ASSIGN_OR_RETURN(asked.together, AscendingOfFlag("together", FLAGS_together, kMostTexts));
+  ASSIGN_OR_RETURN(asked.together, AscendingOfFlag("together", FLAGS_together == "default" ? kDefaultTexts : FLAGS_together, kMostTexts));
   return asked;
 }
 
@@ -87,7 +88,7 @@ absl::StatusOr<std::vector<PromptSort>> SortsOf(const Engine& engine, const std:
     }
     if (sort.prompts.empty()) {
       WarnOnce(absl::StrCat("--categories: ", sort.name, " is left out: all its prompts have more than ", most,
-                            " tokens, more than --context and --cache_tokens have room for ", FLAGS_writers, " times"));
+                            " tokens, so ", FLAGS_writers, " of them exceed --context or --cache_tokens"));
     } else {
       sorts.push_back(std::move(sort));
     }
