@@ -6,9 +6,9 @@
 //   EXPECT_EQ(program.Run(), "");                      // or the first difference, in words
 //   EXPECT_GT(program.counts().set_back, 0);           // or it was not tried
 //
-// A step begins texts, some as forks of others, cancels some by any of three ways, does what its hooks do, and makes one pass. Prompts
-// begin alike, samplers, adapters, drafters, limits and stop strings are random. Now and then a session of the same engine holds a part of
-// the cache, and a stepper ends with its texts. Every end is told once. Decisions follow from the seed. Thread-compatible.
+// A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, does what its hooks do, and makes one pass.
+// Prompts begin alike; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same engine
+// holds a part of the cache, and a stepper ends with its texts. Every end is told once. Decisions follow from the seed. Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,6 +17,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "tessera/base/random.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/stepper.h"
+#include "tessera/runtime/text_queue.h"
 #include "tessera/spec/calibrated_tree.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/lone_text.h"
@@ -70,7 +72,11 @@ class StreamProgram {
     std::string difference;
     int step = 0;
     for (; step < options_.steps && difference.empty(); ++step) difference = Step();
-    while (difference.empty() && Must(stepper_->Step())) difference = Collect();
+    for (bool more = true; more && difference.empty();) {
+      ReadQueues();
+      more = Must(stepper_->Step());
+      difference = Collect();
+    }
     if (difference.empty() && !texts_.empty()) difference = "a text has not ended";
     EndStepper();
     sessions_.clear();
@@ -86,6 +92,8 @@ class StreamProgram {
     StreamOptions asked;               // Without callbacks, flag and speculator.
     LoneText alone;
     std::unique_ptr<Speculator> speculator;
+    std::unique_ptr<TextQueue> output;
+    std::string read;                  // From it.
     std::atomic<bool> flag = false;
     StreamId id = 0;
     bool cancelled = false;
@@ -100,13 +108,14 @@ class StreamProgram {
   bool Once(int every) { return every > 0 && Any(every) == 0; }
 
   std::string Step() {
-    if (texts_.empty() || (static_cast<int>(texts_.size()) < options_.texts && Any(3) == 0)) Begin(AnyPrompt());
+    if (texts_.empty() || (static_cast<int>(texts_.size()) < options_.texts && Any(3) == 0)) Begin();
     if (!texts_.empty() && Any(12) == 0) Cancel(*texts_[Any(static_cast<int>(texts_.size()))]);
     if (Once(options_.hook_every)) options_.hook(random_);
     if (Once(options_.restart_every)) NewStepper();
     std::string difference;
     if (Once(options_.session_every)) difference = OtherSession();
     if (!sessions_.empty() && Any(6) == 0) sessions_.erase(sessions_.begin());
+    ReadQueues();
     const bool breaks = Once(options_.fault_every);
     if (breaks) options_.begin_fault(random_);
     Must(stepper_->Step().status());
@@ -136,41 +145,54 @@ class StreamProgram {
 
   // Stories 0 and 1 begin alike, and so do 2 and 3.
   std::vector<TokenId> AnyPrompt() {
-    const int context = engine_.context();
+    const uint64_t story = Any(4);
+    const int length = 1 + Any(options_.longest);
     std::vector<TokenId> prompt;
+    for (int i = 0; i < length; ++i) prompt.push_back(static_cast<TokenId>(CounterRandom(1, i < 24 ? story / 2 : story + 9, i) % 256));
+    if (Any(2) == 0) prompt.back() = static_cast<TokenId>(Any(256));
+    return prompt;
+  }
+
+  // Some begin with all that another is now, by Fork or as a prompt like any other, and some with a part of it.
+  void Begin() {
+    auto text = std::make_unique<Text>();
+    std::optional<StreamId> fork_of;
+    std::vector<TokenId>& prompt = text->asked.prompt;
+    std::vector<TokenId> more;
     if (!texts_.empty() && Any(3) == 0) {
       const Text& from = *texts_[Any(static_cast<int>(texts_.size()))];
       prompt = from.asked.prompt;
       prompt.insert(prompt.end(), from.tokens.begin(), from.tokens.end());
-      if (Any(2) == 0) prompt.resize(1 + Any(static_cast<int>(prompt.size())));
+      if (Any(2) == 0) more.push_back(static_cast<TokenId>(Any(256)));
+      const size_t context = engine_.context();
+      if (Any(2) == 0 && prompt.size() + more.size() <= context) fork_of = from.id;
+      else if (Any(2) == 0) prompt.resize(1 + Any(static_cast<int>(prompt.size())));
+      prompt.insert(prompt.end(), more.begin(), more.end());
+      prompt.resize(std::min(prompt.size(), context));
       ++counts_.forked;
     } else {
-      const uint64_t story = Any(4);
-      const int length = 1 + Any(options_.longest);
-      for (int i = 0; i < length; ++i) prompt.push_back(static_cast<TokenId>(CounterRandom(1, i < 24 ? story / 2 : story + 9, i) % 256));
+      prompt = AnyPrompt();
     }
-    if (Any(2) == 0) prompt.back() = static_cast<TokenId>(Any(256));
-    if (static_cast<int>(prompt.size()) > context) prompt.resize(context);
-    return prompt;
+    Choose(text->asked);
+    text->alone = alone_.Write(text->asked);
+    Submit(*text, fork_of, more);
+    texts_.push_back(std::move(text));
+    ++counts_.begun;
   }
 
-  void Begin(std::vector<TokenId> prompt) {
-    auto text = std::make_unique<Text>();
-    StreamOptions& asked = text->asked;
-    asked.prompt = std::move(prompt);
+  void Choose(StreamOptions& asked) {
     asked.adapter = options_.adapters[Any(static_cast<int>(options_.adapters.size()))];
     asked.sampling = {.temperature = Any(2) * 0.9f, .top_k = Any(2) * 20, .repetition_penalty = Any(4) == 0 ? 1.3f : 1.0f,
                       .seed = static_cast<uint64_t>(Any(100))};
     asked.text = {.max_tokens = Any(40) == 0 ? 0 : 1 + Any(20), .stream = static_cast<uint64_t>(Any(3)), .ignore_end = Any(2) == 0};
     if (asked.adapter == nullptr && Any(4) == 0) asked.text.stop = {std::string(2, static_cast<char>('a' + Any(26))), "q"};
-    text->alone = alone_.Write(asked);
-    Submit(*text);
-    texts_.push_back(std::move(text));
-    ++counts_.begun;
   }
 
-  void Submit(Text& text) {
+  void Submit(Text& text, std::optional<StreamId> fork_of, const std::vector<TokenId>& more) {
     StreamOptions options = text.asked;
+    if (fork_of.has_value()) options.prompt = more;
+    if (Any(4) == 0) text.output = std::make_unique<TextQueue>(/*most_bytes=*/1 + Any(5));
+    options.output = text.output.get();
     text.speculator = AnySpeculator(text.alone.tokens);
     options.text.speculator = text.speculator.get();
     options.cancel = &text.flag;
@@ -184,7 +206,7 @@ class StreamProgram {
       stepper_->Cancel(text.id);
     };
     options.on_end = [&text](const absl::StatusOr<Generation>& result) { text.ends.push_back(result); };
-    text.id = stepper_->Submit(std::move(options));
+    text.id = fork_of.has_value() ? stepper_->Fork(*fork_of, std::move(options)) : stepper_->Submit(std::move(options));
   }
 
   std::unique_ptr<Speculator> AnySpeculator(const std::vector<TokenId>& right) {
@@ -201,6 +223,15 @@ class StreamProgram {
     text.cancelled = true;
     if (Any(2) == 0) text.flag = true;
     else stepper_->Cancel(text.id);
+  }
+
+  // Most of those that are full; all of them where nothing else could go on.
+  void ReadQueues() {
+    const auto full = [](const auto& text) { return text->output != nullptr && text->output->full(); };
+    const bool all = std::all_of(texts_.begin(), texts_.end(), full);
+    for (const auto& text : texts_) {
+      if (full(text) && (all || Any(4) > 0)) text->read += text->output->Read().value();
+    }
   }
 
   // It holds a part of the cache for some steps, if there is room.
@@ -232,11 +263,17 @@ class StreamProgram {
     return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
   }
 
-  std::string Difference(const Text& text) {
+  std::string Difference(Text& text) {
     const std::string name = absl::StrCat("text ", text.id, " of ", text.asked.prompt.size(), " tokens: ");
     if (text.ends.size() != 1) return absl::StrCat(name, "ended ", text.ends.size(), " times");
     if (!Begins(text.alone.tokens, text.tokens)) return name + "tokens";
     if (!Begins(text.alone.logits, text.logits)) return name + "logits";
+    while (text.output != nullptr) {
+      const std::optional<std::string> more = text.output->Read();
+      if (!more.has_value()) break;
+      text.read += *more;
+    }
+    if (text.output != nullptr && text.read != text.shown) return name + "text read from its queue";
     const absl::StatusOr<Generation>& end = text.ends[0];
     if (!end.ok()) return Allowed(end.status()) ? "" : absl::StrCat(name, end.status().ToString());
     if (end->tokens != text.tokens) return name + "result";
