@@ -80,6 +80,7 @@ class StreamProgram {
     if (difference.empty() && !texts_.empty()) difference = "a text has not ended";
     EndStepper();
     sessions_.clear();
+    while (CoreOf(engine_).beginnings().EvictOldest()) {}
     const KvCache& cache = CoreOf(engine_).cache();
     if (difference.empty() && cache.free_slots() != cache.slots()) difference = "slots are lost";
     return difference.empty() ? "" : absl::StrCat("seed ", options_.seed, " step ", step, ": ", difference);

@@ -100,8 +100,9 @@ TEST_P(StreamPrograms, TextsKeepTheirBitsInAnyCompany) {
 }
 
 TEST_P(StreamPrograms, TextsThatFillTheCacheWaitOrAreSetBackAndKeepTheirBits) {
-  const Counts counts = Run(Mixed(), Options(/*rows=*/16, /*context=*/80, /*scatter_seed=*/5),
-                            {.steps = Steps(kSmall), .row_seconds = 1e-3, .session_every = 25});
+  EngineOptions options = Options(/*rows=*/16, /*context=*/64, /*scatter_seed=*/5);
+  options.cache.cache_tokens = 96;
+  const Counts counts = Run(Mixed(), options, {.steps = Steps(kSmall), .row_seconds = 1e-3, .session_every = 25});
   EXPECT_GT(counts.waited, Steps(kSmall) / 50);
   EXPECT_GT(counts.set_back, Steps(kSmall) / 100);
   EXPECT_GT(counts.sessions, Steps(kSmall) / 100);
@@ -123,7 +124,7 @@ TEST_P(StreamPrograms, WindowsThatAreGivenUpChangeNoBit) {
   Run(Windowed(), options, {.steps = Steps(kInt8), .session_every = 40});
 }
 
-// Of a unit that cannot be read in a pass: its texts end with that error, and no other.
+// Texts of that pass end with the error, and no others.
 TEST_P(StreamPrograms, AUnitThatCannotBeReadEndsTheTextsOfItsPassAlone) {
   const PackedModel packed(TinyModelBuilder(Mixed()));
   EngineOptions options = Options(/*rows=*/24, /*context=*/96);
@@ -149,13 +150,14 @@ TEST_P(StreamPrograms, AUnitThatCannotBeReadEndsTheTextsOfItsPassAlone) {
   EXPECT_GT(counts.failed, Steps(kFaults) / 50);
 }
 
-// Of a model that is read from its file, and gives memory back between passes.
+// The model is read from its file, and gives memory back between passes: beginnings, the end of the cache, pinned weights.
 TEST_P(StreamPrograms, ReadsThatFailAndBudgetsThatShrinkChangeNoBit) {
   static const PackedModel packed(TinyModelBuilder({.width = 256, .feed_forward = 768, .heads = 8, .kv_heads = 4, .head_size = 32,
                                                     .layers = 8, .writes_letters = true}));
   Breaker breaker;
   EngineOptions options = Options(/*rows=*/16, /*context=*/96);
   options.model_path = packed.path();
+  options.cache.cache_tokens = 512;
   options.workload.logit_rows = 5;
   options.hooks = Hooks({.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
     return std::make_unique<BreakableDevice>(std::move(device), breaker);
