@@ -171,7 +171,7 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
 
 // Writes all answers to one prompt; on standard output they come one after another.
 absl::Status WriteAnswers(const Engine& engine, const NewAnswer& asked, ParallelAnswers& answers) {
-  std::vector<TimedAnswer> results(FLAGS_answers, {.text = {.reason = FinishReason::kCancelled}});   // Unless it ends otherwise.
+  std::vector<TimedAnswer> results(FLAGS_answers, TimedAnswer{.text = {.reason = FinishReason::kCancelled}});   // Until it ends.
   AnswersInTurn shown(FLAGS_answers);
   absl::Status error;
   for (int i = 0; i < FLAGS_answers; ++i) {
