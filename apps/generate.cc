@@ -58,7 +58,7 @@ AppInfo Info() {
 
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "jsonl", FLAGS_jsonl));
+  RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json && !FLAGS_dry_run, "jsonl", FLAGS_jsonl));   // A plan may be JSON.
   RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
