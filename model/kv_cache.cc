@@ -302,15 +302,34 @@ KvCache::Paths KvCache::PathsOf(SequenceId sequence, int length) const {
 int KvCache::free_slots() const { return groups_[0].tree->free_slots(); }
 int KvCache::nodes() const { return groups_[0].tree->nodes(); }
 
-int64_t KvCache::bytes() const {
+int64_t KvCache::BytesAt(int slots) const {
   int64_t bytes = 0;
   for (const Group& group : groups_) bytes += group.keys.size() + group.values.size();
-  return bytes - given_back_;
+  if (keeps_memory_ || groups_[0].tree->window() > 0) return bytes;
+  const auto given = [&](const AlignedBuffer& buffer, int64_t width) {
+    int64_t pages = 0;
+    ForEachPartBeyond(slots, buffer, width, [&](int64_t offset, int64_t part) {
+      constexpr int64_t kPage = AlignedBuffer::kAlignment;
+      pages += std::max<int64_t>(0, (offset + part) / kPage - CeilDiv(offset, kPage)) * kPage;
+      return true;
+    });
+    return pages;
+  };
+  return bytes - given(groups_[0].keys, options_.head_size) - given(groups_[0].values, KvView::ValueStride(options_.head_size));
+}
+
+template <typename Visit>
+bool KvCache::ForEachPartBeyond(int slots, const AlignedBuffer& buffer, int64_t width, Visit visit) const {
+  const int64_t slot_bytes = width * KvView::ElementBytes(options_.format), rows = int64_t{groups_[0].layers} * options_.heads;
+  const int64_t begin = AlignUp(slots, KvView::kSlotsPerBlock), all = groups_[0].tree->slots();
+  for (int64_t row = 0; row < rows; ++row) {
+    if (!visit(row * (buffer.size() / rows) + begin * slot_bytes, (all - begin) * slot_bytes)) return false;
+  }
+  return true;
 }
 
 int KvCache::Shrink(int least) {
   CHECK_GE(least, 0);
-  constexpr int kBlock = KvView::kSlotsPerBlock;
   Group& group = groups_[0];
   if (group.tree->window() > 0) return slots_;
   least = std::max(least, slots_ - free_slots());
@@ -318,25 +337,12 @@ int KvCache::Shrink(int least) {
   for (int layer = 0; layer < options_.layers; ++layer) {
     if (GroupOf(layer) == 0) MoveSlots(moves, View(layer));
   }
-  const int end = group.tree->DropEnd(least);
-  if (const int begin = static_cast<int>(AlignUp(end, kBlock)); begin < AlignUp(slots_, kBlock)) GiveBack(group, begin, slots_);
-  return slots_ = end;
-}
-
-void KvCache::GiveBack(Group& group, int begin, int end) {
-  const int slots = group.tree->slots(), head_size = options_.head_size;
-  const int64_t rows = int64_t{group.layers} * options_.heads;
-  const auto give = [&](AlignedBuffer& buffer, int64_t width) {   // Where the system refuses, the memory stays.
-    const int64_t slot_bytes = width * KvView::ElementBytes(options_.format), row_bytes = buffer.size() / rows;
-    const int64_t bytes = (end - begin) * slot_bytes;
-    const int64_t whole_pages = std::max<int64_t>(0, bytes / AlignedBuffer::kAlignment - 1) * AlignedBuffer::kAlignment;   // At least.
-    for (int64_t row = 0; row < rows; ++row) {
-      if (buffer.GiveBack(row * row_bytes + begin * slot_bytes, bytes).ok()) given_back_ += whole_pages;
-    }
+  slots_ = group.tree->DropEnd(least);
+  const auto give = [&](AlignedBuffer& buffer, int64_t width) {
+    return ForEachPartBeyond(slots_, buffer, width, [&](int64_t offset, int64_t part) { return buffer.GiveBack(offset, part).ok(); });
   };
-  CHECK_LE(end, slots);
-  give(group.keys, head_size);
-  give(group.values, KvView::ValueStride(head_size));
+  keeps_memory_ = keeps_memory_ || !give(group.keys, options_.head_size) || !give(group.values, KvView::ValueStride(options_.head_size));
+  return slots_;
 }
 
 }  // namespace tessera

@@ -24,6 +24,7 @@
 // views and paths are values, and other threads may read them while none of their slots is given up.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -128,9 +129,12 @@ class KvCache {
   absl::Status Adopt(SequenceId sequence, int length, absl::Span<const int> held_from);
 
   // Slots of group 0, which holds the most positions.
-  int slots() const { return slots_; }
+  int slots() const { return slots_; }   // From any thread.
   int free_slots() const;
-  int64_t bytes() const;   // Memory of all groups, as allocated, touched or not, but for what was given back.
+  // Memory of all groups, as allocated, touched or not, but for what was given back. From any thread.
+  int64_t bytes() const { return BytesAt(slots_); }
+  // What that is once Shrink has left so many slots: a part is in whole pages.
+  int64_t BytesAt(int slots) const;
 
   // Makes the cache smaller for good: group 0 gives the memory of its last slots back to the system, down to `least` slots or those that
   // are taken; what lies further up is moved down. What a window needs stays. Returns slots(). Changes no bit of a result. Views stay
@@ -153,13 +157,14 @@ class KvCache {
   KvCache(const Options& options, std::vector<Group> groups, std::vector<Place> places);
   static void UseLargePages(Group& group);   // Once it is half full.
 
-  // Gives back what layers keep of the slots from `begin` to `end`.
-  void GiveBack(Group& group, int begin, int end);
+  // Calls visit(offset, bytes) for each layer and head of group 0 with what its codes take from slot `slots` on, until one is false.
+  template <typename Visit>
+  bool ForEachPartBeyond(int slots, const AlignedBuffer& buffer, int64_t width, Visit visit) const;
 
   const Options options_;
   std::vector<Group> groups_;
-  int slots_;
-  int64_t given_back_ = 0;   // Bytes.
+  std::atomic<int> slots_;
+  std::atomic<bool> keeps_memory_{false};   // The system took nothing back.
   const std::vector<Place> places_;
 };
 

@@ -51,12 +51,6 @@ absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context) {
   return WrongUsage("cache_tokens", cache.cache_tokens, absl::StrCat("at least ", context, ", the context of one text (context)"));
 }
 
-// What a cache takes of which only so many positions are left; windows count as the rest does.
-int64_t Prorated(const MemoryPlanner::Inputs& inputs, int positions) {
-  const absl::StatusOr<int64_t> all = KvCache::BytesFor(inputs.cache);
-  return CeilDiv(all.value_or(0) * std::min(positions, inputs.cache.slots), inputs.cache.slots);
-}
-
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.compute.make_device != nullptr) return options.compute.make_device(pool);
   if (options.compute.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
@@ -209,11 +203,9 @@ absl::Status EngineCore::ShrinkCache(int64_t bytes) {
     const Hold hold = AwaitHold();
     RETURN_IF_ERROR(health());
     const int64_t least = cache_->bytes() - bytes;
-    while (cache_->bytes() > least) {
-      const int64_t slots = CeilDiv((cache_->bytes() - least) * cache_->slots(), cache_->bytes());
-      const int wanted = std::max<int>(context_, cache_->slots() - static_cast<int>(std::min<int64_t>(slots, cache_->slots())));
-      if (cache_->slots() <= wanted || (cache_->Shrink(wanted) > wanted && !beginnings_.EvictOldest())) break;
-    }
+    int wanted = cache_->slots();
+    while (wanted > context_ && cache_->BytesAt(wanted) > least) wanted = std::max(wanted - KvView::kSlotsPerBlock, context_);
+    while (wanted < cache_->slots() && cache_->Shrink(wanted) > wanted && beginnings_.EvictOldest()) {}
     return absl::OkStatus();
   });
 }
@@ -227,7 +219,7 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
   }
   if (const int64_t too_much = plan_.Total() - budget; too_much > 0) {
     BudgetPlan least = plan_;
-    least.memory.cache = std::min(least.memory.cache, Prorated(planner_->inputs(), context_));
+    least.memory.cache = std::min(least.memory.cache, cache_->BytesAt(context_));
     RETURN_IF_ERROR(planner_->Shrink(least, budget).status());
     RETURN_IF_ERROR(ShrinkCache(too_much));
     plan_.memory.cache = cache_->bytes();

@@ -5,7 +5,7 @@
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
 DEFINE_int32(threads, 0, "N|Most threads; 0: one per CPU within a quota. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
-DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once; 0: 1024 for each, or what is measured; at least the context.");
+DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: what they need.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
@@ -42,14 +42,14 @@ DEFINE_bool(chat, false, "|A dialogue: every line is a message. /reset forgets, 
 DEFINE_string(chat_template, "", "NAME|chatml, llama3, gemma or none, instead of what the file names.");
 DEFINE_string(template_args, "", "JSON|More variables for the chat template: '{\"enable_thinking\": false}'.");
 DEFINE_bool(show_prompt, false, "|Show the text of the dialogue, as the model is given it, instead of its tokens.");
-DEFINE_string(session, "", "FILE|Go on from the text or dialogue in this file, if it is there, and keep it there.");
+DEFINE_string(session, "", "FILE|Go on from the text in this file, if it is there, and keep it there.");
 DEFINE_int32(n_predict, 512, "TOKENS|Most tokens of an answer; 0: until the context is full.");
-DEFINE_int32(answers, 1, "K|Write K different answers to the prompt at once, each after its number.");
+DEFINE_int32(answers, 1, "K|Write K different answers to the prompt at once, numbered.");
 
 DEFINE_bool(stats, false, "|Say after the summary what drafts and streaming gave, on standard error.");
 DEFINE_bool(json, false, "|Write the result as JSON, also that of --version and --help.");
 DEFINE_bool(jsonl, false, "|Answer JSON requests from standard input, one per line; so are answers.");
-DEFINE_int32(parallel, 1, "N|Write the answers to N requests of --jsonl at once, in passes they share.");
+DEFINE_int32(parallel, 1, "N|Write answers to N requests of --jsonl in passes that they share.");
 DEFINE_bool(unordered, false, "|Write answers to --parallel requests as they end, not in their order.");
 
 DEFINE_string(prompts, "", "FILE|Prompts, one per line: a text, or an object as for --jsonl. Without it: standard input.");

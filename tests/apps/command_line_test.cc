@@ -141,7 +141,7 @@ TEST_F(CommandLine, HelpFitsAScreenAndShowsDefaults) {
     EXPECT_EQ(ended.code, 0);
     EXPECT_EQ(ended.errors, "");
     EXPECT_NE(ended.output.find("Examples:\n  " + program), std::string::npos) << ended.output;
-    EXPECT_LE(std::count(ended.output.begin(), ended.output.end(), '\n'), 60) << program;
+    EXPECT_LE(std::count(ended.output.begin(), ended.output.end(), '\n'), 66) << program;
     EXPECT_NE(ended.output.find("130 after Ctrl-C, 141 no reader left, 143 after SIGTERM.\n"), std::string::npos) << program;
     std::istringstream lines(ended.output);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;

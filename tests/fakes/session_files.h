@@ -26,15 +26,15 @@ namespace tessera {
 
 inline constexpr int kSessionContext = 32, kSessionTokens = 5;
 
-// One layer of one head of 16 numbers: a position takes 64 bytes.
+// One layer, whose keys and values have one head of 16 numbers: a position takes 64 bytes.
 inline std::unique_ptr<Engine> SessionEngine() {
-  return TinyEngine({.width = 32, .feed_forward = 32, .heads = 1, .kv_heads = 1, .head_size = 16, .layers = 1},
+  return TinyEngine({.width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .head_size = 16, .layers = 1},
                     {.compute = {.threads = 1}, .cache = {.context = kSessionContext}});
 }
 
 // The same with six layers, of which some have a window of 4, and codes of 8 bits.
 inline std::unique_ptr<Engine> WindowedSessionEngine() {
-  return TinyEngine({.architecture = "gemma3", .width = 32, .feed_forward = 32, .heads = 1, .kv_heads = 1, .head_size = 16, .layers = 6,
+  return TinyEngine({.architecture = "gemma3", .width = 32, .feed_forward = 32, .heads = 2, .kv_heads = 1, .head_size = 16, .layers = 6,
                      .window = 4},
                     {.compute = {.threads = 1, .row_capacity = 4},
                      .cache = {.context = 2 * kSessionContext, .kv_format = KvFormat::kInt8}});

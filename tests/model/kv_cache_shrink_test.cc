@@ -27,7 +27,8 @@ std::unique_ptr<KvCache> Cache(int slots, uint64_t scatter_seed, std::vector<int
 int HighestSlot(const KvCache& cache, const std::vector<KvCache::SequenceId>& sequences) {
   int highest = -1;
   for (const KvCache::SequenceId sequence : sequences) {
-    for (const SlotRange& range : cache.PathsOf(sequence, cache.Length(sequence))[0]) {
+    const KvCache::Paths paths = cache.PathsOf(sequence, cache.Length(sequence));
+    for (const SlotRange& range : paths[0]) {
       highest = std::max(highest, range.begin + range.count - 1);
     }
   }
@@ -45,7 +46,8 @@ uint16_t Mark(KvCache::SequenceId sequence, int position) { return static_cast<u
 template <typename Visit>
 void ForEachPosition(const KvCache& cache, KvCache::SequenceId sequence, Visit visit) {
   int position = 0;
-  for (const SlotRange& range : cache.PathsOf(sequence, cache.Length(sequence))[0]) {
+  const KvCache::Paths paths = cache.PathsOf(sequence, cache.Length(sequence));
+  for (const SlotRange& range : paths[0]) {
     for (int i = 0; i < range.count; ++i) visit(position++, range.begin + i);
   }
 }

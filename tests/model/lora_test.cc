@@ -1,9 +1,12 @@
 #include "tessera/model/lora.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tessera/base/status_macros.h"
@@ -15,6 +18,8 @@ namespace {
 LoraMatrices Small(float first) {
   return {.in = 3, .out = 5, .rank = 2, .scale = 0.5f, .a = std::vector<float>(6, first), .b = std::vector<float>(10, first + 1)};
 }
+
+constexpr uint64_t kSmallContent = 0x82cf26d9453530aa;   // Small(4) as the last of two layers and two places.
 
 LoraAdapter Empty(int layers, int placeholders) {
   absl::StatusOr<LoraAdapter> adapter = LoraAdapter::Create(layers, placeholders);
@@ -71,6 +76,35 @@ TEST(LoraAdapter, MovingLeavesTheNumbersInPlace) {
   EXPECT_EQ(moved.Layer(1)[1].a, a);
   EXPECT_EQ(a[0], 4);
   static_assert(!std::is_copy_constructible_v<LoraAdapter>, "a copy's entries would point at the numbers of the original");
+}
+
+// What a beginning that the cache holds is found by: an adapter that is loaded again finds what it left.
+TEST(LoraAdapter, ContentIsWhatItChangesAndHow) {
+  const auto content = [](std::vector<std::pair<int, LoraMatrices>> places) {
+    LoraAdapter adapter = Empty(2, 2);
+    for (auto& [place, matrices] : places) EXPECT_TRUE(adapter.Set(place / 2, place % 2, std::move(matrices)).ok());
+    return adapter.content();
+  };
+  const uint64_t both = content({{0, Small(1)}, {3, Small(4)}});
+  EXPECT_EQ(content({{3, Small(4)}, {0, Small(1)}}), both) << "in any order";
+  EXPECT_EQ(content({{3, Small(4)}}), kSmallContent) << "in every process";
+  std::vector<uint64_t> others = {0, both, content({}), content({{0, Small(1)}}), content({{3, Small(1)}, {0, Small(4)}}),
+                                  content({{1, Small(1)}, {3, Small(4)}}), content({{2, Small(1)}, {3, Small(4)}})};
+  const auto spoilt = [&](auto&& spoil) {
+    LoraMatrices matrices = Small(1);
+    spoil(matrices);
+    others.push_back(content({{0, std::move(matrices)}, {3, Small(4)}}));
+  };
+  spoilt([](LoraMatrices& m) { m.scale = 1; });
+  spoilt([](LoraMatrices& m) { m.scale = -m.scale; });
+  spoilt([](LoraMatrices& m) { m.a[5] += 1e-6f; });
+  spoilt([](LoraMatrices& m) { m.b[0] = -m.b[0]; });
+  spoilt([](LoraMatrices& m) { m.a[0] = 7, m.a[1] = 8; });
+  spoilt([](LoraMatrices& m) { m.a[0] = 8, m.a[1] = 7; });
+  spoilt([](LoraMatrices& m) { m.rank = 1, m.in = 6, m.out = 10; });
+  spoilt([](LoraMatrices& m) { std::swap(m.a, m.b), std::swap(m.in, m.out); });
+  std::sort(others.begin(), others.end());
+  EXPECT_EQ(std::unique(others.begin(), others.end()), others.end());
 }
 
 TEST(LoraAdapter, EveryWrongFieldIsNamedAndChangesNothing) {

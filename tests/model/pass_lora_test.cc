@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/random.h"
 #include "tessera/model/lora.h"
 #include "tessera/tests/fakes/loaded_model.h"
+#include "tessera/tests/fakes/random_adapter.h"
 #include "tessera/tests/fakes/vanishing_source.h"
 
 namespace tessera {
@@ -17,40 +17,6 @@ using F = BlockFormat;
 using Rows = std::vector<std::vector<float>>;
 
 const std::vector<TokenId> kTokens = {72, 101, 108, 108, 111, 44, 32, 119, 261, 114, 7, 250, 0, 33};
-
-// Inputs and outputs of the model's matrices, in the order of LoraTarget.
-std::pair<int64_t, int64_t> ShapeOf(const ModelConfig& config, LoraTarget target) {
-  const int64_t queries = int64_t{config.heads} * config.head_size, keys = int64_t{config.kv_heads} * config.head_size;
-  switch (target) {
-    case LoraTarget::kQuery: return {config.width, queries};
-    case LoraTarget::kKey:
-    case LoraTarget::kValue: return {config.width, keys};
-    case LoraTarget::kOutput: return {queries, config.width};
-    case LoraTarget::kGate:
-    case LoraTarget::kUp: return {config.width, config.feed_forward};
-    default: return {config.feed_forward, config.width};
-  }
-}
-
-// Random A and B that change a product by about as much as it is. targets: bit t for LoraTarget t.
-LoraAdapter RandomAdapter(const ModelConfig& config, int rank, unsigned targets, uint64_t seed, float scale = 1) {
-  SeededRandom random(seed);
-  const int layers = static_cast<int>(config.layers.size());
-  LoraAdapter adapter = Must(LoraAdapter::Create(layers, kLoraTargets));
-  for (int layer = 0; layer < layers; ++layer) {
-    for (int t = 0; t < kLoraTargets; ++t) {
-      if ((targets >> t & 1) == 0) continue;
-      const auto [in, out] = ShapeOf(config, static_cast<LoraTarget>(t));
-      LoraMatrices matrices = {.in = in, .out = out, .rank = rank, .scale = scale, .a = std::vector<float>(rank * in),
-                               .b = std::vector<float>(rank * out)};
-      for (float& a : matrices.a) a = static_cast<float>(random.Gaussian() / std::sqrt(in));
-      for (float& b : matrices.b) b = static_cast<float>(random.Gaussian() / std::sqrt(rank));
-      Must(adapter.Set(layer, t, std::move(matrices)));
-    }
-  }
-  return adapter;
-}
-constexpr unsigned kAllTargets = (1u << kLoraTargets) - 1;
 
 // Root of the mean square of a - b, relative to b's.
 double Distance(const std::vector<float>& a, const std::vector<float>& b) {
@@ -101,7 +67,7 @@ TEST(PassLora, AnAdapterIsASumOnTheWeights) {
   for (int t = 0; t < kLoraTargets; ++t) {
     const LoraTarget target = static_cast<LoraTarget>(t);
     const LoraAdapter adapter = RandomAdapter(plain.config(), 2, 1u << t, 20 + t, /*scale=*/0.5f);
-    const auto [in, out] = ShapeOf(plain.config(), target);
+    const auto [in, out] = AdapterShapeOf(plain.config(), target);
     std::vector<std::vector<std::byte>> units = plain.Units();
     for (int layer = 0; layer < 2; ++layer) {
       const std::string name = absl::StrCat("blk.", layer, ".", LoraTargetName(target), ".weight");

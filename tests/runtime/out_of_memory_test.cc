@@ -2,13 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/runtime/cached_text.h"
 #include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/fake_drafters.h"
 #include "tessera/tests/fakes/packed_file.h"
 #include "tessera/tests/fakes/runtime/allocations.h"
@@ -18,14 +22,41 @@
 namespace tessera {
 namespace {
 
-// What a program does with a session: a prompt, a fork, text with drafts.
-absl::StatusOr<std::vector<TokenId>> WriteText(Engine& engine, const Sampler& sampler, Speculator& speculator) {
+Speculator Drafts() { return Speculator(std::make_unique<RandomDrafter>(256, 3), {.max_rows = 6, .weigh_costs = false}); }
+
+// What a program does with a session: a prompt, a fork, text with drafts. From `arm` on, an allocation fails.
+absl::StatusOr<std::vector<TokenId>> WriteText(Engine& engine, const std::function<void()>& arm) {
+  const Sampler sampler = Must(Sampler::Create({.temperature = 0}));
+  Speculator speculator = Drafts();
+  arm();
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
   RETURN_IF_ERROR(session->Append({1, 2, 3, 4, 5}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> fork, session->Fork(3));
   RETURN_IF_ERROR(fork->AppendEach({6, 7}, [](int, absl::Span<const float>) { return absl::OkStatus(); }));
   ASSIGN_OR_RETURN(Generation written, Generate(*session, sampler, {.max_tokens = 6, .ignore_end = true, .speculator = &speculator}));
   return std::move(written.tokens);
+}
+
+// Texts that begin alike, with drafts and without, and do not fit into the cache together: beginnings are kept, taken and given up, and texts
+// are set back.
+absl::StatusOr<std::vector<TokenId>> StepTexts(Engine& engine, const std::function<void()>& arm) {
+  const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(engine, {}));
+  Speculator speculator = Drafts();
+  std::vector<std::vector<TokenId>> written(4);
+  for (int number = 0; number < 4; ++number) {
+    std::vector<TokenId> prompt = RandomTokens(number < 3 ? 20 : 30, number < 3 ? 1 : 2);
+    prompt.push_back(number);
+    stepper->Submit({.prompt = std::move(prompt), .sampling = {.temperature = 0},
+                     .text = {.max_tokens = 14, .ignore_end = true, .speculator = number == 1 ? &speculator : nullptr},
+                     .on_end = [&written, number](const absl::StatusOr<Generation>& result) {
+                       if (result.ok()) written[number] = result->tokens;
+                     }});
+  }
+  arm();
+  RETURN_IF_ERROR(stepper->Run());
+  std::vector<TokenId> all;
+  for (const std::vector<TokenId>& one : written) all.insert(all.end(), one.begin(), one.end());
+  return all;
 }
 
 // Where reading has ended for want of memory, other calls may still succeed; no call ends the process.
@@ -39,21 +70,20 @@ void ExpectLost(Engine& engine, Session& session) {
   EXPECT_EQ(session.length(), 0);
 }
 
-// `make` gives a new engine, since a lost one stays lost.
-template <typename Make>
-void FailEachAllocation(Make make) {
-  const Sampler sampler = Must(Sampler::Create({.temperature = 0}));
-  const auto speculator = [] { return Speculator(std::make_unique<RandomDrafter>(256, 3), {.max_rows = 6, .weigh_costs = false}); };
+// `make` gives a new engine, since a lost one stays lost. One in so many of the later allocations fails, each of the first ones.
+template <typename Make, typename Write>
+void FailEachAllocation(Make make, Write write, int64_t most_each = std::numeric_limits<int64_t>::max()) {
   std::vector<TokenId> expected;
   std::unique_ptr<Engine> engine = make();
   std::unique_ptr<Session> other = Must(engine->NewSession());
   int64_t failures = 0;
-  for (int64_t number = 0;; ++number) {  // 0: none fails.
+  for (int64_t number = 0;; number += 1 + number / most_each) {  // 0: none fails.
     SCOPED_TRACE(number);
-    Speculator drafts = speculator();
-    const int64_t before = Allocations();  // First: a thread that reads ahead may allocate at any time.
-    FailAllocation(number);
-    const absl::StatusOr<std::vector<TokenId>> written = WriteText(*engine, sampler, drafts);
+    int64_t before = 0;
+    const absl::StatusOr<std::vector<TokenId>> written = write(*engine, [&] {
+      before = Allocations();  // First: a thread that reads ahead may allocate at any time.
+      FailAllocation(number);
+    });
     const bool reached = Allocations() - before >= number;
     FailAllocation(0);
     if (number == 0) expected = Must(written);
@@ -74,7 +104,16 @@ void FailEachAllocation(Make make) {
 TEST(OutOfMemory, IsAnErrorOfTheCallAndOfAllLaterOnes) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
   const auto make = [] { return TinyEngine({.layers = 2}, {.compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}}); };
-  FailEachAllocation(make);
+  FailEachAllocation(make, WriteText);
+}
+
+TEST(OutOfMemory, IsAnErrorOfAStepAndOfAllLaterOnes) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has operators of its own";
+  const auto make = [] { return TinyEngine({.layers = 2}, {.compute = {.threads = 2, .row_capacity = 8}, .cache = {.context = 64}}); };
+  FailEachAllocation(make, StepTexts, /*most_each=*/100);
+  const PackedModel windowed(TinyModelBuilder({.architecture = "gemma3", .layers = 7, .window = 6}));
+  const EngineOptions options = {.model_path = windowed.path(), .compute = {.threads = 1, .row_capacity = 8}, .cache = {.context = 64}};
+  FailEachAllocation([&] { return Must(Engine::Load(options)); }, StepTexts, /*most_each=*/100);
 }
 
 TEST(OutOfMemory, IsAnErrorWhereWeightsAreStreamed) {
@@ -84,7 +123,7 @@ TEST(OutOfMemory, IsAnErrorWhereWeightsAreStreamed) {
   for (const IoKind io : {IoKind::kAuto, IoKind::kPread}) {
     options.streaming = {.memory_budget = int64_t{1} << 30, .pin = PinPolicy::kNone, .io = io};
     const auto make = [&] { return Must(Engine::Load(options)); };
-    FailEachAllocation(make);
+    FailEachAllocation(make, WriteText);
   }
 }
 

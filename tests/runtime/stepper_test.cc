@@ -3,50 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tessera/runtime/decode_loop.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/runtime/core.h"
 #include "tessera/tests/fakes/fake_drafters.h"
-#include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/fakes/small_texts.h"
 
 namespace tessera {
 namespace {
-
-std::unique_ptr<Engine> SmallEngine(int context = 256, int rows = 32) {
-  return TinyEngine({.layers = 2, .writes_letters = true},
-                    {.compute = {.threads = 2, .row_capacity = rows}, .cache = {.context = context}});
-}
-
-// The text that a session alone writes, in an engine of its own: a stepper's beginnings may fill the cache of the other.
-Generation Alone(const StreamOptions& options) {
-  const auto engine = SmallEngine();
-  const auto session = Must(engine->NewSession());
-  Must(session->Append(options.prompt));
-  GenerateOptions text = options.text;
-  text.speculator = nullptr;
-  return Must(Generate(*session, Must(Sampler::Create(options.sampling)), text));
-}
-
-struct Answers {
-  std::map<int, Generation> texts;
-  std::map<int, absl::Status> errors;
-  std::function<void(const absl::StatusOr<Generation>&)> Keep(int number) {
-    return [this, number](const absl::StatusOr<Generation>& result) {
-      EXPECT_TRUE(texts.count(number) + errors.count(number) == 0) << "ended twice: " << number;
-      if (result.ok()) texts[number] = *result;
-      else errors[number] = result.status();
-    };
-  }
-};
-
-StreamOptions TextNumber(int number, int tokens = 20) {
-  return {.prompt = RandomTokens(5 + 7 * number % 40, number),
-          .sampling = {.temperature = number % 2 == 0 ? 0.0f : 0.8f, .seed = static_cast<uint64_t>(number)},
-          .text = {.max_tokens = tokens, .ignore_end = true}};
-}
 
 void ExpectAsAlone(int texts, Stepper& stepper, Answers& answers) {
   for (int number = 0; number < texts; ++number) {
@@ -210,6 +178,120 @@ TEST(Stepper, AFullContextEndsATextAsItDoesAlone) {
   Must(stepper->Run());
   EXPECT_EQ(answers.texts[1].reason, FinishReason::kContextFull);
   EXPECT_EQ(answers.texts[1].tokens.size(), 64 - prompt + 1);
+}
+
+// Its id is known to nobody before it is submitted: here, within a step.
+TEST(Stepper, ATextThatIsSubmittedAndCancelledWithinAStepIsCancelled) {
+  const auto engine = SmallEngine();
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  Answers answers;
+  StreamOptions running = TextNumber(2), wrong;
+  running.on_end = answers.Keep(2);
+  wrong.on_end = [&](const absl::StatusOr<Generation>& ended) {
+    EXPECT_FALSE(ended.ok());
+    StreamOptions second = TextNumber(1);
+    second.on_end = answers.Keep(1);
+    stepper->Cancel(stepper->Submit(std::move(second)));
+  };
+  stepper->Submit(std::move(wrong));
+  stepper->Submit(std::move(running));
+  Must(stepper->Run());
+  EXPECT_EQ(answers.texts[1].reason, FinishReason::kCancelled);
+  EXPECT_EQ(answers.texts[1].tokens.size(), 0u);
+  EXPECT_EQ(answers.texts[2].tokens, Alone(TextNumber(2)).tokens);
+}
+
+// Whether a text was wrong, cancelled or written to its end before.
+TEST(Stepper, ATextSubmittedAtTheEndOfAnotherIsWrittenInTheSameRun) {
+  for (const int first : {-1, 0, 1}) {
+    const auto engine = SmallEngine();
+    const auto stepper = Must(Stepper::Create(*engine, {}));
+    Answers answers;
+    StreamOptions one = first < 0 ? StreamOptions() : TextNumber(1);
+    one.on_end = [&](const absl::StatusOr<Generation>&) {
+      StreamOptions second = TextNumber(2);
+      second.on_end = answers.Keep(2);
+      stepper->Submit(std::move(second));
+    };
+    const StreamId id = stepper->Submit(std::move(one));
+    if (first == 0) stepper->Cancel(id);
+    Must(stepper->Run());
+    EXPECT_EQ(answers.texts[2].tokens, Alone(TextNumber(2)).tokens) << first;
+    EXPECT_FALSE(Must(stepper->Step()));
+  }
+}
+
+// Texts that wait for a beginning, which is computed for another, are not told that there is no room.
+TEST(Stepper, BeginningsOfRunningTextsAreSharedWhetherEndedOnesAreKeptOrNot) {
+  for (const bool keeps : {false, true}) {
+    const auto engine = SmallEngine();
+    const auto stepper = Must(Stepper::Create(*engine, {.keeps_beginnings = keeps}));
+    Answers answers;
+    int told = 0;
+    for (int number = 0; number < 6; ++number) {
+      StreamOptions options = TextNumber(number);
+      options.prompt = RandomTokens(60, 77);
+      options.prompt.push_back(number);
+      options.on_wait = [&] { ++told; };
+      options.on_end = answers.Keep(number);
+      stepper->Submit(std::move(options));
+    }
+    Must(stepper->Run());
+    EXPECT_EQ(stepper->report().shared_tokens, 5 * 60);
+    EXPECT_EQ(stepper->report().waited, 0);
+    EXPECT_EQ(told, 0);
+    EXPECT_EQ(answers.texts.size(), 6u);
+    const KvCache& cache = CoreOf(*engine).cache();
+    EXPECT_EQ(cache.free_slots() == cache.slots(), !keeps);
+  }
+}
+
+TEST(Stepper, OptionsThatWriteNothingAreRefused) {
+  const auto engine = SmallEngine();
+  const auto field = [&](const StepperOptions& options) { return FieldOf(Stepper::Create(*engine, options).status()); };
+  EXPECT_EQ(field({.most_texts = 0}), "most_texts");
+  EXPECT_EQ(field({.most_gap = 0.5}), "most_gap");
+  EXPECT_EQ(field({.most_gap = std::numeric_limits<double>::quiet_NaN()}), "most_gap");
+  EXPECT_EQ(field({.measure_seconds = -1}), "measure_seconds");
+  EXPECT_EQ(Stepper::Create(*engine, {.most_texts = 0}).status().message(), "most_texts: found 0, expected 1 or more");
+}
+
+// What it shares it does not need room for.
+TEST(Stepper, ATextThatSharesMostOfItsPromptIsLetInBesideTheOther) {
+  const auto engine = SmallEngine(/*context=*/96);
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  Answers answers;
+  const auto options = [](int number) {
+    StreamOptions options = TextNumber(number, /*tokens=*/8);
+    options.prompt = RandomTokens(60, 77);
+    options.prompt.push_back(number);
+    return options;
+  };
+  for (int number = 0; number < 2; ++number) {
+    StreamOptions submitted = options(number);
+    submitted.on_end = answers.Keep(number);
+    stepper->Submit(std::move(submitted));
+  }
+  Must(stepper->Run());
+  EXPECT_EQ(stepper->report().most_texts, 2);
+  EXPECT_EQ(stepper->report().waited, 0);
+  for (int number = 0; number < 2; ++number) EXPECT_EQ(answers.texts[number].tokens, Alone(options(number)).tokens);
+}
+
+// The layers with windows have slots for a part of the prompt alone.
+TEST(Stepper, APromptLongerThanWhatWindowsHoldIsReadBesideARunningText) {
+  const auto engine = TinyEngine({.architecture = "gemma3", .layers = 7, .context = 256, .window = 6},
+                                 {.compute = {.threads = 1, .row_capacity = 16}, .cache = {.context = 256}, .workload = {.sessions = 2}});
+  const auto stepper = Must(Stepper::Create(*engine, {}));
+  std::vector<int> ended;
+  for (int number = 0; number < 2; ++number) {
+    stepper->Submit({.prompt = RandomTokens(number == 0 ? 5 : 140, number), .sampling = {.temperature = 0},
+                     .text = {.max_tokens = number == 0 ? 60 : 2, .ignore_end = true},
+                     .on_end = [&ended, number](const absl::StatusOr<Generation>& result) { if (result.ok()) ended.push_back(number); }});
+  }
+  Must(stepper->Run());
+  EXPECT_EQ(ended, (std::vector<int>{1, 0}));
+  EXPECT_EQ(stepper->report().set_back, 0);
 }
 
 }  // namespace

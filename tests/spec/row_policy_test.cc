@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tessera/tests/fakes/all_cuts.h"
 #include "tessera/tests/spec/random_trees.h"
 
 namespace tessera {
@@ -19,16 +20,8 @@ double Rate(const TokenTree& tree, const CostProfile& costs, double draft_second
 // The best of all trees with the root.
 double BestRate(const TokenTree& tree, const CostProfile& costs, int most_rows, double draft_seconds) {
   double best = 0;
-  for (int chosen = 0; chosen < 1 << (tree.size() - 1); ++chosen) {
-    std::vector<int> nodes;
-    bool whole = true;
-    for (int node = 1; node < tree.size(); ++node) {
-      if ((chosen >> (node - 1) & 1) == 0) continue;
-      const int parent = tree[node].parent;
-      whole = whole && (parent == TokenTree::kRoot || (chosen >> (parent - 1) & 1) == 1);
-      nodes.push_back(node);
-    }
-    if (whole && static_cast<int>(nodes.size()) < most_rows) best = std::max(best, Rate(tree.Pick(nodes), costs, draft_seconds));
+  for (const std::vector<int>& nodes : AllCuts(tree)) {
+    if (static_cast<int>(nodes.size()) < most_rows) best = std::max(best, Rate(tree.Pick(nodes), costs, draft_seconds));
   }
   return best;
 }

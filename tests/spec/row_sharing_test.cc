@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/spec/row_policy.h"
+#include "tessera/tests/fakes/all_cuts.h"
 #include "tessera/tests/spec/random_trees.h"
 
 namespace tessera {
@@ -128,28 +129,12 @@ TEST(RowSharing, OneTreeIsCutAsIfItWereSearchedStepByStep) {
   }
 }
 
-// All ways to cut a tree.
-std::vector<Cut> AllCuts(const TokenTree& tree) {
-  std::vector<Cut> cuts;
-  for (int chosen = 0; chosen < 1 << (tree.size() - 1); ++chosen) {
-    std::vector<int> nodes;
-    bool whole = true;
-    for (int node = 1; node < tree.size(); ++node) {
-      if ((chosen >> (node - 1) & 1) == 0) continue;
-      const int parent = tree[node].parent;
-      whole = whole && (parent == TokenTree::kRoot || (chosen >> (parent - 1) & 1) == 1);
-      nodes.push_back(node);
-    }
-    if (whole) cuts.push_back(CutOf(tree, nodes));
-  }
-  return cuts;
-}
-
 double BestRate(const std::vector<TokenTree>& trees, const CostProfile& costs, int most_rows, double draft_seconds) {
   std::vector<Cut> all = {Cut()};
   for (const TokenTree& tree : trees) {
     std::vector<Cut> more;
-    for (const Cut& cut : AllCuts(tree)) {
+    for (const std::vector<int>& nodes : AllCuts(tree)) {
+      const Cut cut = CutOf(tree, nodes);
       for (const Cut& before : all) more.push_back(before + cut);
     }
     all = std::move(more);

@@ -1,0 +1,104 @@
+// What a text is alone: what many texts in one pass must be, bit for bit.
+//
+//   LoneWriter alone({.model_path = path, .cache = {.context = 96}});
+//   const LoneText expected = alone.Write({.prompt = {1, 2, 3}, .text = {.max_tokens = 20}});
+//   EXPECT_EQ(seen.logits, expected.logits);
+//
+// By Generate, of which nothing is shared with a stepper's streams but a session's; with an adapter, which a session does not take, one
+// row per pass and without stop strings. CHECKs that nothing fails. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glog/logging.h"
+#include "tessera/runtime/cached_text.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/decode_loop.h"
+#include "tessera/runtime/engine.h"
+#include "tessera/runtime/stream.h"
+#include "tessera/tests/fakes/written_text.h"
+
+namespace tessera {
+
+struct LoneText {
+  std::vector<TokenId> tokens;
+  std::vector<uint32_t> logits;      // Digests of those that each token was chosen from.
+  std::string text;                  // Empty where there is an adapter.
+  FinishReason reason = FinishReason::kLength;
+};
+
+class LoneWriter {
+ public:
+  explicit LoneWriter(const EngineOptions& options) : engine_(Must(Engine::Load(options))) {}
+
+  LoneText Write(const StreamOptions& options) {
+    LoneText written;
+    if (options.adapter != nullptr) WriteRows(options, written);
+    else WriteText(options, written);
+    return written;
+  }
+
+  // The logits' digest after the last of these.
+  uint32_t LogitsAfter(absl::Span<const TokenId> tokens) {
+    const auto session = Must(engine_->NewSession());
+    Must(session->Append(tokens));
+    return DigestOf(session->logits());
+  }
+
+  Engine& engine() { return *engine_; }
+
+ private:
+  void WriteText(const StreamOptions& options, LoneText& written) {
+    const auto session = Must(engine_->NewSession());
+    Must(session->Append(options.prompt));
+    GenerateOptions text = options.text;
+    text.speculator = nullptr;
+    text.on_token = [&](TokenId, absl::Span<const float> logits) { written.logits.push_back(DigestOf(logits)); };
+    Generation generation = Must(Generate(*session, Must(Sampler::Create(options.sampling)), text));
+    written.tokens = std::move(generation.tokens);
+    written.text = std::move(generation.text);
+    written.reason = generation.reason;
+  }
+
+  void WriteRows(const StreamOptions& options, LoneText& written) {
+    CHECK(options.text.stop.empty());
+    EngineCore& core = CoreOf(*engine_);
+    const EngineCore::Hold hold = core.AwaitHold();
+    const Sampler sampler = Must(Sampler::Create(options.sampling));
+    CachedText text(core.cache());
+    text.Append(options.prompt);
+    while (true) {
+      std::vector<float> logits;
+      while (text.held() < text.length()) logits = NextRow(text, options.adapter);
+      const TokenId token = Must(sampler.Choose(logits, written.tokens, options.text.stream, written.tokens.size()));
+      written.tokens.push_back(token);
+      written.logits.push_back(DigestOf(logits));
+      const bool ends = !options.text.ignore_end && engine_->tokenizer().IsEnd(token);
+      const bool is_long = static_cast<int>(written.tokens.size()) == options.text.max_tokens;
+      const bool is_full = text.length() == core.context();
+      written.reason = ends ? FinishReason::kEndToken : is_long || !is_full ? FinishReason::kLength : FinishReason::kContextFull;
+      if (ends || is_long || is_full) return;
+      text.Append({token});
+    }
+  }
+
+  std::vector<float> NextRow(CachedText& text, const LoraAdapter* adapter) {
+    EngineCore& core = CoreOf(*engine_);
+    std::vector<PassRow> rows;
+    std::vector<float> logits(engine_->config().vocabulary);
+    Must(core.cache().MakeRoom(1));
+    Must(text.PlaceNext(1, adapter, rows));
+    Pass pass = Must(core.Begin(rows, /*cancel=*/nullptr));
+    const HiddenRows done = Must(pass.Finish({0}));
+    Must(core.runner().Logits(done, {0}, TensorView<float>(logits.data(), 1, static_cast<int64_t>(logits.size()))));
+    return logits;
+  }
+
+  const std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace tessera

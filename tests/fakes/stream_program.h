@@ -1,0 +1,309 @@
+// The proof that a text does not depend on its company: random programs over the texts of a stepper, each of which must be, token for
+// token and bit for bit, what it is alone.
+//
+//   LoneWriter alone(options);
+//   StreamProgram program(*engine, alone, {.seed = TestSeed(), .steps = 500});
+//   EXPECT_EQ(program.Run(), "");                      // or the first difference, in words
+//   EXPECT_GT(program.counts().set_back, 0);           // or it was not tried
+//
+// A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, does what its hooks do, and makes one pass.
+// Prompts begin alike; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same engine
+// holds a part of the cache, and a stepper ends with its texts. Every end is told once. Decisions follow from the seed. Thread-compatible.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tessera/base/random.h"
+#include "tessera/runtime/core.h"
+#include "tessera/runtime/stepper.h"
+#include "tessera/runtime/text_queue.h"
+#include "tessera/spec/calibrated_tree.h"
+#include "tessera/tests/fakes/fake_drafters.h"
+#include "tessera/tests/fakes/lone_text.h"
+#include "tessera/tests/fakes/ticking_clock.h"
+
+namespace tessera {
+
+class StreamProgram {
+ public:
+  struct Options {
+    uint64_t seed = 0;
+    int steps = 0;
+    std::vector<const LoraAdapter*> adapters = {nullptr};
+    int texts = 10;                    // At once, those that wait included.
+    int longest = 40;                  // Tokens of a prompt that is no fork.
+    double row_seconds = 1e-5;         // A row's beside 10 ms of a pass, by frozen costs; 0: costs are learnt, by a clock that ticks.
+    bool keeps_beginnings = true;
+    int restart_every = 0;             // Steps, on the average, as for what follows. 0: never.
+    int session_every = 0;
+    int fault_every = 0;
+    std::function<void(SeededRandom& random)> begin_fault = nullptr;   // Passes may be Unavailable from now on.
+    std::function<void()> end_fault = nullptr;
+    int hook_every = 0;
+    std::function<void(SeededRandom& random)> hook = nullptr;
+  };
+  struct Counts {
+    int64_t begun = 0, forked = 0, whole = 0, cancelled = 0, failed = 0, refused = 0, dropped = 0, sessions = 0;
+    int64_t passes = 0, most_texts = 0, shared_tokens = 0, set_back = 0, waited = 0, drafted = 0;
+  };
+
+  StreamProgram(Engine& engine, LoneWriter& alone, const Options& options)
+      : engine_(engine), alone_(alone), options_(options), random_(options.seed), clock_(/*nanos=*/100'000) {
+    for (const int rows : {1, 32}) {
+      if (options.row_seconds > 0) costs_.AddPass({.rows = rows}, 1e-2 + options.row_seconds * rows);
+      if (options.row_seconds > 0) costs_.AddHead(rows, 1e-3 + options.row_seconds * rows);
+    }
+    if (options.row_seconds > 0) costs_.Freeze();
+    NewStepper();
+  }
+
+  // Empty, or the first difference. May be called once.
+  std::string Run() {
+    std::string difference;
+    int step = 0;
+    for (; step < options_.steps && difference.empty(); ++step) difference = Step();
+    for (bool more = true; more && difference.empty();) {
+      ReadQueues();
+      more = Must(stepper_->Step());
+      difference = Collect();
+    }
+    if (difference.empty() && !texts_.empty()) difference = "a text has not ended";
+    EndStepper();
+    sessions_.clear();
+    while (CoreOf(engine_).beginnings().EvictOldest()) {}
+    const KvCache& cache = CoreOf(engine_).cache();
+    if (difference.empty() && cache.free_slots() != cache.slots()) difference = "slots are lost";
+    return difference.empty() ? "" : absl::StrCat("seed ", options_.seed, " step ", step, ": ", difference);
+  }
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Text {
+    StreamOptions asked;               // Without callbacks, flag and speculator.
+    LoneText alone;
+    std::unique_ptr<Speculator> speculator;
+    std::unique_ptr<TextQueue> output;
+    std::string read;                  // From it.
+    std::atomic<bool> flag = false;
+    StreamId id = 0;
+    bool cancelled = false;
+    int cancel_at = -1;                // Tokens after which it cancels itself.
+    std::vector<TokenId> tokens;       // As they were shown.
+    std::vector<uint32_t> logits;
+    std::string shown;
+    std::vector<absl::StatusOr<Generation>> ends;
+  };
+
+  int Any(int count) { return static_cast<int>(random_.Below(count)); }
+  bool Once(int every) { return every > 0 && Any(every) == 0; }
+
+  std::string Step() {
+    if (texts_.empty() || (static_cast<int>(texts_.size()) < options_.texts && Any(3) == 0)) Begin();
+    if (!texts_.empty() && Any(12) == 0) Cancel(*texts_[Any(static_cast<int>(texts_.size()))]);
+    if (Once(options_.hook_every)) options_.hook(random_);
+    if (Once(options_.restart_every)) NewStepper();
+    std::string difference;
+    if (Once(options_.session_every)) difference = OtherSession();
+    if (!sessions_.empty() && Any(6) == 0) sessions_.erase(sessions_.begin());
+    ReadQueues();
+    const bool breaks = Once(options_.fault_every);
+    if (breaks) options_.begin_fault(random_);
+    Must(stepper_->Step().status());
+    if (breaks) options_.end_fault();
+    return difference.empty() ? Collect() : difference;
+  }
+
+  void EndStepper() {
+    if (stepper_ == nullptr) return;
+    const StepperReport& report = stepper_->report();
+    counts_.passes += report.passes;
+    counts_.most_texts = std::max(counts_.most_texts, report.most_texts);
+    counts_.shared_tokens += report.shared_tokens;
+    counts_.set_back += report.set_back;
+    counts_.waited += report.waited;
+    stepper_.reset();
+    counts_.dropped += static_cast<int64_t>(texts_.size());
+    for (const auto& text : texts_) EXPECT_TRUE(text->ends.empty()) << "a text that is dropped was told";
+    texts_.clear();
+  }
+
+  void NewStepper() {
+    EndStepper();
+    stepper_ = Must(Stepper::Create(engine_, {.costs = &costs_, .most_texts = 1 + Any(16), .most_gap = 1 + Any(3) * 0.75,
+                                              .keeps_beginnings = options_.keeps_beginnings, .clock = &clock_}));
+  }
+
+  // Stories 0 and 1 begin alike, and so do 2 and 3.
+  std::vector<TokenId> AnyPrompt() {
+    const uint64_t story = Any(4);
+    const int length = 1 + Any(options_.longest);
+    std::vector<TokenId> prompt;
+    for (int i = 0; i < length; ++i) prompt.push_back(static_cast<TokenId>(CounterRandom(1, i < 24 ? story / 2 : story + 9, i) % 256));
+    if (Any(2) == 0) prompt.back() = static_cast<TokenId>(Any(256));
+    return prompt;
+  }
+
+  // Some begin with all that another is now, by Fork or as a prompt like any other, and some with a part of it.
+  void Begin() {
+    auto text = std::make_unique<Text>();
+    std::optional<StreamId> fork_of;
+    std::vector<TokenId>& prompt = text->asked.prompt;
+    std::vector<TokenId> more;
+    if (!texts_.empty() && Any(3) == 0) {
+      const Text& from = *texts_[Any(static_cast<int>(texts_.size()))];
+      prompt = from.asked.prompt;
+      prompt.insert(prompt.end(), from.tokens.begin(), from.tokens.end());
+      if (Any(2) == 0) more.push_back(static_cast<TokenId>(Any(256)));
+      const size_t context = engine_.context();
+      if (Any(2) == 0 && prompt.size() + more.size() <= context) fork_of = from.id;
+      else if (Any(2) == 0) prompt.resize(1 + Any(static_cast<int>(prompt.size())));
+      prompt.insert(prompt.end(), more.begin(), more.end());
+      prompt.resize(std::min(prompt.size(), context));
+      ++counts_.forked;
+    } else {
+      prompt = AnyPrompt();
+    }
+    Choose(text->asked);
+    text->alone = alone_.Write(text->asked);
+    Submit(*text, fork_of, more);
+    texts_.push_back(std::move(text));
+    ++counts_.begun;
+  }
+
+  void Choose(StreamOptions& asked) {
+    asked.adapter = options_.adapters[Any(static_cast<int>(options_.adapters.size()))];
+    asked.sampling = {.temperature = Any(2) * 0.9f, .top_k = Any(2) * 20, .repetition_penalty = Any(4) == 0 ? 1.3f : 1.0f,
+                      .seed = static_cast<uint64_t>(Any(100))};
+    asked.text = {.max_tokens = Any(40) == 0 ? 0 : 1 + Any(20), .stream = static_cast<uint64_t>(Any(3)), .ignore_end = Any(2) == 0};
+    if (asked.adapter == nullptr && Any(4) == 0) asked.text.stop = {std::string(2, static_cast<char>('a' + Any(26))), "q"};
+  }
+
+  void Submit(Text& text, std::optional<StreamId> fork_of, const std::vector<TokenId>& more) {
+    StreamOptions options = text.asked;
+    if (fork_of.has_value()) options.prompt = more;
+    if (Any(4) == 0) text.output = std::make_unique<TextQueue>(/*most_bytes=*/1 + Any(5));
+    options.output = text.output.get();
+    text.speculator = AnySpeculator(text.alone.tokens);
+    options.text.speculator = text.speculator.get();
+    options.cancel = &text.flag;
+    text.cancel_at = Any(10) == 0 ? Any(12) : -1;
+    options.text.on_text = [&text](absl::string_view more) { text.shown.append(more.data(), more.size()); };
+    options.text.on_token = [this, &text](TokenId token, absl::Span<const float> logits) {
+      text.tokens.push_back(token);
+      text.logits.push_back(DigestOf(logits));
+      if (static_cast<int>(text.tokens.size()) != text.cancel_at) return;
+      text.cancelled = true;
+      stepper_->Cancel(text.id);
+    };
+    options.on_end = [&text](const absl::StatusOr<Generation>& result) { text.ends.push_back(result); };
+    text.id = fork_of.has_value() ? stepper_->Fork(*fork_of, std::move(options)) : stepper_->Submit(std::move(options));
+  }
+
+  std::unique_ptr<Speculator> AnySpeculator(const std::vector<TokenId>& right) {
+    const int kind = Any(5), vocabulary = engine_.config().vocabulary;
+    if (kind < 2) return nullptr;
+    std::vector<std::unique_ptr<Drafter>> drafters;
+    if (kind != 2) drafters.push_back(std::make_unique<RandomDrafter>(vocabulary, random_.Below(1000), right));
+    if (kind != 3) drafters.push_back(std::make_unique<CalibratedTree>());   // Learns from prompts, too.
+    return std::make_unique<Speculator>(
+        std::move(drafters), Speculator::Options{.max_rows = 1 + Any(10), .weigh_costs = Any(2) == 0, .costs = &costs_, .clock = &clock_});
+  }
+
+  void Cancel(Text& text) {
+    text.cancelled = true;
+    if (Any(2) == 0) text.flag = true;
+    else stepper_->Cancel(text.id);
+  }
+
+  // Most of those that are full; all of them where nothing else could go on.
+  void ReadQueues() {
+    const auto full = [](const auto& text) { return text->output != nullptr && text->output->full(); };
+    const bool all = std::all_of(texts_.begin(), texts_.end(), full);
+    for (const auto& text : texts_) {
+      if (full(text) && (all || Any(4) > 0)) text->read += text->output->Read().value();
+    }
+  }
+
+  // It holds a part of the cache for some steps, if there is room.
+  std::string OtherSession() {
+    std::vector<TokenId> tokens = AnyPrompt();
+    auto session = Must(engine_.NewSession());
+    const absl::Status status = session->Append(tokens);
+    if (absl::IsResourceExhausted(status)) return "";
+    Must(status);
+    const bool right = DigestOf(session->logits()) == alone_.LogitsAfter(tokens);
+    sessions_.push_back(std::move(session));
+    ++counts_.sessions;
+    return right ? "" : "a session's logits";
+  }
+
+  // Takes out the texts that have ended.
+  std::string Collect() {
+    std::string difference;
+    for (const auto& text : texts_) {
+      if (!text->ends.empty() && difference.empty()) difference = Difference(*text);
+      if (!text->ends.empty() && text->speculator != nullptr) counts_.drafted += text->speculator->report().drafted_steps;
+    }
+    std::erase_if(texts_, [](const auto& text) { return !text->ends.empty(); });
+    return difference;
+  }
+
+  template <typename T>
+  static bool Begins(const std::vector<T>& whole, const std::vector<T>& part) {
+    return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+  }
+
+  std::string Difference(Text& text) {
+    const std::string name = absl::StrCat("text ", text.id, " of ", text.asked.prompt.size(), " tokens: ");
+    if (text.ends.size() != 1) return absl::StrCat(name, "ended ", text.ends.size(), " times");
+    if (!Begins(text.alone.tokens, text.tokens)) return name + "tokens";
+    if (!Begins(text.alone.logits, text.logits)) return name + "logits";
+    while (text.output != nullptr) {
+      const std::optional<std::string> more = text.output->Read();
+      if (!more.has_value()) break;
+      text.read += *more;
+    }
+    if (text.output != nullptr && text.read != text.shown) return name + "text read from its queue";
+    const absl::StatusOr<Generation>& end = text.ends[0];
+    if (!end.ok()) return Allowed(end.status()) ? "" : absl::StrCat(name, end.status().ToString());
+    if (end->tokens != text.tokens) return name + "result";
+    if (end->text != text.shown) return name + "text shown";
+    if (end->reason == FinishReason::kCancelled) {
+      ++counts_.cancelled;
+      return text.cancelled ? "" : name + "cancelled by nobody";
+    }
+    ++counts_.whole;
+    if (end->tokens.size() != text.alone.tokens.size()) return name + "length";
+    if (end->reason != text.alone.reason) return name + "reason";
+    return text.asked.adapter == nullptr && end->text != text.alone.text ? name + "text" : "";
+  }
+
+  bool Allowed(const absl::Status& error) {
+    if (absl::IsUnavailable(error)) return ++counts_.failed, options_.begin_fault != nullptr;
+    return ++counts_.refused, absl::IsResourceExhausted(error) && !sessions_.empty();
+  }
+
+  Engine& engine_;
+  LoneWriter& alone_;
+  const Options options_;
+  SeededRandom random_;
+  const TickingClock clock_;
+  CostProfile costs_;
+  std::unique_ptr<Stepper> stepper_;
+  std::vector<std::unique_ptr<Text>> texts_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+  Counts counts_;
+};
+
+}  // namespace tessera
