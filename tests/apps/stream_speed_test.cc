@@ -110,7 +110,7 @@ StreamSpeed SmallSpeed() {
 TEST(StreamSpeed, RatiosStandBesideTheTimes) {
   const std::string text = StreamSpeedText(SmallSpeed());
   for (const char* part : {"    8     400.0        20.00     16.00         1.25         2.00\n",
-                           "chat             8          400.0    500.0  1.25", "5 of 7",
+                           "chat             8         400.0    500.0  1.25", "5 of 7",
                            "8 texts, a prompt of 4000 beside   36.00  44.00    50.00             1.80           2.20      800.00",
                            "after 512 tokens, 8 texts beside  250.00      2.50"}) {
     EXPECT_TRUE(absl::StrContains(text, part)) << part << "\n" << text;
@@ -215,7 +215,7 @@ TEST_F(BenchStreams, SaysWhatItCannotMeasure) {
   EXPECT_TRUE(absl::StrContains(error({"--writers=0"}), "--writers: found 0"));
   EXPECT_TRUE(absl::StrContains(error({"--data=x"}), "--data: found with --speculate=none"));
   EXPECT_TRUE(absl::StrContains(error({"--categories=chat"}), "--categories: found with --speculate=none"));
-  EXPECT_TRUE(absl::StrContains(error({"--speculate=guess"}), "--speculate: found"));
+  EXPECT_TRUE(absl::StrContains(error({"--speculate=guess"}), "--speculate: drafter: found \"guess\""));
   EXPECT_TRUE(absl::StrContains(error({"--context=8"}), "--context"));
 }
 
