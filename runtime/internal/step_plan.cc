@@ -12,10 +12,18 @@ TreeRoom RoomOf(const EngineCore& core, const Stream& stream, const StepLimits& 
   return {.rows = std::min({left, core.runner().row_capacity(), core.logits_at_once()}), .depth = left - 1};
 }
 
+// No prompt waits for ever: a row is left for one. If a pass has but one row, that is its turn's.
+int RowsOfTrees(const EngineCore& core, absl::Span<Stream* const> streams, size_t turn) {
+  const int capacity = core.runner().row_capacity();
+  const auto reads = [](const Stream* stream) { return stream->pending() > 0; };
+  if (capacity == 1) return reads(streams[turn % streams.size()]) ? 0 : 1;
+  return std::any_of(streams.begin(), streams.end(), reads) ? capacity - 1 : capacity;
+}
+
 // The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
 void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits,
                StepPlan& plan) {
-  const int capacity = core.runner().row_capacity();
+  const int capacity = RowsOfTrees(core, streams, limits.turn);
   std::vector<TreeToCut> trees;
   for (size_t i = 0; i < streams.size(); ++i) {
     const int number = static_cast<int>((limits.turn + i) % streams.size());

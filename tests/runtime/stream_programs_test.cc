@@ -70,7 +70,7 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
     EXPECT_GT(counts.cancelled, program.steps / 100);
     EXPECT_GT(counts.forked, program.steps / 50);
     EXPECT_GT(counts.shared_tokens, program.steps / 4);
-    EXPECT_GT(counts.drafted, program.steps / 4);
+    EXPECT_GT(counts.drafted, program.steps / 8);
     return counts;
   }
 
@@ -84,7 +84,8 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
 
   TinyModel Mixed() const { return {.writes_letters = true, .formats = {F::kQ4_0, F::kQ4_1, F::kQ8_0}, .seed = 3}; }
   TinyModel Windowed() const {
-    return {.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = 6, .tied = true, .formats = {F::kQ8_0, F::kQ4_0}, .seed = 4};
+    return {.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = 6, .tied = true, .formats = {F::kQ8_0, F::kQ4_0},
+            .seed = 4};
   }
 };
 
@@ -162,9 +163,10 @@ TEST_P(StreamPrograms, ReadsThatFailAndBudgetsThatShrinkChangeNoBit) {
   options.hooks = Hooks({.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
     return std::make_unique<BreakableDevice>(std::move(device), breaker);
   }});
-  const int64_t least = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least;
-  options.streaming.memory_budget = least + (int64_t{4} << 20);
+  const auto least_of = [](const std::unique_ptr<Engine>& engine) { return Must(engine->planner().PlanBudget(int64_t{1} << 40)).least; };
+  options.streaming.memory_budget = least_of(Must(Engine::Open(options))) + (int64_t{4} << 20);
   const auto engine = Must(Engine::Load(options));
+  const int64_t least = least_of(engine);   // What a process has of its own grows from engine to engine.
   const LayerStreamer& streamer = *engine->model().streamer();
   const int64_t pinned = streamer.stats().pinned_bytes;
   ASSERT_GT(pinned, int64_t{1} << 20);
