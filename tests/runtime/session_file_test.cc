@@ -115,13 +115,12 @@ EngineOptions WithFormat(KvFormat format) {
   return options;
 }
 
-// Other threads, rows of a pass, slots and a smaller context: none of them matters.
+// Other rows of a pass, slots and a smaller context: none of them matters.
 TEST_F(SessionFile, ALoadedSessionGoesOnAsIfItHadNeverStopped) {
   for (const KvFormat format : kFormats) {
     SCOPED_TRACE(KvFormatName(format));
     EngineOptions options = WithFormat(format);
     const auto saver = TinyEngine({.writes_letters = true}, options);
-    options.compute.threads = 2;
     options.compute.row_capacity = 16;
     options.cache.context = 128;
     options.hooks = Hooks({.scatter_seed = 9});
