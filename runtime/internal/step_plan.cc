@@ -46,6 +46,13 @@ void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
   }
 }
 
+// While nobody knows what a pass without prompts takes, every other pass is one.
+int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
+  if (plan.parts.empty()) return left;
+  if (costs.PassSeconds(plan.shape()) > 0) return PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
+  return limits.turn % 2 == 0 ? 0 : left;
+}
+
 }  // namespace
 
 int StepPlan::rows() const {
@@ -89,8 +96,7 @@ StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, con
   StepPlan plan;
   PlanTrees(core, streams, costs, limits, plan);
   const int left = core.runner().row_capacity() - plan.rows();
-  const int most = plan.parts.empty() ? left : PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
-  PlanPieces(streams, most, plan);
+  PlanPieces(streams, MostPieces(plan, left, costs, limits), plan);
   return plan;
 }
 
