@@ -58,7 +58,7 @@ AppInfo Info() {
 
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("n_predict", FLAGS_n_predict, 0, 1 << 30));
-  RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "jsonl", FLAGS_jsonl));
+  RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json && !FLAGS_dry_run, "jsonl", FLAGS_jsonl));   // A plan may be JSON.
   RETURN_IF_ERROR(CheckNotBoth("json", FLAGS_json, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
@@ -153,7 +153,8 @@ absl::Status WriteText(const OpenedEngine& opened, const Conversation& conversat
 absl::StatusOr<std::vector<TokenId>> TokensOfPrompt(const Engine& engine, Conversation& conversation, const std::string& prompt) {
   conversation.AddUser(prompt);
   ASSIGN_OR_RETURN(std::vector<TokenId> tokens, conversation.Tokens(engine.tokenizer()));
-  RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
+  // Behind what a session holds a prompt may be empty; the answerer counts both.
+  if (FLAGS_session.empty()) RETURN_IF_ERROR(CheckTokensFit(tokens.size(), engine.context()));
   return tokens;
 }
 
@@ -170,7 +171,7 @@ absl::Status AnswerOnce(const OpenedEngine& opened, Conversation& conversation, 
 
 // Writes all answers to one prompt; on standard output they come one after another.
 absl::Status WriteAnswers(const Engine& engine, const NewAnswer& asked, ParallelAnswers& answers) {
-  std::vector<TimedAnswer> results(FLAGS_answers, {.text = {.reason = FinishReason::kCancelled}});   // Unless it ends otherwise.
+  std::vector<TimedAnswer> results(FLAGS_answers, TimedAnswer{.text = {.reason = FinishReason::kCancelled}});   // Until it ends.
   AnswersInTurn shown(FLAGS_answers);
   absl::Status error;
   for (int i = 0; i < FLAGS_answers; ++i) {

@@ -23,7 +23,7 @@ class GenerateLoop {
  private:
   GenerateLoop(Session& session, const GenerateOptions& options)
       : session_(session), core_(CoreOf(session)), options_(options),
-        pass_(core_, options.speculator == nullptr ? RealClock() : options.speculator->clock()) {}
+        pass_(core_, GivenOrRealClock(options.speculator == nullptr ? nullptr : &options.speculator->clock())) {}
 
   absl::StatusOr<Generation> Run(const Sampler& sampler) {
     if (session_.logits().empty()) return absl::FailedPreconditionError("Generate: the session is empty, expected a prompt");

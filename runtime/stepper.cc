@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/internal/stepper_impl.h"
 #include "tessera/runtime/measure_costs.h"
@@ -20,13 +21,23 @@ constexpr int kWorthWaiting = 16;
 constexpr int kMeasuredRows = 16;
 constexpr auto kPause = std::chrono::milliseconds(50);   // Then flags are looked at, which nobody tells of.
 
+absl::Status Check(const StepperOptions& options) {
+  if (options.most_texts < 1) return WrongUsage("most_texts", options.most_texts, "1 or more");
+  if (!(options.most_gap >= 1)) return WrongUsage("most_gap", options.most_gap, "1 or more");
+  if (!(options.measure_seconds >= 0)) return WrongUsage("measure_seconds", options.measure_seconds, "0 or more");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Stepper>> Stepper::Create(Engine& engine, const StepperOptions& options) {
+  RETURN_IF_ERROR(Check(options));
   std::shared_ptr<EngineCore> core = SharedCoreOf(engine);
   if (!core->is_loaded()) return absl::FailedPreconditionError("stepper: found no weights, expected LoadWeights before");
   ASSIGN_OR_RETURN(std::unique_ptr<Session> empty, engine.NewSession());
-  return std::unique_ptr<Stepper>(new Stepper(std::make_unique<Impl>(std::move(core), std::move(empty), options)));
+  return core->Guarded([&]() -> absl::StatusOr<std::unique_ptr<Stepper>> {
+    return std::unique_ptr<Stepper>(new Stepper(std::make_unique<Impl>(core, std::move(empty), options)));
+  });
 }
 
 Stepper::Stepper(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -44,14 +55,15 @@ Stepper::Impl::Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> e
 Stepper::Impl::~Impl() {
   for (const Text& text : running_) DropOutput(text);
   for (const Text& text : waiting_) DropOutput(text);
-  for (const Submitted& submitted : submissions_.TakeNew()) {
+  for (const Submitted& submitted : submissions_.Take().submitted) {
     if (submitted.options.output != nullptr) submitted.options.output->End();
   }
   const EngineCore::Hold hold = core_->AwaitHold();
   if (!core_->health().ok()) {
     for (Text& text : running_) text.stream->Abandon();
+    for (Text& text : waiting_) text.stream->Abandon();   // Memory may have ended when one was let in.
   }
-  running_.clear();
+  for (Text& text : running_) text.stream->TakeText();    // What callers gave ends after that, when the core is not held.
 }
 
 void Stepper::Impl::DropOutput(const Text& text) {
@@ -99,17 +111,20 @@ absl::Status Stepper::Impl::MeasureCostsOnce() {
 }
 
 absl::StatusOr<bool> Stepper::Impl::StepHeld() {
-  TakeNew();
-  EndCancelled();
+  Submissions::Taken taken = submissions_.Take();
+  const bool had_any = !taken.submitted.empty() || !running_.empty() || !waiting_.empty();
+  TakeUp(std::move(taken.submitted));
+  EndCancelled(taken.cancelled);
   RETURN_IF_ERROR(core_->health());
   Admit();
   RETURN_IF_ERROR(core_->health());
-  const bool had_any = !running_.empty() || !waiting_.empty();
   while (!running_.empty()) {
     StepPlan plan = PlanStep(*core_, Streams(), costs_, {.most_gap = options_.most_gap, .turn = static_cast<size_t>(report_.passes)});
     all_paused_ = plan.parts.empty();
     if (all_paused_) break;
-    if (!MakeRoom(plan)) continue;
+    const bool has_room = MakeRoom(plan);
+    RETURN_IF_ERROR(core_->health());
+    if (!has_room) continue;
     RETURN_IF_ERROR(RunPlan(plan));
     break;
   }
@@ -117,8 +132,8 @@ absl::StatusOr<bool> Stepper::Impl::StepHeld() {
   return had_any;
 }
 
-void Stepper::Impl::TakeNew() {
-  for (Submitted& submitted : submissions_.TakeNew()) {
+void Stepper::Impl::TakeUp(std::vector<Submitted> all) {
+  for (Submitted& submitted : all) {
     const auto on_end = submitted.options.on_end;
     TextQueue* const output = submitted.options.output;
     absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(std::move(submitted));
@@ -147,8 +162,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Stepper::Impl::MakeStream(Submitted subm
   return Stream::Create(*core_, std::move(submitted.options));
 }
 
-void Stepper::Impl::EndCancelled() {
-  const absl::flat_hash_set<StreamId> cancelled = submissions_.TakeCancelled();
+void Stepper::Impl::EndCancelled(const absl::flat_hash_set<StreamId>& cancelled) {
   const auto end = [&](Text& text) {
     const std::atomic<bool>* const flag = text.stream->options().cancel;
     if (cancelled.contains(text.id) || (flag != nullptr && flag->load())) End(text, absl::CancelledError(""));
@@ -162,7 +176,8 @@ void Stepper::Impl::EndCancelled() {
 void Stepper::Impl::Admit() {
   while (!waiting_.empty() && static_cast<int>(running_.size()) < options_.most_texts) {
     Text& next = waiting_.front();
-    if (!running_.empty() && (awaits_end_ || AwaitsBeginning(next) || !HasRoomFor(next))) {
+    if (!running_.empty() && AwaitsBeginning(next)) return;   // That is soon, and then it needs less room.
+    if (!running_.empty() && (awaits_end_ || !HasRoomFor(next))) {
       Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
@@ -174,42 +189,46 @@ void Stepper::Impl::Admit() {
   }
 }
 
-// Whether the cache can take what all running texts have still to read, a row more of each, and this text. Beginnings count as room.
+// Whether the cache can take what all running texts have still to read, a row more of each, and what this text shares with none of them.
+// Beginnings count as room. Layers with windows give up what is behind these as a text grows: then only the others must take all of it.
 bool Stepper::Impl::HasRoomFor(const Text& text) const {
-  int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1;
+  int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1 - LongestRunning(text).length;
   for (const Text& other : running_) wanted += other.stream->pending() + 1;
+  const KvCache& cache = core_->cache();
   const int most = static_cast<int>(std::min<int64_t>(wanted, std::numeric_limits<int>::max()));
-  return core_->cache().RoomFor(most) + core_->beginnings().held() >= wanted;
+  return std::max(cache.free_slots(), cache.RoomFor(most)) + core_->beginnings().held() >= wanted;
 }
 
+// Whether one that is being written computes more of its beginning than is there.
 bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  int there = core_->beginnings().Longest(tokens, text.adapter), coming = 0;
-  for (const Text& other : running_) {
-    if (other.adapter != text.adapter) continue;
-    const int common = CommonBeginning(other.stream->tokens(), tokens);
-    there = std::max(there, std::min(common, other.stream->text().held()));
-    coming = std::max(coming, common);
-  }
-  return coming >= there + kWorthWaiting;
+  const int there = std::max(core_->beginnings().Longest(tokens, text.adapter), LongestRunning(text).length);
+  return std::any_of(running_.begin(), running_.end(), [&](const Text& other) {
+    return other.adapter == text.adapter && CommonBeginning(other.stream->tokens(), tokens) >= there + kWorthWaiting;
+  });
 }
 
-// What an ended text left, or what one has that is being written.
-std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
-  if (!options_.keeps_beginnings) return nullptr;
+Stepper::Impl::Beginning Stepper::Impl::LongestRunning(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  const CachedText* best = nullptr;
-  int longest = core_->beginnings().Longest(tokens, text.adapter);
+  Beginning longest;
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
     const int common = std::min({CommonBeginning(other.stream->tokens(), tokens), other.stream->text().held(),
                                  static_cast<int>(tokens.size()) - 1});
-    if (common <= longest) continue;
-    longest = common;
-    best = &other.stream->text();
+    if (common > longest.length) longest = {&other.stream->text(), common};
   }
-  std::unique_ptr<CachedText> begun = best == nullptr ? nullptr : ForkBeginning(*best, longest);
-  return begun != nullptr ? std::move(begun) : core_->beginnings().Take(tokens, text.adapter);
+  return longest;
+}
+
+// What an ended text left, or what one has that is being written.
+std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
+  const absl::Span<const TokenId> tokens = text.stream->tokens();
+  const Beginning running = LongestRunning(text);
+  std::unique_ptr<CachedText> begun;
+  if (running.length > core_->beginnings().Longest(tokens, text.adapter)) begun = ForkBeginning(*running.text, running.length);
+  if (begun == nullptr) begun = core_->beginnings().Take(tokens, text.adapter);
+  // Where windows are given up, what is longer may be of no use.
+  return begun == nullptr && running.length > 0 ? ForkBeginning(*running.text, running.length) : std::move(begun);
 }
 
 std::vector<Stream*> Stepper::Impl::Streams() const {
@@ -221,14 +240,18 @@ std::vector<Stream*> Stepper::Impl::Streams() const {
 bool Stepper::Impl::MakeRoom(StepPlan& plan) {
   if (const int room = core_->RoomFor(plan.rows()); room < plan.rows()) plan.Shrink(room);
   if (plan.rows() > 0 && core_->MakeRoom(plan.rows()).ok()) return true;
-  if (running_.size() > 1) {
-    SetBackYoungest();
-  } else {
-    running_.front().stream->SetReason(FinishReason::kContextFull);
-    End(running_.front(), absl::OkStatus());
-    RemoveEnded();
-  }
+  if (running_.size() > 1) SetBackYoungest();
+  else EndWithoutRoom();
   return false;
+}
+
+void Stepper::Impl::EndWithoutRoom() {
+  const CachedText& text = running_.front().stream->text();
+  const int wanted = std::max(text.length(), text.held() + 1);
+  End(running_.front(),
+      LimitedBy("cache_tokens", absl::ResourceExhaustedError(absl::StrCat("stream: found room for ", text.held(), " tokens in the cache ",
+                                                                          "beside other sessions of the engine, expected for ", wanted))));
+  RemoveEnded();
 }
 
 void Stepper::Impl::SetBackYoungest() {

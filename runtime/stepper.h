@@ -8,7 +8,8 @@
 //
 // Each text is what it would be alone: tokens, adapter and weights decide its bits, and nothing else (docs/streams.md). A text that does
 // not fit into the cache beside the others waits; if texts fill it together, the youngest gives up its positions and computes them again
-// later. A text that fits alone never fails. What a pass costs is shared out by what each text adds to it.
+// later. A text that fits alone never fails; one that finds no room beside other sessions of the engine is ResourceExhausted. What a pass
+// costs is shared out by what each text adds to it.
 //
 // Threads: Submit, Fork and Cancel from any; the rest, and all callbacks, on the thread that drives Step. Callbacks may submit, fork,
 // cancel and use sessions of the engine, but for a pass within on_token and on_text: the texts' own pass is under way.
@@ -34,7 +35,9 @@ struct StepperOptions {
   int most_texts = 64;         // In a pass; more wait.
   // While texts are written, a pass with pieces of prompts takes at most so many times what it takes without.
   double most_gap = 2;
-  bool keeps_beginnings = true;  // What ended texts leave in the cache serves texts that begin alike, until room is wanted.
+  // What ended texts leave in the cache serves texts that begin alike, until room is wanted. What texts have that are being written serves
+  // them in any case.
+  bool keeps_beginnings = true;
   const Clock* clock = nullptr;  // What passes are timed by. Null: the real one. Must outlive the stepper.
 };
 
@@ -51,7 +54,8 @@ struct StepperReport {
 
 class Stepper {
  public:
-  // FailedPrecondition if the weights are not loaded. The stepper keeps alive what it needs of the engine.
+  // WrongUsage (the field) for a number of the options that is below what works, FailedPrecondition if the weights are not loaded,
+  // ResourceExhausted where memory ends. The stepper keeps alive what it needs of the engine.
   static absl::StatusOr<std::unique_ptr<Stepper>> Create(Engine& engine, const StepperOptions& options);
   // Texts that have not ended are dropped without a word.
   ~Stepper();

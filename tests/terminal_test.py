@@ -21,6 +21,10 @@ FLAGS = [f"--model={ROOT}/tests/golden/tiny/llama.gguf", "--threads=1", "--tempe
 PATIENCE = 60  # Seconds until something that does not come is missing.
 
 
+def without_times(answers):
+    return re.sub(r',"seconds":\{[^}]*\}', "", answers)
+
+
 class Dialogue:
     """tessera_generate --chat at a terminal of its own; its answers go to a pipe."""
     def __init__(self, terminal, command, prepare=lambda slave: None):

@@ -12,10 +12,18 @@ TreeRoom RoomOf(const EngineCore& core, const Stream& stream, const StepLimits& 
   return {.rows = std::min({left, core.runner().row_capacity(), core.logits_at_once()}), .depth = left - 1};
 }
 
+// No prompt waits for ever: a row is left for one. If a pass has but one row, that is its turn's.
+int RowsOfTrees(const EngineCore& core, absl::Span<Stream* const> streams, size_t turn) {
+  const int capacity = core.runner().row_capacity();
+  const auto reads = [](const Stream* stream) { return stream->pending() > 0; };
+  if (capacity == 1) return reads(streams[turn % streams.size()]) ? 0 : 1;
+  return std::any_of(streams.begin(), streams.end(), reads) ? capacity - 1 : capacity;
+}
+
 // The texts that are being written share rows by what is to be expected of them. Where there are more texts than rows, some wait a turn.
 void PlanTrees(const EngineCore& core, absl::Span<Stream* const> streams, const CostProfile& costs, const StepLimits& limits,
                StepPlan& plan) {
-  const int capacity = core.runner().row_capacity();
+  const int capacity = RowsOfTrees(core, streams, limits.turn);
   std::vector<TreeToCut> trees;
   for (size_t i = 0; i < streams.size(); ++i) {
     const int number = static_cast<int>((limits.turn + i) % streams.size());
@@ -36,6 +44,13 @@ void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
     if (piece > 0) plan.parts.push_back({.stream = static_cast<int>(number), .piece = piece});
     most -= piece;
   }
+}
+
+// While nobody knows what a pass without prompts takes, every other pass is one.
+int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
+  if (plan.parts.empty()) return left;
+  if (costs.PassSeconds(plan.shape()) > 0) return PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
+  return limits.turn % 2 == 0 ? 0 : left;
 }
 
 }  // namespace
@@ -81,8 +96,7 @@ StepPlan PlanStep(const EngineCore& core, absl::Span<Stream* const> streams, con
   StepPlan plan;
   PlanTrees(core, streams, costs, limits, plan);
   const int left = core.runner().row_capacity() - plan.rows();
-  const int most = plan.parts.empty() ? left : PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
-  PlanPieces(streams, most, plan);
+  PlanPieces(streams, MostPieces(plan, left, costs, limits), plan);
   return plan;
 }
 

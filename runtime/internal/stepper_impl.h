@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tessera/runtime/internal/news.h"
@@ -54,16 +55,21 @@ class Stepper::Impl {
     hold_->lock();
   }
   void DropOutput(const Text& text);   // Tells who reads that there is no more.
-  void TakeNew();
+  void TakeUp(std::vector<Submitted> submitted);
   absl::StatusOr<std::unique_ptr<Stream>> MakeStream(Submitted submitted);
-  void EndCancelled();
+  void EndCancelled(const absl::flat_hash_set<StreamId>& cancelled);
   void Admit();
   bool HasRoomFor(const Text& text) const;
+  struct Beginning { const CachedText* text = nullptr; int length = 0; };
+  // The most that a text which is being written has in the cache of this one, but for its last token.
+  Beginning LongestRunning(const Text& text) const;
   bool AwaitsBeginning(const Text& text) const;
   std::unique_ptr<CachedText> TakeBeginning(const Text& text);
   // Makes room in the cache for the plan, or makes the plan smaller. False: texts have changed, so a new plan is due.
   bool MakeRoom(StepPlan& plan);
   void SetBackYoungest();
+  // Ends the text that is written alone, and yet finds no room.
+  void EndWithoutRoom();
   std::vector<Stream*> Streams() const;
   // The error is the core's health: then nothing is to be done any more.
   absl::Status RunPlan(const StepPlan& plan);

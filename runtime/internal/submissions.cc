@@ -7,24 +7,19 @@ namespace tessera {
 
 StreamId Submissions::Add(StreamOptions options, std::optional<StreamId> fork_of) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  new_.push_back({next_, std::move(options), fork_of});
+  new_.submitted.push_back({next_, std::move(options), fork_of});
   return next_++;
 }
 
 void Submissions::Cancel(StreamId stream) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  cancelled_.insert(stream);
+  new_.cancelled.insert(stream);
   StopPassIfAllCancelled();
 }
 
-std::vector<Submitted> Submissions::TakeNew() {
+Submissions::Taken Submissions::Take() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return std::exchange(new_, {});
-}
-
-absl::flat_hash_set<StreamId> Submissions::TakeCancelled() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(cancelled_, {});
 }
 
 void Submissions::BeginPass(std::vector<StreamId> streams) {
@@ -35,7 +30,7 @@ void Submissions::BeginPass(std::vector<StreamId> streams) {
 }
 
 void Submissions::StopPassIfAllCancelled() {
-  const bool all = std::all_of(in_pass_.begin(), in_pass_.end(), [this](StreamId id) { return cancelled_.contains(id); });
+  const bool all = std::all_of(in_pass_.begin(), in_pass_.end(), [this](StreamId id) { return new_.cancelled.contains(id); });
   if (!in_pass_.empty() && all) pass_cancel_ = true;
 }
 

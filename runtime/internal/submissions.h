@@ -3,7 +3,7 @@
 //   Submissions submissions;
 //   const StreamId id = submissions.Add(std::move(options));         // any thread
 //   submissions.Cancel(id);
-//   for (Submitted& one : submissions.TakeNew()) ...                 // the driving thread, between passes
+//   Submissions::Taken taken = submissions.Take();                   // the driving thread, between passes
 //   submissions.BeginPass(ids);                                      // pass_cancel() becomes true once all of these are cancelled
 //
 // Thread-safe.
@@ -31,9 +31,13 @@ class Submissions {
   StreamId Add(StreamOptions options, std::optional<StreamId> fork_of = std::nullopt);
   void Cancel(StreamId stream);
 
-  std::vector<Submitted> TakeNew();
-  // Texts that were cancelled since the last call; some may have ended long ago.
-  absl::flat_hash_set<StreamId> TakeCancelled();
+  // What came since the last call, all at one moment: a text that was cancelled was submitted in this call or before it. Some of those
+  // cancelled may have ended long ago.
+  struct Taken {
+    std::vector<Submitted> submitted = {};
+    absl::flat_hash_set<StreamId> cancelled = {};
+  };
+  Taken Take();
 
   // The texts that have rows in the pass that begins now.
   void BeginPass(std::vector<StreamId> streams);
@@ -43,8 +47,7 @@ class Submissions {
   void StopPassIfAllCancelled();
 
   std::mutex mutex_;
-  std::vector<Submitted> new_;
-  absl::flat_hash_set<StreamId> cancelled_;
+  Taken new_;
   std::vector<StreamId> in_pass_;
   StreamId next_ = 0;
   std::atomic<bool> pass_cancel_{false};

@@ -33,7 +33,7 @@ if ((${#targets[@]} == 0)); then targets=(gguf split tokenizer template loader t
 
 # Most bytes of an input, and MiB of the largest single allocation: a few times what the input's size may justify.
 declare -A longest=([gguf]=2048 [split]=4096 [tokenizer]=512 [template]=512 [loader]=32768 [tsr]=8193 [history]=512 [tree]=512 [costs]=2048
-  [session]=4096)
+  [session]=8192)
 declare -A allocation=([gguf]=1 [split]=1 [tokenizer]=4 [template]=4 [loader]=16 [tsr]=1 [history]=1 [tree]=1 [costs]=1 [session]=16)
 
 # One target, alone on its core. Appends "executions seconds edges findings" to the target's history.

@@ -67,7 +67,7 @@ TEST(TextsTogether, AnEndedTextIsFollowedByAnotherAndEachHasASpeculatorOfItsOwn)
                                                               .make_speculator = [&]() -> absl::StatusOr<std::unique_ptr<Speculator>> {
                                                                 ++made;
                                                                 std::vector<std::unique_ptr<Drafter>> drafters =
-                                                                    Must(DrafterRegistry::BuiltIn().Make("lookup", {1024, kTinyVocabulary}));
+                                                                  Must(DrafterRegistry::BuiltIn().Make("lookup", {1024, kTinyVocabulary}));
                                                                 return std::make_unique<Speculator>(std::move(drafters),
                                                                                                     Speculator::Options{.costs = &costs});
                                                               }}));

@@ -6,9 +6,10 @@
 //   EXPECT_EQ(program.Run(), "");                      // or the first difference, in words
 //   EXPECT_GT(program.counts().set_back, 0);           // or it was not tried
 //
-// A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, does what its hooks do, and makes one pass.
-// Prompts begin alike; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same engine
-// holds a part of the cache, and a stepper ends with its texts. Every end is told once. Decisions follow from the seed. Thread-compatible.
+// A step begins texts, some as forks of others, cancels some by any of three ways, reads queues, does what its hooks do, and makes one
+// pass. Prompts begin alike; samplers, adapters, drafters, limits, stop strings and queues are random. Now and then a session of the same
+// engine holds a part of the cache, and a stepper ends with its texts. Every end is told once. Decisions follow from the seed.
+// Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>

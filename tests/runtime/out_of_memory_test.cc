@@ -37,8 +37,8 @@ absl::StatusOr<std::vector<TokenId>> WriteText(Engine& engine, const std::functi
   return std::move(written.tokens);
 }
 
-// Texts that begin alike, with drafts and without, and do not fit into the cache together: beginnings are kept, taken and given up, and texts
-// are set back.
+// Texts that begin alike, with drafts and without, and do not fit into the cache together: beginnings are kept, taken and given up, and
+// texts are set back.
 absl::StatusOr<std::vector<TokenId>> StepTexts(Engine& engine, const std::function<void()>& arm) {
   const std::unique_ptr<Stepper> stepper = Must(Stepper::Create(engine, {}));
   Speculator speculator = Drafts();

@@ -282,7 +282,7 @@ TEST(Stepper, ATextThatSharesMostOfItsPromptIsLetInBesideTheOther) {
 TEST(Stepper, APromptLongerThanWhatWindowsHoldIsReadBesideARunningText) {
   const auto engine = TinyEngine({.architecture = "gemma3", .layers = 7, .context = 256, .window = 6},
                                  {.compute = {.threads = 1, .row_capacity = 16}, .cache = {.context = 256}, .workload = {.sessions = 2}});
-  const auto stepper = Must(Stepper::Create(*engine, {}));
+  const auto stepper = Must(Stepper::Create(*engine, {.most_gap = 1000}));
   std::vector<int> ended;
   for (int number = 0; number < 2; ++number) {
     stepper->Submit({.prompt = RandomTokens(number == 0 ? 5 : 140, number), .sampling = {.temperature = 0},

@@ -105,13 +105,13 @@ TEST(StepperThreads, MemoryIsGivenBackWhileTextsAreWritten) {
                                              .writes_letters = true}));
   EngineOptions options = {.model_path = packed.path(), .compute = {.threads = 2, .row_capacity = 16}, .cache = {.context = 96}};
   LoneWriter alone(options);
-  const int64_t least = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least;
-  options.streaming.memory_budget = least + (int64_t{4} << 20);
+  options.streaming.memory_budget = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least + (int64_t{4} << 20);
   const auto engine = Must(Engine::Load(options));
   const int64_t pinned = engine->model().streamer()->stats().pinned_bytes;
   ASSERT_GT(pinned, int64_t{1} << 20);
   WriteFromThreads(*engine, alone, /*threads=*/2, Fewer(24, 8), [&](int turn) {
-    Must(engine->ShrinkMemory(std::max(least, options.streaming.memory_budget - turn * (int64_t{256} << 10))).status());
+    const absl::Status status = engine->ShrinkMemory(options.streaming.memory_budget - turn * (int64_t{128} << 10)).status();
+    EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;   // It has a least, which the rings of a pass take.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   });
   EXPECT_LT(engine->model().streamer()->stats().pinned_bytes, pinned);

@@ -70,7 +70,7 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
     EXPECT_GT(counts.cancelled, program.steps / 100);
     EXPECT_GT(counts.forked, program.steps / 50);
     EXPECT_GT(counts.shared_tokens, program.steps / 4);
-    EXPECT_GT(counts.drafted, program.steps / 4);
+    EXPECT_GT(counts.drafted, program.steps / 8);
     return counts;
   }
 
@@ -84,7 +84,8 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
 
   TinyModel Mixed() const { return {.writes_letters = true, .formats = {F::kQ4_0, F::kQ4_1, F::kQ8_0}, .seed = 3}; }
   TinyModel Windowed() const {
-    return {.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = 6, .tied = true, .formats = {F::kQ8_0, F::kQ4_0}, .seed = 4};
+    return {.architecture = "gemma3", .feed_forward = 64, .layers = 7, .window = 6, .tied = true, .formats = {F::kQ8_0, F::kQ4_0},
+            .seed = 4};
   }
 };
 
@@ -129,7 +130,6 @@ TEST_P(StreamPrograms, AUnitThatCannotBeReadEndsTheTextsOfItsPassAlone) {
   const PackedModel packed(TinyModelBuilder(Mixed()));
   EngineOptions options = Options(/*rows=*/24, /*context=*/96);
   options.model_path = packed.path();
-  options.compute.threads = 2;
   options.workload.logit_rows = 9;
   options.streaming.memory_budget = int64_t{4} << 30;
   std::unique_ptr<LayerStreamer> streamer;
@@ -162,8 +162,7 @@ TEST_P(StreamPrograms, ReadsThatFailAndBudgetsThatShrinkChangeNoBit) {
   options.hooks = Hooks({.wrap_device = [&](std::unique_ptr<BlockDevice> device) -> std::unique_ptr<BlockDevice> {
     return std::make_unique<BreakableDevice>(std::move(device), breaker);
   }});
-  const int64_t least = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least;
-  options.streaming.memory_budget = least + (int64_t{4} << 20);
+  options.streaming.memory_budget = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least + (int64_t{4} << 20);
   const auto engine = Must(Engine::Load(options));
   const LayerStreamer& streamer = *engine->model().streamer();
   const int64_t pinned = streamer.stats().pinned_bytes;
@@ -171,9 +170,10 @@ TEST_P(StreamPrograms, ReadsThatFailAndBudgetsThatShrinkChangeNoBit) {
   ASSERT_GT(streamer.stats().streamed_bytes, 0);
   int64_t budget = options.streaming.memory_budget;
   const auto shrink = [&](SeededRandom& random) {
-    budget -= random.Below(int64_t{1} << 20);
-    const absl::Status status = engine->ShrinkMemory(std::max(budget, least)).status();
-    EXPECT_TRUE(status.ok()) << status;
+    const int64_t less = budget - random.Below(int64_t{1} << 20);
+    const absl::Status status = engine->ShrinkMemory(less).status();
+    EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;   // It has a least.
+    if (status.ok()) budget = less;
   };
   const Counts counts = Run(*engine, options, {.steps = Steps(kStreamed), .texts = 6, .longest = 24, .row_seconds = 1e-4, .fault_every = 20,
                                                .begin_fault = [&](SeededRandom& random) { breaker.BreakReadFromNow(random.Below(6)); },

@@ -3,14 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/answer.h"
-#include "tessera/tests/fakes/cache_folder_for.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -162,10 +164,12 @@ TEST(ParallelAnswers, ACancelledEngineEndsThemAndTheHistoryDoesNotHaveThem) {
   const auto answers = Must(ParallelAnswers::Create(*engine, options));
   std::vector<FinishReason> reasons;
   const auto add = [&](int tokens) {
-    answers->Add({.prompt = RandomTokens(4, tokens), .max_tokens = tokens, .on_end = [&](const absl::StatusOr<TimedAnswer>& answer) {
-                    reasons.push_back(Must(answer).text.reason);
-                    cancel = true;   // The others are not done.
-                  }});
+    NewAnswer asked = {.prompt = RandomTokens(4, tokens), .sampling = {.temperature = 0}, .max_tokens = tokens};
+    asked.on_end = [&](const absl::StatusOr<TimedAnswer>& answer) {
+      reasons.push_back(Must(answer).text.reason);
+      cancel = true;   // The others are not done.
+    };
+    answers->Add(std::move(asked));
   };
   add(3);
   add(200);
