@@ -176,18 +176,26 @@ void CostProfile::AddTop(int rows, double seconds) {
 }
 
 void CostProfile::AddPromptPass(int rows, double seconds) {
-  if (!frozen_ && rows > 0 && IsTime(seconds)) prompt_pass_ = {Clamped(rows), seconds / level_};
+  if (frozen_ || rows <= 0 || !IsTime(seconds)) return;
+  prompt_passes_[next_prompt_pass_] = {Clamped(rows), seconds / level_};
+  next_prompt_pass_ = (next_prompt_pass_ + 1) % prompt_passes_.size();
 }
 
 double CostProfile::PromptPassSeconds(const Shape& shape, int prompt_rows) const {
   const double without = PassSeconds(shape);
   if (prompt_rows <= 0) return without;
   const int own = Clamped(shape.rows), rows = Clamped(shape.rows + prompt_rows);
-  if (prompt_pass_.rows == 0) return PassSeconds({shape.rows + prompt_rows, shape.leaves + 1, shape.texts + 1});
-  if (own >= prompt_pass_.rows) return without * (static_cast<double>(rows) / own);
-  const double seconds = std::max(level_ * prompt_pass_.seconds, without);
-  if (rows >= prompt_pass_.rows) return seconds * (static_cast<double>(rows) / prompt_pass_.rows);
-  return std::min(seconds, without + (seconds - without) * (rows - own) / (prompt_pass_.rows - own));   // Rounding.
+  if (prompt_passes_[0].rows == 0) return PassSeconds({shape.rows + prompt_rows, shape.leaves + 1, shape.texts + 1});
+  double least = std::numeric_limits<double>::infinity();
+  for (const PromptPass& pass : prompt_passes_) {
+    if (pass.rows == 0) continue;
+    const int from = std::max(pass.rows, own);
+    const double seconds = pass.rows > own ? std::max(level_ * pass.seconds, without) : without;
+    const double more = rows >= from ? seconds * (static_cast<double>(rows) / from)
+                                     : std::min(seconds, without + (seconds - without) * (rows - own) / (from - own));   // Rounding.
+    least = std::min(least, more);
+  }
+  return least;
 }
 
 double CostProfile::DraftSeconds(absl::string_view drafter) const {

@@ -9,8 +9,8 @@
 //   RETURN_IF_ERROR(costs.Save("costs.json"));
 //   ASSIGN_OR_RETURN(CostProfile frozen, CostProfile::Load("costs.json"));    // measures no more: decisions can be repeated
 //
-// A pass that reads a part of a prompt as well is no measure of decoding: what the last of them took is kept apart, and says how large the
-// next part may be.
+// A pass that reads a part of a prompt as well is no measure of decoding: what the last few of them took is kept apart, and says how large
+// the next part may be.
 //
 //   costs.AddPromptPass(/*rows=*/40, 0.0150);                 // all rows, those of texts that are written beside it included
 //   costs.PromptPassSeconds({.rows = 8, .leaves = 8, .texts = 8}, /*prompt_rows=*/20);
@@ -51,7 +51,7 @@ class CostProfile {
   void AddHead(int rows, double seconds);
   void AddDraft(absl::string_view drafter, double seconds);   // Per step.
   void AddTop(int rows, double seconds);                      // TopTokensOf, for so many rows.
-  void AddPromptPass(int rows, double seconds);               // A pass in which some rows are a prompt's. Only the last one counts.
+  void AddPromptPass(int rows, double seconds);               // A pass in which some rows are a prompt's. The last few count.
 
   // For a streamed model: until more is measured, rows and their logits are taken to cost next to nothing, since passes and the head wait
   // for reading.
@@ -63,8 +63,9 @@ class CostProfile {
   // What is not known is guessed from what is; 0 while nothing is.
   double PassSeconds(const Shape& shape) const { return level_ * (pass_.At(Clamped(shape.rows)) + ApartSeconds(shape)); }
   double HeadSeconds(int rows) const { return rows <= 0 ? 0 : level_ * head_.At(Clamped(rows)); }
-  // A pass of this shape and so many rows of a prompt beside it. More rows than the last such pass had are taken to cost as much each as
-  // those did, which is the most they can; fewer, as if each had added the same time.
+  // A pass of this shape and so many rows of a prompt beside it: the least that one of the last few such passes says, since noise only
+  // adds. More rows than it had are taken to cost as much each as those did, which is the most they can; fewer, as if each had added the
+  // same time.
   double PromptPassSeconds(const Shape& shape, int prompt_rows) const;
   double DraftSeconds(absl::string_view drafter) const;
   double TopSeconds(int rows) const { return rows * top_.seconds; }
@@ -144,7 +145,9 @@ class CostProfile {
   double leaf_ = 0;             // Per leaf beyond the first; noise may make it negative, and
   double text_ = 0;             // per text beyond the first, too.
   Mean top_;                    // Per row.
-  struct { int rows = 0; double seconds = 0; } prompt_pass_;   // The last one, at level 1; no rows: there was none.
+  struct PromptPass { int rows = 0; double seconds = 0; };
+  std::array<PromptPass, 3> prompt_passes_;   // The last ones, at level 1; no rows: there were fewer.
+  size_t next_prompt_pass_ = 0;               // Is overwritten by the next.
   std::map<std::string, Mean, std::less<>> drafts_;
   double level_ = 1;            // How much slower than the curves everything is now.
   bool frozen_ = false;

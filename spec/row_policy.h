@@ -69,7 +69,7 @@ struct PromptLimits {
   double most_gap = 2;         // A pass with them takes at most so many times what it takes without.
 };
 
-// The most rows of another text's prompt that may join a pass of this shape, by what the last pass with such rows took
+// The most rows of another text's prompt that may join a pass of this shape, by what the last passes with such rows took
 // (CostProfile::AddPromptPass): so prompts are read in parts that grow until the gap is reached, and shrink where attention to what was
 // read makes them dearer. One row at least, if there is room: no prompt waits for ever.
 int PromptRows(const CostProfile::Shape& pass, const CostProfile& costs, const PromptLimits& limits);

@@ -313,7 +313,7 @@ TEST(PromptRows, GrowUntilTheGapIsReachedOnEveryMachine) {
   const auto in_tiles = [](int rows, int) { return std::max(0.005, 4e-3 * ((rows + 15) / 16)); };     // 32
   for (const int texts : {1, 8}) {
     const CostProfile::Shape running = {.rows = texts, .leaves = texts, .texts = texts};
-    const auto expect = [&](auto seconds, double most_passes, const char* machine, double longest = 1.05) {
+    const auto expect = [&](auto seconds, double most_passes, const char* machine, double longest = 1.08) {
       CostProfile costs;
       const Reading reading = ReadPrompt(running, 4000, seconds, costs);
       EXPECT_LE(reading.passes, most_passes) << machine << ", " << texts;
@@ -336,12 +336,12 @@ TEST(PromptRows, ShrinkAtOnceAfterALargePass) {
   EXPECT_LE(reading.passes, 4000 / 90 + 4);
 }
 
-TEST(PromptRows, OneSlowPassMakesOneSmallPart) {
+TEST(PromptRows, ASlowPassNowAndThenMakesNoPartSmaller) {
   CostProfile costs;
   int passes = 0;
   const auto seconds = [&](int rows, int depth) { return std::max(0.005, 1e-4 * rows) * (depth > 0 && ++passes % 20 == 0 ? 3 : 1); };
   const Reading reading = ReadPrompt({.rows = 1}, 4000, seconds, costs);
-  EXPECT_LE(reading.passes, 60);
+  EXPECT_LE(reading.passes, 47);
   EXPECT_LE(reading.too_long, 3);
 }
 
