@@ -141,6 +141,18 @@ kernels_are_apart() {
   echo "$(wc -l <"$work/shared_functions.txt") functions name their instruction set"
 }
 
+# x86 code that wrote to the wide registers has to clear their upper halves before it returns: SSE code that follows may be twenty times
+# slower. Compilers do so, but for some tail calls.
+uppers_are_cleared() {
+  objdump -dC --no-show-raw-insn "$work"/runtime/installed/lib/libtessera_*.a >"$work/code.txt"
+  awk -v OFS=': ' '
+    function end_function() { if (wide && !clears) { print name, "no vzeroupper"; ++faults } functions += wide; wide = clears = 0 }
+    /^[0-9a-f]+ <.*>:$/ { end_function(); name = $0 }
+    /%[yz]mm([0-9]|1[0-5])([^0-9]|$)/ { wide = 1 }
+    /\tvzero(upper|all)/ { clears = 1 }
+    END { end_function(); if (faults) exit 1; print functions " functions clear the wide registers" }' "$work/code.txt"
+}
+
 # A project that contains this tree compiles every consumer with strict warnings, and gets no tests and no installation. It does not link,
 # since that would build the layers again. ABSEIL: statements before the tree is added, for a project with an Abseil of its own.
 in_a_tree() {
@@ -224,6 +236,7 @@ for layer in "${layers[@]}"; do
 done
 project "quant, archives" by_archives quant
 project "kernels, apart" kernels_are_apart
+project "kernels, uppers" uppers_are_cleared
 project "programs, installed" installed_programs
 project "all, in a tree" in_a_tree plain ""
 project "all, own Abseil" in_a_tree abseil "$(own_abseil)"

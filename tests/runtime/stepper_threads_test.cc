@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "glog/logging.h"
 #include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/lone_text.h"
 #include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/partly_pinned.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/small_texts.h"
 
@@ -99,21 +99,6 @@ TEST(StepperThreads, TextsSubmittedAndCancelledFromManyThreadsEndOnceAndAreAsAlo
     EXPECT_GE(engine->stats().rows, 0);
     std::this_thread::yield();
   });
-}
-
-// What a process has of its own grows from engine to engine, so the budget is tried.
-std::unique_ptr<Engine> PartlyPinned(EngineOptions& options) {
-  constexpr int64_t kMiB = int64_t{1} << 20;
-  for (int tries = 0; tries < 20; ++tries) {
-    auto engine = Must(Engine::Open(options));
-    const absl::StatusOr<BudgetPlan> plan = engine->planner().PlanBudget(options.streaming.memory_budget);
-    if (plan.ok() && plan->weights.ring_bytes > 0 && plan->weights.pins.bytes > kMiB) {
-      Must(engine->LoadWeights());
-      return engine;
-    }
-    options.streaming.memory_budget = Must(engine->planner().PlanBudget(int64_t{1} << 40)).least + 3 * kMiB;
-  }
-  LOG(FATAL) << "no budget pins a part";
 }
 
 TEST(StepperThreads, MemoryIsGivenBackWhileTextsAreWritten) {
