@@ -194,6 +194,7 @@ absl::Status WriteAnswers(const Engine& engine, const NewAnswer& asked, Parallel
   if (full != results.end()) TellIfContextIsFull(engine, full->text);
   if (PromptGiven()) TellUnreadInput();
   WriteSummary(engine, answers.timings());
+  TellOfWaits(answers);
   return TerminationRequested() ? absl::CancelledError("terminated") : absl::OkStatus();
 }
 
@@ -204,7 +205,6 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
   ASSIGN_OR_RETURN(asked.sampling, SamplingFor(engine.model().gguf()));
   ASSIGN_OR_RETURN(asked.stop, StopStringsOfFlag());
   RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_answers, asked.sampling));
-  RETURN_IF_ERROR(CheckAnswersFit(FLAGS_answers, asked.prompt.size(), engine));
   RETURN_IF_ERROR(engine.LoadWeights());
   CatchSignals(CtrlC::kEndsProgram);
   ASSIGN_OR_RETURN(const std::unique_ptr<ParallelAnswers> answers, ParallelAnswersOfFlags(engine, opened.flash_bytes_per_second));
@@ -321,6 +321,8 @@ absl::StatusOr<int64_t> CountPrompt(const Engine& engine, const std::string& pro
   RETURN_IF_ERROR(CheckBytesFit(prompt, engine.tokenizer(), engine.context()));
   ASSIGN_OR_RETURN(Conversation conversation, ConversationOfFlags(engine.model().gguf()));
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, TokensOfPrompt(engine, conversation, prompt));
+  ASSIGN_OR_RETURN(const SamplingOptions sampling, SamplingFor(engine.model().gguf()));
+  RETURN_IF_ERROR(CheckAnswersDiffer(FLAGS_answers, sampling));
   return static_cast<int64_t>(tokens.size());
 }
 

@@ -246,6 +246,7 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
 
 void KvCache::UseLargePages(Group& group) {
   if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) return;
+  if (&group == &groups_[0] && slots_ < options_.slots) return;   // What Shrink gave back stays given back.
   group.on_large_pages = true;  // They take at most twice the memory in use.
   MoveToLargePages(group.keys.bytes());
   MoveToLargePages(group.values.bytes());

@@ -16,7 +16,8 @@ namespace {
 
 absl::Status CheckWithin(absl::string_view field, int64_t found, int64_t least, int64_t most) {
   if (found >= least && found <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(field, ": found ", found, ", expected ", least, " to ", most));
+  const std::string to_most = least == most ? "" : absl::StrCat(" to ", most);
+  return absl::InvalidArgumentError(absl::StrCat(field, ": found ", found, ", expected ", least, to_most));
 }
 
 absl::Status CheckPositive(const std::string& place, absl::string_view field, int64_t found) {
@@ -71,6 +72,20 @@ absl::string_view LoraTargetName(LoraTarget target) {
   return kNames[index];
 }
 
+LoraShape LoraShapeOf(const ModelConfig& config, LoraTarget target) {
+  const int64_t queries = int64_t{config.heads} * config.head_size, keys = int64_t{config.kv_heads} * config.head_size;
+  switch (target) {
+    case LoraTarget::kQuery: return {config.width, queries};
+    case LoraTarget::kKey:
+    case LoraTarget::kValue: return {config.width, keys};
+    case LoraTarget::kOutput: return {queries, config.width};
+    case LoraTarget::kGate:
+    case LoraTarget::kUp: return {config.width, config.feed_forward};
+    case LoraTarget::kDown: break;
+  }
+  return {config.feed_forward, config.width};
+}
+
 absl::StatusOr<LoraAdapter> LoraAdapter::Create(int layers, int placeholders) {
   RETURN_IF_ERROR(CheckWithin("adapter layers", layers, 1, kMostPlaces));
   RETURN_IF_ERROR(CheckWithin("adapter placeholders", placeholders, 1, kMostPlaces));
@@ -86,11 +101,28 @@ absl::Status LoraAdapter::Set(int layer, int placeholder, LoraMatrices matrices)
   AdapterProduct& product = products_[layer * placeholders_ + placeholder];
   if (product.a != nullptr) return absl::AlreadyExistsError(absl::StrCat(place, ": found a second A and B, expected one"));
   product = {.a = matrices.a.data(), .b = matrices.b.data(), .rank = matrices.rank, .scale = matrices.scale};
+  shapes_[layer * placeholders_ + placeholder] = {matrices.in, matrices.out};
   // Set for the same place twice is refused, so the order in which places are set does not matter to a sum.
   content_ += ContentOf(layer * placeholders_ + placeholder, matrices);
   bytes_ += (matrices.a.size() + matrices.b.size()) * sizeof(float);
   numbers_.push_back(std::move(matrices.a));  // Moving a vector does not move its numbers.
   numbers_.push_back(std::move(matrices.b));
+  return absl::OkStatus();
+}
+
+absl::Status LoraAdapter::CheckFits(const ModelConfig& config) const {
+  const int64_t expected_layers = static_cast<int64_t>(config.layers.size());
+  RETURN_IF_ERROR(CheckWithin("layers of its adapter", layers(), expected_layers, expected_layers));
+  RETURN_IF_ERROR(CheckWithin("placeholders of its adapter", placeholders_, kLoraTargets, kLoraTargets));
+  for (size_t place = 0; place < products_.size(); ++place) {
+    if (products_[place].a == nullptr) continue;
+    const auto target = static_cast<LoraTarget>(place % kLoraTargets);
+    const LoraShape found = shapes_[place], expected = LoraShapeOf(config, target);
+    if (found.in == expected.in && found.out == expected.out) continue;
+    return absl::InvalidArgumentError(absl::StrCat("adapter layer ", place / kLoraTargets, " ", LoraTargetName(target), ": found ",
+                                                   found.in, " inputs and ", found.out, " outputs, expected ", expected.in, " and ",
+                                                   expected.out));
+  }
   return absl::OkStatus();
 }
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/model/files/config.h"
 #include "tessera/npu/device.h"
 
 namespace tessera {
@@ -29,6 +30,10 @@ constexpr int kLoraTargets = 7;
 // As GGUF names the tensor between "blk.N." and ".weight": "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up",
 // "ffn_down".
 absl::string_view LoraTargetName(LoraTarget target);
+
+// Inputs and outputs of the matrix of a layer that a target changes.
+struct LoraShape { int64_t in = 0; int64_t out = 0; };
+LoraShape LoraShapeOf(const ModelConfig& config, LoraTarget target);
 
 // What an adapter adds to one matrix of shape [out, in].
 struct LoraMatrices {
@@ -57,6 +62,9 @@ class LoraAdapter {  // Move-only.
     return Set(layer, static_cast<int>(target), std::move(matrices));
   }
 
+  // InvalidArgument (what, found, expected) unless it is for models of this shape: their layers, and each matrix that it changes.
+  absl::Status CheckFits(const ModelConfig& config) const;
+
   // The placeholders() entries of a layer; those never set have a null `a`. The entries of the next layers follow behind, so
   // for a graph of n layers Layer(first).data() points at all n * placeholders() it takes. REQUIRES: 0 <= layer < layers().
   absl::Span<const AdapterProduct> Layer(int layer) const;
@@ -69,12 +77,14 @@ class LoraAdapter {  // Move-only.
 
  private:
   LoraAdapter(int layers, int placeholders)
-      : placeholders_(placeholders), products_(static_cast<size_t>(layers) * static_cast<size_t>(placeholders)) {}
+      : placeholders_(placeholders), products_(static_cast<size_t>(layers) * static_cast<size_t>(placeholders)),
+        shapes_(products_.size()) {}
 
   int placeholders_;
   int64_t bytes_ = 0;
   uint64_t content_ = 1;
   std::vector<AdapterProduct> products_;       // [layer][placeholder]
+  std::vector<LoraShape> shapes_;              // The same.
   std::vector<std::vector<float>> numbers_;    // What products_ point to, in the order of Set.
 };
 

@@ -243,9 +243,19 @@ absl::StatusOr<uint64_t> EngineCore::ModelContent() {
 
 absl::StatusOr<EngineCore::Hold> EngineCore::TryHold() {
   Hold hold(mutex_, std::try_to_lock);
-  if (!hold.owns_lock()) {
+  if (!hold.owns_lock() || pass_thread_ != std::thread::id()) {
     return absl::FailedPreconditionError("engine: found a call of another thread under way, expected one thread at a time");
   }
+  RETURN_IF_ERROR(health());
+  return hold;
+}
+
+absl::StatusOr<EngineCore::Hold> EngineCore::AwaitTurn() {
+  Hold hold(mutex_);
+  if (pass_thread_ == std::this_thread::get_id()) {
+    return absl::FailedPreconditionError("engine: found a pass under way in which this was called, expected it to end first");
+  }
+  pass_ended_.wait(hold, [this] { return pass_thread_ == std::thread::id(); });
   RETURN_IF_ERROR(health());
   return hold;
 }

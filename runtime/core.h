@@ -12,10 +12,12 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -76,10 +78,28 @@ class EngineCore {
 
   // Keeps other threads' calls off passes and cache while it lives.
   using Hold = std::unique_lock<std::mutex>;
-  // FailedPrecondition if another call holds the core. REQUIRES, as for AwaitHold: this thread does not hold it.
+  // FailedPrecondition if another call holds the core, or its pass is under way. REQUIRES, as for AwaitHold: this thread does not hold it.
   absl::StatusOr<Hold> TryHold();
   // Waits instead, for what cannot fail.
   Hold AwaitHold() { return Hold(mutex_); }
+  // Waits for other threads' calls and passes instead. FailedPrecondition within a pass of this very thread.
+  absl::StatusOr<Hold> AwaitTurn();
+
+  // While it lives, a pass is under way whose logits are needed, also where the core is not held for a moment: TryHold refuses others.
+  // REQUIRES: the core is held when it begins and when it ends.
+  class PassMark {
+   public:
+    explicit PassMark(EngineCore& core) : core_(core) { core_.pass_thread_ = std::this_thread::get_id(); }
+    ~PassMark() {
+      core_.pass_thread_ = {};
+      core_.pass_ended_.notify_all();
+    }
+    PassMark(const PassMark&) = delete;
+    PassMark& operator=(const PassMark&) = delete;
+
+   private:
+    EngineCore& core_;
+  };
 
   // Returns what `body` does, a call that changes sessions or the cache. Where memory ends in it (std::bad_alloc), nobody knows what it
   // left half done: the call is ResourceExhausted, and so is each later one of this engine's sessions (TryHold says it). Nothing is
@@ -133,6 +153,8 @@ class EngineCore {
   std::unique_ptr<PassRunner> runner_;
   std::optional<uint64_t> model_content_;     // Once it was asked for.
   std::mutex mutex_;                          // What a Hold locks.
+  std::thread::id pass_thread_;               // Under mutex_: whose pass is under way; none: {}.
+  std::condition_variable pass_ended_;
   std::atomic<bool> is_lost_{false};
   const absl::Status out_of_memory_;          // Made while there is memory.
 };

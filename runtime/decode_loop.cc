@@ -61,8 +61,9 @@ class GenerateLoop {
         stream.SetReason(FinishReason::kContextFull);
         break;
       }
+      const int most = options_.speculator == nullptr ? 1 : std::min(room, options_.speculator->max_rows());
       // There is always room for one row by this: without it plain decoding fails, too, and says why.
-      const int draft_rows = std::max(1, core_.RoomFor(room));
+      const int draft_rows = std::max(1, core_.RoomFor(most));
       const StepPlan plan = PlanStep(core_, streams, costs == nullptr ? no_costs_ : *costs, {.draft_rows = draft_rows});
       RETURN_IF_ERROR(core_.MakeRoom(plan.rows()));
       RETURN_IF_ERROR(pass_.Run(plan, streams, costs, session_.options_.cancel, hold));

@@ -43,6 +43,7 @@ struct Generation {
   FinishReason reason = FinishReason::kLength;
   int64_t passes = 0;               // Passes that gave tokens. Every token but the first came from one.
   int64_t rows = 0;                 // Rows of these passes.
+  int64_t shared_tokens = 0;        // Tokens of a stepper's prompt that the cache held already (stepper.h).
 };
 
 }  // namespace tessera

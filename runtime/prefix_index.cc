@@ -26,8 +26,10 @@ void PrefixIndex::Keep(std::unique_ptr<CachedText> text, AdapterKey adapter) {
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (entry->adapter != adapter) continue;
     const int common = CommonBeginning(entry->text->tokens(), text->tokens());
-    if (common == text->length()) return entries_.splice(entries_.begin(), entries_, entry);
-    if (common < entry->text->length()) continue;
+    if (common == text->length() && ForkBeginning(*entry->text, common) != nullptr) {
+      return entries_.splice(entries_.begin(), entries_, entry);
+    }
+    if (common < entry->text->length() || ForkBeginning(*text, common) == nullptr) continue;
     entries_.erase(entry);
     break;
   }

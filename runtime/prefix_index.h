@@ -23,7 +23,7 @@ class PrefixIndex {
  public:
   using AdapterKey = uint64_t;   // LoraAdapter::content(); 0: none.
 
-  // Keeps what the cache holds of an ended text. One that begins another in full is not kept beside it.
+  // Keeps what the cache holds of an ended text. One that begins another in full is not kept beside it, if that can be cut there.
   void Keep(std::unique_ptr<CachedText> text, AdapterKey adapter);
 
   // A text that begins with as many tokens as possible, all but the last of `tokens` at most, and can be extended. Null if that is none.

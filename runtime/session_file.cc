@@ -73,8 +73,11 @@ absl::Status WriteSession(const SessionHead& head, const KvCache& cache, KvCache
 }
 
 // Gives an empty sequence what the file has, if that is enough to go on. Else it stays empty; the file is checked in any case.
-absl::Status ReadPositions(const RandomAccessFile& file, const SessionHead& head, KvCache& cache, KvCache::SequenceId sequence) {
-  const absl::Status adopted = cache.Adopt(sequence, static_cast<int>(head.header.held), head.held_from);
+absl::Status ReadPositions(const RandomAccessFile& file, const SessionHead& head, EngineCore& core, KvCache::SequenceId sequence) {
+  KvCache& cache = core.cache();
+  const auto adopt = [&] { return cache.Adopt(sequence, static_cast<int>(head.header.held), head.held_from); };
+  absl::Status adopted = adopt();
+  while (absl::IsResourceExhausted(adopted) && core.beginnings().EvictOldest()) adopted = adopt();
   if (!adopted.ok() && !absl::IsFailedPrecondition(adopted)) {
     return absl::Status(adopted.code(), absl::StrCat(file.path(), ": ", adopted.message()));
   }
@@ -137,7 +140,7 @@ absl::StatusOr<LoadedSession> LoadSession(Engine& engine, const std::string& pat
     ASSIGN_OR_RETURN(SessionHead head, ReadSessionHead(*file, expected, core->context()));
     auto text = std::make_unique<CachedText>(core->cache());
     text->Append(head.tokens);
-    RETURN_IF_ERROR(ReadPositions(*file, head, core->cache(), text->sequence()));
+    RETURN_IF_ERROR(ReadPositions(*file, head, *core, text->sequence()));
     auto session = std::unique_ptr<Session>(new Session(core, std::move(text), options));
     session->has_logits_ = !head.logits.empty();
     std::copy(head.logits.begin(), head.logits.end(), session->logits_buffer_.begin());

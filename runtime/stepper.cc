@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <limits>
 #include <utility>
+
+#include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
@@ -27,6 +30,16 @@ absl::Status Check(const StepperOptions& options) {
   if (!(options.measure_seconds >= 0)) return WrongUsage("measure_seconds", options.measure_seconds, "0 or more");
   return absl::OkStatus();
 }
+
+// During a step, where its hold is.
+class HoldPointer {
+ public:
+  HoldPointer(EngineCore::Hold*& pointer, EngineCore::Hold& hold) : pointer_(pointer) { pointer_ = &hold; }
+  ~HoldPointer() { pointer_ = nullptr; }
+
+ private:
+  EngineCore::Hold*& pointer_;
+};
 
 }  // namespace
 
@@ -91,23 +104,27 @@ absl::Status Stepper::Run() {
 }
 
 absl::StatusOr<bool> Stepper::Impl::Step() {
+  CHECK(hold_ == nullptr) << "Step: called by a callback of a step";
   news_->Clear();
   all_paused_ = false;
   const absl::StatusOr<bool> more = core_->Guarded([&]() -> absl::StatusOr<bool> {
     RETURN_IF_ERROR(MeasureCostsOnce());
-    ASSIGN_OR_RETURN(EngineCore::Hold hold, core_->TryHold());
-    hold_ = &hold;
+    ASSIGN_OR_RETURN(EngineCore::Hold hold, core_->AwaitTurn());
+    const HoldPointer pointer(hold_, hold);
     return StepHeld();
   });
+  ended_.clear();
+  refused_.clear();
   if (more.ok() && all_paused_) news_->Await(kPause);
   return more;
 }
 
+// What cannot be measured is learnt: an error of measuring, but for the end of memory, is that of no text.
 absl::Status Stepper::Impl::MeasureCostsOnce() {
   const std::unique_ptr<Session> session = std::move(unmeasured_);
-  if (session == nullptr || costs_.KnowsPlain() || options_.measure_seconds <= 0) return absl::OkStatus();
-  const absl::Status measured = MeasureCosts(*session, {options_.measure_seconds, kMeasuredRows, options_.clock}, costs_);
-  return absl::IsCancelled(measured) ? absl::OkStatus() : measured;   // Then the next pass is, too.
+  if (session == nullptr || costs_.KnowsPlain()) return absl::OkStatus();
+  MeasureCosts(*session, {options_.measure_seconds, kMeasuredRows, options_.clock}, costs_).IgnoreError();
+  return core_->health();
 }
 
 absl::StatusOr<bool> Stepper::Impl::StepHeld() {
@@ -134,12 +151,11 @@ absl::StatusOr<bool> Stepper::Impl::StepHeld() {
 
 void Stepper::Impl::TakeUp(std::vector<Submitted> all) {
   for (Submitted& submitted : all) {
-    const auto on_end = submitted.options.on_end;
-    TextQueue* const output = submitted.options.output;
-    absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(std::move(submitted));
+    absl::StatusOr<std::unique_ptr<Stream>> stream = MakeStream(submitted);
     if (!stream.ok()) {
-      if (output != nullptr) output->End();
-      if (on_end) Unheld([&] { on_end(stream.status()); });
+      const StreamOptions& refused = refused_.emplace_back(std::move(submitted.options));
+      if (refused.output != nullptr) refused.output->End();
+      if (refused.on_end) Unheld([&] { refused.on_end(stream.status()); });
       continue;
     }
     const LoraAdapter* const adapter = (*stream)->options().adapter;
@@ -147,7 +163,7 @@ void Stepper::Impl::TakeUp(std::vector<Submitted> all) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Stream>> Stepper::Impl::MakeStream(Submitted submitted) {
+absl::StatusOr<std::unique_ptr<Stream>> Stepper::Impl::MakeStream(Submitted& submitted) {
   if (!submitted.fork_of.has_value()) return Stream::Create(*core_, std::move(submitted.options));
   const auto is_it = [&](const Text& text) { return text.id == *submitted.fork_of && !text.stream->ended(); };
   std::vector<TokenId> tokens;
@@ -174,25 +190,39 @@ void Stepper::Impl::EndCancelled(const absl::flat_hash_set<StreamId>& cancelled)
 
 // In their order, so that a long text is not passed by for ever by short ones.
 void Stepper::Impl::Admit() {
-  while (!waiting_.empty() && static_cast<int>(running_.size()) < options_.most_texts) {
-    Text& next = waiting_.front();
-    if (!running_.empty() && AwaitsBeginning(next)) return;   // That is soon, and then it needs less room.
-    if (!running_.empty() && (awaits_end_ || !HasRoomFor(next))) {
+  for (size_t turn = 0; turn < waiting_.size() && static_cast<int>(running_.size()) < options_.most_texts;) {
+    Text& next = waiting_[turn];
+    if (!running_.empty() && AwaitsBeginning(next)) {   // That is soon, and then it needs less room.
+      ++turn;
+      continue;
+    }
+    const bool all_paused = AllPaused();
+    if (!running_.empty() && ((awaits_end_ && !all_paused) || !HasRoomFor(next))) {
+      if (all_paused && !next.stream->paused() && SetBackPaused()) continue;   // It waits for no reader.
       Unheld([&] { report_.waited += next.stream->TellWaits() ? 1 : 0; });
       return;
     }
-    std::unique_ptr<CachedText> begun = TakeBeginning(next);
-    if (begun != nullptr) report_.shared_tokens += begun->held();
-    next.stream->Start(std::move(begun));
-    running_.push_back(std::move(next));
-    waiting_.pop_front();
+    Text text = std::move(next);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(turn));
+    Start(std::move(text));
   }
+}
+
+void Stepper::Impl::Start(Text text) {
+  std::unique_ptr<CachedText> begun = TakeBeginning(text);
+  if (begun != nullptr) report_.shared_tokens += begun->held();
+  text.stream->Start(std::move(begun));
+  running_.push_back(std::move(text));
+}
+
+bool Stepper::Impl::AllPaused() const {
+  return !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const Text& text) { return text.stream->paused(); });
 }
 
 // Whether the cache can take what all running texts have still to read, a row more of each, and what this text shares with none of them.
 // Beginnings count as room. Layers with windows give up what is behind these as a text grows: then only the others must take all of it.
 bool Stepper::Impl::HasRoomFor(const Text& text) const {
-  int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1 - LongestRunning(text).length;
+  int64_t wanted = static_cast<int64_t>(text.stream->tokens().size()) + 1 - LongestRunning(text);
   for (const Text& other : running_) wanted += other.stream->pending() + 1;
   const KvCache& cache = core_->cache();
   const int most = static_cast<int>(std::min<int64_t>(wanted, std::numeric_limits<int>::max()));
@@ -202,33 +232,38 @@ bool Stepper::Impl::HasRoomFor(const Text& text) const {
 // Whether one that is being written computes more of its beginning than is there.
 bool Stepper::Impl::AwaitsBeginning(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  const int there = std::max(core_->beginnings().Longest(tokens, text.adapter), LongestRunning(text).length);
+  const int there = std::max(core_->beginnings().Longest(tokens, text.adapter), LongestRunning(text));
   return std::any_of(running_.begin(), running_.end(), [&](const Text& other) {
     return other.adapter == text.adapter && CommonBeginning(other.stream->tokens(), tokens) >= there + kWorthWaiting;
   });
 }
 
-Stepper::Impl::Beginning Stepper::Impl::LongestRunning(const Text& text) const {
+std::vector<Stepper::Impl::Beginning> Stepper::Impl::RunningBeginnings(const Text& text) const {
   const absl::Span<const TokenId> tokens = text.stream->tokens();
-  Beginning longest;
+  std::vector<Beginning> beginnings;
   for (const Text& other : running_) {
     if (other.adapter != text.adapter) continue;
     const int common = std::min({CommonBeginning(other.stream->tokens(), tokens), other.stream->text().held(),
                                  static_cast<int>(tokens.size()) - 1});
-    if (common > longest.length) longest = {&other.stream->text(), common};
+    if (common > 0) beginnings.push_back({&other.stream->text(), common});
   }
-  return longest;
+  std::stable_sort(beginnings.begin(), beginnings.end(), [](const Beginning& a, const Beginning& b) { return a.length > b.length; });
+  return beginnings;
 }
 
-// What an ended text left, or what one has that is being written.
+int Stepper::Impl::LongestRunning(const Text& text) const {
+  const std::vector<Beginning> beginnings = RunningBeginnings(text);
+  return beginnings.empty() ? 0 : beginnings.front().length;
+}
+
+// The longest that can be extended, of what an ended text left and of what one has that is being written: windows may be given up.
 std::unique_ptr<CachedText> Stepper::Impl::TakeBeginning(const Text& text) {
-  const absl::Span<const TokenId> tokens = text.stream->tokens();
-  const Beginning running = LongestRunning(text);
-  std::unique_ptr<CachedText> begun;
-  if (running.length > core_->beginnings().Longest(tokens, text.adapter)) begun = ForkBeginning(*running.text, running.length);
-  if (begun == nullptr) begun = core_->beginnings().Take(tokens, text.adapter);
-  // Where windows are given up, what is longer may be of no use.
-  return begun == nullptr && running.length > 0 ? ForkBeginning(*running.text, running.length) : std::move(begun);
+  std::unique_ptr<CachedText> begun = core_->beginnings().Take(text.stream->tokens(), text.adapter);
+  for (const Beginning& running : RunningBeginnings(text)) {
+    if (begun != nullptr && running.length <= begun->length()) break;
+    if (std::unique_ptr<CachedText> fork = ForkBeginning(*running.text, running.length); fork != nullptr) return fork;
+  }
+  return begun;
 }
 
 std::vector<Stream*> Stepper::Impl::Streams() const {
@@ -255,11 +290,22 @@ void Stepper::Impl::EndWithoutRoom() {
 }
 
 void Stepper::Impl::SetBackYoungest() {
-  Text youngest = std::move(running_.back());
-  running_.pop_back();
-  youngest.stream->SetBack();
-  waiting_.push_front(std::move(youngest));
+  if (SetBackPaused()) return;
+  SetBack(running_.end() - 1, /*keeps_turn=*/true);
   awaits_end_ = true;
+}
+
+bool Stepper::Impl::SetBackPaused() {
+  const auto paused = std::find_if(running_.rbegin(), running_.rend(), [](const Text& text) { return text.stream->paused(); });
+  if (paused == running_.rend()) return false;
+  SetBack(paused.base() - 1, /*keeps_turn=*/false);
+  return true;
+}
+
+void Stepper::Impl::SetBack(std::vector<Text>::iterator text, bool keeps_turn) {
+  text->stream->SetBack();
+  waiting_.insert(keeps_turn ? waiting_.begin() : waiting_.end(), std::move(*text));
+  running_.erase(text);
   ++report_.set_back;
 }
 

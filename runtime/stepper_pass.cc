@@ -19,7 +19,10 @@ absl::Status Stepper::Impl::RunPlan(const StepPlan& plan) {
   report_.prompt_rows += plan.prompt_rows();
   report_.most_texts = std::max<int64_t>(report_.most_texts, plan.parts.size());
   RETURN_IF_ERROR(core_->health());
-  for (size_t i = 0; i < plan.parts.size(); ++i) EndIfDone(running_[plan.parts[i].stream], pass.ok() ? pass_.chosen(i) : pass);
+  for (size_t i = 0; i < plan.parts.size(); ++i) {
+    EndIfDone(running_[plan.parts[i].stream], pass.ok() ? pass_.chosen(i) : pass);
+    RETURN_IF_ERROR(core_->health());   // Its on_end may have lost the core.
+  }
   return absl::OkStatus();
 }
 
@@ -39,13 +42,17 @@ void Stepper::Impl::End(Text& text, const absl::Status& status) {
 
 void Stepper::Impl::RemoveEnded() {
   if (!core_->health().ok()) return;   // Lost by a call that a callback made: nothing is to be done with the cache any more.
-  for (Text& text : running_) {
-    if (!text.stream->ended()) continue;
-    std::unique_ptr<CachedText> left = text.stream->TakeText();
-    if (left != nullptr && options_.keeps_beginnings) core_->beginnings().Keep(std::move(left), text.adapter);
-  }
-  std::erase_if(running_, [](const Text& text) { return text.stream->ended(); });
-  std::erase_if(waiting_, [](const Text& text) { return text.stream->ended(); });
+  const auto remove = [this](auto& texts) {
+    for (Text& text : texts) {
+      if (!text.stream->ended()) continue;
+      std::unique_ptr<CachedText> left = text.stream->TakeText();
+      if (left != nullptr && options_.keeps_beginnings) core_->beginnings().Keep(std::move(left), text.adapter);
+      ended_.push_back(std::move(text));
+    }
+    std::erase_if(texts, [](const Text& text) { return text.stream == nullptr; });
+  };
+  remove(running_);
+  remove(waiting_);
 }
 
 }  // namespace tessera

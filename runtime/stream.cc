@@ -36,8 +36,9 @@ Stream::Stream(EngineCore& core, StreamOptions options, Sampler sampler)
 
 Stream::~Stream() = default;
 
-absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamOptions options) {
+absl::StatusOr<std::unique_ptr<Stream>> Stream::Create(EngineCore& core, StreamOptions&& options) {
   ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling));
+  if (options.adapter != nullptr) RETURN_IF_ERROR(options.adapter->CheckFits(core.model().config()));
   const int tokens = static_cast<int>(options.prompt.size()), vocabulary = core.model().config().vocabulary;
   if (tokens == 0) return absl::InvalidArgumentError("stream: found a prompt without tokens, expected at least one");
   if (tokens > core.context()) {
@@ -61,6 +62,7 @@ absl::StatusOr<std::unique_ptr<Stream>> Stream::Continue(EngineCore& core, Cache
 }
 
 void Stream::Start(std::unique_ptr<CachedText> begun) {
+  if (!std::exchange(started_, true) && begun != nullptr) result_.shared_tokens = begun->held();
   own_text_ = begun != nullptr ? std::move(begun) : std::make_unique<CachedText>(core_.cache());
   text_ = own_text_.get();
   text_->Append(absl::MakeConstSpan(tokens_).subspan(text_->length()));

@@ -54,9 +54,10 @@ struct StreamOptions {
 
 class Stream {
  public:
-  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary,
-  // ResourceExhausted (limited by context) if it leaves no room, the errors of Sampler::Create.
-  static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions options);
+  // A stream that waits: it has nothing in the cache. InvalidArgument for a prompt without tokens or with one outside the vocabulary and
+  // for an adapter of another model, ResourceExhausted (limited by context) if the prompt leaves no room, the errors of Sampler::Create.
+  // After an error the options are as they were.
+  static absl::StatusOr<std::unique_ptr<Stream>> Create(EngineCore& core, StreamOptions&& options);
   // A stream that goes on in `text`, which is not its own and must outlive it; `logits`, [vocabulary], are those after its last token. The
   // first token is chosen already. Options: but for the prompt and the sampling. The error of choosing. BeginSpeculation is to be called.
   static absl::StatusOr<std::unique_ptr<Stream>> Continue(EngineCore& core, CachedText& text, absl::Span<const float> logits,
@@ -82,7 +83,7 @@ class Stream {
   // Tokens to be computed before the next one can be chosen; 0: a tree is next. REQUIRES: as text().
   int pending() const { return text_->length() - text_->held(); }
 
-  // The draft for its next pass, uncut: the root alone, or what a speculator proposes below it. REQUIRES: pending() is 0; once per pass.
+  // The draft for its next pass, uncut: the root alone, or what a speculator proposes below it. REQUIRES: pending() is 0. The last one of a pass counts.
   const TokenTree& Draft(const TreeRoom& room);
   // How that draft may be cut.
   TreeToCut ToCut(const TokenTree& draft) const;
@@ -143,7 +144,7 @@ class Stream {
   CachedText* text_ = nullptr;               // Null: it waits.
   std::optional<Choice> next_;               // Chosen, and not part of the text so far.
   absl::Span<const float> last_logits_;
-  bool ended_ = false, told_waits_ = false, speculates_ = false;
+  bool started_ = false, ended_ = false, told_waits_ = false, speculates_ = false;
 
   // Its part of the pass under way: a piece of the prompt, or a tree.
   int base_ = 0;                             // The number of its first row there.

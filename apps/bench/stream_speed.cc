@@ -208,10 +208,10 @@ absl::Status StreamBench::Beside(int texts) {
   from = tokens();
   GapSamples& samples = gaps_[{texts, options_.long_prompt}];
   ASSIGN_OR_RETURN(const int passes, Read(*together, options_.long_prompt, seconds));
-  KeepGaps(*together, from, samples.gaps);
   for (int i = 0; i < texts; ++i) {
     if (together->text(i).ended) return absl::OkStatus();   // The rest was read beside fewer.
   }
+  KeepGaps(*together, from, samples.gaps);
   Keep(seconds, samples.prompt_seconds);
   Keep(passes, samples.prompt_passes);
   return absl::OkStatus();

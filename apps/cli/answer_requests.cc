@@ -38,6 +38,9 @@ struct Defaults {
   }
 };
 
+constexpr char kEnded[] = "ended by a signal, before the answer was whole";
+constexpr double kSaveSeconds = 1;
+
 double SecondsSince(int64_t nanos) { return static_cast<double>(RealClock().NowNanos() - nanos) * 1e-9; }
 
 std::string AnswerOf(const Request& request, const TextRequest& asked, const std::vector<TimedAnswer>& answers) {
@@ -114,10 +117,15 @@ class ParallelRequests {
     return input_.ok() ? failed_.status() : Joined(input_, failed_.status());
   }
 
+  // After a signal: answers that are whole are written, and the others are named, so that each request that was read has its line.
+  void GiveUnended() {
+    for (const auto& [turn, asked] : asked_) Give(turn, failed_.AnswerOf(asked->request, absl::CancelledError(kEnded)));
+  }
+
  private:
   // A request, while texts are written for it.
   struct Asked {
-    int64_t turn;
+    int64_t turn, begin_nanos;
     Request request;
     TextRequest text;
     std::vector<TimedAnswer> answers = {};
@@ -125,13 +133,15 @@ class ParallelRequests {
     absl::Status error = absl::OkStatus();
   };
 
-  // Until there are texts enough, or nothing to read: that is waited for only while nothing is written.
+  // Until there are texts enough, or nothing to read: that is waited for only while nothing is written. Texts go on after a few lines that
+  // ask for none.
   absl::Status ReadRequests() {
     const int most_held = kMostHeld * FLAGS_parallel;
-    while (!at_end_ && answers_.unended() < FLAGS_parallel && static_cast<int>(held_.size()) < most_held) {
+    for (int lines = 0; !at_end_ && answers_.unended() < FLAGS_parallel && static_cast<int>(held_.size()) < most_held; ++lines) {
       if (answers_.unended() == 0) {
         RETURN_IF_ERROR(output_.Flush());
       } else {
+        if (lines >= FLAGS_parallel) return absl::OkStatus();
         const absl::StatusOr<bool> ready = lines_.Ready();
         if (!ready.ok()) return EndInput(ready.status());
         if (!*ready) return absl::OkStatus();
@@ -153,16 +163,15 @@ class ParallelRequests {
   }
 
   void Take(const std::string& line) {
-    const int64_t turn = turns_++;
+    const int64_t turn = turns_++, begin = RealClock().NowNanos();
     failed_.CountRequest();
     absl::StatusOr<Request> request = Request::Parse(line, SourceOfLine(line_));
     if (!request.ok()) return Give(turn, failed_.AnswerOf(line_, request.status()));
     absl::StatusOr<TextRequest> text = ReadTextRequest(*request, engine_, defaults_.chat, defaults_.sampling);
-    if (text.ok()) {
-      if (const absl::Status fits = CheckAnswersFit(text->answers.value_or(1), text->prompt.size(), engine_); !fits.ok()) text = fits;
-    }
     if (!text.ok()) return Give(turn, failed_.AnswerOf(*request, text.status()));
-    auto asked = std::make_shared<Asked>(Asked{.turn = turn, .request = *std::move(request), .text = *std::move(text)});
+    auto asked = std::make_shared<Asked>(
+        Asked{.turn = turn, .begin_nanos = begin, .request = *std::move(request), .text = *std::move(text)});
+    asked_[turn] = asked;
     asked->unended = asked->text.answers.value_or(1);
     asked->answers.resize(asked->unended);
     for (int stream = 0, texts = asked->unended; stream < texts; ++stream) Add(asked, stream);
@@ -175,6 +184,7 @@ class ParallelRequests {
                   .stop = asked->text.stop.value_or(defaults_.stop),
                   .max_tokens = asked->text.max_tokens.value_or(FLAGS_n_predict),
                   .starts_text = false,
+                  .begin_nanos = asked->begin_nanos,
                   .on_end = [this, asked, stream](const absl::StatusOr<TimedAnswer>& answer) { End(*asked, stream, answer); }});
   }
 
@@ -183,9 +193,17 @@ class ParallelRequests {
     asked.error.Update(answer.status());
     is_cancelled_ = is_cancelled_ || (answer.ok() && answer->text.reason == FinishReason::kCancelled);
     if (--asked.unended > 0 || is_cancelled_) return;
-    if (!asked.error.ok()) return Give(asked.turn, failed_.AnswerOf(asked.request, asked.error));
-    SaveAnswers(answers_.speculation()).IgnoreError();   // As RequestsInTurn.
-    Give(asked.turn, AnswerOf(asked.request, asked.text, asked.answers));
+    const std::shared_ptr<Asked> ended = std::move(asked_.extract(asked.turn).mapped());
+    if (!ended->error.ok()) return Give(ended->turn, failed_.AnswerOf(ended->request, ended->error));
+    SaveNowAndThen();
+    Give(ended->turn, AnswerOf(ended->request, ended->text, ended->answers));
+  }
+
+  // As RequestsInTurn, but the other texts wait meanwhile.
+  void SaveNowAndThen() {
+    if (SecondsSince(saved_nanos_) < kSaveSeconds) return;
+    SaveAnswers(answers_.speculation()).IgnoreError();
+    saved_nanos_ = RealClock().NowNanos();
   }
 
   // Writes the answer when its turn comes.
@@ -207,7 +225,9 @@ class ParallelRequests {
   bool at_end_ = false, is_cancelled_ = false;
   absl::Status input_;                     // What ended it, if that was an error.
   FailedRequests failed_;
+  std::map<int64_t, std::shared_ptr<Asked>> asked_;   // By turn: those that have not ended.
   std::map<int64_t, std::string> held_;    // Answers whose turn has not come.
+  int64_t saved_nanos_ = 0;
 };
 
 absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines) {
@@ -215,9 +235,12 @@ absl::Status AnswerInParallel(Engine& engine, double flash, LineReader& lines) {
   ASSIGN_OR_RETURN(Defaults defaults, Defaults::Of(engine));
   CatchSignals(CtrlC::kEndsProgram);
   OutputQueue output;
-  const absl::Status status = ParallelRequests(engine, lines, *answers, output, std::move(defaults)).Run();
+  ParallelRequests requests(engine, lines, *answers, output, std::move(defaults));
+  const absl::Status status = requests.Run();
   const absl::Status finished = FinishAnswers(engine, answers->speculation());   // Before a reader that takes nothing is waited for.
-  if (!absl::IsCancelled(status)) output.Flush().IgnoreError();                  // Its error is the run's already.
+  if (absl::IsCancelled(status)) requests.GiveUnended();
+  output.Flush().IgnoreError();                                                  // Its error is the run's already.
+  TellOfWaits(*answers);
   return EndOf(status, finished);
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/chat_flags.h"
 #include "tessera/apps/cli/engine_flags.h"
 #include "tessera/apps/cli/flags.h"
+#include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -34,7 +36,8 @@ absl::Status CheckParallelFlags() {
   if (IsGiven("cache_tokens") && TextsOfFlags() == 1) {
     return WrongUsage("cache_tokens", "without --parallel or --answers", "one of them: --context bounds a single text");
   }
-  return CheckAnswersDiffer(FLAGS_answers, {.temperature = static_cast<float>(FLAGS_temperature), .top_k = FLAGS_top_k});
+  return CheckAnswersDiffer(FLAGS_answers, {.temperature = static_cast<float>(FLAGS_temperature), .top_k = FLAGS_top_k,
+                                              .min_p = static_cast<float>(FLAGS_min_p)});
 }
 
 absl::Status PlanTextsOfFlags(EngineOptions& options) {
@@ -48,6 +51,13 @@ absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& 
   absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers = ParallelAnswers::Create(engine, OptionsOfFlags(flash_bytes_per_second));
   if (answers.ok()) WarnOfHistory((*answers)->speculation());
   return answers;
+}
+
+void TellOfWaits(const ParallelAnswers& answers) {
+  const StepperReport& report = answers.report();
+  if (report.waited == 0 && report.set_back == 0) return;
+  WriteError(absl::StrCat("Texts waited for room in the cache ", report.waited, " times, and gave theirs up for a while ", report.set_back,
+                          " times; --cache_tokens=N makes room.\n"));
 }
 
 }  // namespace tessera

@@ -25,4 +25,7 @@ absl::Status PlanTextsOfFlags(EngineOptions& options);
 // As AnswererOfFlags (chat_flags.h), for TextsOfFlags() texts.
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second);
 
+// Says on standard error, at the end, how many texts found no room in the cache at once.
+void TellOfWaits(const ParallelAnswers& answers);
+
 }  // namespace tessera

@@ -60,11 +60,9 @@ absl::Status CheckPaths(int64_t number, const PassRow& row, absl::Span<const Pat
   return absl::OkStatus();
 }
 
-absl::Status CheckAdapter(int64_t row, const LoraAdapter* adapter, int64_t layers) {
-  if (adapter == nullptr) return absl::OkStatus();
-  if (adapter->layers() != layers) return RowError(row, "layers of its adapter", adapter->layers(), absl::StrCat(layers));
-  if (adapter->placeholders() == kLoraTargets) return absl::OkStatus();
-  return RowError(row, "placeholders of its adapter", adapter->placeholders(), absl::StrCat(kLoraTargets));
+absl::Status CheckAdapter(int64_t row, const LoraAdapter& adapter, const ModelConfig& config) {
+  const absl::Status fits = adapter.CheckFits(config);
+  return fits.ok() ? fits : absl::Status(fits.code(), absl::StrCat("row ", row, ": ", fits.message()));
 }
 
 }  // namespace
@@ -79,6 +77,7 @@ absl::Status CheckPassRows(absl::Span<const PassRow> rows, const ModelConfig& co
   }
   absl::InlinedVector<PathLimits, 4> limits;
   for (int group = 0; group < cache.groups(); ++group) limits.push_back(LimitsOf(config, cache, group));
+  const LoraAdapter* fits = nullptr;
   for (int64_t number = 0; number < static_cast<int64_t>(rows.size()); ++number) {
     const PassRow& row = rows[static_cast<size_t>(number)];
     if (row.embedding == nullptr && (row.token < 0 || row.token >= config.vocabulary)) {
@@ -87,7 +86,8 @@ absl::Status CheckPassRows(absl::Span<const PassRow> rows, const ModelConfig& co
     if (row.position < PassRow::kOwnPosition || row.position >= kAllPositions) {
       return RowError(number, "position", row.position, absl::StrCat("-1 (its own) to ", kAllPositions - 1));
     }
-    RETURN_IF_ERROR(CheckAdapter(number, row.adapter, static_cast<int64_t>(config.layers.size())));
+    if (row.adapter != nullptr && row.adapter != fits) RETURN_IF_ERROR(CheckAdapter(number, *row.adapter, config));
+    fits = row.adapter;
     RETURN_IF_ERROR(CheckPaths(number, row, limits));
   }
   return absl::OkStatus();

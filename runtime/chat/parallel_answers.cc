@@ -24,17 +24,13 @@ absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& option
 }
 
 absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling) {
-  if (answers == 1 || (sampling.temperature > 0 && sampling.top_k != 1)) return absl::OkStatus();
-  return WrongUsage("answers", absl::StrCat(answers, " with ", sampling.temperature > 0 ? "top_k 1" : "temperature 0"),
-                    "1, since all would be the same, or other sampling");
-}
-
-absl::Status CheckAnswersFit(int answers, size_t prompt_tokens, const Engine& engine) {
-  const int64_t room = engine.cache_tokens() - static_cast<int64_t>(prompt_tokens);
-  if (answers <= 1 || answers <= room) return absl::OkStatus();
-  return LimitedBy("cache_tokens", absl::ResourceExhaustedError(absl::StrCat(
-                                       "answers: found ", answers, ", expected at most ", std::max<int64_t>(room, 1), ": the cache has ",
-                                       engine.cache_tokens(), " tokens, of which the prompt takes ", prompt_tokens)));
+  if (answers == 1) return absl::OkStatus();
+  const char* same = nullptr;
+  if (sampling.min_p == 1) same = "min_p 1";
+  if (sampling.top_k == 1) same = "top_k 1";
+  if (sampling.temperature == 0) same = "temperature 0";
+  if (same == nullptr) return absl::OkStatus();
+  return WrongUsage("answers", absl::StrCat(answers, " with ", same), "1, since all would be the same, or other sampling");
 }
 
 struct ParallelAnswers::Text {
@@ -69,7 +65,7 @@ absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswers::Create(Engine&
 void ParallelAnswers::Add(NewAnswer answer) {
   auto text = std::make_shared<Text>();
   text->asked = std::move(answer);
-  text->begin_nanos = clock_.NowNanos();
+  text->begin_nanos = text->asked.begin_nanos >= 0 ? text->asked.begin_nanos : clock_.NowNanos();
   waiting_.push_back(std::move(text));
   ++unended_;
 }
@@ -91,7 +87,7 @@ void ParallelAnswers::Submit(const std::shared_ptr<Text>& text) {
     if (!speculator.ok()) return End(*text, speculator.status());
     text->speculator = *speculator;
   }
-  StreamOptions stream = {.prompt = text->asked.prompt, .sampling = text->asked.sampling};
+  StreamOptions stream = {.prompt = text->asked.prompt, .sampling = text->asked.sampling, .cancel = engine_.options().cancel};
   stream.text = {.max_tokens = text->asked.max_tokens, .stop = text->asked.stop, .stream = text->asked.stream,
                  .starts_text = text->asked.starts_text};
   stream.text.speculator = text->speculator;
@@ -119,8 +115,10 @@ void ParallelAnswers::End(Text& text, const absl::StatusOr<Generation>& result) 
   timings_.output_tokens += tokens;
   timings_.timed_tokens += std::max<int64_t>(tokens - 1, 0);
   if (!text.asked.on_end) return;
-  text.asked.on_end(TimedAnswer{
-      .text = *result, .first_token_seconds = text.first_token_seconds, .seconds = SecondsSince(text.begin_nanos)});
+  text.asked.on_end(TimedAnswer{.text = *result,
+                                .first_token_seconds = text.first_token_seconds,
+                                .seconds = SecondsSince(text.begin_nanos),
+                                .shared_tokens = result->shared_tokens});
 }
 
 absl::StatusOr<bool> ParallelAnswers::Step() {
@@ -129,22 +127,22 @@ absl::StatusOr<bool> ParallelAnswers::Step() {
   const int64_t begin = clock_.NowNanos();
   ASSIGN_OR_RETURN(const bool more, stepper_->Step());
   const StepperReport& after = stepper_->report();
-  const bool only_prompts = after.rows - before.rows == after.prompt_rows - before.prompt_rows;
+  const int64_t prompt_rows = after.prompt_rows - before.prompt_rows;
+  const bool only_prompts = after.rows - before.rows == prompt_rows;
   (only_prompts ? timings_.prompt_seconds : timings_.generation_seconds) += SecondsSince(begin);
+  if (only_prompts) timings_.prompt_tokens += prompt_rows;
   return more || unended_ > 0;
 }
 
 absl::Status ParallelAnswers::Run() {
-  while (!IsCancelled()) {
+  while (true) {
     ASSIGN_OR_RETURN(const bool more, Step());
-    if (!more) break;
+    if (!more) return absl::OkStatus();
   }
-  return absl::OkStatus();
 }
 
 Timings ParallelAnswers::timings() const {
   Timings timings = timings_;
-  timings.prompt_tokens = stepper_->report().prompt_rows;
   if (speculation_ != nullptr) timings.speculation = speculation_->report();
   if (streaming_before_.has_value()) timings.streaming = StreamingFigures::Of(engine_, flash_).Since(*streaming_before_);
   return timings;

@@ -51,8 +51,6 @@ absl::Status PlanParallel(const ParallelOptions& parallel, EngineOptions& option
 
 // WrongUsage (answers) if several answers to one prompt would be the same: the likeliest token is always taken.
 absl::Status CheckAnswersDiffer(int answers, const SamplingOptions& sampling);
-// ResourceExhausted (limited by cache_tokens) if the cache does not hold the prompt and a token of each.
-absl::Status CheckAnswersFit(int answers, size_t prompt_tokens, const Engine& engine);
 
 // An answer to be written.
 struct NewAnswer {
@@ -62,6 +60,7 @@ struct NewAnswer {
   std::vector<std::string> stop = {};
   int max_tokens = 0;                        // 0: until the context is full.
   bool starts_text = true;                   // False if the answer continues a raw prompt.
+  int64_t begin_nanos = -1;                  // Of the clock, when it was asked for; below 0: when it is added.
   std::function<void(absl::string_view text)> on_text = nullptr;
   // Once: what was written, or the first error. Reason kCancelled: the engine was cancelled.
   std::function<void(const absl::StatusOr<TimedAnswer>& answer)> on_end = nullptr;
@@ -80,13 +79,13 @@ class ParallelAnswers {
 
   // One pass. False: there was nothing to do. The errors of Stepper::Step, after which nothing can be written any more.
   absl::StatusOr<bool> Step();
-  // Step until there is nothing to do, or the engine is cancelled.
+  // Step until there is nothing to do. Once the engine is cancelled all answers end with what they have.
   absl::Status Run();
 
   // Saves what later runs may use: history and costs.
   absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
   const Speculation* speculation() const { return speculation_.get(); }   // Null: nothing is drafted or kept.
-  // All answers that ended. Seconds are those of passes: for prompts where a pass had nothing else.
+  // All answers that ended. Seconds are those of passes: prompts are counted where a pass had nothing else, so are their tokens.
   Timings timings() const;
   const StepperReport& report() const { return stepper_->report(); }
 
@@ -94,7 +93,6 @@ class ParallelAnswers {
   struct Text;
 
   ParallelAnswers(Engine& engine, const ParallelOptions& options, std::unique_ptr<Speculation> speculation);
-  bool IsCancelled() const { return engine_.options().cancel != nullptr && engine_.options().cancel->load(); }
   double SecondsSince(int64_t nanos) const { return static_cast<double>(clock_.NowNanos() - nanos) * 1e-9; }
   void SubmitWaiting();
   void Submit(const std::shared_ptr<Text>& text);

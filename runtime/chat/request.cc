@@ -84,13 +84,13 @@ absl::StatusOr<std::vector<TokenId>> TextTokens(const JsonValue& object, const E
 
 // One of text, tokens and messages, and nothing that only another of them has.
 absl::Status CheckOnePrompt(const JsonValue& object) {
-  const int given = object.Has("text") + object.Has("tokens") + object.Has("messages");
+  const int given = IsGiven(object, "text") + IsGiven(object, "tokens") + IsGiven(object, "messages");
   if (given == 0) return object.Error("neither text nor tokens nor messages", "one of them");
   if (given > 1) return object.Error("several of text, tokens and messages", "one of them");
   for (const char* const key : {"tools", "template_args"}) {
-    if (IsGiven(object, key) && !object.Has("messages")) return object.Error(absl::StrCat(key, " without messages"), "messages");
+    if (IsGiven(object, key) && !IsGiven(object, "messages")) return object.Error(absl::StrCat(key, " without messages"), "messages");
   }
-  if (IsGiven(object, "special") && !object.Has("text")) return object.Error("special without text", "text");
+  if (IsGiven(object, "special") && !IsGiven(object, "text")) return object.Error("special without text", "text");
   return absl::OkStatus();
 }
 
@@ -116,10 +116,10 @@ absl::StatusOr<std::vector<TokenId>> PromptTokens(const JsonValue& object, const
                                                   absl::Span<const absl::string_view> more) {
   RETURN_IF_ERROR(CheckPrompt(object, more));
   std::vector<TokenId> tokens;
-  if (object.Has("messages")) {
+  if (IsGiven(object, "messages")) {
     ASSIGN_OR_RETURN(const Conversation conversation, ConversationOf(object, engine.model().gguf(), chat));
     ASSIGN_OR_RETURN(tokens, conversation.Tokens(engine.tokenizer()));
-  } else if (object.Has("text")) {
+  } else if (IsGiven(object, "text")) {
     ASSIGN_OR_RETURN(tokens, TextTokens(object, engine));
   } else {
     ASSIGN_OR_RETURN(const JsonValue list, object.Value("tokens"));

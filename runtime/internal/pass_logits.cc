@@ -20,7 +20,9 @@ void PassLogits::Ask(absl::Span<Member> members) {
     if (wanted.empty()) continue;
     shares_.push_back({&member, rows_.size(), rows_.size() + wanted.size(), member.stream->wants_top()});
     rows_.insert(rows_.end(), wanted.begin(), wanted.end());
-    (rounds_.empty() ? member.first_rows : member.later_rows) += static_cast<int>(wanted.size());
+    const bool is_first = member.first_rows == 0;
+    if (is_first) member.first_round = static_cast<int>(rounds_.size());
+    (is_first ? member.first_rows : member.later_rows) += static_cast<int>(wanted.size());
     most -= static_cast<int>(wanted.size());
   }
 }

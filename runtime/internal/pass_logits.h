@@ -26,10 +26,11 @@ class PassLogits {
   struct Member {
     Stream* stream = nullptr;
     absl::Status status = {};     // What its choosing came to so far.
-    int first_rows = 0;           // Logits that it got in the first round,
-    int later_rows = 0;           // and in those after it.
+    int first_round = 0;          // In which it got logits first.
+    int first_rows = 0;           // Logits that it got then,
+    int later_rows = 0;           // and in rounds after that.
   };
-  // The pass's error, or OK, with a status per member. cancel: may be null. FailedPrecondition if a call made meanwhile has run a pass.
+  // The pass's error, or OK, with a status per member. cancel: may be null. REQUIRES: no other pass is run meanwhile (EngineCore::PassMark).
   absl::Status Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel,
                     EngineCore::Hold& hold);
 

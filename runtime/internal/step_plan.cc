@@ -49,6 +49,7 @@ void PlanPieces(absl::Span<Stream* const> streams, int most, StepPlan& plan) {
 // While nobody knows what a pass without prompts takes, every other pass is one.
 int MostPieces(const StepPlan& plan, int left, const CostProfile& costs, const StepLimits& limits) {
   if (plan.parts.empty()) return left;
+  left = std::min(left, CostProfile::kMostRows - plan.rows());   // What more rows take is not known.
   if (costs.PassSeconds(plan.shape()) > 0) return PromptRows(plan.shape(), costs, {.most_rows = left, .most_gap = limits.most_gap});
   return limits.turn % 2 == 0 ? 0 : left;
 }

@@ -56,27 +56,33 @@ class Stepper::Impl {
   }
   void DropOutput(const Text& text);   // Tells who reads that there is no more.
   void TakeUp(std::vector<Submitted> submitted);
-  absl::StatusOr<std::unique_ptr<Stream>> MakeStream(Submitted submitted);
+  absl::StatusOr<std::unique_ptr<Stream>> MakeStream(Submitted& submitted);
   void EndCancelled(const absl::flat_hash_set<StreamId>& cancelled);
   void Admit();
+  void Start(Text text);
   bool HasRoomFor(const Text& text) const;
+  bool AllPaused() const;              // By those who read.
   struct Beginning { const CachedText* text = nullptr; int length = 0; };
-  // The most that a text which is being written has in the cache of this one, but for its last token.
-  Beginning LongestRunning(const Text& text) const;
+  // What texts that are being written have in the cache of this one, but for its last token; the longest first.
+  std::vector<Beginning> RunningBeginnings(const Text& text) const;
+  int LongestRunning(const Text& text) const;
   bool AwaitsBeginning(const Text& text) const;
   std::unique_ptr<CachedText> TakeBeginning(const Text& text);
   // Makes room in the cache for the plan, or makes the plan smaller. False: texts have changed, so a new plan is due.
   bool MakeRoom(StepPlan& plan);
+  // Those whose readers are behind come before others, and lose their turn.
   void SetBackYoungest();
+  bool SetBackPaused();   // False: there is none.
+  void SetBack(std::vector<Text>::iterator text, bool keeps_turn);
   // Ends the text that is written alone, and yet finds no room.
   void EndWithoutRoom();
   std::vector<Stream*> Streams() const;
   // The error is the core's health: then nothing is to be done any more.
   absl::Status RunPlan(const StepPlan& plan);
   void EndIfDone(Text& text, const absl::Status& status);
-  // Calls its on_end and keeps what it leaves in the cache.
+  // Calls its on_end.
   void End(Text& text, const absl::Status& status);
-  void RemoveEnded();
+  void RemoveEnded();   // And keeps what they leave in the cache.
 
   const std::shared_ptr<EngineCore> core_;
   const StepperOptions options_;
@@ -88,6 +94,8 @@ class Stepper::Impl {
   bool all_paused_ = false;                   // By those who read: the step had nothing to compute.
   std::deque<Text> waiting_;                  // In the order of their turn.
   std::vector<Text> running_;                 // The oldest first.
+  std::vector<Text> ended_;                   // Of this step, and options that were refused: what callers gave ends when the core is
+  std::vector<StreamOptions> refused_;        // not held, since it may be sessions.
   bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
   StreamPass pass_;
   EngineCore::Hold* hold_ = nullptr;          // During a step: the core is held.

@@ -37,6 +37,7 @@ absl::Status StreamPass::Place(const StepPlan& plan, absl::Span<Stream* const> s
 }
 
 absl::Status StreamPass::Compute(const std::atomic<bool>* cancel, EngineCore::Hold& hold) {
+  const EngineCore::PassMark mark(core_);
   const double begin = clock_.Seconds();
   ASSIGN_OR_RETURN(Pass walk, core_.Begin(rows_, cancel));
   ASSIGN_OR_RETURN(const HiddenRows done, walk.Finish(wanted_));
@@ -55,12 +56,12 @@ StepTime StreamPass::TimeOf(const PassLogits::Member& member, double pass_second
   StepTime time = {.pass_seconds = pass_seconds, .first_rows = member.first_rows, .later_rows = member.later_rows};
   int later_rows = 0, rows = 0;
   double later_seconds = 0;
-  for (size_t i = 0; i < logits_.rounds().size(); ++i) {
+  for (int i = 0; i < static_cast<int>(logits_.rounds().size()); ++i) {
     const PassLogits::Round& round = logits_.rounds()[i];
     rows += round.rows;
-    if (i == 0) {
+    if (i == member.first_round) {
       time.first_seconds = round.seconds * member.first_rows / round.rows;
-    } else {
+    } else if (i > member.first_round) {
       later_rows += round.rows;
       later_seconds += round.seconds;
     }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -115,6 +116,47 @@ TEST(Parallel, ARequestIsTakenWhileOthersAreWritten) {
   program.Signal(SIGTERM);
   program.MillisToEnd();
   EXPECT_EQ(program.Finish("").code, 128 + SIGTERM);
+}
+
+// In the order of requests: the first is not whole, so those behind it wait for it.
+TEST(Parallel, ASignalLosesNoAnswerThatIsWholeAndNamesTheOthers) {
+  Program program("tessera_generate", With({"--jsonl", "--parallel=3", "--context=1000000"}));
+  program.Write("{\"id\": 1, \"text\": \"the\", \"n\": 0, \"temperature\": 0}\n{\"id\": 2, \"text\": \"the\", \"n\": 2}\n");
+  usleep(1'000'000);
+  program.Signal(SIGTERM);
+  program.MillisToEnd();
+  const Ended ended = program.Finish("");
+  EXPECT_EQ(ended.code, 128 + SIGTERM);
+  const std::vector<std::string> lines = Lines(ended.output);
+  ASSERT_EQ(lines.size(), 2u) << ended.output;
+  EXPECT_TRUE(absl::StartsWith(lines[0], "{\"id\":1,\"error\":")) << lines[0];
+  EXPECT_TRUE(absl::StrContains(lines[0], "ended by a signal")) << lines[0];
+  EXPECT_TRUE(absl::StartsWith(lines[1], "{\"id\":2,\"prompt_tokens\":")) << lines[1];
+}
+
+TEST(Parallel, LinesThatAskForNothingStopNoText) {
+  Program program("tessera_generate", With({"--jsonl", "--parallel=2"}));
+  program.Write("{\"id\": 1, \"text\": \"the\", \"n\": 9}\n");
+  std::atomic<bool> answered = false;
+  std::thread writer([&] {
+    while (!answered) program.Write(std::string(4096, '\n'));
+  });
+  EXPECT_TRUE(absl::StartsWith(program.FirstOutput(), "{\"id\":1,"));
+  answered = true;
+  writer.join();
+  EXPECT_EQ(program.Finish("").code, 0);
+}
+
+TEST(Parallel, AnswersSayWhatOfTheirPromptsWasShared) {
+  std::string requests;
+  for (int i = 0; i < 2; ++i) {
+    absl::StrAppend(&requests, "{\"id\": ", i, ", \"text\": \"the in re the in re the in re the in re the in re\", \"n\": 4}\n");
+  }
+  const std::vector<std::string> lines = Lines(Generate({"--jsonl", "--parallel=2"}, requests).output);
+  ASSERT_EQ(lines.size(), 2u);
+  const auto shared = [&](int i) { return *Json(lines[i]).Object("counts")->Int("shared_prompt"); };
+  EXPECT_EQ(shared(0), 0);
+  EXPECT_GT(shared(1), 15);
 }
 
 TEST(Parallel, ASignalEndsItAndTheHistoryHasWhatWasAnswered) {

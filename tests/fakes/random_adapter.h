@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "tessera/base/random.h"
@@ -19,20 +18,6 @@ namespace tessera {
 
 inline constexpr unsigned kAllTargets = (1u << kLoraTargets) - 1;
 
-// Inputs and outputs of the model's matrices, in the order of LoraTarget.
-inline std::pair<int64_t, int64_t> AdapterShapeOf(const ModelConfig& config, LoraTarget target) {
-  const int64_t queries = int64_t{config.heads} * config.head_size, keys = int64_t{config.kv_heads} * config.head_size;
-  switch (target) {
-    case LoraTarget::kQuery: return {config.width, queries};
-    case LoraTarget::kKey:
-    case LoraTarget::kValue: return {config.width, keys};
-    case LoraTarget::kOutput: return {queries, config.width};
-    case LoraTarget::kGate:
-    case LoraTarget::kUp: return {config.width, config.feed_forward};
-    default: return {config.feed_forward, config.width};
-  }
-}
-
 // Random A and B that change a product by about as much as it is. targets: bit t for LoraTarget t.
 inline LoraAdapter RandomAdapter(const ModelConfig& config, int rank, unsigned targets, uint64_t seed, float scale = 1) {
   SeededRandom random(seed);
@@ -41,7 +26,7 @@ inline LoraAdapter RandomAdapter(const ModelConfig& config, int rank, unsigned t
   for (int layer = 0; layer < layers; ++layer) {
     for (int t = 0; t < kLoraTargets; ++t) {
       if ((targets >> t & 1) == 0) continue;
-      const auto [in, out] = AdapterShapeOf(config, static_cast<LoraTarget>(t));
+      const auto [in, out] = LoraShapeOf(config, static_cast<LoraTarget>(t));
       LoraMatrices matrices = {.in = in, .out = out, .rank = rank, .scale = scale, .a = std::vector<float>(rank * in),
                                .b = std::vector<float>(rank * out)};
       for (float& a : matrices.a) a = static_cast<float>(random.Gaussian() / std::sqrt(in));

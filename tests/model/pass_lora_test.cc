@@ -67,7 +67,7 @@ TEST(PassLora, AnAdapterIsASumOnTheWeights) {
   for (int t = 0; t < kLoraTargets; ++t) {
     const LoraTarget target = static_cast<LoraTarget>(t);
     const LoraAdapter adapter = RandomAdapter(plain.config(), 2, 1u << t, 20 + t, /*scale=*/0.5f);
-    const auto [in, out] = AdapterShapeOf(plain.config(), target);
+    const auto [in, out] = LoraShapeOf(plain.config(), target);
     std::vector<std::vector<std::byte>> units = plain.Units();
     for (int layer = 0; layer < 2; ++layer) {
       const std::string name = absl::StrCat("blk.", layer, ".", LoraTargetName(target), ".weight");

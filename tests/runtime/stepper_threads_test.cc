@@ -104,7 +104,8 @@ TEST(StepperThreads, TextsSubmittedAndCancelledFromManyThreadsEndOnceAndAreAsAlo
 TEST(StepperThreads, MemoryIsGivenBackWhileTextsAreWritten) {
   const PackedModel packed(TinyModelBuilder({.width = 256, .feed_forward = 768, .heads = 8, .kv_heads = 4, .head_size = 32, .layers = 8,
                                              .writes_letters = true}));
-  EngineOptions options = {.model_path = packed.path(), .compute = {.threads = 2, .row_capacity = 16}, .cache = {.context = 96}};
+  EngineOptions options = {.model_path = packed.path(), .compute = {.threads = 2, .row_capacity = 16},
+                           .cache = {.context = 96, .cache_tokens = 4 * 96}};   // Which shrinks, too.
   LoneWriter alone(options);
   const auto engine = PartlyPinned(options);
   const int64_t pinned = engine->model().streamer()->stats().pinned_bytes;

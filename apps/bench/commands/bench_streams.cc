@@ -21,8 +21,12 @@ namespace tessera {
 namespace {
 
 constexpr char kDefaultTexts[] = "1,2,4,8,16";
+constexpr int kDefaultRepetitions = 3;     // All that is measured takes half a minute.
+constexpr char kDefaultSort[] = "chat";
 constexpr int kMostTexts = 64;             // As many as a pass of a stepper has.
 constexpr int kMostPrompts = kMostTexts;   // A sort has.
+
+int Repetitions() { return IsGiven("repetitions") ? FLAGS_repetitions : kDefaultRepetitions; }
 
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckFlagRange("writers", FLAGS_writers, 1, kMostTexts));
@@ -44,7 +48,7 @@ absl::StatusOr<StreamSpeedOptions> AskedByFlags() {
                               .depth = FLAGS_depth,
                               .prompt_tokens = FLAGS_prompt_tokens,
                               .long_prompt = FLAGS_long_prompt,
-                              .repetitions = FLAGS_repetitions,
+                              .repetitions = Repetitions(),
                               .speculate = FLAGS_speculate};
   ASSIGN_OR_RETURN(asked.together, AscendingOfFlag("together", FLAGS_together == "default" ? kDefaultTexts : FLAGS_together, kMostTexts));
   return asked;
@@ -100,12 +104,12 @@ absl::Status Run() {
   ASSIGN_OR_RETURN(StreamSpeedOptions asked, AskedByFlags());
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsFor(asked));
   if (FLAGS_dry_run) return ShowLoadPlan(options);
-  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, FLAGS_depth));
+  ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, Repetitions(), FLAGS_depth));
   std::vector<PromptCategory> categories;
   if (FLAGS_speculate != "none") {
     absl::StatusOr<std::vector<PromptCategory>> all = ReadPromptSets(FLAGS_data, kMostPrompts);
     RETURN_IF_ERROR(ForFile("data", all.status()));
-    ASSIGN_OR_RETURN(categories, ChooseCategories(*std::move(all), FLAGS_categories));
+    ASSIGN_OR_RETURN(categories, ChooseCategories(*std::move(all), IsGiven("categories") ? FLAGS_categories : kDefaultSort));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
   WarnOfShortages(*engine);
@@ -122,9 +126,9 @@ Command BenchStreams() {
   return {{.subcommand = "streams",
            .summary = "Many texts written at once: tokens per second, gaps, first tokens, memory. Gaps between tokens are shown also while "
                       "a long prompt is read beside. With drafters, prompts of several sorts are written with and without drafts, one "
-                      "text and --writers at once.",
+                      "text and --writers at once; without --categories those of chat. Without --repetitions there are 3.",
            .examples = {"tessera_bench streams --threads 2 --speculate none", "tessera_bench streams --together 1,8 --categories chat",
-                        "tessera_bench streams --model model.tsr --memory_budget 100MiB --speculate none"},
+                        "tessera_bench streams --model model.tsr --memory_budget 100MiB --speculate none --writers 1 --long_prompt 0"},
            .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions",
                                        "cache_tokens"}},
                       {"Speculation", {"speculate", "data", "categories"}},
