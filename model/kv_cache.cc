@@ -246,7 +246,6 @@ absl::Status KvCache::Extend(SequenceId sequence, int count) {
 
 void KvCache::UseLargePages(Group& group) {
   if (group.on_large_pages || group.tree->free_slots() > group.tree->slots() / 2) return;
-  if (&group == &groups_[0] && slots_ < options_.slots) return;   // What Shrink gave back stays given back.
   group.on_large_pages = true;  // They take at most twice the memory in use.
   MoveToLargePages(group.keys.bytes());
   MoveToLargePages(group.values.bytes());
@@ -338,7 +337,9 @@ int KvCache::Shrink(int least) {
   for (int layer = 0; layer < options_.layers; ++layer) {
     if (GroupOf(layer) == 0) MoveSlots(moves, View(layer));
   }
+  const int before = slots_;
   slots_ = group.tree->DropEnd(least);
+  if (slots_ < before) group.on_large_pages = true;   // Not from now on: a large page would take again what is given back.
   const auto give = [&](AlignedBuffer& buffer, int64_t width) {
     return ForEachPartBeyond(slots_, buffer, width, [&](int64_t offset, int64_t part) { return buffer.GiveBack(offset, part).ok(); });
   };
