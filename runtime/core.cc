@@ -151,7 +151,8 @@ void EngineCore::MakePlanner(int rows) {
                   .scatter_seed = options_.hooks == nullptr ? 0 : options_.hooks->scatter_seed};
   inputs.graphs = GraphBytes();
   inputs.hidden_states = runner_->scratch_bytes();
-  inputs.process = OwnMemoryBytes();
+  const bool is_given = options_.hooks != nullptr && options_.hooks->own_memory.has_value();
+  inputs.process = is_given ? options_.hooks->own_memory : OwnMemoryBytes();
   planner_ = std::make_unique<MemoryPlanner>(*model_, std::move(inputs));
 }
 

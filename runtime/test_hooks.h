@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,7 @@ struct TestHooks {
   // Where a packed model's weights come from under a budget, to compare with other ways of streaming. Null: a LayerStreamer.
   std::function<absl::StatusOr<std::unique_ptr<WeightSource>>(const TsrReader& file, const StreamPlan& plan)> open_source = nullptr;
   uint64_t scatter_seed = 0;   // See KvCache::Options.
+  std::optional<int64_t> own_memory = std::nullopt;  // What memory plans take for the process itself. nullopt: what it has.
   bool compact_drafts = true;  // Accepted branches of drafts move to where the text's other slots are. No bit depends on it.
 };
 

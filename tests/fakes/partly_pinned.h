@@ -3,30 +3,34 @@
 //   EngineOptions options = {.model_path = packed.path()};
 //   const auto engine = PartlyPinned(options);            // and options.streaming.memory_budget is what it took
 //
-// CHECKs that there is such a budget: the model has to be some MiB larger than what a ring holds. Thread-compatible.
+// The memory of the process itself is left out of the plan: it changes with every test. CHECKs that there is such a budget: the model has to
+// be some MiB larger than what a ring holds. Thread-compatible.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "glog/logging.h"
 #include "tessera/runtime/engine.h"
+#include "tessera/runtime/test_hooks.h"
 #include "tessera/tests/fakes/must.h"
 
 namespace tessera {
 
-// More than so many bytes of weights are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
-inline std::unique_ptr<Engine> PartlyPinned(EngineOptions& options, int64_t more_than = int64_t{1} << 20) {
-  for (int tries = 0; tries < 20; ++tries) {
-    auto engine = Must(Engine::Open(options));
-    const absl::StatusOr<BudgetPlan> plan = engine->planner().PlanBudget(options.streaming.memory_budget);
-    if (plan.ok() && plan->weights.ring_bytes > 0 && plan->weights.pins.bytes > more_than) {
-      Must(engine->LoadWeights());
-      return engine;
-    }
-    options.streaming.memory_budget = Must(engine->planner().PlanBudget(int64_t{1} << 40)).least + more_than + (int64_t{2} << 20);
-  }
-  LOG(FATAL) << "no budget pins a part";
+// More than so many bytes of weights are pinned, by a budget of so many beyond the least.
+inline std::unique_ptr<Engine> PartlyPinned(EngineOptions& options, int64_t more_than = int64_t{1} << 20,
+                                            int64_t beyond_least = int64_t{3} << 20) {
+  TestHooks hooks = options.hooks == nullptr ? TestHooks() : *options.hooks;
+  hooks.own_memory = 0;
+  options.hooks = Hooks(std::move(hooks));
+  const int64_t least = Must(Must(Engine::Open(options))->planner().PlanBudget(int64_t{1} << 40)).least;
+  options.streaming.memory_budget = least + beyond_least;
+  auto engine = Must(Engine::Open(options));
+  const BudgetPlan plan = Must(engine->planner().PlanBudget(options.streaming.memory_budget));
+  CHECK(plan.weights.ring_bytes > 0 && plan.weights.pins.bytes > more_than) << plan.weights.pins.bytes;
+  Must(engine->LoadWeights());
+  return engine;
 }
 
 }  // namespace tessera

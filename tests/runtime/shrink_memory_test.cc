@@ -11,6 +11,7 @@
 #include "tessera/runtime/engine.h"
 #include "tessera/runtime/stepper.h"
 #include "tessera/tests/fakes/packed_file.h"
+#include "tessera/tests/fakes/partly_pinned.h"
 #include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
@@ -25,21 +26,12 @@ const PackedModel& Packed() {  // About 26 MiB, of which a layer takes 3.
   return packed;
 }
 
-// Some 8 MiB are pinned. What a process has of its own grows from engine to engine, so the budget is tried.
+// Some 8 MiB are pinned.
 std::unique_ptr<Engine> PartlyPinned(int cache_tokens = 0) {
   EngineOptions options = {.model_path = Packed().path(),
                            .compute = {.threads = 2, .row_capacity = 8},
                            .cache = {.context = 64, .cache_tokens = cache_tokens}};
-  for (int tries = 0; tries < 20; ++tries) {
-    auto engine = Must(Engine::Open(options));
-    const absl::StatusOr<BudgetPlan> plan = engine->planner().PlanBudget(options.streaming.memory_budget);
-    if (plan.ok() && plan->weights.ring_bytes > 0 && plan->weights.pins.bytes > 6 * kMiB) {
-      Must(engine->LoadWeights());
-      return engine;
-    }
-    options.streaming.memory_budget = Must(engine->planner().PlanBudget(int64_t{1} << 40)).least + 10 * kMiB;
-  }
-  LOG(FATAL) << "no budget pins a part";
+  return PartlyPinned(options, /*more_than=*/6 * kMiB, /*beyond_least=*/10 * kMiB);
 }
 
 using Logits = std::vector<std::vector<float>>;
