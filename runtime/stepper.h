@@ -30,8 +30,8 @@ namespace tessera {
 struct StepperOptions {
   // What passes take, learnt on the way: the profile of the streams' speculators. Must outlive the stepper. Null: the stepper's own.
   CostProfile* costs = nullptr;
-  // For MeasureCosts before the first pass, unless the costs are known: sharing rows out needs them. 0, or a call that fails: they are learnt
-  // on the way.
+  // For MeasureCosts before the first pass, unless the costs are known: sharing rows out needs them. 0, or a call that fails: they are
+  // learnt on the way.
   double measure_seconds = 0;
   int most_texts = 64;         // In a pass; more wait.
   // While texts are written, a pass with pieces of prompts takes at most so many times what it takes without.
@@ -72,8 +72,8 @@ class Stepper {
 
   // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one
   // of them. Other threads' calls on this engine are waited for. False: there was nothing to do. The error of a pass ends the texts that
-  // had rows in it, by their on_end; the stepper goes on. Errors: ResourceExhausted where memory ends (session.h), FailedPrecondition within
-  // a pass of another stepper or session. REQUIRES: not within a callback of this stepper's texts.
+  // had rows in it, by their on_end; the stepper goes on. Errors: ResourceExhausted where memory ends (session.h), FailedPrecondition
+  // within a pass of another stepper or session. REQUIRES: not within a callback of this stepper's texts.
   absl::StatusOr<bool> Step();
   // Step until there is nothing to do.
   absl::Status Run();

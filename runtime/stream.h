@@ -83,7 +83,8 @@ class Stream {
   // Tokens to be computed before the next one can be chosen; 0: a tree is next. REQUIRES: as text().
   int pending() const { return text_->length() - text_->held(); }
 
-  // The draft for its next pass, uncut: the root alone, or what a speculator proposes below it. REQUIRES: pending() is 0. The last one of a pass counts.
+  // The draft for its next pass, uncut: the root alone, or what a speculator proposes below it. REQUIRES: pending() is 0.
+  // The last one before a pass counts.
   const TokenTree& Draft(const TreeRoom& room);
   // How that draft may be cut.
   TreeToCut ToCut(const TokenTree& draft) const;

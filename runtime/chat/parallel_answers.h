@@ -60,7 +60,7 @@ struct NewAnswer {
   std::vector<std::string> stop = {};
   int max_tokens = 0;                        // 0: until the context is full.
   bool starts_text = true;                   // False if the answer continues a raw prompt.
-  int64_t begin_nanos = -1;                  // Of the clock, when it was asked for; below 0: when it is added.
+  int64_t begin_nanos = -1;                  // When it was asked for, by the clock; below 0: when it is added.
   std::function<void(absl::string_view text)> on_text = nullptr;
   // Once: what was written, or the first error. Reason kCancelled: the engine was cancelled.
   std::function<void(const absl::StatusOr<TimedAnswer>& answer)> on_end = nullptr;
@@ -85,7 +85,7 @@ class ParallelAnswers {
   // Saves what later runs may use: history and costs.
   absl::Status Save() const { return speculation_ == nullptr ? absl::OkStatus() : speculation_->Save(); }
   const Speculation* speculation() const { return speculation_.get(); }   // Null: nothing is drafted or kept.
-  // All answers that ended. Seconds are those of passes: prompts are counted where a pass had nothing else, so are their tokens.
+  // All answers that ended. Prompts are counted, tokens and seconds, where a pass had nothing else.
   Timings timings() const;
   const StepperReport& report() const { return stepper_->report(); }
 

@@ -30,7 +30,8 @@ class PassLogits {
     int first_rows = 0;           // Logits that it got then,
     int later_rows = 0;           // and in rounds after that.
   };
-  // The pass's error, or OK, with a status per member. cancel: may be null. REQUIRES: no other pass is run meanwhile (EngineCore::PassMark).
+  // The pass's error, or OK, with a status per member. cancel: may be null. REQUIRES: no other pass
+  // is run meanwhile (EngineCore::PassMark).
   absl::Status Give(absl::Span<Member> members, const HiddenRows& pass, const StepClock& clock, const std::atomic<bool>* cancel,
                     EngineCore::Hold& hold);
 

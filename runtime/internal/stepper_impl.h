@@ -94,8 +94,8 @@ class Stepper::Impl {
   bool all_paused_ = false;                   // By those who read: the step had nothing to compute.
   std::deque<Text> waiting_;                  // In the order of their turn.
   std::vector<Text> running_;                 // The oldest first.
-  std::vector<Text> ended_;                   // Of this step, and options that were refused: what callers gave ends when the core is
-  std::vector<StreamOptions> refused_;        // not held, since it may be sessions.
+  std::vector<Text> ended_;                   // In this step. What callers gave them ends when the core is not held: it may be sessions.
+  std::vector<StreamOptions> refused_;        // Likewise.
   bool awaits_end_ = false;                   // A text was set back, and none has ended since: nobody is let in.
   StreamPass pass_;
   EngineCore::Hold* hold_ = nullptr;          // During a step: the core is held.

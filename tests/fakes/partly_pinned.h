@@ -3,8 +3,8 @@
 //   EngineOptions options = {.model_path = packed.path()};
 //   const auto engine = PartlyPinned(options);            // and options.streaming.memory_budget is what it took
 //
-// The memory of the process itself is left out of the plan: it changes with every test. CHECKs that there is such a budget: the model has to
-// be some MiB larger than what a ring holds. Thread-compatible.
+// The memory of the process itself is left out of the plan: it changes with every test. CHECKs that there is such a budget: the model has
+// to be some MiB larger than what a ring holds. Thread-compatible.
 #pragma once
 
 #include <cstdint>

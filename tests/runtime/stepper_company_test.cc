@@ -42,7 +42,7 @@ TEST(StepperCompany, AnAdapterOfAnotherModelEndsItsTextAlone) {
 }
 
 // A text that has written as much as its reader takes fills the cache, so that the next one finds no room.
-TEST(StepperCompany, AReaderWhoHasStoppedStopsNoOtherText) {
+TEST(StepperCompany, AReaderThatHasStoppedStopsNoOtherText) {
   for (const int other_tokens : {60, 10}) {   // It waits for room, or is let in and grows until there is none.
     const auto engine = SmallEngine(/*context=*/96);
     TextQueue output(/*most_bytes=*/1);
