@@ -1,6 +1,5 @@
 #include "tessera/runtime/chat/conversation.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <glog/logging.h>
@@ -50,17 +49,12 @@ absl::Status Conversation::CheckOptions() const {
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
 }
 
-// The same, of what one request says.
+// The same, of what one request says beside its messages.
 absl::Status Conversation::CheckAllIsRead() const {
   if (options_.tools && options_.tools->size() > 0 && !chat_->Reads("tools")) {
     return WrongUsage("tools", "some", "none: the model's chat template does not read them");
   }
-  const bool system = std::any_of(messages_.begin(), messages_.end(), [](const ChatMessage& message) { return message.role == "system"; });
-  if (!options_.system.empty() || !system) return absl::OkStatus();  // CheckOptions knows the first.
-  const ChatInput input = {.tools = options_.tools, .arguments = options_.template_args, .marks = {"", ""},
-                           .unix_seconds = options_.unix_seconds};
-  if (!chat_->LeavesOutSystem(input)) return absl::OkStatus();
-  return WrongUsage("messages", "a system message", "none: the model's chat template leaves it out");
+  return absl::OkStatus();
 }
 
 absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->name(); }

@@ -53,7 +53,7 @@ class Conversation {
   absl::Status GoOnWith(std::vector<ChatMessage> messages);
 
   // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such. Errors are those
-  // of a template that refuses the dialogue, and WrongUsage for tools or a system message that it leaves out.
+  // of a template that refuses the dialogue, InvalidArgument for a message that it leaves out, and WrongUsage for tools that it does not read.
   absl::StatusOr<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer) const;
   absl::StatusOr<std::string> Text(const Tokenizer& tokenizer) const;  // The same for people to read, BOS included.
 

@@ -105,11 +105,23 @@ TEST_F(ChatTemplates, NothingThatARequestSaysIsPassedOver) {
   constexpr char kPlain[] = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
   EXPECT_TRUE(absl::StrContains(error(kPlain, messages + R"(, "tools": [{}])"), "tools: found some"));
   EXPECT_TRUE(absl::StrContains(error(kPlain, R"("messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}])"),
-                                "messages: found a system message"));
+                                "messages[0].content: found content of a message of role \"system\", expected content that the chat "
+                                "template writes"));
   EXPECT_EQ(error(kPlain, messages), "");
   const Ended system = Tokenize(kPlain, {"--chat", "--prompt=a", "--system=s"});
   EXPECT_EQ(system.code, 2);
   EXPECT_TRUE(absl::StrContains(system.errors, "--system")) << system.errors;
+}
+
+TEST_F(ChatTemplates, APromptIsWrittenOrTheRunFails) {
+  const std::string role = "{% for m in messages %}[{{ m.role }}]";
+  const Ended parts = Tokenize(role + "{% for p in m.content %}{{ p.text if p.type == 'text' }}{% endfor %}{% endfor %}",
+                               {"--chat", "--show_prompt", "--prompt=hi", "--system=S"});
+  EXPECT_EQ(parts.output, "[system]S[user]hi") << parts.errors;
+  const Ended none = Tokenize(role + "{% endfor %}", {"--chat", "--show_prompt", "--prompt=hi"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.output, "");
+  EXPECT_TRUE(absl::StrContains(none.errors, "found a template that leaves out the content of a message of role \"user\"")) << none.errors;
 }
 
 TEST_F(ChatTemplates, AMessageThatTheTemplateRefusesEndsNoDialogue) {
