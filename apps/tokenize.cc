@@ -93,7 +93,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckConversationFlags());
   const bool dialogue = FLAGS_chat || FLAGS_jsonl;
   if (FLAGS_show_prompt && !dialogue) return WrongUsage("show_prompt", "without a dialogue", "--chat or --jsonl beside it");
-  if (!FLAGS_chat && !FLAGS_system.empty()) return WrongUsage("system", "without a dialogue", "--chat beside it");
+  if (!FLAGS_chat && IsGiven("system")) return WrongUsage("system", "without a dialogue", "--chat beside it");
   if (!dialogue && !FLAGS_template_args.empty()) return WrongUsage("template_args", "without a dialogue", "--chat or --jsonl beside it");
   if (!dialogue && !FLAGS_chat_template.empty()) return WrongUsage("chat_template", "without a dialogue", "--chat or --jsonl beside it");
   return absl::OkStatus();

@@ -134,7 +134,8 @@ bool ChatTemplate::Reads(absl::string_view variable) const {
 absl::Status ChatTemplate::CheckArguments(const JsonValue& arguments) const {
   if (!program_) return WrongUsage("template_args", "some", absl::StrCat("none: the form ", name_, " has no place for it"));
   for (const std::string& name : arguments.Keys()) {
-    if (Reads(name) || IsIn(kOfDialogues, name)) continue;
+    if (IsIn(kOfDialogues, name)) return arguments.Error(Quoted(name), "names of other variables than those of the dialogue");
+    if (Reads(name)) continue;
     const std::string known = absl::StrJoin(Arguments(), ", ");
     return arguments.Error(Quoted(name), absl::StrCat("what the chat template reads: ", known.empty() ? "nothing" : known));
   }

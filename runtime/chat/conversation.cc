@@ -30,7 +30,7 @@ absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const Co
     conversation.chat_ = *std::move(by_name);
   } else if (file.Find(kTemplateKey) != nullptr || options.needs_template) {
     ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
-  } else if (!options.system.empty()) {
+  } else if (options.system) {
     return needs_form("system");
   } else if (options.tools || options.template_args) {
     return needs_form(options.tools ? "tools" : "template_args");
@@ -45,7 +45,7 @@ absl::Status Conversation::CheckOptions() const {
   if (raw()) return absl::OkStatus();
   if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
   const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = options_.unix_seconds};
-  if (options_.system.empty() || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
+  if (!options_.system || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
 }
 
@@ -61,17 +61,18 @@ absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->nam
 
 void Conversation::Reset() {
   messages_.clear();
-  if (!raw() && !options_.system.empty()) messages_.push_back({"system", options_.system});
+  if (!raw() && options_.system) messages_.push_back({"system", *options_.system});
 }
 
 absl::Status Conversation::GoOnWith(std::vector<ChatMessage> messages) {
   CHECK(!raw()) << "a text has no messages";
-  const std::string system = !messages.empty() && messages[0].role == "system" ? messages[0].content : "";
-  if (!options_.system.empty() && options_.system != system) {
-    const std::string began = system.empty() ? "" : absl::StrCat(Quoted(system), ", with which the dialogue began, or ");
-    return WrongUsage("system", Quoted(options_.system), absl::StrCat(began, "none, as an earlier dialogue goes on"));
+  std::optional<std::string> system;
+  if (!messages.empty() && messages[0].role == "system") system = messages[0].content;
+  if (options_.system && options_.system != system) {
+    const std::string began = system ? absl::StrCat(Quoted(*system), ", with which the dialogue began, or ") : "";
+    return WrongUsage("system", Quoted(*options_.system), absl::StrCat(began, "none, as an earlier dialogue goes on"));
   }
-  options_.system = system;
+  options_.system = std::move(system);
   messages_ = std::move(messages);
   return CheckOptions();
 }

@@ -79,13 +79,31 @@ TEST_F(ChatTemplates, WhatATemplateRefusesNamesFileAndLine) {
 }
 
 TEST_F(ChatTemplates, FlagsThatNeedADialogueSaySo) {
-  for (const char* flag : {"--show_prompt", "--system=a", "--template_args={}", "--chat_template=chatml"}) {
+  for (const char* flag : {"--show_prompt", "--system=a", "--system=", "--template_args={}", "--chat_template=chatml"}) {
     const Ended ended = Tokenize(kThinks, {flag, "--prompt=a"});
     EXPECT_EQ(ended.code, 2) << flag;
     EXPECT_TRUE(absl::StrContains(ended.errors, "without a dialogue")) << ended.errors;
   }
   for (const char* value : {"{", "[]", "{\"a\": 99999999999999999999}"}) {
     EXPECT_NE(Tokenize(kThinks, {"--chat", "--prompt=a", absl::StrCat("--template_args=", value)}).code, 0) << value;
+  }
+}
+
+TEST_F(ChatTemplates, AnEmptySystemMessageIsWritten) {
+  EXPECT_EQ(Tokenize(kThinks, {"--chat", "--show_prompt", "--prompt=hi", "--system="}).output,
+            "<|im_start|>[system]<|im_end|>[user]hi<|im_end|>[assistant]<think>\n");
+}
+
+TEST_F(ChatTemplates, AnArgumentThatTheTemplateDoesNotReadIsWrongUsageOfItsFlag) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{\"foo\": 1}", "--template_args: found \"foo\", expected what the chat template reads: enable_thinking"},
+      {"{\"tools\": []}", "--template_args: found \"tools\", expected names of other variables than those of the dialogue"},
+  };
+  for (const auto& [value, said] : cases) {
+    const Ended ended = Tokenize(kThinks, {"--chat", "--prompt=a", absl::StrCat("--template_args=", value)});
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_TRUE(absl::StrContains(ended.errors, said)) << ended.errors;
+    EXPECT_FALSE(absl::StrContains(ended.errors, "--raw")) << ended.errors;
   }
 }
 
