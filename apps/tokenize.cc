@@ -99,19 +99,26 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
+absl::Status RunWith(const GgufFile& file, const Tokenizer& tokenizer, LineReader& lines) {
+  if (FLAGS_jsonl) return AnswerRequests(file, tokenizer, lines);
+  ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
+  if (FLAGS_chat) return ShowChat(file, tokenizer, text);
+  const std::vector<TokenId> tokens = tokenizer.Encode(text, {.parse_special = FLAGS_special});
+  return WriteOutput(FLAGS_json ? TokenJson(tokenizer, tokens, nullptr) : TokenTable(tokenizer, tokens));
+}
+
 absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   LineReader lines;
   if (FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines());
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
+  RETURN_IF_ERROR(CheckHasVocabulary(file->gguf()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
   WarnOfVocabulary(*tokenizer);
-  if (FLAGS_jsonl) return AnswerRequests(file->gguf(), *tokenizer, lines);
-  ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
-  if (FLAGS_chat) return ShowChat(file->gguf(), *tokenizer, text);
-  const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});
-  return WriteOutput(FLAGS_json ? TokenJson(*tokenizer, tokens, nullptr) : TokenTable(*tokenizer, tokens));
+  const absl::Status status = RunWith(file->gguf(), *tokenizer, lines);
+  WarnOfLostBytes(*tokenizer);
+  return status;
 }
 
 }  // namespace

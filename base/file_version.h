@@ -4,7 +4,7 @@
 //   ... long work ...
 //   RETURN_IF_ERROR(version.Replace([&] { return WriteFileAtomically("story.session", text); }));
 //
-// A file is known by its device, number, size and time of writing. Of several processes that read one version and replace it by this, one
+// A file is known by its device, number, size and time of writing. Where several processes read one version and replace it by this, one
 // does, and the others have an error, whatever links they name it by. A writer that does not ask is seen if it wrote before.
 // Thread-compatible.
 #pragma once

@@ -18,6 +18,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 
@@ -57,7 +58,8 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
                         absl::StrCat(conversation.status().message(), " (--chat_template), or go without (--raw)"));
   }
   if (conversation.ok() && conversation->raw() && !FLAGS_raw) {
-    WriteError("The model has no chat template: the prompt is continued as it is (--raw says so without this note).\n");
+    WriteError(absl::StrCat("The model has no ", MissingChatTemplate(file),
+                            ": the prompt is continued as it is (--raw says so without this note).\n"));
   }
   return conversation;
 }

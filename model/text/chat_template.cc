@@ -110,7 +110,7 @@ ChatMarks MarksOf(const Tokenizer& tokenizer) {
 absl::StatusOr<ChatTemplate> ChatTemplate::FromSource(const ChatTemplateFacts& facts) {
   ASSIGN_OR_RETURN(const absl::string_view source, ValueOr<absl::string_view>(facts.source, ""));
   const auto wrong = [&](absl::string_view problem) { return WrongFact(facts.source.place, absl::StrCat(problem, "; ", kWayOut)); };
-  if (source.empty()) return wrong("found none, expected a chat template");
+  if (source.empty()) return wrong(absl::StrCat("found none", facts.only_others, ", expected a chat template"));
   const absl::Status wrong_place = WrongFact(facts.source.place, "");
   ChatTemplate chat("own");
   chat.place_ = std::string(wrong_place.message());

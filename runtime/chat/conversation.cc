@@ -11,25 +11,20 @@
 #include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
-namespace {
-
-constexpr char kTemplateKey[] = "tokenizer.chat_template";
-
-}  // namespace
-
 absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const ConversationOptions& options) {
   Conversation conversation;
   conversation.options_ = options;
   if (options.raw) return conversation;
-  const auto needs_form = [](absl::string_view field) {
-    return WrongUsage(field, "for a model without chat template", "chat_template beside it");
+  const bool with_tools = options.tools && options.tools->size() > 0;
+  const auto needs_form = [&](absl::string_view field) {
+    return WrongUsage(field, absl::StrCat("for a model without ", MissingChatTemplate(file)), "chat_template beside it");
   };
   if (!options.chat_template.empty()) {
     absl::StatusOr<ChatTemplate> by_name = ChatTemplate::ByName(options.chat_template);
     RETURN_IF_ERROR(ForField("chat_template", by_name.status()));
     conversation.chat_ = *std::move(by_name);
-  } else if (file.Find(kTemplateKey) != nullptr || options.needs_template) {
-    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
+  } else if (HasChatTemplate(file, with_tools) || options.needs_template) {
+    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file, with_tools));
   } else if (options.system) {
     return needs_form("system");
   } else if (options.tools || options.template_args) {

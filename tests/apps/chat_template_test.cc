@@ -107,6 +107,56 @@ TEST_F(ChatTemplates, AnArgumentThatTheTemplateDoesNotReadIsWrongUsageOfItsFlag)
   }
 }
 
+TEST_F(ChatTemplates, ToolsHaveATemplateOfTheirOwn) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.chat_template.default", TokenizerMetadata::String("{{ messages[0].content }}"));
+  metadata.Set("tokenizer.chat_template.tool_use", TokenizerMetadata::String("{{ tools|length }}{{ messages[0].content }}"));
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const std::string path = folder_.Path("named.gguf");
+  std::ofstream(path, std::ios::binary) << builder.Build();
+  const std::string messages = R"("messages": [{"role": "user", "content": "a"}])";
+  const Ended ended = Program("tessera_tokenize", {"--jsonl", "--show_prompt", "--model=" + path})
+                          .Finish("{\"id\": 1, " + messages + "}\n{\"id\": 2, \"tools\": [{}, {}], " + messages + "}\n");
+  const std::vector<std::string> lines = absl::StrSplit(ended.output, '\n');
+  ASSERT_GE(lines.size(), 2u) << ended.output << ended.errors;
+  EXPECT_EQ(*Json(lines[0]).String("prompt"), "a");
+  EXPECT_EQ(*Json(lines[1]).String("prompt"), "2a");
+}
+
+TEST_F(ChatTemplates, BytesWithoutATokenAreCounted) {
+  TokenizerMetadata metadata = SmallBytePair();
+  const TokenizerFacts facts = metadata.Facts();
+  std::vector<std::string> tokens;
+  for (absl::string_view text : *facts.tokens.value) tokens.emplace_back(text);
+  tokens[7] = "x7";   // So the bytes 7 and 8 have none.
+  tokens[8] = "x8";
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(tokens));
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const std::string path = folder_.Path("lossy.gguf");
+  std::ofstream(path, std::ios::binary) << builder.Build();
+  const auto tokenize = [&](const std::string& text) { return Program("tessera_tokenize", {"--model=" + path, "--json"}).Finish(text); };
+  const Ended lossy = tokenize("a\x07hello\x08\x07");
+  EXPECT_EQ(lossy.code, 0);
+  EXPECT_EQ(*Json(lossy.output).Ints("tokens"), (std::vector<int64_t>{'a', kHello}));
+  EXPECT_TRUE(absl::StrContains(lossy.errors, "text: found 3 bytes for which the vocabulary has no token; they are left out"))
+      << lossy.errors;
+  EXPECT_EQ(tokenize("a\thello").errors, "");
+}
+
+TEST_F(ChatTemplates, AnAdapterHasNoTokens) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("general.type", TokenizerMetadata::String("adapter"));
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const std::string path = folder_.Path("adapter.gguf");
+  std::ofstream(path, std::ios::binary) << builder.Build();
+  const Ended ended = Program("tessera_tokenize", {"--model=" + path, "--prompt=a"}).Finish("");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(absl::StrContains(ended.errors, "found \"adapter\", expected \"model\": the file is an adapter")) << ended.errors;
+}
+
 TEST_F(ChatTemplates, NothingThatARequestSaysIsPassedOver) {
   const auto error = [&](const std::string& source, const std::string& members) {
     const Ended ended = Tokenize(source, {"--jsonl"}, "{\"id\": 1, " + members + "}\n");

@@ -34,7 +34,7 @@ class GivenMessages {
     enum class What { kText, kPart, kOther, kCall };  // kOther: a content of another kind than a text and a list of parts.
     What what = What::kText;
     size_t message = 0;
-    size_t index = 0;    // Of the part or the call.
+    size_t index = 0;    // The part's or the call's.
     bool seen = false;   // The word in its place was written.
   };
 
@@ -59,7 +59,7 @@ class GivenMessages {
     Content content = Content::kNone;
     std::vector<std::string> texts = {};   // The text, or that of each part.
     bool other_form = false;               // A text is given as a list, parts as a text.
-    size_t first_said = 0, end_said = 0;   // Of said_.
+    size_t first_said = 0, end_said = 0;   // Places in said_.
   };
   // What is given otherwise to see what becomes of it.
   struct Trial {

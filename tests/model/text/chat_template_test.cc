@@ -217,7 +217,7 @@ TEST(ChatTemplate, WhatItDoesNotReadIsToldOrRefused) {
   EXPECT_EQ(Written(pads, {.messages = messages, .arguments = Json(R"({"pad_token": "x"})")}), "xa");
 }
 
-// Of a dialogue as JSON.
+// What becomes of a dialogue that is JSON.
 std::string WrittenOf(const std::string& source, absl::string_view dialogue) {
   const JsonValue json = Json(dialogue);
   std::vector<ChatMessage> messages;
