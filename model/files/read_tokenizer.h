@@ -28,7 +28,8 @@ absl::Status CheckHasVocabulary(const GgufFile& file);
 // "tokenizer.chat_template.tool_use", if it is there, for dialogues with tools. Those of other names are for other purposes, and not read.
 absl::StatusOr<ChatTemplate> ReadChatTemplate(const GgufFile& file, bool with_tools = false);
 bool HasChatTemplate(const GgufFile& file, bool with_tools = false);
-// What a file has none of, as messages tell it: "chat template", or, where it has others, such as "chat template for dialogues (only "rag")".
+// What a file has none of, as messages tell it: "chat template", or, where it has others, such as "chat template for dialogues (only
+// "rag")".
 std::string MissingChatTemplate(const GgufFile& file);
 
 // What the file says; only types are checked. The facts view the file, which must outlive them.
