@@ -63,7 +63,7 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "stats", FLAGS_stats));
-  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "system", !FLAGS_system.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "system", IsGiven("system")));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "raw", FLAGS_raw));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "session", !FLAGS_session.empty()));
   RETURN_IF_ERROR(CheckNotBoth("answers", FLAGS_answers > 1, "session", !FLAGS_session.empty()));
@@ -215,7 +215,7 @@ absl::Status AnswerSeveralTimes(const OpenedEngine& opened, Conversation& conver
 // A dialogue on standard input.
 class Dialogue {
  public:
-  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, const KeptSession& kept, LineReader& lines)
+  Dialogue(const OpenedEngine& opened, Conversation& conversation, Answerer& answerer, KeptSession& kept, LineReader& lines)
       : engine_(*opened.engine),
         conversation_(conversation),
         answerer_(answerer),
@@ -299,7 +299,7 @@ class Dialogue {
   Engine& engine_;
   Conversation& conversation_;
   Answerer& answerer_;
-  const KeptSession& kept_;
+  KeptSession& kept_;
   AnswerProgress progress_;
   const bool terminal_;
   LineReader& lines_;
@@ -310,7 +310,7 @@ absl::Status Chat(const OpenedEngine& opened, Conversation& conversation, const 
   Engine& engine = *opened.engine;
   RETURN_IF_ERROR(engine.LoadWeights());
   ASSIGN_OR_RETURN(Answerer answerer, AnswererOfFlags(engine, opened.flash_bytes_per_second));
-  ASSIGN_OR_RETURN(const KeptSession kept, KeptSession::Open(engine, conversation, answerer));
+  ASSIGN_OR_RETURN(KeptSession kept, KeptSession::Open(engine, conversation, answerer));
   CatchSignals(CtrlC::kEndsAnswer);
   const absl::Status status = kept.Save(Dialogue(opened, conversation, answerer, kept, lines).Run(first));
   if (status.ok() || TerminationRequested()) WriteSummary(engine, answerer.timings());

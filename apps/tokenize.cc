@@ -93,10 +93,18 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckConversationFlags());
   const bool dialogue = FLAGS_chat || FLAGS_jsonl;
   if (FLAGS_show_prompt && !dialogue) return WrongUsage("show_prompt", "without a dialogue", "--chat or --jsonl beside it");
-  if (!FLAGS_chat && !FLAGS_system.empty()) return WrongUsage("system", "without a dialogue", "--chat beside it");
+  if (!FLAGS_chat && IsGiven("system")) return WrongUsage("system", "without a dialogue", "--chat beside it");
   if (!dialogue && !FLAGS_template_args.empty()) return WrongUsage("template_args", "without a dialogue", "--chat or --jsonl beside it");
   if (!dialogue && !FLAGS_chat_template.empty()) return WrongUsage("chat_template", "without a dialogue", "--chat or --jsonl beside it");
   return absl::OkStatus();
+}
+
+absl::Status RunWith(const GgufFile& file, const Tokenizer& tokenizer, LineReader& lines) {
+  if (FLAGS_jsonl) return AnswerRequests(file, tokenizer, lines);
+  ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
+  if (FLAGS_chat) return ShowChat(file, tokenizer, text);
+  const std::vector<TokenId> tokens = tokenizer.Encode(text, {.parse_special = FLAGS_special});
+  return WriteOutput(FLAGS_json ? TokenJson(tokenizer, tokens, nullptr) : TokenTable(tokenizer, tokens));
 }
 
 absl::Status Run() {
@@ -105,13 +113,12 @@ absl::Status Run() {
   if (FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines());
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
+  RETURN_IF_ERROR(CheckHasVocabulary(file->gguf()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, ReadTokenizer(file->gguf()));
   WarnOfVocabulary(*tokenizer);
-  if (FLAGS_jsonl) return AnswerRequests(file->gguf(), *tokenizer, lines);
-  ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
-  if (FLAGS_chat) return ShowChat(file->gguf(), *tokenizer, text);
-  const std::vector<TokenId> tokens = tokenizer->Encode(text, {.parse_special = FLAGS_special});
-  return WriteOutput(FLAGS_json ? TokenJson(*tokenizer, tokens, nullptr) : TokenTable(*tokenizer, tokens));
+  const absl::Status status = RunWith(file->gguf(), *tokenizer, lines);
+  WarnOfLostBytes(*tokenizer);
+  return status;
 }
 
 }  // namespace

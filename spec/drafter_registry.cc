@@ -99,6 +99,9 @@ absl::StatusOr<std::vector<std::string>> DrafterRegistry::Parse(absl::string_vie
   if (list == kNoDrafter) return std::vector<std::string>();
   std::vector<std::string> names = list == kAll ? Names() : absl::StrSplit(list, ',');
   for (auto name = names.begin(); name != names.end(); ++name) {
+    if (*name == kAll || *name == kNoDrafter) {
+      return Wrong(absl::StrCat("\"", list, "\""), absl::StrCat(kAll, " or ", kNoDrafter, " alone, or names of drafters"));
+    }
     if (Find(*name) == nullptr) return UnknownName(*name, Names());
     if (std::find(names.begin(), name, *name) != name) return Wrong(absl::StrCat("\"", *name, "\" twice"), "it once");
   }

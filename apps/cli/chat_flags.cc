@@ -18,13 +18,14 @@
 #include "tessera/base/json.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
 
 absl::Status CheckConversationFlags() {
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat", FLAGS_chat));
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "chat_template", !FLAGS_chat_template.empty()));
-  RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "system", !FLAGS_system.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "system", IsGiven("system")));
   RETURN_IF_ERROR(CheckNotBoth("raw", FLAGS_raw, "template_args", !FLAGS_template_args.empty()));
   RETURN_IF_ERROR(ConversationOptionsOfFlags().status());
   if (FLAGS_chat_template.empty()) return absl::OkStatus();
@@ -35,8 +36,8 @@ absl::StatusOr<ConversationOptions> ConversationOptionsOfFlags() {
   ConversationOptions options = {.raw = FLAGS_raw,
                                  .chat_template = FLAGS_chat_template,
                                  .needs_template = FLAGS_chat,
-                                 .system = FLAGS_system,
                                  .unix_seconds = static_cast<int64_t>(std::time(nullptr))};
+  if (IsGiven("system")) options.system = FLAGS_system;   // An empty one, too.
   if (FLAGS_template_args.empty()) return options;
   absl::StatusOr<JsonValue> arguments = JsonValue::Parse(FLAGS_template_args, "template_args");
   RETURN_IF_ERROR(ForField("template_args", arguments.status()));
@@ -51,12 +52,14 @@ absl::StatusOr<Conversation> ConversationOfFlags(const GgufFile& file) {
   RETURN_IF_ERROR(CheckConversationFlags());
   ASSIGN_OR_RETURN(const ConversationOptions options, ConversationOptionsOfFlags());
   absl::StatusOr<Conversation> conversation = Conversation::Create(file, options);
+  if (absl::StartsWith(conversation.status().message(), "template_args: ")) return ForField("template_args", conversation.status());
   if (!conversation.ok() && !IsWrongUsage(conversation.status())) {
     return absl::Status(conversation.status().code(),
                         absl::StrCat(conversation.status().message(), " (--chat_template), or go without (--raw)"));
   }
   if (conversation.ok() && conversation->raw() && !FLAGS_raw) {
-    WriteError("The model has no chat template: the prompt is continued as it is (--raw says so without this note).\n");
+    WriteError(absl::StrCat("The model has no ", MissingChatTemplate(file),
+                            ": the prompt is continued as it is (--raw says so without this note).\n"));
   }
   return conversation;
 }

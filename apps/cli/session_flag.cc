@@ -21,6 +21,7 @@ absl::Status CheckSessionFlag() {
 absl::StatusOr<KeptSession> KeptSession::Open(Engine& engine, Conversation& conversation, Answerer& answerer) {
   KeptSession kept(engine, conversation, answerer);
   if (FLAGS_session.empty()) return kept;
+  ASSIGN_OR_RETURN(kept.version_, FileVersion::Of(FLAGS_session));   // First: what is read then is as new, or newer.
   absl::StatusOr<LoadedSession> loaded = LoadSession(engine, FLAGS_session);
   if (absl::IsNotFound(loaded.status())) return kept;  // CheckSessionFlag has seen that it can be made.
   RETURN_IF_ERROR(loaded.status());
@@ -65,12 +66,12 @@ void KeptSession::Wrote(absl::Span<const TokenId> prompt, const Generation& resu
   next_.assign(all.begin() + static_cast<std::ptrdiff_t>(held), all.end());
 }
 
-absl::Status KeptSession::Save(const absl::Status& status) const {
+absl::Status KeptSession::Save(const absl::Status& status) {
   if (FLAGS_session.empty() || (!status.ok() && !absl::IsCancelled(status))) return status;
   SavedText text = {.is_dialogue = !conversation_->raw(), .messages = conversation_->messages(), .next = next_};
   if (!text.is_dialogue) text.messages.clear();
   if (!text.messages.empty() && text.messages.back().role == "user") text.messages.pop_back();
-  return EndOf(status, SaveSession(answerer_->session(), FLAGS_session, text.Notes()));
+  return EndOf(status, version_->Replace([&] { return SaveSession(answerer_->session(), FLAGS_session, text.Notes()); }));
 }
 
 }  // namespace tessera

@@ -9,12 +9,14 @@
 // Without the flag nothing of this does anything. Threads: one at a time.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "tessera/base/file_version.h"
 #include "tessera/runtime/chat/answer.h"
 #include "tessera/runtime/chat/conversation.h"
 
@@ -38,8 +40,8 @@ class KeptSession {
   void Wrote(absl::Span<const TokenId> prompt, const Generation& result);
 
   // Writes the file, unless the run failed: an end that was asked for is no failure. EndOf(status, written). A message that was not
-  // answered is left out.
-  absl::Status Save(const absl::Status& status) const;
+  // answered is left out. FailedPrecondition if another run wrote the file since Open, or the last call: it stays.
+  absl::Status Save(const absl::Status& status);
 
  private:
   KeptSession(Engine& engine, Conversation& conversation, Answerer& answerer)
@@ -48,7 +50,8 @@ class KeptSession {
   Engine* engine_;
   Conversation* conversation_;
   Answerer* answerer_;
-  std::vector<TokenId> next_;   // In a text: chosen, and not in the session.
+  std::vector<TokenId> next_;            // In a text: chosen, and not in the session.
+  std::optional<FileVersion> version_;   // Which the session goes on from. None: there is no flag.
 };
 
 }  // namespace tessera

@@ -62,8 +62,14 @@ void WarnOfThreads(int asked, int taken) {
 
 void WarnOfVocabulary(const Tokenizer& tokenizer) { WarnOnce(tokenizer.warning()); }
 
+void WarnOfLostBytes(const Tokenizer& tokenizer) {
+  const int64_t lost = tokenizer.lost_bytes();
+  if (lost > 0) WarnOnce(absl::StrCat("text: found ", lost, " bytes for which the vocabulary has no token; they are left out"));
+}
+
 void WarnOfShortages(const Engine& engine) {
   WarnOfVocabulary(engine.tokenizer());
+  WarnOfLostBytes(engine.tokenizer());
   WarnOfThreads(engine.options().compute.threads, engine.threads());
   if (const int trained = engine.config().context_length; engine.context() > trained) {
     WarnOnce(absl::StrCat("context: found ", engine.context(), " tokens, the model was trained for ", trained,

@@ -36,6 +36,9 @@ std::string ThreadsWarning(int asked, int taken, std::optional<double> quota);
 // Marks of a vocabulary that its file types as plain text. WarnOfShortages says it of the engine's, too.
 void WarnOfVocabulary(const Tokenizer& tokenizer);
 
+// Bytes of texts that the vocabulary has no token for, of all that were encoded so far. WarnOfShortages says it of the engine's, too.
+void WarnOfLostBytes(const Tokenizer& tokenizer);
+
 // A history whose file could not be read, or was damaged and is replaced. Nothing for null, or without a history.
 void WarnOfHistory(const Speculation* speculation);
 

@@ -7,14 +7,8 @@
 #include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
-namespace {
-
-bool HasTemplate(const GgufFile& file) { return file.Find("tokenizer.chat_template") != nullptr; }
-
-}  // namespace
-
 std::string ChatText(const GgufFile& file) {
-  if (!HasTemplate(file)) return "";
+  if (!HasChatTemplate(file)) return "";
   const absl::StatusOr<ChatTemplate> chat = ReadChatTemplate(file);
   if (!chat.ok()) return absl::StrCat("chat template: cannot be run: ", chat.status().message(), "\n");
   const ChatAbilities abilities = chat->Abilities();
@@ -28,7 +22,7 @@ std::string ChatText(const GgufFile& file) {
 }
 
 void WriteChat(JsonWriter& json, const GgufFile& file) {
-  if (!HasTemplate(file)) {
+  if (!HasChatTemplate(file)) {
     json.Null();
     return;
   }

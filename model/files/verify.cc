@@ -117,8 +117,10 @@ class Verifier {
     const GgufFile& file = model.gguf();
     const absl::Status tokenizer = ReadTokenizer(file).status();
     if (!tokenizer.ok()) Add(tokenizer);
-    if (file.Find("tokenizer.chat_template") != nullptr) {
-      if (const absl::Status chat = ReadChatTemplate(file).status(); !chat.ok()) Add(chat);
+    for (const bool with_tools : {false, true}) {
+      if (!HasChatTemplate(file, with_tools)) continue;
+      const absl::Status chat = ReadChatTemplate(file, with_tools).status();
+      if (!chat.ok() && (report_.problems.empty() || report_.problems.back().message != chat.message())) Add(chat);
     }
     for (const RecommendedSampling::Wrong& each : ReadRecommendedSampling(file).wrong) Add(each.problem);
     const absl::StatusOr<ModelConfig> config = ReadModelConfig(file);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -14,6 +13,7 @@
 #include "tessera/base/usage_error.h"
 #include "tessera/model/text/internal/chat_forms.h"
 #include "tessera/model/text/internal/facts.h"
+#include "tessera/model/text/internal/given_messages.h"
 
 namespace tessera {
 namespace {
@@ -33,15 +33,6 @@ bool IsIn(absl::Span<const absl::string_view> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The roles that templates know. Some write them as a part of a mark, "<|user|>", so they count as words of the template: the caller says
-// whose turn it is, and none of these makes a mark that ends or lays out a text. Any other role is the user's text.
-constexpr absl::string_view kRoles[] = {"system",      "user",        "assistant",     "tool",        "developer", "model", "function",
-                                        "observation", "environment", "tool_response", "tool_result", "tool_results", "ipython"};
-
-jinja::Value RoleValue(const std::string& role) {
-  return jinja::Value::Of(jinja::Text(role, /*from_data=*/!IsIn(kRoles, role)));
-}
-
 // Not as a part of a longer word.
 bool HasWord(absl::string_view source, absl::string_view word) {
   const auto is_letter = [&](size_t at) { return at < source.size() && (absl::ascii_isalnum(source[at]) || source[at] == '_'); };
@@ -49,29 +40,6 @@ bool HasWord(absl::string_view source, absl::string_view word) {
     if (!is_letter(at - 1) && !is_letter(at + word.size())) return true;  // Before the first there is no letter, either.
   }
   return false;
-}
-
-using TakesField = absl::FunctionRef<bool(const JsonValue& message, const std::string& key)>;   // Whether a field of a message is taken.
-
-bool TakesEach(const JsonValue&, const std::string&) { return true; }
-
-// Without the fields that it does not take.
-absl::StatusOr<jinja::Value> MessageValue(const ChatMessage& message, TakesField takes) {
-  jinja::Mapping mapping;
-  const auto key = [](absl::string_view name) { return jinja::Value::String(name); };
-  if (message.whole) {
-    const std::vector<std::string> keys = message.whole->Keys();
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (!takes(*message.whole, keys[i])) continue;
-      ASSIGN_OR_RETURN(jinja::Value value, jinja::Value::FromJson((*message.whole)[static_cast<int64_t>(i)]));
-      mapping.Set(key(keys[i]), std::move(value));
-    }
-  } else {
-    mapping.Set(key("role"), jinja::Value());
-    mapping.Set(key("content"), jinja::Value::String(message.content));
-  }
-  mapping.Set(key("role"), RoleValue(message.role));
-  return jinja::Value::Of(std::move(mapping));
 }
 
 absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variables) {
@@ -86,13 +54,9 @@ absl::Status AddArguments(const JsonValue& arguments, jinja::Variables& variable
 }
 
 // As the package transformers gives them to a template. The texts of marks are the template's own.
-absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input, TakesField takes) {
+absl::StatusOr<jinja::Variables> VariablesOf(const ChatInput& input, std::vector<jinja::Value> messages) {
   jinja::Variables variables;
   if (input.arguments) RETURN_IF_ERROR(AddArguments(*input.arguments, variables));
-  std::vector<jinja::Value> messages;
-  for (const ChatMessage& message : input.messages) {
-    ASSIGN_OR_RETURN(messages.emplace_back(), MessageValue(message, takes));
-  }
   jinja::Value tools = jinja::Value::None();
   if (input.tools) {
     ASSIGN_OR_RETURN(tools, jinja::Value::FromJson(*input.tools));
@@ -146,7 +110,7 @@ ChatMarks MarksOf(const Tokenizer& tokenizer) {
 absl::StatusOr<ChatTemplate> ChatTemplate::FromSource(const ChatTemplateFacts& facts) {
   ASSIGN_OR_RETURN(const absl::string_view source, ValueOr<absl::string_view>(facts.source, ""));
   const auto wrong = [&](absl::string_view problem) { return WrongFact(facts.source.place, absl::StrCat(problem, "; ", kWayOut)); };
-  if (source.empty()) return wrong("found none, expected a chat template");
+  if (source.empty()) return wrong(absl::StrCat("found none", facts.only_others, ", expected a chat template"));
   const absl::Status wrong_place = WrongFact(facts.source.place, "");
   ChatTemplate chat("own");
   chat.place_ = std::string(wrong_place.message());
@@ -170,7 +134,8 @@ bool ChatTemplate::Reads(absl::string_view variable) const {
 absl::Status ChatTemplate::CheckArguments(const JsonValue& arguments) const {
   if (!program_) return WrongUsage("template_args", "some", absl::StrCat("none: the form ", name_, " has no place for it"));
   for (const std::string& name : arguments.Keys()) {
-    if (Reads(name) || IsIn(kOfDialogues, name)) continue;
+    if (IsIn(kOfDialogues, name)) return arguments.Error(Quoted(name), "names of other variables than those of the dialogue");
+    if (Reads(name)) continue;
     const std::string known = absl::StrJoin(Arguments(), ", ");
     return arguments.Error(Quoted(name), absl::StrCat("what the chat template reads: ", known.empty() ? "nothing" : known));
   }
@@ -186,11 +151,13 @@ std::vector<std::string> ChatTemplate::Arguments() const {
 }
 
 bool ChatTemplate::LeavesOutSystem(const ChatInput& input) const {
+  if (!program_) return false;
   const std::vector<ChatMessage> tried = {{"system", kProbe}, {"user", "a"}};
-  ChatInput probe = input;
-  probe.messages = tried;
-  const absl::StatusOr<std::string> text = Render(probe);
-  return text.ok() && !absl::StrContains(absl::AsciiStrToLower(*text), kProbe);
+  absl::StatusOr<GivenMessages> given = GivenMessages::Of(tried);
+  const auto run = [&](std::vector<jinja::Value> messages) { return Run(input, std::move(messages)); };
+  const absl::StatusOr<std::vector<ChatPiece>> pieces = given->Write(run);
+  const GivenMessages::Said* const left_out = pieces.ok() ? given->LeftOut(*pieces, run) : nullptr;
+  return left_out != nullptr && left_out->message == 0;
 }
 
 absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInput& input) const {
@@ -204,13 +171,17 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::RenderPieces(const ChatInpu
     return absl::InvalidArgumentError(absl::StrCat(place_, "found the variable ", name, ", expected of the model's tokens bos_token and ",
                                                    "eos_token alone, or template_args with its text"));
   }
-  ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, Run(input, TakesEach));
-  RETURN_IF_ERROR(CheckFields(input, pieces));
+  ASSIGN_OR_RETURN(GivenMessages given, GivenMessages::Of(input.messages));
+  const auto run = [&](std::vector<jinja::Value> messages) { return Run(input, std::move(messages)); };
+  ASSIGN_OR_RETURN(std::vector<ChatPiece> pieces, given.Write(run));
+  RETURN_IF_ERROR(CheckFields(input, given, pieces));
+  const GivenMessages::Said* const left_out = given.LeftOut(pieces, run);
+  if (left_out != nullptr) return given.Error(*left_out, place_);
   return pieces;
 }
 
-absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input, TakesField takes) const {
-  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input, takes));
+absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input, std::vector<jinja::Value> messages) const {
+  ASSIGN_OR_RETURN(const jinja::Variables variables, VariablesOf(input, std::move(messages)));
   absl::StatusOr<std::vector<jinja::Piece>> rendered = program_->Render(variables, {.unix_seconds = input.unix_seconds});
   if (!rendered.ok()) {
     return absl::Status(rendered.status().code(), absl::StrCat(place_, rendered.status().message()));
@@ -222,30 +193,27 @@ absl::StatusOr<std::vector<ChatPiece>> ChatTemplate::Run(const ChatInput& input,
 
 // A field that the template does not name, and without which it writes the same, never reaches the model. One that it names may be left
 // out where it stands, as earlier reasoning is.
-absl::Status ChatTemplate::CheckFields(const ChatInput& input, absl::Span<const ChatPiece> written) const {
+absl::Status ChatTemplate::CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written) const {
   absl::Status unread;
   const auto takes = [&](const JsonValue& message, const std::string& key) {
     if (key == "role" || key == "content" || message.Value(key)->is_null() || HasWord(source_, key)) return true;
     if (unread.ok()) unread = message.Error(Quoted(key), "fields that the chat template reads");
     return false;
   };
-  // The first walk only looks whether there is such a field: dialogues without one are rendered once.
+  // The first walk only looks whether there is such a field: dialogues without one are not rendered again.
   for (const ChatMessage& message : input.messages) {
     for (const std::string& key : message.whole ? message.whole->Keys() : std::vector<std::string>()) takes(*message.whole, key);
   }
   if (unread.ok()) return absl::OkStatus();
-  const absl::StatusOr<std::vector<ChatPiece>> without = Run(input, takes);
-  const auto text = [](absl::Span<const ChatPiece> pieces) {
-    return absl::StrJoin(pieces, "", [](std::string* out, const ChatPiece& piece) { out->append(piece.text); });
-  };
-  return without.ok() && text(*without) == text(written) ? unread : absl::OkStatus();
+  absl::StatusOr<std::vector<jinja::Value>> values = given.Values(takes);
+  if (!values.ok()) return absl::OkStatus();
+  const absl::StatusOr<std::vector<ChatPiece>> without = Run(input, *std::move(values));
+  return without.ok() && TextOf(*without) == TextOf(written) ? unread : absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ChatTemplate::Render(const ChatInput& input) const {
   ASSIGN_OR_RETURN(const std::vector<ChatPiece> pieces, RenderPieces(input));
-  std::string text;
-  for (const ChatPiece& piece : pieces) text += piece.text;
-  return text;
+  return TextOf(pieces);
 }
 
 ChatAbilities ChatTemplate::Abilities() const {

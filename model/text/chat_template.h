@@ -12,7 +12,9 @@
 // as contents and tools, as plain text. "<|im_end|>" in them stays text. A role that templates know ("user") counts as a word of the
 // template, which may be a part of its marks ("<|user|>"); any other is plain text. Render gives one string, for people to read: encoding
 // that with parse_special would lose this protection.
-// Arguments that a template does not read are errors; whether it reads tools, and writes system messages, it tells.
+// Whatever messages say is written, or is an error that names it: a content is given as the template takes it, as a text or as a list of
+// parts (of type "text"; any other is an error). Arguments that it does not read are errors; whether it reads tools, and writes system
+// messages, it tells.
 // Errors: InvalidArgument with what was found and what to do instead, ResourceExhausted for a limit. Thread-safe: nothing changes after
 // construction.
 #pragma once
@@ -22,7 +24,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -39,7 +40,8 @@ struct ChatMessage {
   // The message as JSON, with whatever else a template reads: tool_calls, reasoning_content, ... Role and content are then those in it.
   std::optional<JsonValue> whole = std::nullopt;
 
-  // An object with a "role". Its "content" is text in most; a template may take other kinds, too.
+  // An object with a "role". Its "content" is text in most, or a list of parts, {"type": "text", "text": "..."}; a template may take other
+  // kinds, too.
   static absl::StatusOr<ChatMessage> FromJson(const JsonValue& json);
 };
 
@@ -73,6 +75,8 @@ struct ChatAbilities {
   std::vector<std::string> arguments = {};   // Variables beyond the dialogue that it reads, such as enable_thinking.
 };
 
+class GivenMessages;
+
 class ChatTemplate {
  public:
   // A model's own template. `source` is read during the call only.
@@ -82,7 +86,8 @@ class ChatTemplate {
 
   absl::string_view name() const { return name_; }  // "own" for a model's own.
 
-  // BOS is in it where the template writes it: EncodeChat adds it where only the model asks for it.
+  // BOS is in it where the template writes it: EncodeChat adds it where only the model asks for it. InvalidArgument for a content or a call
+  // of a tool that the template leaves out.
   absl::StatusOr<std::vector<ChatPiece>> RenderPieces(const ChatInput& input) const;
   absl::StatusOr<std::string> Render(const ChatInput& input) const;
 
@@ -94,11 +99,10 @@ class ChatTemplate {
 
  private:
   explicit ChatTemplate(absl::string_view name) : name_(name) {}
-  using TakesField = absl::FunctionRef<bool(const JsonValue& message, const std::string& key)>;
 
   std::vector<std::string> Arguments() const;  // As ChatAbilities::arguments.
-  absl::StatusOr<std::vector<ChatPiece>> Run(const ChatInput& input, TakesField takes) const;
-  absl::Status CheckFields(const ChatInput& input, absl::Span<const ChatPiece> written) const;
+  absl::StatusOr<std::vector<ChatPiece>> Run(const ChatInput& input, std::vector<jinja::Value> messages) const;
+  absl::Status CheckFields(const ChatInput& input, const GivenMessages& given, absl::Span<const ChatPiece> written) const;
 
   std::string name_;
   std::string place_;                        // Where the template stands, as errors begin.

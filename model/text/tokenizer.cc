@@ -76,6 +76,7 @@ class SegmentingTokenizer final : public Tokenizer {
     const std::optional<TokenId> id = vocabulary_->Find(text);
     return id.has_value() && vocabulary_->IsSpecial(*id) ? id : std::nullopt;
   }
+  int64_t lost_bytes() const override { return segmenter_->lost_bytes(); }
   std::string warning() const override { return warning_; }
 
  private:

@@ -12,10 +12,11 @@
 // vocabulary gives U+2581 back as a space or, if it has no token for it, each space as U+2581; and where a model was trained on text in
 // form C (Qwen, Command R), the parts between special tokens are normalized to it. All is by Unicode 15.0.0, on every machine.
 // Errors: Create checks all facts and returns InvalidArgument or NotFound with file, key, offset, the value found and the value
-// expected. The tokenizer keeps no reference to the file. Thread-safe: nothing changes after Create.
+// expected. The tokenizer keeps no reference to the file. Thread-safe: nothing but lost_bytes() changes after Create.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,9 @@ class Tokenizer {
   virtual bool IsEnd(TokenId token) const = 0;      // Ends a text or a turn: EOS, <|im_end|>, <|eot_id|>, <end_of_turn>, ...
   virtual bool IsSpecial(TokenId token) const = 0;  // A control token or the unknown token: marks, not text.
   virtual std::optional<TokenId> FindSpecial(absl::string_view text) const = 0;  // The special token that has this text.
+
+  // How many bytes of all texts that were encoded so far had no token, and were left out, for programs to warn of.
+  virtual int64_t lost_bytes() const { return 0; }
 
   // What the file says and is not followed, for programs to print; empty: nothing.
   virtual std::string warning() const = 0;

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -79,6 +80,7 @@ struct TokenizerFacts {
 // A chat model's own template, a program that writes conversations, for ChatTemplate::FromSource.
 struct ChatTemplateFacts {
   FileFact<absl::string_view> source = {{"tokenizer.chat_template"}};
+  std::string only_others = {};  // Where there is none, for messages: " for dialogues (only "rag")" tells what other templates there are.
 };
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 #include "tessera/runtime/chat/conversation.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <glog/logging.h>
@@ -12,26 +11,21 @@
 #include "tessera/model/files/read_tokenizer.h"
 
 namespace tessera {
-namespace {
-
-constexpr char kTemplateKey[] = "tokenizer.chat_template";
-
-}  // namespace
-
 absl::StatusOr<Conversation> Conversation::Create(const GgufFile& file, const ConversationOptions& options) {
   Conversation conversation;
   conversation.options_ = options;
   if (options.raw) return conversation;
-  const auto needs_form = [](absl::string_view field) {
-    return WrongUsage(field, "for a model without chat template", "chat_template beside it");
+  const bool with_tools = options.tools && options.tools->size() > 0;
+  const auto needs_form = [&](absl::string_view field) {
+    return WrongUsage(field, absl::StrCat("for a model without ", MissingChatTemplate(file)), "chat_template beside it");
   };
   if (!options.chat_template.empty()) {
     absl::StatusOr<ChatTemplate> by_name = ChatTemplate::ByName(options.chat_template);
     RETURN_IF_ERROR(ForField("chat_template", by_name.status()));
     conversation.chat_ = *std::move(by_name);
-  } else if (file.Find(kTemplateKey) != nullptr || options.needs_template) {
-    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file));
-  } else if (!options.system.empty()) {
+  } else if (HasChatTemplate(file, with_tools) || options.needs_template) {
+    ASSIGN_OR_RETURN(conversation.chat_, ReadChatTemplate(file, with_tools));
+  } else if (options.system) {
     return needs_form("system");
   } else if (options.tools || options.template_args) {
     return needs_form(options.tools ? "tools" : "template_args");
@@ -46,38 +40,34 @@ absl::Status Conversation::CheckOptions() const {
   if (raw()) return absl::OkStatus();
   if (options_.template_args) RETURN_IF_ERROR(chat_->CheckArguments(*options_.template_args));
   const ChatInput input = {.arguments = options_.template_args, .marks = {"", ""}, .unix_seconds = options_.unix_seconds};
-  if (options_.system.empty() || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
+  if (!options_.system || !chat_->LeavesOutSystem(input)) return absl::OkStatus();
   return WrongUsage("system", "a system message", "none: the model's chat template leaves it out");
 }
 
-// The same, of what one request says.
+// The same, of what one request says beside its messages.
 absl::Status Conversation::CheckAllIsRead() const {
   if (options_.tools && options_.tools->size() > 0 && !chat_->Reads("tools")) {
     return WrongUsage("tools", "some", "none: the model's chat template does not read them");
   }
-  const bool system = std::any_of(messages_.begin(), messages_.end(), [](const ChatMessage& message) { return message.role == "system"; });
-  if (!options_.system.empty() || !system) return absl::OkStatus();  // CheckOptions knows the first.
-  const ChatInput input = {.tools = options_.tools, .arguments = options_.template_args, .marks = {"", ""},
-                           .unix_seconds = options_.unix_seconds};
-  if (!chat_->LeavesOutSystem(input)) return absl::OkStatus();
-  return WrongUsage("messages", "a system message", "none: the model's chat template leaves it out");
+  return absl::OkStatus();
 }
 
 absl::string_view Conversation::form() const { return raw() ? "raw" : chat_->name(); }
 
 void Conversation::Reset() {
   messages_.clear();
-  if (!raw() && !options_.system.empty()) messages_.push_back({"system", options_.system});
+  if (!raw() && options_.system) messages_.push_back({"system", *options_.system});
 }
 
 absl::Status Conversation::GoOnWith(std::vector<ChatMessage> messages) {
   CHECK(!raw()) << "a text has no messages";
-  const std::string system = !messages.empty() && messages[0].role == "system" ? messages[0].content : "";
-  if (!options_.system.empty() && options_.system != system) {
-    const std::string began = system.empty() ? "" : absl::StrCat(Quoted(system), ", with which the dialogue began, or ");
-    return WrongUsage("system", Quoted(options_.system), absl::StrCat(began, "none, as an earlier dialogue goes on"));
+  std::optional<std::string> system;
+  if (!messages.empty() && messages[0].role == "system") system = messages[0].content;
+  if (options_.system && options_.system != system) {
+    const std::string began = system ? absl::StrCat(Quoted(*system), ", with which the dialogue began, or ") : "";
+    return WrongUsage("system", Quoted(*options_.system), absl::StrCat(began, "none, as an earlier dialogue goes on"));
   }
-  options_.system = system;
+  options_.system = std::move(system);
   messages_ = std::move(messages);
   return CheckOptions();
 }

@@ -27,7 +27,7 @@ struct ConversationOptions {
   bool raw = false;                // The last message is continued as it is; nothing below counts.
   std::string chat_template = {};  // A form by name (ChatTemplate::ByName), whatever the file says; empty: the file's own.
   bool needs_template = false;     // A file without a template is an error. Else it is continued as with `raw`.
-  std::string system = {};         // The system message; empty: the template's own.
+  std::optional<std::string> system = std::nullopt;   // The system message, which may be empty; none: the template's own.
   std::optional<JsonValue> tools = std::nullopt;          // What the model may call: a list, as its template takes it.
   std::optional<JsonValue> template_args = std::nullopt;  // An object: further variables of the template, such as enable_thinking.
   std::optional<int64_t> unix_seconds = std::nullopt;     // The date, for templates that write it.
@@ -53,7 +53,8 @@ class Conversation {
   absl::Status GoOnWith(std::vector<ChatMessage> messages);
 
   // The dialogue up to the beginning of the model's answer. Raw: the last message alone, its special tokens read as such. Errors are those
-  // of a template that refuses the dialogue, and WrongUsage for tools or a system message that it leaves out.
+  // of a template that refuses the dialogue, InvalidArgument for a message that it leaves out, and WrongUsage for tools that it does not
+  // read.
   absl::StatusOr<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer) const;
   absl::StatusOr<std::string> Text(const Tokenizer& tokenizer) const;  // The same for people to read, BOS included.
 

@@ -52,7 +52,7 @@ absl::Status Request::At(const absl::Status& error) const {
 }
 
 absl::StatusOr<Conversation> ConversationOf(const JsonValue& object, const GgufFile& file, const ConversationOptions& options) {
-  if (!options.system.empty()) return WrongUsage("system", "a system message beside messages", "it among the messages");
+  if (options.system) return WrongUsage("system", "a system message beside messages", "it among the messages");
   if (options.raw) return WrongUsage("raw", "messages to continue as they are", "text instead of messages");
   ConversationOptions of_object = options;
   of_object.needs_template = options.chat_template.empty();

@@ -79,7 +79,7 @@ TEST_F(ChatTemplates, WhatATemplateRefusesNamesFileAndLine) {
 }
 
 TEST_F(ChatTemplates, FlagsThatNeedADialogueSaySo) {
-  for (const char* flag : {"--show_prompt", "--system=a", "--template_args={}", "--chat_template=chatml"}) {
+  for (const char* flag : {"--show_prompt", "--system=a", "--system=", "--template_args={}", "--chat_template=chatml"}) {
     const Ended ended = Tokenize(kThinks, {flag, "--prompt=a"});
     EXPECT_EQ(ended.code, 2) << flag;
     EXPECT_TRUE(absl::StrContains(ended.errors, "without a dialogue")) << ended.errors;
@@ -87,6 +87,74 @@ TEST_F(ChatTemplates, FlagsThatNeedADialogueSaySo) {
   for (const char* value : {"{", "[]", "{\"a\": 99999999999999999999}"}) {
     EXPECT_NE(Tokenize(kThinks, {"--chat", "--prompt=a", absl::StrCat("--template_args=", value)}).code, 0) << value;
   }
+}
+
+TEST_F(ChatTemplates, AnEmptySystemMessageIsWritten) {
+  EXPECT_EQ(Tokenize(kThinks, {"--chat", "--show_prompt", "--prompt=hi", "--system="}).output,
+            "<|im_start|>[system]<|im_end|>[user]hi<|im_end|>[assistant]<think>\n");
+}
+
+TEST_F(ChatTemplates, AnArgumentThatTheTemplateDoesNotReadIsWrongUsageOfItsFlag) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{\"foo\": 1}", "--template_args: found \"foo\", expected what the chat template reads: enable_thinking"},
+      {"{\"tools\": []}", "--template_args: found \"tools\", expected names of other variables than those of the dialogue"},
+  };
+  for (const auto& [value, said] : cases) {
+    const Ended ended = Tokenize(kThinks, {"--chat", "--prompt=a", absl::StrCat("--template_args=", value)});
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_TRUE(absl::StrContains(ended.errors, said)) << ended.errors;
+    EXPECT_FALSE(absl::StrContains(ended.errors, "--raw")) << ended.errors;
+  }
+}
+
+TEST_F(ChatTemplates, ToolsHaveATemplateOfTheirOwn) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("tokenizer.chat_template.default", TokenizerMetadata::String("{{ messages[0].content }}"));
+  metadata.Set("tokenizer.chat_template.tool_use", TokenizerMetadata::String("{{ tools|length }}{{ messages[0].content }}"));
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const std::string path = folder_.Path("named.gguf");
+  std::ofstream(path, std::ios::binary) << builder.Build();
+  const std::string messages = R"("messages": [{"role": "user", "content": "a"}])";
+  const Ended ended = Program("tessera_tokenize", {"--jsonl", "--show_prompt", "--model=" + path})
+                          .Finish("{\"id\": 1, " + messages + "}\n{\"id\": 2, \"tools\": [{}, {}], " + messages + "}\n");
+  const std::vector<std::string> lines = absl::StrSplit(ended.output, '\n');
+  ASSERT_GE(lines.size(), 2u) << ended.output << ended.errors;
+  EXPECT_EQ(*Json(lines[0]).String("prompt"), "a");
+  EXPECT_EQ(*Json(lines[1]).String("prompt"), "2a");
+}
+
+TEST_F(ChatTemplates, BytesWithoutATokenAreCounted) {
+  TokenizerMetadata metadata = SmallBytePair();
+  const TokenizerFacts facts = metadata.Facts();
+  std::vector<std::string> tokens;
+  for (absl::string_view text : *facts.tokens.value) tokens.emplace_back(text);
+  tokens[7] = "x7";   // So the bytes 7 and 8 have none.
+  tokens[8] = "x8";
+  metadata.Set("tokenizer.ggml.tokens", TokenizerMetadata::Strings(tokens));
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const std::string path = folder_.Path("lossy.gguf");
+  std::ofstream(path, std::ios::binary) << builder.Build();
+  const auto tokenize = [&](const std::string& text) { return Program("tessera_tokenize", {"--model=" + path, "--json"}).Finish(text); };
+  const Ended lossy = tokenize("a\x07hello\x08\x07");
+  EXPECT_EQ(lossy.code, 0);
+  EXPECT_EQ(*Json(lossy.output).Ints("tokens"), (std::vector<int64_t>{'a', kHello}));
+  EXPECT_TRUE(absl::StrContains(lossy.errors, "text: found 3 bytes for which the vocabulary has no token; they are left out"))
+      << lossy.errors;
+  EXPECT_EQ(tokenize("a\thello").errors, "");
+}
+
+TEST_F(ChatTemplates, AnAdapterHasNoTokens) {
+  TokenizerMetadata metadata = SmallBytePair();
+  metadata.Set("general.type", TokenizerMetadata::String("adapter"));
+  GgufBuilder builder;
+  AddTo(builder, metadata);
+  const std::string path = folder_.Path("adapter.gguf");
+  std::ofstream(path, std::ios::binary) << builder.Build();
+  const Ended ended = Program("tessera_tokenize", {"--model=" + path, "--prompt=a"}).Finish("");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(absl::StrContains(ended.errors, "found \"adapter\", expected \"model\": the file is an adapter")) << ended.errors;
 }
 
 TEST_F(ChatTemplates, NothingThatARequestSaysIsPassedOver) {
@@ -105,11 +173,23 @@ TEST_F(ChatTemplates, NothingThatARequestSaysIsPassedOver) {
   constexpr char kPlain[] = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
   EXPECT_TRUE(absl::StrContains(error(kPlain, messages + R"(, "tools": [{}])"), "tools: found some"));
   EXPECT_TRUE(absl::StrContains(error(kPlain, R"("messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}])"),
-                                "messages: found a system message"));
+                                "messages[0].content: found content of a message of role \"system\", expected content that the chat "
+                                "template writes"));
   EXPECT_EQ(error(kPlain, messages), "");
   const Ended system = Tokenize(kPlain, {"--chat", "--prompt=a", "--system=s"});
   EXPECT_EQ(system.code, 2);
   EXPECT_TRUE(absl::StrContains(system.errors, "--system")) << system.errors;
+}
+
+TEST_F(ChatTemplates, APromptIsWrittenOrTheRunFails) {
+  const std::string role = "{% for m in messages %}[{{ m.role }}]";
+  const Ended parts = Tokenize(role + "{% for p in m.content %}{{ p.text if p.type == 'text' }}{% endfor %}{% endfor %}",
+                               {"--chat", "--show_prompt", "--prompt=hi", "--system=S"});
+  EXPECT_EQ(parts.output, "[system]S[user]hi") << parts.errors;
+  const Ended none = Tokenize(role + "{% endfor %}", {"--chat", "--show_prompt", "--prompt=hi"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.output, "");
+  EXPECT_TRUE(absl::StrContains(none.errors, "found a template that leaves out the content of a message of role \"user\"")) << none.errors;
 }
 
 TEST_F(ChatTemplates, AMessageThatTheTemplateRefusesEndsNoDialogue) {

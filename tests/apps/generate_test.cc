@@ -164,7 +164,8 @@ TEST(Generate, FlagsThatCannotBeAreWrongUsage) {
       {"--prompt=a", "--path=slow"},      {"--prompt=a", "--kernels=best"},  {"--prompt=a", "--threads=-1"},
       {"--prompt=a", "--context=-1"},     {"--prompt=a", "--prompt_file=b"}, {"--jsonl", "--json"},
       {"--jsonl", "--prompt=a"},          {"--raw", "--chat"},               {"--prompt=a", "--chat_template=alpaca"},
-      {"--jsonl", "--system=a"},          {"--jsonl", "--raw"},
+      {"--jsonl", "--system=a"},          {"--jsonl", "--system="},          {"--raw", "--system=", "--prompt=a"},
+      {"--jsonl", "--raw"},
       {"--prompt=a", "--stop=[\"a\", 5]"}, {"--prompt=a", "--system=b"},      {"--prompt_file=/nowhere", "--prompt=a"},
   };
   for (const std::vector<std::string>& flags : cases) {

@@ -179,6 +179,22 @@ TEST_F(SessionFlag, ADryRunKeepsNothing) {
   EXPECT_EQ(folder_.Files(), 0);
 }
 
+TEST_F(SessionFlag, WhatAnotherRunWroteMeanwhileStays) {
+  for (const bool goes_on : {false, true}) {   // From no file, and from one.
+    const std::vector<std::string> chat = {"--chat", "--chat_template=chatml", "--n_predict=6", session_};
+    Program slow("tessera_generate", Flags(chat));
+    slow.Write("the\n");
+    EXPECT_NE(slow.FirstOutput(), "");
+    Text(chat, goes_on ? "in\n" : "it\n");
+    const std::string others = BytesOf(path_);
+    const Ended ended = slow.Finish("");
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_TRUE(absl::StrContains(ended.errors, path_ + ": found a file written by another run meanwhile, expected ")) << ended.errors;
+    EXPECT_EQ(BytesOf(path_), others);
+  }
+  EXPECT_EQ(folder_.Files(), 1);
+}
+
 // Prompts that do not fit end the run, and leave the text as it was.
 TEST_F(SessionFlag, ARunThatFailsKeepsTheOldFile) {
   Text({"--raw", "--prompt=the", "--n_predict=4", session_});

@@ -91,6 +91,11 @@ TEST(DrafterRegistry, AWrongNameIsToldWhatThereIs) {
   for (const char* part : {"found \"lokup\"", "auto, none, lookup, suffix, recycling, calibrated, reuse", "did you mean lookup?"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << part << " in " << status;
   }
+  for (const char* list : {"auto,none", "none,lookup", "lookup,auto"}) {
+    const absl::Status mixed = BuiltIn().Parse(list).status();
+    EXPECT_NE(mixed.message().find(absl::StrCat("found \"", list, "\", expected auto or none alone, or names of drafters")),
+              std::string::npos) << mixed;
+  }
   for (const char* list : {"", ",", "lookup,", "lookup,lookup", "none,lookup", "auto,lookup", "LOOKUP", " lookup"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().Parse(list).status())) << list;
     EXPECT_TRUE(absl::IsInvalidArgument(BuiltIn().Make(list, kSmall).status())) << list;

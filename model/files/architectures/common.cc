@@ -140,8 +140,7 @@ absl::Status ReadEpsilon(const GgufFile& file, const Keys& keys, const FileDefau
 // A file without a scaling type but with a factor means linear scaling; files of 2023 call the factor rope.scale_linear.
 absl::Status ReadScaling(const GgufFile& file, const Keys& keys, const ModelConfig& config, RopeConfig& rope) {
   ASSIGN_OR_RETURN(const absl::string_view type, file.StringOr(keys.Full("rope.scaling.type"), "linear"));
-  ASSIGN_OR_RETURN(const double older_factor, file.FloatOr(keys.Full(kOlderFactor), 0.0));
-  ASSIGN_OR_RETURN(rope.factor, file.FloatOr(keys.Full("rope.scaling.factor"), older_factor));
+  ASSIGN_OR_RETURN(rope.factor, FloatOfEither(file, keys.Full("rope.scaling.factor"), keys.Full(kOlderFactor), 0.0));
   ASSIGN_OR_RETURN(rope.attn_factor, file.FloatOr(keys.Full("rope.scaling.attn_factor"), 1.0));
   if (type != "none" && type != "linear" && type != "yarn") {
     return keys.Wrong("rope.scaling.type", Quoted(type), "none, linear or yarn");
@@ -222,7 +221,7 @@ absl::Status ReadRope(const GgufFile& file, const Keys& keys, const FileDefaults
 absl::StatusOr<double> FloatOfEither(const GgufFile& file, absl::string_view key, absl::string_view other, double otherwise) {
   ASSIGN_OR_RETURN(const double second, file.FloatOr(other, otherwise));
   ASSIGN_OR_RETURN(const double first, file.FloatOr(key, second));
-  if (file.Find(other) == nullptr || first == second) return first;
+  if (file.Find(key) == nullptr || file.Find(other) == nullptr || first == second) return first;
   return file.WrongValue(other, absl::StrCat("found ", second, ", expected ", first, ", as in ", key));
 }
 

@@ -96,7 +96,7 @@ absl::Status JudgeKeys(const GgufFile& file, absl::string_view prefix, std::init
   return absl::OkStatus();
 }
 
-absl::Status JudgeGeneralKeys(const GgufFile& file) {
+absl::Status JudgeKind(const GgufFile& file) {
   ASSIGN_OR_RETURN(const absl::string_view type, file.StringOr("general.type", "model"));
   if (type != "model") {
     const auto other = std::find_if(std::begin(kOtherKinds), std::end(kOtherKinds), [&](const OtherKind& k) { return type == k.type; });
@@ -106,6 +106,11 @@ absl::Status JudgeGeneralKeys(const GgufFile& file) {
   for (const auto& [key, value] : file.metadata()) {
     if (absl::StartsWith(key, "adapter.")) return file.Unexpected(key, absl::StrCat("no such key: the file is ", kOtherKinds[0].what));
   }
+  return absl::OkStatus();
+}
+
+absl::Status JudgeGeneralKeys(const GgufFile& file) {
+  RETURN_IF_ERROR(JudgeKind(file));
   ASSIGN_OR_RETURN(const uint64_t version, file.UintOr("general.quantization_version", kBlockFormatsVersion));
   if (version == kBlockFormatsVersion) return absl::OkStatus();
   return file.WrongValue("general.quantization_version", absl::StrCat("found ", version, ", expected ", kBlockFormatsVersion,

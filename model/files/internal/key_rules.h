@@ -48,5 +48,7 @@ KeyRules TokenizerKeys();
 // "general.*", which describes the file: InvalidArgument if it is no model ("general.type", "adapter.*"), or if its block formats are of
 // another version.
 absl::Status JudgeGeneralKeys(const GgufFile& file);
+// Only whether it is a model.
+absl::Status JudgeKind(const GgufFile& file);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ class BytePairSegmenter final : public Segmenter {
   absl::Status ReadMerges(const TokenizerFacts& facts);
   void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const override;
   std::string Piece(TokenId token) const override { return BytesFromAlphabet(vocabulary_.text(token)); }
+  int64_t lost_bytes() const override { return lost_bytes_; }
   bool adds_space_prefix() const override { return false; }
   bool adds_bos_by_default() const override { return cutter_.rule().adds_bos_by_default; }
 
@@ -50,6 +52,7 @@ class BytePairSegmenter final : public Segmenter {
   std::array<std::string, 256> characters_;
   std::array<TokenId, 256> byte_tokens_;                  // -1: the vocabulary has none.
   MergeTable merges_;
+  mutable std::atomic<int64_t> lost_bytes_ = 0;
 };
 
 // It is not checked that the two texts are tokens: a text that is not is never a symbol, and so never merges.
@@ -110,7 +113,11 @@ void BytePairSegmenter::EncodeWord(absl::string_view word, const std::string& te
   }
   MergePairs(symbols, [&](const MergeSymbol& left, const MergeSymbol& right) { return FindMerge(text, left, right); });
   for (int32_t i = 0; i >= 0; i = symbols[i].next) {
-    if (symbols[i].token >= 0) tokens->push_back(symbols[i].token);  // Else it is a byte for which this vocabulary has no token.
+    if (symbols[i].token >= 0) {
+      tokens->push_back(symbols[i].token);
+    } else {
+      ++lost_bytes_;   // The vocabulary has no token for it.
+    }
   }
 }
 

@@ -4,9 +4,10 @@
 //   std::vector<TokenId> tokens;
 //   segmenter->Encode("Hello", /*starts_text=*/true, &tokens);
 //
-// The vocabulary must outlive the segmenter. Thread-safe: nothing changes after construction.
+// The vocabulary must outlive the segmenter. Thread-safe: nothing but lost_bytes() changes after construction.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class Segmenter {
 
   // Appends the tokens of `text`. `starts_text`: it stands at the very beginning, or after a special token.
   virtual void Encode(absl::string_view text, bool starts_text, std::vector<TokenId>* tokens) const = 0;
+
+  // How many bytes of all texts so far had no token, and were left out.
+  virtual int64_t lost_bytes() const { return 0; }
 
   // The bytes of a token whose kind is normal, unused or byte. REQUIRES: the vocabulary contains it.
   virtual std::string Piece(TokenId token) const = 0;

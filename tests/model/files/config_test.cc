@@ -186,6 +186,19 @@ TEST(ModelConfig, AFactorUnderItsOlderNameIsNamedByThatName) {
             "tiny: metadata \"llama.rope.scale_linear\" value at byte 4513: found -2, expected above 0, at most 16777216");
 }
 
+TEST(ModelConfig, AFactorUnderBothNamesIsOneNumber) {
+  const auto both = [](float factor, float older) {
+    return [=](GgufBuilder& builder) {
+      builder.Number("llama.rope.scaling.factor", factor);
+      builder.Number("llama.rope.scale_linear", older);
+    };
+  };
+  EXPECT_EQ(Must(Read({}, both(4, 4))).ropes[0].factor, 4);
+  const std::string refusal = Refusal(both(4, 8));
+  EXPECT_NE(refusal.find("metadata \"llama.rope.scale_linear\""), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("found 8, expected 4, as in llama.rope.scaling.factor"), std::string::npos) << refusal;
+}
+
 TEST(ModelConfig, AFactorOfZeroOrATypeOfNoneScalesNothing) {
   for (const auto& change : {Scaling("linear", 0), Scaling("yarn", 0), Scaling("none", 8), Scaling("none", NAN)}) {
     const ModelConfig config = Must(Read({}, change));

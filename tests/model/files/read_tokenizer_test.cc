@@ -58,7 +58,7 @@ double SecondsFor(const Tokenizer& tokenizer, const std::string& text, Tokens* t
 
 TEST(ReadTokenizer, HeaderExample) {
   TokenizerMetadata metadata = SmallBytePair();
-  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("<|im_start|>{{ messages[0]['role'] }}"));
+  metadata.Set("tokenizer.chat_template", TokenizerMetadata::String("<|im_start|>{{ messages[0]['role'] }}:{{ messages[0].content }}"));
   const auto file = OpenAsGguf(metadata);
   ASSERT_TRUE(file.ok()) << file.status();
   const auto example = [](const GgufFile* file, std::string* out) -> absl::Status {
@@ -71,7 +71,52 @@ TEST(ReadTokenizer, HeaderExample) {
   };
   std::string text;
   ASSERT_TRUE(example(file->get(), &text).ok());
-  EXPECT_EQ(text, "<|im_start|>user");
+  EXPECT_EQ(text, "<|im_start|>user:hi");
+}
+
+// What the template of a file with these writes of a dialogue.
+std::string WrittenBy(std::vector<std::string> names, bool with_tools) {
+  TokenizerMetadata metadata = SmallBytePair();
+  for (const std::string& name : names) {
+    metadata.Set("tokenizer.chat_template" + name, TokenizerMetadata::String(name + ":{{ messages[0].content }}"));
+  }
+  const auto file = *OpenAsGguf(metadata);
+  EXPECT_TRUE(ReadTokenizer(*file).ok()) << "all these keys are known";
+  const auto chat = ReadChatTemplate(*file, with_tools);
+  EXPECT_EQ(HasChatTemplate(*file, with_tools), chat.ok());
+  if (!chat.ok()) return std::string(chat.status().message());
+  const std::vector<ChatMessage> messages = {{"user", "hi"}};
+  return chat->Render({.messages = messages}).value_or("");
+}
+
+TEST(ReadTokenizer, TheTemplateIsTheOneForTheDialogue) {
+  EXPECT_EQ(WrittenBy({"", ".default", ".tool_use", ".rag"}, false), ":hi");
+  EXPECT_EQ(WrittenBy({"", ".default", ".tool_use", ".rag"}, true), ".tool_use:hi");
+  EXPECT_EQ(WrittenBy({".default", ".rag"}, false), ".default:hi");
+  EXPECT_EQ(WrittenBy({".default", ".rag"}, true), ".default:hi");
+  EXPECT_EQ(WrittenBy({".tool_use"}, true), ".tool_use:hi");
+}
+
+TEST(ReadTokenizer, AFileWithoutATemplateForDialoguesTellsWhichItHas) {
+  for (const bool with_tools : {false, true}) {
+    const std::string other = WrittenBy({".rag", ".long"}, with_tools), none = WrittenBy({}, with_tools);
+    EXPECT_NE(other.find("found none for dialogues (only \"long\", \"rag\"), expected a chat template; name one of chatml"),
+              std::string::npos) << other;
+    EXPECT_NE(none.find("found none, expected a chat template"), std::string::npos) << none;
+  }
+}
+
+TEST(ReadTokenizer, AFileThatIsNoModelHasNoVocabulary) {
+  const auto check = [](const std::string& type) {
+    TokenizerMetadata metadata = SmallBytePair();
+    metadata.Set("general.type", TokenizerMetadata::String(type));
+    return CheckHasVocabulary(**OpenAsGguf(metadata));
+  };
+  EXPECT_EQ(check("model"), absl::OkStatus());
+  EXPECT_EQ(check("vocab"), absl::OkStatus());
+  for (const char* type : {"adapter", "mmproj", "novelty"}) {
+    EXPECT_NE(check(type).message().find(std::string("found \"") + type + "\", expected \"model\""), std::string::npos) << check(type);
+  }
 }
 
 // What text finds wrong with a fact, it says of the place that the fact has in the file; every such error is in bad_vocabularies.h.

@@ -212,9 +212,91 @@ TEST(ChatTemplate, WhatItDoesNotReadIsToldOrRefused) {
             "JSON: found \"enable_thinkin\", expected what the chat template reads: nothing");
   EXPECT_EQ(whole.CheckArguments(Json(R"({"enable_thinking": true, "x": 1})")).message(),
             "JSON: found \"x\", expected what the chat template reads: enable_thinking");
-  const ChatTemplate pads = *FromText("{{ pad_token }}");
+  const ChatTemplate pads = *FromText("{{ pad_token }}{{ messages[0].content }}");
   EXPECT_TRUE(absl::StrContains(Written(pads, {.messages = messages}), "found the variable pad_token"));
-  EXPECT_EQ(Written(pads, {.messages = messages, .arguments = Json(R"({"pad_token": "x"})")}), "x");
+  EXPECT_EQ(Written(pads, {.messages = messages, .arguments = Json(R"({"pad_token": "x"})")}), "xa");
+}
+
+// What becomes of a dialogue that is JSON.
+std::string WrittenOf(const std::string& source, absl::string_view dialogue) {
+  const JsonValue json = Json(dialogue);
+  std::vector<ChatMessage> messages;
+  for (int64_t i = 0; i < json.size(); ++i) messages.push_back(*ChatMessage::FromJson(json[i]));
+  return Written(*FromText(source), {.messages = messages});
+}
+
+constexpr char kTexts[] = "{% for m in messages %}[{{ m.role }}]{{ m.content if m.content is string }}{% endfor %}";
+constexpr char kParts[] = "{% for m in messages %}[{{ m.role }}]{% for p in m.content %}{{ p.text if p.type == 'text' }}{% endfor %}"
+                          "{% endfor %}";
+
+TEST(ChatTemplate, ATextIsWrittenByATemplateThatTakesPartsAlone) {
+  const std::vector<ChatMessage> messages = {{"system", "be brief"}, {"user", "2 + 2?"}, {"assistant", "4"}, {"user", "Why?"}};
+  EXPECT_EQ(Written(*FromText(kParts), {.messages = messages}), "[system]be brief[user]2 + 2?[assistant]4[user]Why?");
+  EXPECT_FALSE(FromText(kParts)->LeavesOutSystem({}));
+  EXPECT_EQ(Written(*FromText("{% for m in messages %}{{ m.content[0].text if m.role == 'user' else m.content }}{% endfor %}"),
+                    {.messages = messages}),
+            "be brief2 + 2?4Why?") << "each role has the form that it is written in";
+  EXPECT_EQ(Written(*FromText("{% for m in messages %}{{ m.content[0]['text'] + '.' }}{% endfor %}"), {.messages = messages}),
+            "be brief.2 + 2?.4.Why?.") << "which refuses a text";
+  EXPECT_EQ(WrittenOf(kParts, R"([{"role": "user", "content": "a"}, {"role": "user", "content": [{"type": "text", "text": "b"}]}])"),
+            "[user]a[user]b");
+}
+
+TEST(ChatTemplate, PartsOfTextAreWrittenByATemplateThatTakesTextsAlone) {
+  constexpr char kDialogue[] = R"([{"role": "system", "content": "s"},
+      {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}])";
+  EXPECT_EQ(WrittenOf(kTexts, kDialogue), "[system]s[user]a\nb");
+  EXPECT_EQ(WrittenOf("{% for m in messages %}{{ m.content }}{% endfor %}", kDialogue), "sa\nb") << "a printed list is no text";
+  EXPECT_EQ(WrittenOf("{% for m in messages %}{{ m.role + m.content }}{% endfor %}", kDialogue), "systemsusera\nb");
+  EXPECT_EQ(WrittenOf("{% for m in messages %}{{ m.content if m.content is string else m.content|map(attribute='text')|join('+') }}"
+                      "{% endfor %}", kDialogue),
+            "sa+b") << "a template that reads parts writes them as it likes";
+}
+
+TEST(ChatTemplate, APartThatIsNoTextIsRefusedByName) {
+  const auto refusal = [](absl::string_view part) {
+    return WrittenOf(kParts, absl::StrCat(R"([{"role": "user", "content": [{"type": "text", "text": "a"}, )", part, "]}]"));
+  };
+  EXPECT_EQ(refusal(R"({"type": "image", "image": "x"})"), "JSON: [0].content[1].type: found \"image\", expected \"text\": only text is "
+                                                           "read here");
+  EXPECT_EQ(refusal(R"({"type": "text", "text": "b", "cache": 1})"),
+            "JSON: [0].content[1].cache: found a field of a part, expected type and text alone");
+  EXPECT_TRUE(absl::StrContains(refusal(R"({"type": "text"})"), "[0].content[1]"));
+  EXPECT_TRUE(absl::StrContains(refusal(R"("b")"), "[0].content: found a list of other things, expected a text, or a list of parts"));
+}
+
+TEST(ChatTemplate, AMessageThatItLeavesOutIsRefusedByName) {
+  constexpr char kQuestions[] = "{% for m in messages if m.role in ['user', 'assistant'] %}{{ m.content }}{% endfor %}";
+  EXPECT_EQ(WrittenOf(kQuestions, R"([{"role": "developer", "content": "be brief"}, {"role": "user", "content": "a"}])"),
+            "JSON: [0].content: found content of a message of role \"developer\", expected content that the chat template writes: it "
+            "leaves this out");
+  EXPECT_EQ(WrittenOf(kQuestions, R"([{"role": "user", "content": "a"}, {"role": "tool", "content": {"b": 1}}])"),
+            "JSON: [1].content: found content of a message of role \"tool\", expected content that the chat template writes: it leaves "
+            "this out");
+  EXPECT_EQ(WrittenOf(kQuestions, R"([{"role": "tool", "content": " "}, {"role": "user", "content": "a"}])"), "a") << "it says nothing";
+  EXPECT_EQ(WrittenOf("{% for m in messages %}{{ m.content[0].text }}{% endfor %}",
+                      R"([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}])"),
+            "JSON: [0].content[1]: found content of a message of role \"user\", expected content that the chat template writes: it leaves "
+            "this out");
+  const std::vector<ChatMessage> messages = {{"user", "a"}};
+  EXPECT_TRUE(absl::StrContains(Written(*FromText("{{ messages|length }}"), {.messages = messages}),
+                                "found a template that leaves out the content of a message of role \"user\", as a text and as a list of "
+                                "parts, expected one that writes it; name one of chatml"));
+  EXPECT_EQ(WrittenOf("{% for m in messages %}{{ m.content.split('a')|length }}{% endfor %}", R"([{"role": "user", "content": "abab"}])"),
+            "3") << "what becomes something else is not left out";
+}
+
+TEST(ChatTemplate, ACallOfAToolThatItLeavesOutIsRefusedByName) {
+  constexpr char kDialogue[] = R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "tool_calls": [
+      {"type": "function", "function": {"name": "f", "arguments": {}}}, {"name": "g", "arguments": {}}]}])";
+  const std::string texts = "{% for m in messages %}{{ m.content }}", end = "{% endfor %}";
+  EXPECT_EQ(WrittenOf(texts + "{% for c in m.tool_calls or [] %}<{{ (c.function or c).name }}>{% endfor %}" + end, kDialogue), "ab<f><g>");
+  EXPECT_EQ(WrittenOf(texts + "{{ m.tool_calls|length if m.tool_calls }}" + end, kDialogue), "ab2") << "it makes a number of them";
+  const std::string refused = "found a call of a message of role \"assistant\", expected calls that the chat template writes: it leaves "
+                              "this out";
+  EXPECT_EQ(WrittenOf(texts + "{{ m.tool_calls[0].name if not m.content }}" + end, kDialogue), "JSON: [1].tool_calls[0]: " + refused);
+  EXPECT_EQ(WrittenOf(texts + "{{ m.tool_calls[0].function.name if m.tool_calls }}" + end, kDialogue),
+            "JSON: [1].tool_calls[1]: " + refused);
 }
 
 // BOS comes once, whether the model asks for it, the template writes it, or both; and not where neither does.

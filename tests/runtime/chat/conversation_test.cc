@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,14 +47,14 @@ TEST(Conversation, RawIsTheLastMessageAlone) {
 
 TEST(Conversation, GoesOnWithTheMessagesOfAnother) {
   const auto engine = Must(Engine::Open({.model_path = kLlama}));
-  const auto create = [&](const std::string& system) {
+  const auto create = [&](const std::optional<std::string>& system) {
     return Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = system}));
   };
   Conversation first = create("You answer in rhymes.");
   first.AddUser("What is 2 + 2?");
   first.AddAnswer("4");
-  for (const char* const system : {"", "You answer in rhymes."}) {
-    Conversation second = create(system);
+  for (const bool again : {false, true}) {
+    Conversation second = create(again ? std::optional<std::string>("You answer in rhymes.") : std::nullopt);
     EXPECT_EQ(second.GoOnWith(first.messages()), absl::OkStatus());
     EXPECT_EQ(Must(second.Tokens(engine->tokenizer())), Must(first.Tokens(engine->tokenizer())));
     second.Reset();
@@ -65,6 +66,17 @@ TEST(Conversation, GoesOnWithTheMessagesOfAnother) {
   EXPECT_EQ(other.message(), "system: found \"Be brief.\", expected \"You answer in rhymes.\", with which the dialogue began, or none, as "
                              "an earlier dialogue goes on");
   EXPECT_EQ(none.message(), "system: found \"Be brief.\", expected none, as an earlier dialogue goes on");
+  EXPECT_EQ(create("").GoOnWith({{"user", "a"}}).message(), "system: found \"\", expected none, as an earlier dialogue goes on");
+  EXPECT_EQ(create("").GoOnWith({{"system", ""}, {"user", "a"}}), absl::OkStatus());
+}
+
+TEST(Conversation, AnEmptySystemMessageIsOne) {
+  const auto engine = Must(Engine::Open({.model_path = kLlama}));
+  Conversation conversation = Must(Conversation::Create(engine->model().gguf(), {.chat_template = "chatml", .system = ""}));
+  conversation.AddUser("a");
+  EXPECT_EQ(Must(conversation.Text(engine->tokenizer())),
+            "<|im_start|>system\n<|im_end|>\n<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(FieldOf(Conversation::Create(engine->model().gguf(), {.system = ""}).status()), "system");
 }
 
 TEST(Conversation, WrongOptionsAreRefusedByName) {

@@ -157,7 +157,7 @@ absl::StatusOr<Value> Runtime::Attribute(const Value& of, absl::string_view name
   if (of.kind() == Value::Kind::kMapping) {
     if (const Value* const found = of.mapping().Find(name); found != nullptr) return *found;
   }
-  return Value::Undefined(absl::StrCat(Quoted(name), " of a ", TypeName(of)));
+  return Value::Undefined(absl::StrCat(Quoted(name), " of ", TypeName(of)));
 }
 
 absl::StatusOr<Value> Runtime::Element(const Value& of, const Value& subscript) {
@@ -173,7 +173,7 @@ absl::StatusOr<Value> Runtime::Element(const Value& of, const Value& subscript) 
   if (subscript.is_integral() && of.is_text()) {
     return Character(of.text(), subscript.integer());
   }
-  if (!subscript.is_text()) return Value::Undefined(absl::StrCat("an element of a ", TypeName(of)));
+  if (!subscript.is_text()) return Value::Undefined(absl::StrCat("an element of ", TypeName(of)));
   // A name that is no key may still be an attribute. One that a dict has as a key was found above.
   return Attribute(of, subscript.text().bytes());
 }

@@ -90,6 +90,8 @@ TEST(Template, NamesAndFormatsFromTheDataStayData) {
 }
 
 TEST(Template, ErrorsNameTheLineAndWhatIsWrong) {
+  EXPECT_EQ(Rendered("{{ [].startswith('a') }}"), "line 1: \"startswith\" of a list is undefined, expected something to call");
+  EXPECT_EQ(Rendered("{{ {}[[]].y }}"), "line 1: an element of a dict is undefined, expected something with \"y\"");
   EXPECT_EQ(Rendered("a\n{{ x.y.z }}"), "line 2: x is undefined, expected something with \"y\"");
   EXPECT_EQ(Rendered("\n\n{{ 1 + }}"), "line 3: found }}, expected an expression");
   EXPECT_EQ(Rendered("{% if x %}"), "line 1: found the end of the template, expected {% endif %}");
