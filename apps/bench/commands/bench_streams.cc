@@ -128,7 +128,7 @@ Command BenchStreams() {
                       "a long prompt is read beside. With drafters, prompts of several sorts are written with and without drafts, one "
                       "text and --writers at once; without --categories those of chat. Without --repetitions there are 3.",
            .examples = {"tessera_bench streams --threads 2 --speculate none", "tessera_bench streams --together 1,8 --categories chat",
-                        "tessera_bench streams --model model.tsr --memory_budget 100MiB --speculate none --writers 1 --long_prompt 0"},
+                        "tessera_bench streams --model m.tsr --memory_budget 100MiB --writers 1 --long_prompt 0"},
            .groups = {{"Measurement", {"together", "writers", "generate_tokens", "depth", "prompt_tokens", "long_prompt", "repetitions",
                                        "cache_tokens"}},
                       {"Speculation", {"speculate", "data", "categories"}},
