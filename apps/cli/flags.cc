@@ -5,7 +5,7 @@
 DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that of scripts/fetch_model.sh.");
 DEFINE_int32(threads, 0, "N|Most threads; 0: one per CPU within a quota. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
-DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: what they usually need.");
+DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: as usual.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
