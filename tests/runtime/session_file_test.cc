@@ -23,6 +23,7 @@
 #include "tessera/tests/fakes/golden.h"
 #include "tessera/tests/fakes/loaded_model.h"
 #include "tessera/tests/fakes/packed_model.h"
+#include "tessera/tests/fakes/sanitized.h"
 #include "tessera/tests/fakes/session_files.h"
 #include "tessera/tests/fakes/system_calls.h"
 #include "tessera/tests/fakes/tiny_engine.h"
@@ -337,6 +338,7 @@ TEST_F(SessionFile, AFailingWriteLeavesTheOldFile) {
 }
 
 TEST_F(SessionFile, AFullDiskIsNamedAndLeavesTheOldFile) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer writes to pipes of its own, also in the thread that answers calls";
   const auto engine = SessionEngine();
   const std::string good = GoodSession(*engine);
   WriteBytes(good);
