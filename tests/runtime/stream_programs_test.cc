@@ -66,6 +66,7 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
     StreamProgram running(engine, alone, program);
     EXPECT_EQ(running.Run(), "");
     const Counts& counts = running.counts();
+    if (kSanitized) return counts;   // Too short a program to have tried so much.
     EXPECT_GT(counts.passes, program.steps * 3 / 4);
     EXPECT_GT(counts.whole, program.steps / 12);
     EXPECT_GT(counts.cancelled, program.steps / 100);
@@ -93,11 +94,11 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
 // Ten thousand steps on each path, all programs together.
 constexpr int kPlain = 3200, kSmall = 2600, kFewRows = 1800, kWindows = 1000, kInt8 = 360, kFaults = 1000, kStreamed = 40;
 static_assert(kPlain + kSmall + kFewRows + kWindows + kInt8 + kFaults + kStreamed == 10'000);
-int Steps(int steps) { return Fewer(steps, steps / 20); }
+int Steps(int steps) { return Fewer(steps, std::max(steps / 20, 20)); }
 
 TEST_P(StreamPrograms, TextsKeepTheirBitsInAnyCompany) {
   const Counts counts = Run(Mixed(), Options(/*rows=*/32, /*context=*/256), {.steps = Steps(kPlain), .restart_every = 300});
-  EXPECT_GT(counts.most_texts, 6);
+  EXPECT_GT(counts.most_texts, kSanitized ? 3 : 6);
   EXPECT_EQ(counts.failed + counts.refused, 0);
 }
 
