@@ -7,9 +7,9 @@
 //
 // Paper 001, section 5.1: weights are put into tile order (tensor/tile_layout.h) first and then quantized in runs of 32, so that a group
 // is a patch of 2 inputs x 16 outputs. Eight groups are a super-group, whose 256 codes of 4 bits fill one vector register: 8 FP16 scales,
-// then 128 bytes (144 bytes; with codes of 8 bits 272). Value e lies, with v = e / 64 and i = e % 64, in byte 2 i + v % 2, in its low half if
-// v < 2: a lookup of even bytes, then of odd ones, gives four registers in tile order. A weight is FP16(table[code] * scale), rounded once.
-// Pure functions.
+// then 128 bytes (144 bytes; with codes of 8 bits 272). Value e lies, with v = e / 64 and i = e % 64, in byte 2 i + v % 2, in its low half
+// if v < 2: a lookup of even bytes, then of odd ones, gives four registers in tile order. A weight is FP16(table[code] * scale), rounded
+// once. Pure functions.
 #pragma once
 
 #include <array>
