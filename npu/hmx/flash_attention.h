@@ -5,12 +5,13 @@
 //
 // Line by line: S = Q K^T, FP32 sums, times the scale, rounded once (2); m, the largest so far, FP16 (3); P = 2^(S - m) by ExpTable (4);
 // l, the total, FP32 sums rounded once per block (5); O = O 2^(m' - m) + P V, FP32 sums rounded once per block (6); y = O (1 / l), both
-// rounded. Softmax is of base 2, so the scale has log2(e) in it (section 5.2.1). Blocks begin at multiples of `block` positions of the text,
-// wherever the query's window begins, and a block without any position is skipped: so a row's bits depend on its own tokens alone, and not
-// on how a prompt was cut. Sums are FMA chains in ascending order; a phone's sums may be wider, which is not known.
+// rounded. Softmax is of base 2, so the scale has log2(e) in it (section 5.2.1). Blocks begin at multiples of `block` positions of the
+// text, wherever the query's window begins, and a block without any position is skipped: so a row's bits depend on its own tokens alone,
+// and not on how a prompt was cut. Sums are FMA chains in ascending order; a phone's sums may be wider, which is not known.
 //
-// What is no number, or too large: a score beyond FP16 is an infinity, as the matrix unit's output is; +infinity as the largest gives NaN, a
-// NaN gives NaN, and scores of -infinity weigh nothing. A row without any weight (all -infinity) gives zeros. Thread-safe (pure function).
+// What is no number, or too large: a score beyond FP16 is an infinity, as the matrix unit's output is; +infinity as the largest gives
+// NaN, a NaN gives NaN, and scores of -infinity weigh nothing. A row without any weight (all -infinity) gives zeros. Thread-safe (pure
+// function).
 #pragma once
 
 #include <cstdint>
