@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include <glog/logging.h>
-
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
@@ -104,7 +102,7 @@ absl::Status Stepper::Run() {
 }
 
 absl::StatusOr<bool> Stepper::Impl::Step() {
-  CHECK(hold_ == nullptr) << "Step: called by a callback of a step";
+  if (hold_ != nullptr) return absl::FailedPreconditionError("Step: found a call within a callback of a step, expected it to end first");
   news_->Clear();
   all_paused_ = false;
   const absl::StatusOr<bool> more = core_->Guarded([&]() -> absl::StatusOr<bool> {

@@ -73,7 +73,7 @@ class Stepper {
   // One pass, with all that comes before and after it; or, where the readers of all texts are behind, a wait of some milliseconds for one
   // of them. Other threads' calls on this engine are waited for. False: there was nothing to do. The error of a pass ends the texts that
   // had rows in it, by their on_end; the stepper goes on. Errors: ResourceExhausted where memory ends (session.h), FailedPrecondition
-  // within a pass of another stepper or session. REQUIRES: not within a callback of this stepper's texts.
+  // within a callback of this stepper's texts, and within a pass of another stepper or session.
   absl::StatusOr<bool> Step();
   // Step until there is nothing to do.
   absl::Status Run();
