@@ -114,7 +114,8 @@ TEST(StepperCompany, ACallWithinAPassIsRefusedAndDisturbsNoText) {
     };
     options.on_end = [&, keep = answers.Keep(number)](const absl::StatusOr<Generation>& result) {
       keep(result);
-      Must(session->Append({1}));   // No pass is under way.
+      Must(session->Append({1}));   // No pass is under way, but a step.
+      EXPECT_EQ(stepper->Step().status().code(), absl::StatusCode::kFailedPrecondition);
     };
     stepper->Submit(std::move(options));
   }
