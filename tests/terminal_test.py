@@ -36,6 +36,8 @@ class Dialogue:
         self.read = 0     # What wait_for has gone past.
 
         def take_terminal():
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # They may be ignored by what started the tests, as by nohup.
+                signal.signal(number, signal.SIG_DFL)
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
