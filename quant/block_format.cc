@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// In the order of the enum (a test holds them together). The numbers are GGUF's.
+// In the order of the enum (a test holds them together). The numbers are GGUF's, where it has one.
 constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kF32, "F32", 0, 1, 4, DequantizeF32, QuantizeF32},
     {BlockFormat::kF16, "F16", 1, 1, 2, DequantizeF16, QuantizeF16},
@@ -43,6 +43,8 @@ constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kNVFP4, "NVFP4", 40, 64, 36, DequantizeNVFP4, nullptr},
     {BlockFormat::kQ1_0, "Q1_0", 41, 128, 18, DequantizeQ1_0, nullptr, {0, -1}},
     {BlockFormat::kQ2_0, "Q2_0", 42, 64, 18, DequantizeQ2_0, nullptr, {0, -1}},
+    {BlockFormat::kT2, "T2", kNoGgufType, 32, 10, DequantizeT2, QuantizeT2, {0, -1}},
+    {BlockFormat::kT3, "T3", kNoGgufType, 32, 14, DequantizeT3, QuantizeT3, {0, -1}},
 };
 
 // GGUF's type numbers that no weights are read from: what they are and, where there is one, the way out.
@@ -68,11 +70,16 @@ constexpr OtherType kOtherTypes[] = {
     {38, "IQ4_NL_8_8, repacked for one kind of processor and withdrawn: take the model in IQ4_NL, which has the same weights"},
 };
 
-std::string SupportedFormats(bool with_type) {
-  return absl::StrJoin(kFormats, ", ", [with_type](std::string* out, const BlockFormatInfo& info) {
-    absl::StrAppend(out, info.name);
-    if (with_type) absl::StrAppend(out, " (", info.gguf_type, ")");
-  });
+std::string SupportedNames() {
+  return absl::StrJoin(kFormats, ", ", [](std::string* out, const BlockFormatInfo& info) { absl::StrAppend(out, info.name); });
+}
+
+std::string SupportedGgufTypes() {
+  std::vector<std::string> types;
+  for (const BlockFormatInfo& info : kFormats) {
+    if (info.in_gguf()) types.push_back(absl::StrCat(info.name, " (", info.gguf_type, ")"));
+  }
+  return absl::StrJoin(types, ", ");
 }
 
 }  // namespace
@@ -86,19 +93,19 @@ absl::StatusOr<const BlockFormatInfo*> BlockFormatByName(absl::string_view name)
     if (name == info.name) return &info;
   }
   return absl::NotFoundError(absl::StrCat("block format \"", name.substr(0, 32), "\" is not supported; supported: ",
-                                          SupportedFormats(/*with_type=*/false)));
+                                          SupportedNames()));
 }
 
 absl::StatusOr<const BlockFormatInfo*> BlockFormatByGgufType(uint32_t type) {
   for (const BlockFormatInfo& info : kFormats) {
-    if (type == info.gguf_type) return &info;
+    if (type == info.gguf_type && info.in_gguf()) return &info;
   }
   const char* what = "unknown";
   for (const OtherType& other : kOtherTypes) {
     if (type == other.type) what = other.what;
   }
   return absl::NotFoundError(absl::StrCat("GGUF type ", type, " (", what, ") is not supported; supported: ",
-                                          SupportedFormats(/*with_type=*/true)));
+                                          SupportedGgufTypes()));
 }
 
 absl::Status CheckWritten(BlockFormat format) {
@@ -109,6 +116,11 @@ absl::Status CheckWritten(BlockFormat format) {
   }
   return absl::InvalidArgumentError(absl::StrCat("found ", InfoOf(format).name, ", which is only read; expected one of ",
                                                  absl::StrJoin(written, ", ")));
+}
+
+absl::Status CheckInGguf(BlockFormat format) {
+  if (InfoOf(format).in_gguf()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(InfoOf(format).name, ": GGUF has no such type; expected a .tsr output"));
 }
 
 absl::StatusOr<int64_t> BytesOfRows(BlockFormat format, int64_t rows, int64_t columns) {

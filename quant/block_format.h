@@ -20,14 +20,16 @@ namespace tessera {
 
 enum class BlockFormat : uint8_t {
   kF32, kF16, kBF16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_NL,
-  kIQ1_S, kIQ1_M, kIQ2_XXS, kIQ2_XS, kIQ2_S, kIQ3_XXS, kIQ3_S, kIQ4_XS, kTQ1_0, kTQ2_0, kMXFP4, kNVFP4, kQ1_0, kQ2_0
+  kIQ1_S, kIQ1_M, kIQ2_XXS, kIQ2_XS, kIQ2_S, kIQ3_XXS, kIQ3_S, kIQ4_XS, kTQ1_0, kTQ2_0, kMXFP4, kNVFP4, kQ1_0, kQ2_0,
+  kT2, kT3  // No GGUF file has these: groups of 32 values with code books of two and three bits.
 };
-inline constexpr int kBlockFormats = static_cast<int>(BlockFormat::kQ2_0) + 1;
+inline constexpr int kBlockFormats = static_cast<int>(BlockFormat::kT3) + 1;
+inline constexpr uint32_t kNoGgufType = UINT32_MAX;
 
 struct BlockFormatInfo {
   BlockFormat format;
-  const char* name;           // As GGUF tools print it: "Q4_K".
-  uint32_t gguf_type;         // The type's number in a GGUF tensor table.
+  const char* name;           // As GGUF tools print it, where they know it: "Q4_K".
+  uint32_t gguf_type;         // The type's number in a GGUF tensor table; kNoGgufType: GGUF has none, only .tsr files hold the format.
   int32_t values_per_block;   // 1 for the plain floats.
   int32_t bytes_per_block;
   // Widens `values` numbers to FP32, exactly as the format defines them (one rounding per value).
@@ -36,24 +38,28 @@ struct BlockFormatInfo {
   // Rounds FP32 numbers into blocks; the same numbers always give the same bytes. Null: the format is only read (CheckWritten).
   // Plain floats, Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0: the bytes that GGUF tools write, a scale from the largest values and the codes
   // nearest under it. A NaN gives some valid block; a scale that FP16 cannot hold becomes infinite.
-  // The K formats and IQ4_NL: a search for the block with the smallest squared error (quant/internal/formats/k_search.h). Always finite:
-  // NaN counts as 0, and numbers beyond the format's range, infinities too, as its largest.
+  // The K formats, IQ4_NL, T2 and T3: a search for the block with the smallest squared error (quant/internal/formats/k_search.h and
+  // codebook_search.h). Always finite: NaN counts as 0, and numbers beyond the format's range, infinities too, as its largest.
   // REQUIRES: as dequantize.
   void (*quantize)(const float* in, int64_t values, std::byte* blocks);
   // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats, MXFP4
   // and NVFP4, and IQ1_M, whose scale is in four pieces).
   int16_t scales[2] = {-1, -1};
+
+  bool in_gguf() const { return gguf_type != kNoGgufType; }
 };
 
 const BlockFormatInfo& InfoOf(BlockFormat format);
 absl::Span<const BlockFormatInfo> AllBlockFormats();
 
-// NotFound, with the names or types that are known.
+// NotFound, with the names or types that are known. No type finds a format that GGUF has not.
 absl::StatusOr<const BlockFormatInfo*> BlockFormatByName(absl::string_view name);
 absl::StatusOr<const BlockFormatInfo*> BlockFormatByGgufType(uint32_t type);
 
 // InvalidArgument, with the formats that can be written, for a format that is only read.
 absl::Status CheckWritten(BlockFormat format);
+// InvalidArgument for a format that GGUF files cannot hold: "T2: GGUF has no such type; expected a .tsr output".
+absl::Status CheckInGguf(BlockFormat format);
 
 // Bytes of `rows` rows of `columns` values. InvalidArgument if columns is not a whole number of blocks; OutOfRange if it overflows.
 absl::StatusOr<int64_t> BytesOfRows(BlockFormat format, int64_t rows, int64_t columns);

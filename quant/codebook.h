@@ -1,4 +1,4 @@
-// Code books: sixteen numbers that a 4-bit code may stand for, where even steps fit the weights badly.
+// Code books: sixteen numbers that a 4-bit code may stand for, where even steps fit the weights badly; four or eight for shorter codes.
 //
 //   int value = kIq4NlCodebook[code];                                      // -127 to 113
 //   alignas(16) constexpr UnsignedCodebook table = ShiftedBy128(kIq4NlCodebook);   // 1 to 241, for L::Lookup
@@ -27,6 +27,12 @@ inline constexpr Codebook kIq1Codebook = {-7, 1, 9, 0, 0, 0, 0, 0, -9, -1, 7, 0,
 inline constexpr Codebook kIq2Codebook = {8, 25, 43, 0, 0, 0, 0, 0, -8, -25, -43, 0, 0, 0, 0, 0};
 inline constexpr Codebook kIq3XxsCodebook = {4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62};
 inline constexpr Codebook kIq3SCodebook = {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15};
+
+// T2 and T3, codes of two and of three bits: what Lloyd's algorithm finds for groups of 32 Gaussian numbers under the best scale of either
+// sign. Uneven, as the largest number can always be the negative end. That end is a power of two, so constant groups of FP16 numbers
+// are exact.
+inline constexpr Codebook kT2Codebook = {-128, -44, 19, 91};
+inline constexpr Codebook kT3Codebook = {-128, -77, -45, -18, 7, 34, 65, 106};
 
 // The floating-point numbers of four bits (E2M1), twice as large: MXFP4 and NVFP4.
 inline constexpr Codebook kFp4Codebook = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};

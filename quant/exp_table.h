@@ -24,11 +24,13 @@ class ExpTable {
   // `bits`: of an FP16 number that is 0, negative or NaN; its sign is not looked at.
   uint16_t Of(uint16_t bits) const { return entries_[bits & (kEntries - 1)]; }
   const std::array<uint16_t, kEntries>& entries() const { return entries_; }
+  const float* floats() const { return floats_.data(); }   // The same kEntries numbers as FP32.
 
  private:
   ExpTable();
 
   std::array<uint16_t, kEntries> entries_;
+  std::array<float, kEntries> floats_;
 };
 
 }  // namespace tessera

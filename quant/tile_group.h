@@ -12,13 +12,13 @@
 // once. Pure functions.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/quant/tile_scheme.h"
 #include "tessera/tensor/tensor_view.h"
 #include "tessera/tensor/tile_layout.h"
 
@@ -26,29 +26,14 @@ namespace tessera {
 
 inline constexpr int kTileGroup = 32, kTileGroups = 8, kSuperGroup = kTileGroup * kTileGroups;
 
-// What codes stand for, times the scale of their group.
-enum class TileCode : uint8_t {
-  kInt4,    // -8 to 7.
-  kIq4Nl,   // As GGUF's IQ4_NL.
-  kNf4,     // The quantiles of a normal distribution (QLoRA, appendix E), -1 to 1.
-  kFp4,     // Floating point of 4 bits (E2M1), -6 to 6.
-  kInt8,    // -127 to 127. Codes of 8 bits are numbers themselves.
-};
-inline constexpr int kTileCodes = 5;
-
-constexpr int BitsOf(TileCode code) { return code == TileCode::kInt8 ? 8 : 4; }
+// REQUIRES here and below: the code is not kHalf.
 constexpr int64_t SuperGroupBytes(TileCode code) { return 2 * kTileGroups + kSuperGroup * BitsOf(code) / 8; }
-absl::string_view TileCodeName(TileCode code);   // "int4".
-
-// The FP16 numbers of the codes 0 to 15, as a vector unit looks them up. REQUIRES: codes of 4 bits.
-const std::array<uint16_t, 16>& TileTable(TileCode code);
-
 inline int64_t TileGroupBytes(TileCode code, const TileLayout& layout) { return layout.size() / kSuperGroup * SuperGroupBytes(code); }
 
 // Round to nearest: a group's scale comes from its number of the largest magnitude, and each number takes the code nearest to it, of two
 // equally near the lower one. Padding is zeros. weights: [outputs, inputs], as files have them. InvalidArgument (name, place, found) for a
-// number that is not finite or whose group has a scale beyond FP16. REQUIRES: layout is of kColumns, [inputs, outputs]; out has
-// TileGroupBytes.
+// number that is not finite, and where FP16 does not hold a number or the scale of its group. REQUIRES: layout is of kColumns,
+// [inputs, outputs]; out has TileGroupBytes.
 absl::Status QuantizeTileGroups(TileCode code, absl::string_view name, TensorView<const float> weights, const TileLayout& layout,
                                 absl::Span<std::byte> out);
 

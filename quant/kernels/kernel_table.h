@@ -28,7 +28,8 @@ constexpr MatMulKernels KernelTable(KernelPath path) {
   using namespace panels;
   return TableOf<L, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL,
                  Coded256, Coded256, Coded256, Coded256, Coded256, Coded256, Coded256, Coded256,  // IQ1_S to IQ4_XS.
-                 Ternary, Ternary, Fp4, Fp4, Q4_0, Q4_0>(path);                                   // TQ1_0 to Q2_0.
+                 Ternary, Ternary, Fp4, Fp4, Q4_0, Q4_0,                                          // TQ1_0 to Q2_0.
+                 T2, T3>(path);
 }
 
 extern const MatMulKernels kMatMulPortable, kMatMulAvx2, kMatMulAvx512, kMatMulNeon;

@@ -46,6 +46,10 @@ struct LanesAvx2 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x.low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 8), _mm256_cvtps_ph(x.high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
+  TESSERA_INLINE Float RoundToHalf(Float a) {
+    return {_mm256_cvtph_ps(_mm256_cvtps_ph(a.low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)),
+            _mm256_cvtph_ps(_mm256_cvtps_ph(a.high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))};
+  }
 
   TESSERA_INLINE Float Add(Float a, Float b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
   TESSERA_INLINE Float Sub(Float a, Float b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
@@ -116,6 +120,31 @@ struct LanesAvx2 {
   TESSERA_INLINE void StoreInt(int32_t* p, Int a) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.low);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), a.high);
+  }
+  TESSERA_INLINE Int LoadInt(const void* p) {
+    const __m256i* const halves = static_cast<const __m256i*>(p);
+    return {_mm256_loadu_si256(halves), _mm256_loadu_si256(halves + 1)};
+  }
+  TESSERA_INLINE Int LoadWords(const void* p) {
+    const __m128i* const halves = static_cast<const __m128i*>(p);
+    return {_mm256_cvtepi16_epi32(Load128(halves)), _mm256_cvtepi16_epi32(Load128(halves + 1))};
+  }
+  TESSERA_INLINE Int LoadUnsigned8(const void* p) {
+    const __m128i bytes = Load128(p);
+    return {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
+  }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftLeft(Int a) { return {_mm256_slli_epi32(a.low, kShift), _mm256_slli_epi32(a.high, kShift)}; }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftRight(Int a) { return {_mm256_srli_epi32(a.low, kShift), _mm256_srli_epi32(a.high, kShift)}; }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftRightSigned(Int a) { return {_mm256_srai_epi32(a.low, kShift), _mm256_srai_epi32(a.high, kShift)}; }
+  TESSERA_INLINE Float LookUp(Float table, Int codes) { return {LookUpEight(table, codes.low), LookUpEight(table, codes.high)}; }
+  TESSERA_INLINE Float LowHalves(Int a) {
+    const __m256i mask = _mm256_set1_epi32(0xffff);
+    const __m256i words = _mm256_packus_epi32(_mm256_and_si256(a.low, mask), _mm256_and_si256(a.high, mask));
+    const __m256i halves = _mm256_permute4x64_epi64(words, 0xd8);
+    return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
   }
   TESSERA_INLINE void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
     __m256i four[2][4];  // four[h][k]: rows 4 h to 4 h + 3 of columns k and k + 4.
@@ -253,6 +282,11 @@ struct LanesAvx2 {
       four[i] = join(_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
     }
     return join(_mm256_permute2x128_si256(four[0], four[1], 0x20), _mm256_permute2x128_si256(four[0], four[1], 0x31));
+  }
+  // Instructions look up among eight numbers, by the low three bits of a code; the fourth, moved to the sign, chooses between two of them.
+  TESSERA_INLINE __m256 LookUpEight(Float table, __m256i codes) {
+    const __m256 low = _mm256_permutevar8x32_ps(table.low, codes), high = _mm256_permutevar8x32_ps(table.high, codes);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));
   }
   TESSERA_INLINE __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
   TESSERA_INLINE __m256i Broadcast(const int8_t* quad) {

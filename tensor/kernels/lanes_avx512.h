@@ -39,6 +39,9 @@ struct LanesAvx512 {
   TESSERA_INLINE void StoreHalf(uint16_t* p, Float x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
+  TESSERA_INLINE Float RoundToHalf(Float a) {
+    return _mm512_cvtph_ps(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
 
   TESSERA_INLINE Float Add(Float a, Float b) { return _mm512_add_ps(a, b); }
   TESSERA_INLINE Float Sub(Float a, Float b) { return _mm512_sub_ps(a, b); }
@@ -86,6 +89,17 @@ struct LanesAvx512 {
   TESSERA_INLINE Int SwapHalves(Int a) { return _mm512_shuffle_i32x4(a, a, 0x4e); }
   TESSERA_INLINE Int MulInt(Int a, int32_t b) { return _mm512_mullo_epi32(a, _mm512_set1_epi32(b)); }
   TESSERA_INLINE void StoreInt(int32_t* p, Int a) { _mm512_storeu_si512(p, a); }
+  TESSERA_INLINE Int LoadInt(const void* p) { return _mm512_loadu_si512(p); }
+  TESSERA_INLINE Int LoadWords(const void* p) { return _mm512_cvtepi16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p))); }
+  TESSERA_INLINE Int LoadUnsigned8(const void* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))); }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftLeft(Int a) { return _mm512_slli_epi32(a, kShift); }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftRight(Int a) { return _mm512_srli_epi32(a, kShift); }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftRightSigned(Int a) { return _mm512_srai_epi32(a, kShift); }
+  TESSERA_INLINE Float LookUp(Float table, Int codes) { return _mm512_permutexvar_ps(codes, table); }
+  TESSERA_INLINE Float LowHalves(Int a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }
   TESSERA_INLINE void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
     __m256i four[2][4];  // four[h][k]: rows 4 h to 4 h + 3 of columns k and k + 4.
     for (int h = 0; h < 2; ++h) {

@@ -57,6 +57,7 @@ struct LanesNeon {
     vst1q_u16(p, vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(x.v[0]), x.v[1])));
     vst1q_u16(p + 8, vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(x.v[2]), x.v[3])));
   }
+  TESSERA_INLINE Float RoundToHalf(Float a) { return Each<Float>([&](int i) { return vcvt_f32_f16(vcvt_f16_f32(a.v[i])); }); }
 
   TESSERA_INLINE Float Add(Float a, Float b) { return Each<Float>([&](int i) { return vaddq_f32(a.v[i], b.v[i]); }); }
   TESSERA_INLINE Float Sub(Float a, Float b) { return Each<Float>([&](int i) { return vsubq_f32(a.v[i], b.v[i]); }); }
@@ -113,6 +114,45 @@ struct LanesNeon {
   TESSERA_INLINE Int MulInt(Int a, int32_t b) { return Each<Int>([&](int i) { return vmulq_n_s32(a.v[i], b); }); }
   TESSERA_INLINE void StoreInt(int32_t* p, Int a) {
     for (int i = 0; i < 4; ++i) vst1q_s32(p + 4 * i, a.v[i]);
+  }
+  TESSERA_INLINE Int LoadInt(const void* p) {
+    return Each<Int>([&](int i) { return vreinterpretq_s32_u8(vld1q_u8(static_cast<const uint8_t*>(p) + 16 * i)); });
+  }
+  TESSERA_INLINE Int LoadWords(const void* p) {
+    const uint8_t* const bytes = static_cast<const uint8_t*>(p);
+    const int16x8_t low = vreinterpretq_s16_u8(vld1q_u8(bytes)), high = vreinterpretq_s16_u8(vld1q_u8(bytes + 16));
+    return {vmovl_s16(vget_low_s16(low)), vmovl_high_s16(low), vmovl_s16(vget_low_s16(high)), vmovl_high_s16(high)};
+  }
+  TESSERA_INLINE Int LoadUnsigned8(const void* p) {
+    const uint8x16_t bytes = vld1q_u8(static_cast<const uint8_t*>(p));
+    const uint16x8_t low = vmovl_u8(vget_low_u8(bytes)), high = vmovl_high_u8(bytes);
+    return {vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(low))), vreinterpretq_s32_u32(vmovl_high_u16(low)),
+            vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(high))), vreinterpretq_s32_u32(vmovl_high_u16(high))};
+  }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftLeft(Int a) { return Each<Int>([&](int i) { return vshlq_n_s32(a.v[i], kShift); }); }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftRight(Int a) {
+    if constexpr (kShift == 0) return a;  // An instruction shifts right by one bit or more.
+    else return Each<Int>([&](int i) { return vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(a.v[i]), kShift)); });
+  }
+  template <int kShift>
+  TESSERA_INLINE Int ShiftRightSigned(Int a) {
+    if constexpr (kShift == 0) return a;
+    else return Each<Int>([&](int i) { return vshrq_n_s32(a.v[i], kShift); });
+  }
+  // Instructions look up bytes: a number is those at 4 code + 0, 1, 2 and 3.
+  TESSERA_INLINE Float LookUp(Float table, Int codes) {
+    const uint8x16x4_t bytes = {{vreinterpretq_u8_f32(table.v[0]), vreinterpretq_u8_f32(table.v[1]), vreinterpretq_u8_f32(table.v[2]),
+                                 vreinterpretq_u8_f32(table.v[3])}};
+    return Each<Float>([&](int i) {
+      const uint32x4_t code = vandq_u32(vreinterpretq_u32_s32(codes.v[i]), vdupq_n_u32(15));
+      const uint32x4_t places = vmlaq_n_u32(vdupq_n_u32(0x03020100), code, 0x04040404);
+      return vreinterpretq_f32_u8(vqtbl4q_u8(bytes, vreinterpretq_u8_u32(places)));
+    });
+  }
+  TESSERA_INLINE Float LowHalves(Int a) {
+    return Each<Float>([&](int i) { return vcvt_f32_f16(vreinterpret_f16_s16(vmovn_s32(a.v[i]))); });
   }
   TESSERA_INLINE void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
     for (int i = 0; i < 8; ++i) {

@@ -41,6 +41,8 @@ struct LanesPortable {
   static void Store(float* p, Float x) { std::memcpy(p, x.v, sizeof x.v); }
   static void StorePartial(float* p, Float x, int n) { std::memcpy(p, x.v, n * sizeof(float)); }
   static void StoreHalf(uint16_t* p, Float x) { for (int i = 0; i < 16; ++i) p[i] = FloatToHalf(x.v[i]); }
+  // The nearest numbers that FP16 holds: what LoadHalf reads after StoreHalf.
+  static Float RoundToHalf(Float a) { return Each([&](int i) { return HalfToFloat(FloatToHalf(a.v[i])); }); }
 
   static Float Add(Float a, Float b) { return Each([&](int i) { return a.v[i] + b.v[i]; }); }
   static Float Sub(Float a, Float b) { return Each([&](int i) { return a.v[i] - b.v[i]; }); }
@@ -102,6 +104,33 @@ struct LanesPortable {
   static Int SwapHalves(Int a) { Int r; for (int i = 0; i < 16; ++i) r.v[i] = a.v[(i + 8) % 16]; return r; }
   static Int MulInt(Int a, int32_t b) { for (int32_t& lane : a.v) lane *= b; return a; }
   static void StoreInt(int32_t* p, Int a) { std::memcpy(p, a.v, sizeof a.v); }
+  // Sixteen numbers of 32 bits, signed ones of 16, unsigned ones of 8, at any address.
+  static Int LoadInt(const void* p) { Int r; std::memcpy(r.v, p, sizeof r.v); return r; }
+  static Int LoadWords(const void* p) {
+    int16_t words[16];
+    std::memcpy(words, p, sizeof words);
+    Int r;
+    for (int i = 0; i < 16; ++i) r.v[i] = words[i];
+    return r;
+  }
+  static Int LoadUnsigned8(const void* p) {
+    uint8_t bytes[16];
+    std::memcpy(bytes, p, sizeof bytes);
+    Int r;
+    for (int i = 0; i < 16; ++i) r.v[i] = bytes[i];
+    return r;
+  }
+  // By 0 to 31 bits. Zeros move in, but for ShiftRightSigned copies of the sign.
+  template <int kShift>
+  static Int ShiftLeft(Int a) { for (int32_t& x : a.v) x = static_cast<int32_t>(static_cast<uint32_t>(x) << kShift); return a; }
+  template <int kShift>
+  static Int ShiftRight(Int a) { for (int32_t& x : a.v) x = static_cast<int32_t>(static_cast<uint32_t>(x) >> kShift); return a; }
+  template <int kShift>
+  static Int ShiftRightSigned(Int a) { for (int32_t& x : a.v) x >>= kShift; return a; }
+  // Lane i: table[the low four bits of lane i].
+  static Float LookUp(Float table, Int codes) { return Each([&](int i) { return table.v[codes.v[i] & 15]; }); }
+  // The low sixteen bits of each lane, read as FP16.
+  static Float LowHalves(Int a) { return Each([&](int i) { return HalfToFloat(static_cast<uint16_t>(a.v[i])); }); }
   // to[k][i] = a[i][k] for eight rows and columns. REQUIRES: both are on 64-byte boundaries.
   static void Transpose(const int32_t (*a)[8], int32_t (*to)[8]) {
     for (int i = 0; i < 8; ++i) {

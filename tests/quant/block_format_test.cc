@@ -208,6 +208,7 @@ TEST(BlockFormat, TheTableIsInTheOrderOfTheEnum) {
     EXPECT_EQ(static_cast<int>(info.format), index++);
     EXPECT_EQ(&InfoOf(info.format), &info);
     EXPECT_EQ(BlockFormatByName(info.name).value(), &info);
+    if (!info.in_gguf()) continue;
     EXPECT_EQ(BlockFormatByGgufType(info.gguf_type).value(), &info);
   }
   EXPECT_EQ(index, kBlockFormats);
@@ -217,17 +218,44 @@ TEST(BlockFormat, UnknownNameListsTheKnownOnes) {
   EXPECT_EQ(BlockFormatByName("q4_0").status(),
             absl::NotFoundError("block format \"q4_0\" is not supported; "
                                 "supported: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ1_S, "
-                                "IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0"));
+                                "IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0, "
+                                "T2, T3"));
 }
 
 TEST(BlockFormat, FormatsThatAreOnlyReadSayWhichAreWritten) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(CheckWritten(info.format).ok(), info.quantize != nullptr) << info.name;
-    EXPECT_EQ(info.quantize != nullptr, info.format <= BlockFormat::kIQ4_NL) << info.name;
+    EXPECT_EQ(info.quantize != nullptr, info.format <= BlockFormat::kIQ4_NL || info.format >= BlockFormat::kT2) << info.name;
   }
   EXPECT_EQ(CheckWritten(BlockFormat::kTQ1_0),
             absl::InvalidArgumentError("found TQ1_0, which is only read; expected one of F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, "
-                                       "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL"));
+                                       "Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, T2, T3"));
+}
+
+TEST(BlockFormat, WhatGgufHasNotIsFoundByNameAloneAndRefusedForGguf) {
+  for (const BlockFormatInfo& info : AllBlockFormats()) {
+    EXPECT_EQ(info.in_gguf(), info.format < BlockFormat::kT2) << info.name;
+    EXPECT_EQ(CheckInGguf(info.format).ok(), info.in_gguf()) << info.name;
+  }
+  EXPECT_EQ(CheckInGguf(BlockFormat::kT2), absl::InvalidArgumentError("T2: GGUF has no such type; expected a .tsr output"));
+  EXPECT_EQ(BlockFormatByName("T3").value(), &InfoOf(BlockFormat::kT3));
+  EXPECT_EQ(BlockFormatByGgufType(kNoGgufType).status().code(), absl::StatusCode::kNotFound);
+}
+
+// A scale of 1; all codes 0 but one.
+TEST(BlockFormat, BitsOfT2AndT3LieWhereTheirFileSays) {
+  Bytes two(10), three(14);
+  two[1] = three[1] = std::byte{0x3c};
+  two[2 + 2] = std::byte{3 << 6};           // Value 26 is the last of byte 2: 91.
+  three[2 + 1] = std::byte{2 << 2};         // Value 9 is the second of byte 1: code 2 ...
+  three[2 + 8 + 1] = std::byte{1 << 1};     // ... and with its third bit 6: 65.
+  std::vector<float> twos(32), threes(32);
+  InfoOf(BlockFormat::kT2).dequantize(two.data(), 32, twos.data());
+  InfoOf(BlockFormat::kT3).dequantize(three.data(), 32, threes.data());
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(twos[i], i == 26 ? 91 : -128) << i;
+    EXPECT_EQ(threes[i], i == 9 ? 65 : -128) << i;
+  }
 }
 
 TEST(BlockFormat, UnsupportedGgufTypesAreNamedWithTheWayOut) {

@@ -56,6 +56,24 @@ TEST(PackedMatrix, ReadsEveryRowBackToTheLastBit) {
   }
 }
 
+// What the K formats cannot hold: rows of SmolLM2 and of Gemma 3, which are no multiples of 256.
+TEST(PackedMatrix, FewBitsFitRowsOfAnyNumberOfGroups) {
+  for (const BlockFormat format : {BlockFormat::kT2, BlockFormat::kT3}) {
+    for (const int64_t columns : {32, 576, 640}) {
+      const MatrixSpec spec = {"w", format, 33, columns};
+      const std::vector<std::byte> blocks = WildBlocks(format, 33 * columns, 6);
+      std::vector<float> expected(33 * columns), found(columns);
+      InfoOf(format).dequantize(blocks.data(), 33 * columns, expected.data());
+      const AlignedBuffer buffer = Packed(spec, blocks);
+      const PackedMatrix matrix = PackedMatrix::Open(spec, buffer.bytes()).value();
+      for (int64_t row = 0; row < 33; ++row) {
+        matrix.ReadRow(row, found.data());
+        ASSERT_EQ(std::memcmp(found.data(), &expected[row * columns], columns * sizeof(float)), 0) << columns << " row " << row;
+      }
+    }
+  }
+}
+
 // Storage may cut a matrix anywhere between panels, and GGUF bytes may begin at any address.
 TEST(PackedMatrix, PartsOfWholePanelsHaveTheBytesOfTheWhole) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
@@ -108,6 +126,8 @@ TEST(PackedMatrix, SizesAreThoseOfTheLayout) {
   for (const BlockFormat format : {BlockFormat::kTQ1_0, BlockFormat::kTQ2_0}) EXPECT_EQ(bytes(format, 32), 2112);
   for (const BlockFormat format : {BlockFormat::kMXFP4, BlockFormat::kNVFP4}) EXPECT_EQ(bytes(format, 32), 8 * 640);
   for (const BlockFormat format : {BlockFormat::kQ1_0, BlockFormat::kQ2_0}) EXPECT_EQ(bytes(format, 32), 8 * 576);
+  EXPECT_EQ(bytes(BlockFormat::kT2, 32), 8 * 320);  // 10 bytes for 32 weights, as in its blocks.
+  EXPECT_EQ(bytes(BlockFormat::kT3, 32), 8 * 448);  // 14.
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     EXPECT_EQ(bytes(info.format, 1), bytes(info.format, 32)) << info.name;
     EXPECT_EQ(bytes(info.format, 33), 2 * bytes(info.format, 32)) << info.name;

@@ -62,7 +62,8 @@ TEST(PanelFormat, BytesAreFixedForEver) {
       {"IQ2_XS", 0xfc09a833aaf857ab}, {"IQ2_S", 0x11ca32c28c65dd45}, {"IQ3_XXS", 0xb937b5f96725761a},
       {"IQ3_S", 0x1d8d57b3be83f92d}, {"IQ4_XS", 0xb94d4a2f003523a0}, {"TQ1_0", 0x652e54380f248f65},
       {"TQ2_0", 0xfb46c3469f131890}, {"MXFP4", 0xb21bb48c42e592c2}, {"NVFP4", 0xee42bdf56c664e8b},
-      {"Q1_0", 0x908fa9fd6d4cca63}, {"Q2_0", 0x5bc6ecc64dfa7874}};
+      {"Q1_0", 0x908fa9fd6d4cca63}, {"Q2_0", 0x5bc6ecc64dfa7874},
+      {"T2", 0x9b615acc53623ba1}, {"T3", 0xee73ef9595c84cb6}};
   for (const BlockFormatInfo& info : AllBlockFormats()) {
     std::vector<std::byte> gguf(BytesOfRows(info.format, 70, 512).value()), packed(3 * PanelBytes(info.format, 512));
     SeededRandom random(7);

@@ -1,10 +1,12 @@
-// How well the formats that search for a block (the K formats and IQ4_NL) find one: quant/internal/formats/k_search.h, iq4_nl.cc.
+// How well the formats that search for a block (the K formats, IQ4_NL, T2 and T3) find one: quant/internal/formats/k_search.h and
+// codebook_search.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "tessera/base/half.h"
 #include "tessera/base/random.h"
@@ -64,7 +66,7 @@ struct Searching {
   int run, codes, zero;              // Values that share a scale, codes, the code of zero.
   int end_scale, highest_minimum;    // The scale integer of the largest magnitude; 0: no minima.
   double most_gaussian, most_heavy;  // At most this part of the error of plain rounding.
-  double peer_gaussian, peer_heavy;  // llama.cpp's errors on the same values.
+  double peer_gaussian, peer_heavy;  // llama.cpp's errors on the same values; 0: it has no such format.
 };
 // The peer's are root mean square errors of quantize_q2_K and its sisters as in llama-cpp-python 0.3.36, without importances.
 const Searching kSearching[] = {
@@ -74,7 +76,19 @@ const Searching kSearching[] = {
     {BlockFormat::kQ5_K, 32, 32, 0, 63, 63, 0.93, 0.94, 0.035152, 0.079761},
     {BlockFormat::kQ6_K, 16, 64, 32, -128, 0, 0.93, 0.96, 0.017473, 0.042254},
     {BlockFormat::kIQ4_NL, 32, 16, 0, 0, 0, 0.93, 0.97, 0.075426, 0.170645},
+    {BlockFormat::kT2, 32, 4, 0, 0, 0, 0.84, 0.79, 0, 0},
+    {BlockFormat::kT3, 32, 8, 0, 0, 0, 0.92, 0.95, 0, 0},
 };
+
+// The numbers that a format's codes stand for; empty: it has no code book.
+absl::Span<const int8_t> CodebookOf(const Searching& format) {
+  const Codebook* const book = format.format == BlockFormat::kIQ4_NL ? &kIq4NlCodebook
+                               : format.format == BlockFormat::kT2   ? &kT2Codebook
+                               : format.format == BlockFormat::kT3   ? &kT3Codebook
+                                                                     : nullptr;
+  if (book == nullptr) return {};
+  return absl::MakeConstSpan(*book).first(format.codes);
+}
 
 int NearestInteger(float value, int lowest, int highest) {
   return static_cast<int>(std::clamp(std::round(value), static_cast<float>(lowest), static_cast<float>(highest)));
@@ -126,15 +140,28 @@ Values PlainlyRounded(const Searching& format, const Values& x) {
   return out;
 }
 
+float LargestOfGroup(const Values& x, size_t i) {
+  const auto group = x.begin() + i / 32 * 32;
+  return *std::max_element(group, group + 32, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+}
+
 // The same for a code book: the largest value meets its end.
-Values PlainlyRoundedByCodebook(const Values& x) {
+Values PlainlyRoundedByCodebook(absl::Span<const int8_t> numbers, const Values& x) {
   Values out(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    const auto block = x.begin() + i / 32 * 32;
-    const float largest = *std::max_element(block, block + 32, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
-    const float d = HalfToFloat(FloatToHalf(largest / kIq4NlCodebook[0]));
-    out[i] = d * *std::min_element(kIq4NlCodebook.begin(), kIq4NlCodebook.end(),
+    const float d = HalfToFloat(FloatToHalf(LargestOfGroup(x, i) / numbers.front()));
+    out[i] = d * *std::min_element(numbers.begin(), numbers.end(),
                                    [&](int a, int b) { return std::fabs(d * a - x[i]) < std::fabs(d * b - x[i]); });
+  }
+  return out;
+}
+
+// And for codes that stand for even steps in groups of 32, as those of Q4_0: -codes / 2 to codes / 2 - 1.
+Values RoundedToEvenSteps(int codes, const Values& x) {
+  Values out(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float d = LargestOfGroup(x, i) / static_cast<float>(-codes / 2);
+    out[i] = d * static_cast<float>(NearestInteger(x[i] / d, -codes / 2, codes / 2 - 1));
   }
   return out;
 }
@@ -142,7 +169,8 @@ Values PlainlyRoundedByCodebook(const Values& x) {
 TEST(Quantize, SearchErrsLessThanPlainRounding) {
   for (const Searching& format : kSearching) {
     const auto part = [&](const Values& x) {
-      const Values plain = format.format == BlockFormat::kIQ4_NL ? PlainlyRoundedByCodebook(x) : PlainlyRounded(format, x);
+      const absl::Span<const int8_t> numbers = CodebookOf(format);
+      const Values plain = numbers.empty() ? PlainlyRounded(format, x) : PlainlyRoundedByCodebook(numbers, x);
       return RootMeanSquareError(ThereAndBack(format.format, x), x) / RootMeanSquareError(plain, x);
     };
     EXPECT_LE(part(GaussianValues(64 * kBlock)), format.most_gaussian) << InfoOf(format.format).name;
@@ -152,6 +180,7 @@ TEST(Quantize, SearchErrsLessThanPlainRounding) {
 
 TEST(Quantize, SearchErrsNoMoreThanAnotherEngine) {
   for (const Searching& format : kSearching) {
+    if (format.peer_gaussian == 0) continue;
     const auto error = [&](const Values& x) { return RootMeanSquareError(ThereAndBack(format.format, x), x); };
     EXPECT_LE(error(GaussianValues(64 * kBlock)), format.peer_gaussian) << InfoOf(format.format).name;
     EXPECT_LE(error(HeavyTailedValues(64 * kBlock)), format.peer_heavy) << InfoOf(format.format).name;
@@ -161,12 +190,52 @@ TEST(Quantize, SearchErrsNoMoreThanAnotherEngine) {
 // Fewer bits per value must not give a smaller error: otherwise one of the two formats is not used well.
 TEST(Quantize, ErrorsFallWithTheBitsOfTheFormat) {
   const Values x = GaussianValues(64 * kBlock);
-  double last = std::numeric_limits<double>::infinity();
-  for (BlockFormat format : {BlockFormat::kQ2_K, BlockFormat::kQ3_K, BlockFormat::kQ4_K, BlockFormat::kQ5_K, BlockFormat::kQ6_K,
-                             BlockFormat::kQ8_0, BlockFormat::kBF16, BlockFormat::kF16}) {
-    const double error = RootMeanSquareError(ThereAndBack(format, x), x);
-    EXPECT_LT(error, last) << InfoOf(format).name;
-    last = error;
+  using F = BlockFormat;
+  for (const std::vector<F>& formats : {std::vector<F>{F::kQ2_K, F::kQ3_K, F::kQ4_K, F::kQ5_K, F::kQ6_K, F::kQ8_0, F::kBF16, F::kF16},
+                                        std::vector<F>{F::kT2, F::kT3, F::kIQ4_NL, F::kQ5_0, F::kQ8_0}}) {
+    double last = std::numeric_limits<double>::infinity();
+    for (const F format : formats) {
+      const double error = RootMeanSquareError(ThereAndBack(format, x), x);
+      EXPECT_LT(error, last) << InfoOf(format).name;
+      last = error;
+    }
+  }
+}
+
+// What a code book is for: with as many bits, even steps err more. So does plain rounding to the K formats of as many bits, whose scales
+// hold for 16 values alone.
+TEST(Quantize, FewBitsWithACodebookErrLessThanEvenSteps) {
+  const Values x = GaussianValues(64 * kBlock);
+  const auto error = [&](const Values& rounded) { return RootMeanSquareError(rounded, x); };
+  const double two = error(ThereAndBack(BlockFormat::kT2, x)), three = error(ThereAndBack(BlockFormat::kT3, x));
+  EXPECT_LE(two, 0.303);
+  EXPECT_LE(three, 0.150);
+  EXPECT_LE(two, 0.87 * error(RoundedToEvenSteps(4, x)));
+  EXPECT_LE(three, 0.89 * error(RoundedToEvenSteps(8, x)));
+  EXPECT_LT(two, error(PlainlyRounded(kSearching[0], x)));
+  EXPECT_LT(three, error(PlainlyRounded(kSearching[1], x)));
+}
+
+// Searched on any machine, with any instructions: the hash (FNV-1a) of 512 blocks each.
+TEST(Quantize, FewBitsAreTheSameBytesEachTime) {
+  for (const auto& [format, expected] : {std::pair(BlockFormat::kT2, 0x4cecd7eaa5084d5cu), {BlockFormat::kT3, 0x4818b3da881d91f9u}}) {
+    const std::vector<std::byte> bytes = Quantized(format, GaussianValues(64 * kBlock));
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<uint64_t>(byte)) * 0x100000001b3;
+    EXPECT_EQ(hash, expected) << InfoOf(format).name;
+    EXPECT_EQ(Quantized(format, GaussianValues(64 * kBlock)), bytes) << InfoOf(format).name;
+  }
+}
+
+// The end of the code book is a power of two, so the scale of a number of FP16 is one of FP16, down to the smallest normal one.
+TEST(Quantize, ConstantGroupsOfFewBitsAreExact) {
+  for (const BlockFormat format : {BlockFormat::kT2, BlockFormat::kT3}) {
+    for (int bits = 0; bits <= 0xffff; bits += 37) {
+      const float number = HalfToFloat(static_cast<uint16_t>(bits));
+      if (!std::isfinite(number) || std::fabs(number) < 0x1p-7f) continue;
+      const Values constant(32, number);
+      ASSERT_EQ(ThereAndBack(format, constant), constant) << InfoOf(format).name << " " << number;
+    }
   }
 }
 
@@ -238,7 +307,8 @@ TEST(Quantize, WhatIsTooLargeBecomesTheLargestNumber) {
   for (const Searching& format : kSearching) {
     const Values x = ThereAndBack(format.format, Values(kBlock, std::numeric_limits<float>::infinity()));
     const int farthest_code = format.zero > 0 ? format.zero : format.codes - 1;
-    const int farthest = format.format == BlockFormat::kIQ4_NL ? -kIq4NlCodebook[0] : std::abs(format.end_scale) * farthest_code;
+    const absl::Span<const int8_t> numbers = CodebookOf(format);
+    const int farthest = numbers.empty() ? std::abs(format.end_scale) * farthest_code : -numbers.front();
     const float expected = kLargestHalf * static_cast<float>(farthest);
     for (const float value : x) ASSERT_FLOAT_EQ(value, expected) << InfoOf(format.format).name;
   }

@@ -121,6 +121,29 @@ TEST(Lanes, SumIsOneFixedTree) {
   EXPECT_EQ(LanesPortable::Sum(LanesPortable::Load(values)), 1);  // Lanes i and i + 8 meet first.
 }
 
+TEST(Lanes, ALookupTakesTheLowFourBitsOfACode) {
+  using L = LanesPortable;
+  float table[16];
+  int32_t codes[16];
+  for (int i = 0; i < 16; ++i) table[i] = static_cast<float>(100 + i), codes[i] = (15 - i) | i << 4 | ~0xfffff;
+  const L::Float found = L::LookUp(L::Load(table), L::LoadInt(codes));
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(found.v[i], 115 - i);
+  const L::Int shifted = L::ShiftRight<28>(L::LoadInt(codes)), signs = L::ShiftRightSigned<28>(L::LoadInt(codes));
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(shifted.v[i], 15);
+    EXPECT_EQ(signs.v[i], -1);
+  }
+}
+
+TEST(Lanes, RoundingToHalfIsToEvenAndTooLargeIsInfinite) {
+  using L = LanesPortable;
+  EXPECT_EQ(L::RoundToHalf(L::Set(2049.0f)).v[3], 2048.0f);
+  EXPECT_EQ(L::RoundToHalf(L::Set(2051.0f)).v[3], 2052.0f);
+  EXPECT_EQ(L::RoundToHalf(L::Set(65519.0f)).v[3], 65504.0f);
+  EXPECT_EQ(L::RoundToHalf(L::Set(-65520.0f)).v[3], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(L::LowHalves(L::SetInt(0x7fff3c00)).v[3], 1.0f);
+}
+
 template <typename Products>
 int32_t WorstDot(int32_t activation) {
   std::byte weights[64];

@@ -46,6 +46,8 @@ void DequantizeMXFP4(const std::byte* blocks, int64_t values, float* out);
 void DequantizeNVFP4(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ1_0(const std::byte* blocks, int64_t values, float* out);
 void DequantizeQ2_0(const std::byte* blocks, int64_t values, float* out);
+void DequantizeT2(const std::byte* blocks, int64_t values, float* out);
+void DequantizeT3(const std::byte* blocks, int64_t values, float* out);
 
 void QuantizeF32(const float* in, int64_t values, std::byte* blocks);
 void QuantizeF16(const float* in, int64_t values, std::byte* blocks);
@@ -61,6 +63,8 @@ void QuantizeQ4_K(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ5_K(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ6_K(const float* in, int64_t values, std::byte* blocks);
 void QuantizeIQ4_NL(const float* in, int64_t values, std::byte* blocks);
+void QuantizeT2(const float* in, int64_t values, std::byte* blocks);
+void QuantizeT3(const float* in, int64_t values, std::byte* blocks);
 
 // Files are little-endian, and blocks lie at any address: bytes are put together by hand.
 inline uint16_t LoadUint16(const std::byte* bytes) {

@@ -1,5 +1,6 @@
 #include "tessera/quant/internal/panels/blocks_of_32.h"
 
+#include "tessera/quant/internal/formats/few_bits.h"
 #include "tessera/quant/internal/formats/formats.h"
 #include "tessera/quant/internal/panels/pack_blocks.h"
 #include "tessera/quant/internal/panels/registry.h"
@@ -30,6 +31,16 @@ void Codes(const std::byte* block, uint8_t* codes) {
 template <>
 void Codes<Q8_0>(const std::byte* block, uint8_t* codes) {
   for (int k = 0; k < 32; ++k) codes[k] = std::to_integer<uint8_t>(block[2 + k] ^ std::byte{0x80});
+}
+
+template <>
+void Codes<T2>(const std::byte* block, uint8_t* codes) {
+  UnpackFewBits<2>(block, codes);
+}
+
+template <>
+void Codes<T3>(const std::byte* block, uint8_t* codes) {
+  UnpackFewBits<3>(block, codes);
 }
 
 template <typename Format>
@@ -85,5 +96,7 @@ const PanelFormat kQ8_0 = Describe<Q8_0, BlockFormat::kQ8_0>();
 const PanelFormat kIQ4_NL = Describe<IQ4_NL, BlockFormat::kIQ4_NL>();
 const PanelFormat kQ1_0 = Describe<Q4_0, BlockFormat::kQ1_0, 128, PutAsQ4_0<128, 1, /*kFirst=*/7, /*kStep=*/2>>();
 const PanelFormat kQ2_0 = Describe<Q4_0, BlockFormat::kQ2_0, 64, PutAsQ4_0<64, 2, /*kFirst=*/7, /*kStep=*/1>>();
+const PanelFormat kT2 = Describe<T2, BlockFormat::kT2>();
+const PanelFormat kT3 = Describe<T3, BlockFormat::kT3>();
 
 }  // namespace tessera::panels

@@ -1,5 +1,5 @@
 // The formats with an FP16 scale for 32 inputs, in panels: two tiles of codes, then 32 FP16 scales and, where there are any, 32 FP16
-// minima. Nothing grows: these are the bytes of the GGUF blocks of 32 outputs in another order. Only Q1_0 and Q2_0 do, which are held as
+// minima. Nothing grows: these are the bytes of the blocks of 32 outputs in another order. Only Q1_0 and Q2_0 do, which are held as
 // Q4_0.
 //
 // A weight is scale * (code - kZero) + minimum. What the kernel wants of such a struct is listed in docs/adding_a_block_format.md.
@@ -34,16 +34,22 @@ struct Q5_0 : BlockOf32<4, 1, /*kZeroCode=*/16> {};                      // 704
 struct Q5_1 : BlockOf32<4, 1, /*kZeroCode=*/0, /*kMinima=*/true> {};     // 768
 struct Q8_0 : BlockOf32<8, 0, /*kZeroCode=*/128> {};                     // 1088; the file's signed bytes + 128
 
-// Q4_0's bytes; the codes are looked up as they are loaded, and what the kernel multiplies by are the numbers of the code book + 128.
-struct IQ4_NL : BlockOf32<4, 0, /*kZeroCode=*/128> {
+// Codes that are looked up as they are loaded: what the kernel multiplies by are the numbers of the code book + 128.
+template <int kLow, int kHigh, const Codebook& kNumbers>
+struct CodedBlockOf32 : BlockOf32<kLow, kHigh, /*kZeroCode=*/128> {
+  using Codes = BlockOf32<kLow, kHigh, 128>;
   static constexpr int kBits = 8;
-  alignas(16) static constexpr UnsignedCodebook kTable = ShiftedBy128(kIq4NlCodebook);
+  alignas(16) static constexpr UnsignedCodebook kTable = ShiftedBy128(kNumbers);
 
   template <typename L, int j>
   static inline __attribute__((always_inline)) typename L::Bytes Quad(const std::byte* header, const std::byte* tile) {
-    return L::Lookup(kTable.data(), BlockOf32::Quad<L, j>(header, tile));
+    return L::Lookup(kTable.data(), Codes::template Quad<L, j>(header, tile));
   }
-  static int ValueOf(uint8_t code) { return kIq4NlCodebook[code]; }
+  static int ValueOf(uint8_t code) { return kNumbers[code]; }
 };
+
+struct IQ4_NL : CodedBlockOf32<4, 0, kIq4NlCodebook> {};  // 576; Q4_0's bytes
+struct T2 : CodedBlockOf32<2, 0, kT2Codebook> {};         // 320
+struct T3 : CodedBlockOf32<2, 1, kT3Codebook> {};         // 448
 
 }  // namespace tessera::panels

@@ -36,6 +36,8 @@ const PanelFormat& PanelFormatOf(BlockFormat format) {
     case BlockFormat::kNVFP4: return panels::kNVFP4;
     case BlockFormat::kQ1_0: return panels::kQ1_0;
     case BlockFormat::kQ2_0: return panels::kQ2_0;
+    case BlockFormat::kT2: return panels::kT2;
+    case BlockFormat::kT3: return panels::kT3;
   }
   LOG(FATAL) << "block format " << static_cast<int>(format) << " has no panel layout";
 }

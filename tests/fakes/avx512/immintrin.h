@@ -51,6 +51,9 @@ static inline __m512i _mm512_cvtps_epi32(__m512 a) {
 }
 static inline __m512i _mm512_cvtepi8_epi32(__m128i a) { return Join(_mm256_cvtepi8_epi32(a), _mm256_cvtepi8_epi32(HighHalf(a))); }
 static inline __m512i _mm512_cvtepu8_epi32(__m128i a) { return Join(_mm256_cvtepu8_epi32(a), _mm256_cvtepu8_epi32(HighHalf(a))); }
+static inline __m512i _mm512_cvtepi16_epi32(__m256i a) {
+  return Join(_mm256_cvtepi16_epi32(LowHalf(a)), _mm256_cvtepi16_epi32(HighHalf(a)));
+}
 static inline __m512i _mm512_cvtepu16_epi32(__m256i a) {
   return Join(_mm256_cvtepu16_epi32(LowHalf(a)), _mm256_cvtepu16_epi32(HighHalf(a)));
 }
@@ -65,6 +68,10 @@ static inline __m256i _mm512_cvtepi32_epi16(__m512i a) {
   simde__m256i_private words;
   for (int i = 0; i < 16; ++i) words.i16[i] = static_cast<int16_t>(lanes.i32[i]);
   return simde__m256i_from_private(words);
+}
+
+static inline __m512i _mm512_srai_epi32(__m512i a, unsigned shift) {
+  return Join(_mm256_srai_epi32(LowHalf(a), static_cast<int>(shift)), _mm256_srai_epi32(HighHalf(a), static_cast<int>(shift)));
 }
 
 static inline __m512 _mm512_maskz_loadu_ps(__mmask16 mask, const float* p) {

@@ -34,7 +34,7 @@ struct LanesResult {
 };
 
 struct LanesResults {
-  static constexpr int kMost = 96;
+  static constexpr int kMost = 112;
   LanesResult results[kMost];
   int count;
 };
@@ -59,6 +59,7 @@ class LanesProbe {
     Arithmetic();
     Reductions();
     Integers();
+    BitsOfIntegers();
     ByteFields();
     Dots();
     Functions();
@@ -89,6 +90,7 @@ class LanesProbe {
     int8_t bytes[16];
     L::StoreSigned8(bytes, L::RoundToInt(Clamp(L::Load(input_.a), -127.0f, 127.0f)));
     PutBits("StoreSigned8", /*is_float=*/false, bytes, sizeof bytes);
+    Put("RoundToHalf", L::RoundToHalf(L::Load(input_.a)));
   }
 
   void Arithmetic() {
@@ -134,6 +136,20 @@ class LanesProbe {
     L::StoreInt(stored, a);
     PutBits("StoreInt", /*is_float=*/false, stored, sizeof stored);
     Put("ToFloat", L::ToFloat(L::AddInt(a, L::SetInt(1 << 30))));
+  }
+
+  void BitsOfIntegers() {
+    const Int a = L::LoadInt(input_.bytes);
+    PutInts("LoadInt", a);
+    PutInts("LoadWords", L::LoadWords(input_.bytes + 1));
+    PutInts("LoadUnsigned8", L::LoadUnsigned8(input_.bytes + 3));
+    PutInts("ShiftLeft<24>", L::template ShiftLeft<24>(a));
+    PutInts("ShiftRight<0>", L::template ShiftRight<0>(a));
+    PutInts("ShiftRight<20>", L::template ShiftRight<20>(a));
+    PutInts("ShiftRightSigned<0>", L::template ShiftRightSigned<0>(a));
+    PutInts("ShiftRightSigned<24>", L::template ShiftRightSigned<24>(a));
+    Put("LookUp", L::LookUp(L::Load(input_.b), a));
+    Put("LowHalves", L::LowHalves(a));
   }
 
   void ByteFields() {

@@ -1,0 +1,78 @@
+// How the formats of 32 values with a code book (IQ4_NL, T2, T3) choose what a block holds: an FP16 scale, and codes for its numbers.
+//
+//   const CodebookBlock block = SearchCodebook<kT2Codebook, /*kBits=*/2>(kEnds, in);   // 32 values
+//   // Value i is about HalfToFloat(block.scale) * kT2Codebook[block.codes[i]].
+//
+// The largest value meets one of the ends of the code book, or a number beyond or within it: each of some is tried, and its scale improved
+// by least squares. The smallest sum of squared errors wins, of equal ones the first. So the same values always give the same block.
+// tests/quant/quantize_test.cc holds the result to what rounding to the nearest gives. Thread-safe (pure functions).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "tessera/quant/codebook.h"
+#include "tessera/quant/internal/formats/formats.h"
+
+namespace tessera {
+
+struct CodebookBlock {
+  static constexpr int kValues = 32;
+
+  uint8_t codes[kValues];
+  uint16_t scale = 0;  // FP16.
+};
+
+// The code whose number is nearest, by halving the code book at the middles between its numbers.
+template <const Codebook& kNumbers, int kBits>
+int NearestCode(float number) {
+  int code = 0;
+  for (int half = 1 << (kBits - 1); half > 0; half /= 2) {
+    const int above = code + half;
+    if (2 * number > static_cast<float>(kNumbers[above - 1] + kNumbers[above])) code = above;
+  }
+  return code;
+}
+
+// The codes that are nearest under a scale, and what came of them.
+template <const Codebook& kNumbers, int kBits>
+struct EncodedBlock {
+  uint8_t codes[CodebookBlock::kValues];
+  float product = 0, square = 0;  // Sums over the block of number * value, number * number. No number is 0, so square is not.
+  float error = 0;                // Sum of squares.
+
+  EncodedBlock(const float* x, float d) {
+    const float inverse = d == 0 ? 0 : 1 / d;
+    for (int i = 0; i < CodebookBlock::kValues; ++i) {
+      codes[i] = static_cast<uint8_t>(NearestCode<kNumbers, kBits>(x[i] * inverse));
+      const float number = kNumbers[codes[i]], difference = d * number - x[i];
+      product += number * x[i];
+      square += number * number;
+      error += difference * difference;
+    }
+  }
+};
+
+// ends: what the largest value may become, in numbers of the code book; with either sign, as the scale may have. NaN counts as 0, and what
+// is beyond the format's range, infinities too, as its largest number. REQUIRES: the first 2^kBits numbers ascend, none is 0, and the first
+// one has the largest magnitude.
+template <const Codebook& kNumbers, int kBits>
+CodebookBlock SearchCodebook(absl::Span<const float> ends, const float* in) {
+  using Encoded = EncodedBlock<kNumbers, kBits>;
+  float x[CodebookBlock::kValues];
+  CopyWithin(kLargestHalf * static_cast<float>(-kNumbers[0]), in, CodebookBlock::kValues, x);
+  const float largest = LargestSigned(x, CodebookBlock::kValues);
+  CodebookBlock block;
+  Encoded best(x, 0);
+  for (const float end : ends) {
+    const Encoded first(x, largest / end);
+    const uint16_t scale = FiniteHalf(first.product / first.square);
+    const Encoded second(x, HalfToFloat(scale));
+    if (second.error < best.error) best = second, block.scale = scale;
+  }
+  std::copy_n(best.codes, CodebookBlock::kValues, block.codes);
+  return block;
+}
+
+}  // namespace tessera

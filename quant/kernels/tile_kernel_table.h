@@ -1,0 +1,17 @@
+// One instruction set's table of tile kernels: each tiles_<path>.cc instantiates this with its lanes and nothing else.
+#pragma once
+
+#include "tessera/quant/kernels/tile_kernel.h"
+#include "tessera/quant/kernels/tile_rows.h"
+#include "tessera/quant/tile_kernels.h"
+
+namespace tessera {
+
+template <typename L>
+constexpr TileKernels TileKernelTable(KernelPath path) {
+  return {path, MultiplyTiles<L>, RoundTileRow<L>};
+}
+
+extern const TileKernels kTilesPortable, kTilesAvx2, kTilesAvx512, kTilesNeon;
+
+}  // namespace tessera
