@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/device.h"
+#include "tessera/npu/internal/fold_biases.h"
 #include "tessera/npu/internal/graph_check.h"
 #include "tessera/npu/memory_plan.h"
 
@@ -16,9 +17,10 @@ constexpr int kMaxRowCapacity = 65536;
 
 absl::Status AddWeightBytes(const Graph& graph, ArgumentNeeds& needs) {
   for (const GraphWeight& weight : graph.weights) {
-    ASSIGN_OR_RETURN(const int64_t packed, WeightBytes(weight, WeightEncoding::kPacked));
+    ASSIGN_OR_RETURN(const int64_t packed, WeightBytes(weight, WeightEncoding::kTiles));
     ASSIGN_OR_RETURN(const int64_t floats, WeightBytes(weight, WeightEncoding::kFloat32));
     needs.packed_bytes.push_back(packed);
+    needs.tiles |= weight.tile.has_value();
     needs.float_bytes.push_back(floats);
   }
   return absl::OkStatus();
@@ -58,6 +60,7 @@ absl::StatusOr<CompiledGraph> Compile(Graph graph, const CompileOptions& options
         absl::StrCat("row_capacity: found ", options.row_capacity, ", expected 1 to ", kMaxRowCapacity));
   }
   RETURN_IF_ERROR(CheckGraph(graph));
+  graph = FoldBiases(std::move(graph));
   ASSIGN_OR_RETURN(ArgumentNeeds needs, NeedsOf(graph));
   ASSIGN_OR_RETURN(const std::vector<BufferLife> lives, LivesOf(graph, options.row_capacity));
   ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(lives));

@@ -23,8 +23,9 @@ struct CompileOptions {
 // What a Run's arguments must look like, taken from the graph once so that the check of each Run stays cheap (CheckArguments).
 struct ArgumentNeeds {
   std::vector<BufferId> external = {};     // Inputs and outputs, in order of their ids.
-  std::vector<int64_t> packed_bytes = {};  // Per weight: its bytes in WeightEncoding::kPacked,
+  std::vector<int64_t> packed_bytes = {};  // Per weight: its bytes in WeightEncoding::kPacked, or in tiles if it has a TileScheme,
   std::vector<int64_t> float_bytes = {};   // and in kFloat32.
+  bool tiles = false;                      // Some weight has a TileScheme.
   bool tokens = false;                     // Some operator is an Embedding.
   int rope_tables = 0;
   int64_t key_columns = 0;                 // Columns of every StoreKeyValue's key; 0: the graph stores none.

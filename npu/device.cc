@@ -38,7 +38,8 @@ absl::Status CheckBuffers(const CompiledGraph& graph, const RunArguments& argume
 }
 
 absl::Status CheckWeights(const CompiledGraph& graph, WeightEncoding encoding, const RunArguments& arguments) {
-  const std::vector<int64_t>& expected = encoding == WeightEncoding::kPacked ? graph.needs.packed_bytes : graph.needs.float_bytes;
+  if (graph.needs.tiles && encoding == WeightEncoding::kPacked) return Invalid("weights: found tiles, expected panels on this device");
+  const std::vector<int64_t>& expected = encoding == WeightEncoding::kFloat32 ? graph.needs.float_bytes : graph.needs.packed_bytes;
   RETURN_IF_ERROR(CheckCount("weights", arguments.weights.size(), expected.size()));
   for (size_t i = 0; i < expected.size(); ++i) {
     const absl::Span<const std::byte> bytes = arguments.weights[i];

@@ -25,6 +25,7 @@ struct AccessVisitor {
     Access access = {{op.x}, {}, {}};
     for (const Product& product : op.products) {
       access.weights.push_back(product.weight);
+      if (product.bias != kNone) access.weights.push_back(product.bias);
       if (std::find(access.writes.begin(), access.writes.end(), product.y) == access.writes.end()) {
         access.writes.push_back(product.y);
       }
@@ -94,7 +95,8 @@ std::string BufferText(const GraphBuffer& buffer) {
 std::string WeightText(const GraphWeight& weight) {
   const MatrixSpec& spec = weight.spec;
   if (weight.vector) return absl::StrCat("vector ", spec.name, " [", spec.out_features, "]");
-  return absl::StrCat("matrix ", spec.name, " ", InfoOf(spec.format).name, " [", spec.out_features, ", ", spec.in_features, "]");
+  const std::string form = weight.tile.has_value() ? TileSchemeName(*weight.tile) : InfoOf(spec.format).name;
+  return absl::StrCat("matrix ", spec.name, " ", form, " [", spec.out_features, ", ", spec.in_features, "]");
 }
 
 }  // namespace
@@ -113,7 +115,9 @@ BufferId Graph::AddOutput(std::string name, int64_t columns) {
 WeightId Graph::AddVector(std::string name, int64_t size) {
   return AddWeight(*this, {{std::move(name), BlockFormat::kF32, size, 1}, /*vector=*/true});
 }
-WeightId Graph::AddMatrix(MatrixSpec spec) { return AddWeight(*this, {std::move(spec), /*vector=*/false}); }
+WeightId Graph::AddMatrix(MatrixSpec spec, std::optional<TileScheme> tile) {
+  return AddWeight(*this, {std::move(spec), /*vector=*/false, tile});
+}
 
 Access AccessOf(const Operator& op) { return std::visit(AccessVisitor(), op); }
 std::string OperatorName(const Operator& op) { return std::visit(NameVisitor(), op); }

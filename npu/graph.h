@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,8 +34,16 @@ struct RmsNorm { BufferId x = kNone; WeightId weight = kNone; BufferId y = kNone
 // y[first_column ..] = W x for each product; all share x, which is rounded once. Where `adapter` is not kNone, a row whose adapter
 // binds that placeholder gets y += scale * B (A x) in this product's columns, with A, B and scale from the row (multi-LoRA paper,
 // section 3: LoRA as graph inputs); other rows cost nothing and keep their bits. B covers all columns of y. fine: a device that
-// rounds x does so to 16 bits for this product, not to 8; others ignore it.
-struct Product { WeightId weight = kNone; BufferId y = kNone; int64_t first_column = 0; int adapter = kNone; bool fine = false; };
+// rounds x does so to 16 bits for this product, not to 8; others ignore it. bias: of all columns of y, added before a matrix unit rounds
+// this product; Compile makes it of an AddBias, and CheckGraph refuses it.
+struct Product {
+  WeightId weight = kNone;
+  BufferId y = kNone;
+  int64_t first_column = 0;
+  int adapter = kNone;
+  bool fine = false;
+  WeightId bias = kNone;
+};
 struct Linear { BufferId x = kNone; std::vector<Product> products = {}; };
 
 // y = x + weight, the same for each row.
@@ -81,7 +90,8 @@ struct Graph {
   BufferId AddScratch(std::string name, int64_t columns);
   BufferId AddOutput(std::string name, int64_t columns);
   WeightId AddVector(std::string name, int64_t size);
-  WeightId AddMatrix(MatrixSpec spec);
+  // tile: of a matrix in tiles, which a device with WeightEncoding::kTiles runs. spec.format then says nothing.
+  WeightId AddMatrix(MatrixSpec spec, std::optional<TileScheme> tile = {});
   void Add(Operator op) { operators.push_back(std::move(op)); }
 };
 

@@ -81,9 +81,11 @@ absl::StatusOr<std::vector<BufferLife>> LivesOf(const Graph& graph, int row_capa
     for (const BufferId id : access.reads) lives[id].last = next_barrier[i];
   }
   for (size_t id = 0; id < lives.size(); ++id) {
+    if (graph.buffers[id].kind == BufferKind::kScratch) {
+      ASSIGN_OR_RETURN(const int64_t bytes, BufferBytes(graph.buffers[id].columns, row_capacity));
+      lives[id].bytes = lives[id].first < 0 ? 0 : bytes;   // The compiler has left out what wrote it.
+    }
     lives[id].first = std::max(lives[id].first, 0);
-    if (graph.buffers[id].kind != BufferKind::kScratch) continue;
-    ASSIGN_OR_RETURN(lives[id].bytes, BufferBytes(graph.buffers[id].columns, row_capacity));
   }
   return lives;
 }

@@ -16,18 +16,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "tessera/base/aligned_buffer.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/npu/device.h"
 
 namespace tessera {
 
-struct HostGraph;
+class GraphRunner;
 struct MatMulKernels;
 
 class HostDevice : public Device {
@@ -53,16 +49,8 @@ class HostDevice : public Device {
   absl::Status Wait() override { return absl::OkStatus(); }
 
  private:
-  using GraphKey = std::pair<std::string, int>;   // Its text and its row capacity.
-
-  ThreadPool& pool_;
   const Options options_;
-  const MatMulKernels& matmul_;
-  absl::flat_hash_map<GraphKey, std::weak_ptr<const HostGraph>> graphs_;   // Those that are loaded, or were.
-  AlignedBuffer arena_;      // Scratch buffers, shared by all graphs: only one runs at a time.
-  AlignedBuffer rounded_;    // A pass's rows rounded to 8 bits for the product at hand.
-  AlignedBuffer taken_;      // What workers have taken of each operator's work.
-  AlignedBuffer private_;    // Per worker: a single row's scratch, its rounded copy, attention scores.
+  const std::unique_ptr<GraphRunner> runner_;
 };
 
 }  // namespace tessera

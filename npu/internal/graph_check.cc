@@ -213,6 +213,7 @@ absl::Status GraphChecker::operator()(const Linear& op) {
 
 absl::Status GraphChecker::CheckProduct(const Product& product, int64_t x_columns) {
   RETURN_IF_ERROR(HasWeight("weight", product.weight, /*vector=*/false));
+  if (product.bias != kNone) return Invalid("bias: found weight ", product.bias, ", expected none: an AddBias");
   const MatrixSpec& matrix = spec(product.weight);
   if (matrix.in_features != x_columns) {
     return Invalid("weight \"", matrix.name, "\": in_features: found ", matrix.in_features, ", expected the ", x_columns,

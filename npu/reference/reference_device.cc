@@ -42,7 +42,8 @@ void Gather(const KvView& kv, int layer, int head, SlotPath path, int64_t first,
 // One Run: where each buffer lies, and one function for each kind of operator.
 class GraphRun {
  public:
-  GraphRun(const Graph& graph, const RunArguments& arguments, std::vector<std::vector<float>>& scratch, ThreadPool* pool);
+  GraphRun(const Graph& graph, const RunArguments& arguments, std::vector<std::vector<float>>& scratch, ThreadPool* pool,
+           const ReferenceDevice::Options& options);
 
   void operator()(const RmsNorm& op) const { reference::RmsNorm(In(op.x), Vector(op.weight), op.epsilon, op.groups, Out(op.y)); }
   void operator()(const Linear& op) const {
@@ -75,6 +76,7 @@ class GraphRun {
     return {reinterpret_cast<const float*>(arguments_.weights[id].data()), spec.out_features, spec.in_features};
   }
   void RunProduct(BufferId x, const Product& product) const;
+  void AddBiasTo(const Product& product) const;
   void AddAdapters(BufferId x, const Product& product) const;
   void AttendRow(const Attention& op, int row, GatheredHead& gathered) const;
   void ForEachShare(int64_t items, absl::FunctionRef<void(int64_t begin, int64_t end)> body) const;
@@ -82,11 +84,13 @@ class GraphRun {
   const Graph& graph_;
   const RunArguments& arguments_;
   ThreadPool* pool_;
+  const ReferenceDevice::Options& options_;
   std::vector<TensorView<float>> buffers_;
 };
 
-GraphRun::GraphRun(const Graph& graph, const RunArguments& arguments, std::vector<std::vector<float>>& scratch, ThreadPool* pool)
-    : graph_(graph), arguments_(arguments), pool_(pool) {
+GraphRun::GraphRun(const Graph& graph, const RunArguments& arguments, std::vector<std::vector<float>>& scratch, ThreadPool* pool,
+                   const ReferenceDevice::Options& options)
+    : graph_(graph), arguments_(arguments), pool_(pool), options_(options) {
   if (scratch.size() < graph.buffers.size()) scratch.resize(graph.buffers.size());
   const BoundBuffer* external = arguments.buffers.data();
   for (size_t i = 0; i < graph.buffers.size(); ++i) {
@@ -112,11 +116,24 @@ void GraphRun::ForEachShare(int64_t items, absl::FunctionRef<void(int64_t begin,
 void GraphRun::RunProduct(BufferId x, const Product& product) const {
   const TensorView<const float> w = Matrix(product.weight);
   const TensorView<float> y = Out(product.y);
+  if (options_.observe) {
+    const size_t weight = static_cast<size_t>(product.weight);
+    options_.observe({.weight = graph_.weights[weight], .bytes = arguments_.weights[weight], .x = In(x)});
+  }
   ForEachShare(w.rows(), [&](int64_t begin, int64_t end) {
     const TensorView<float> part(y.data() + product.first_column + begin, y.rows(), end - begin, y.row_stride());
     reference::MatMul(w.Rows(begin, end - begin), In(x), part);
   });
+  if (product.bias != kNone) AddBiasTo(product);
   if (product.adapter != kNone) AddAdapters(x, product);
+}
+
+// The columns of one product.
+void GraphRun::AddBiasTo(const Product& product) const {
+  const int64_t outputs = graph_.weights[product.weight].spec.out_features;
+  const TensorView<float> y = Out(product.y);
+  const TensorView<float> part(y.data() + product.first_column, y.rows(), outputs, y.row_stride());
+  reference::AddBias(part, Vector(product.bias).subspan(static_cast<size_t>(product.first_column), static_cast<size_t>(outputs)), part);
 }
 
 void GraphRun::AddAdapters(BufferId x, const Product& product) const {
@@ -203,7 +220,7 @@ absl::Status ReferenceDevice::Submit(LoadedGraph& graph, const RunArguments& arg
   const CompiledGraph& compiled = static_cast<const ReferenceGraph&>(graph).compiled();
   RETURN_IF_ERROR(CheckArguments(compiled, weight_encoding(), kv_format(), arguments));
   if (arguments.rows == 0) return absl::OkStatus();
-  const GraphRun run(compiled.graph, arguments, scratch_, pool_);
+  const GraphRun run(compiled.graph, arguments, scratch_, pool_, options_);
   for (const Operator& op : compiled.graph.operators) std::visit(run, op);
   return absl::OkStatus();
 }

@@ -8,21 +8,44 @@
 // Weights are row-major FP32, keys and values FP32. Every buffer has memory of its own (no plan, no sharing), operators are those
 // of tensor/reference_ops. Its results are near the exact ones but may differ in the last bits with rows and threads. Fast enough
 // for a small model (some ten tokens per second with 135 million weights on two cores). Submit computes. Threads: as Device says.
+//
+// An observer sees what each product reads, for statistics of activations:
+//
+//   ReferenceDevice device(&pool, {.observe = [&](const ReferenceDevice::ProductInput& input) { Count(input.bytes.data(), input.x); }});
+//
+// Graphs name no layer (layers that are alike share one), so neither does an observer's argument: `bytes` tells weights of all layers
+// apart. Where weights are resident, their address leads back to a unit and an offset, and by WeightLayout to the tensor.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "absl/types/span.h"
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/npu/device.h"
+#include "tessera/tensor/tensor_view.h"
 
 namespace tessera {
 
 class ReferenceDevice : public Device {
  public:
+  // One product of a Linear, before it is computed. All of it is valid during the call.
+  struct ProductInput {
+    const GraphWeight& weight;               // As the graph has it: its label is the same in all layers.
+    absl::Span<const std::byte> bytes;       // As RunArguments::weights has it: row-major FP32. A tensor may come in several parts.
+    TensorView<const float> x;               // [rows, in_features], before adapters. Parts of a tensor, and other products, share it.
+  };
+  struct Options {
+    std::function<void(const ProductInput& input)> observe = nullptr;  // Called on the thread of Submit. Null: nobody.
+  };
   // pool: shares out matrix products by outputs and attention by rows; null: everything on the caller's thread. Must outlive the
   // device.
-  explicit ReferenceDevice(ThreadPool* pool = nullptr) : pool_(pool) {}
+  explicit ReferenceDevice(ThreadPool* pool = nullptr) : ReferenceDevice(pool, Options()) {}
+  ReferenceDevice(ThreadPool* pool, Options options) : pool_(pool), options_(std::move(options)) {}
 
   absl::string_view name() const override { return "reference"; }
   WeightEncoding weight_encoding() const override { return WeightEncoding::kFloat32; }
@@ -36,6 +59,7 @@ class ReferenceDevice : public Device {
 
  private:
   ThreadPool* pool_;
+  const Options options_;
   std::vector<std::vector<float>> scratch_;  // Per buffer of the graph that ran last.
 };
 

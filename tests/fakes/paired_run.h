@@ -1,4 +1,4 @@
-// One graph with its weights in both encodings, a cache in all formats and rows to run: what it takes to compare devices.
+// One graph with its weights as each device wants them, a cache in all formats and rows to run: what it takes to compare devices.
 //
 //   PairedRun run(graph, {.seed = 7, .kv_heads = 2, .head_size = 16});
 //   const RowOutputs expected = run.On(reference, Chain(5));      // five rows at positions 0 to 4, in slots 0 to 4
@@ -17,6 +17,7 @@
 
 #include "gtest/gtest.h"
 #include "tessera/npu/device.h"
+#include "tessera/quant/tile_matrix.h"
 #include "tessera/tests/fakes/random_blocks.h"
 
 namespace tessera {
@@ -93,7 +94,7 @@ class PairedRun {
     arguments_.rows = static_cast<int>(rows.size());
     BindBuffers();
     BindRopeTables();
-    arguments_.weights = device.weight_encoding() == WeightEncoding::kPacked ? packed_ : floats_;
+    arguments_.weights = device.weight_encoding() == WeightEncoding::kFloat32 ? floats_ : packed_;
     arguments_.tokens = tokens_;
     arguments_.slots = slots_;
     arguments_.paths = paths_;
@@ -157,11 +158,25 @@ class PairedRun {
       return;
     }
     const float scale = 1.7f / std::sqrt(static_cast<float>(spec.in_features));
+    if (weight.tile.has_value()) return FillTiles(weight, seed, scale, numbers);
     const std::vector<std::byte> gguf = RandomBlocks(spec.format, values, seed, scale);
     InfoOf(spec.format).dequantize(gguf.data(), values, numbers);
     const absl::Span<std::byte> packed = NewWeight(PackedMatrix::BytesFor(spec).value());
     EXPECT_TRUE(PackedMatrix::Pack(spec, gguf, packed).ok());
     packed_.push_back(packed);
+  }
+
+  // `numbers` are then what the tiles hold.
+  void FillTiles(const GraphWeight& weight, uint64_t seed, float scale, float* numbers) {
+    const MatrixSpec& spec = weight.spec;
+    SeededRandom random(seed);
+    for (int64_t i = 0; i < spec.in_features * spec.out_features; ++i) numbers[i] = scale * random.Uniform(-1.0f, 1.0f);
+    const absl::Span<std::byte> tiles = NewWeight(TileMatrix::BytesFor(spec, *weight.tile).value());
+    const TileMatrix::Choice choice = {.largest = scale};
+    EXPECT_TRUE(TileMatrix::Quantize(spec, *weight.tile, {numbers, spec.out_features, spec.in_features}, choice, tiles).ok());
+    const TileMatrix matrix = TileMatrix::Open(spec, *weight.tile, tiles).value();
+    for (int64_t row = 0; row < spec.out_features; ++row) matrix.ReadRow(row, numbers + row * spec.in_features);
+    packed_.push_back(tiles);
   }
 
   Cache NewCache(KvFormat format) const {

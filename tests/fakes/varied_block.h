@@ -4,6 +4,7 @@
 //   true});
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct VariedShape {
   bool adapters = false;                                   // A placeholder at each of the seven products.
   bool fine_values = false;                                // Fine rows for the value matrix (Product::fine).
   std::vector<BlockFormat> formats = {BlockFormat::kF32};  // Taken in turn.
+  std::vector<TileScheme> tiles = {};                      // Likewise, in place of formats. Empty: none.
 };
 
 class VariedBlockBuilder {
@@ -46,7 +48,9 @@ class VariedBlockBuilder {
   Product Into(BufferId y, int64_t in, bool fine = false) {
     const BlockFormat format = shape_.formats[next_format_++ % shape_.formats.size()];
     const MatrixSpec spec = {"matrix " + std::to_string(next_format_), format, Columns(y), in};
-    return {.weight = graph_.AddMatrix(spec), .y = y, .adapter = shape_.adapters ? graph_.adapters++ : kNone, .fine = fine};
+    std::optional<TileScheme> tile;
+    if (!shape_.tiles.empty()) tile = shape_.tiles[(next_format_ - 1) % shape_.tiles.size()];
+    return {.weight = graph_.AddMatrix(spec, tile), .y = y, .adapter = shape_.adapters ? graph_.adapters++ : kNone, .fine = fine};
   }
 
   BufferId Norm(BufferId x, int groups = 1) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -123,6 +125,60 @@ TEST(ReferenceDevice, ProductsFillTheirColumns) {
       }
     }
   }
+}
+
+struct SeenProduct {
+  std::string name;
+  const std::byte* bytes;
+  std::vector<float> x;
+  float left, right;        // The first number of each product's columns, as it is then.
+  std::thread::id thread;
+};
+
+TEST(ReferenceDevice, AnObserverSeesWhatEachProductReadsBeforeItIsComputed) {
+  const ProductGraph parts;
+  const CompiledGraph compiled = *Compile(parts.graph, {});
+  GraphInputs inputs(compiled, 43);
+  inputs.SetRows({1, 2, 3});
+  const std::vector<float> plain = RunOnce(compiled, inputs, 1);
+  std::fill(inputs.output(1).begin(), inputs.output(1).end(), kUntouched);
+  std::vector<SeenProduct> seen;
+  ThreadPool pool(2);
+  ReferenceDevice device(&pool, {.observe = [&](const ReferenceDevice::ProductInput& input) {
+    SeenProduct product = {input.weight.spec.name, input.bytes.data(), {}, inputs.output(1)[0], inputs.output(1)[2],
+                           std::this_thread::get_id()};
+    for (int64_t r = 0; r < input.x.rows(); ++r) product.x.insert(product.x.end(), input.x.row(r), input.x.row(r) + input.x.columns());
+    seen.push_back(std::move(product));
+  }});
+  const std::unique_ptr<LoadedGraph> graph = *device.Load(compiled);
+  ASSERT_TRUE(device.Run(*graph, inputs.arguments()).ok());
+  ExpectNear(inputs.output(1), plain, 1e-6);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].name, "right");
+  EXPECT_EQ(seen[1].name, "left");
+  EXPECT_EQ(seen[0].bytes, inputs.arguments().weights[static_cast<size_t>(parts.right)].data());
+  EXPECT_EQ(seen[1].bytes, inputs.arguments().weights[static_cast<size_t>(parts.left)].data());
+  for (const SeenProduct& product : seen) {
+    EXPECT_EQ(product.x, inputs.output(0)) << product.name;
+    EXPECT_EQ(product.left, kUntouched) << product.name;
+    EXPECT_EQ(product.thread, std::this_thread::get_id()) << product.name;
+  }
+  EXPECT_EQ(seen[0].right, kUntouched);
+  EXPECT_NE(seen[1].right, kUntouched) << "it comes first";
+}
+
+TEST(ReferenceDevice, AnObserverSeesNothingOfARunWithoutRowsOrWithWrongArguments) {
+  const CompiledGraph compiled = *Compile(ProductGraph().graph, {});
+  GraphInputs inputs(compiled, 43);
+  int seen = 0;
+  ReferenceDevice device(nullptr, {.observe = [&](const ReferenceDevice::ProductInput&) { ++seen; }});
+  const std::unique_ptr<LoadedGraph> graph = *device.Load(compiled);
+  inputs.SetRows({});
+  EXPECT_TRUE(device.Run(*graph, inputs.arguments()).ok());
+  inputs.SetRows({1});
+  inputs.arguments().weights = {};
+  EXPECT_FALSE(device.Run(*graph, inputs.arguments()).ok());
+  EXPECT_EQ(seen, 0);
 }
 
 TEST(ReferenceDevice, AnAdapterChangesItsRowsAndItsColumnsOnly) {

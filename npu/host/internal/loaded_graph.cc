@@ -3,18 +3,33 @@
 #include <algorithm>
 
 #include "tessera/npu/memory_plan.h"
+#include "tessera/quant/tile_matrix.h"
 
 namespace tessera {
 namespace {
 
 bool IsOfEachRow(const Operator& op) { return !IsBarrierOperator(op) && !std::holds_alternative<Embedding>(op); }
 
+// A matrix in tiles, whose rows are rounded as its scheme says; products that round alike share them.
+void AddTiles(const GraphWeight& weight, HostStep& step) {
+  step.matrices.push_back(TileMatrix::ShapeOf(weight.spec, *weight.tile));
+  const auto known = std::find(step.tile_inputs.begin(), step.tile_inputs.end(), weight.tile->input);
+  step.input_of.push_back(static_cast<int>(known - step.tile_inputs.begin()));
+  if (known == step.tile_inputs.end()) step.tile_inputs.push_back(weight.tile->input);
+}
+
 // What step.shared multiplies by, if it is a Linear.
 void AddMatrices(const Graph& graph, HostStep& step) {
   const auto* const product = step.shared < graph.operators.size() ? std::get_if<Linear>(&graph.operators[step.shared]) : nullptr;
   if (product == nullptr) return;
   for (const Product& p : product->products) {
-    step.matrices.push_back(PanelShape::Of(graph.weights[p.weight].spec));
+    const GraphWeight& weight = graph.weights[p.weight];
+    if (weight.tile.has_value()) {
+      AddTiles(weight, step);
+      continue;
+    }
+    step.matrices.push_back(PanelShape::Of(weight.spec));
+    step.input_of.push_back(-1);
     if (!step.matrices.back().float_activations) (p.fine ? step.rounds_fine : step.rounds) = true;
   }
 }
@@ -59,8 +74,8 @@ bool Passes(const Graph& graph, const HostStep& step, BufferId buffer) {
     const bool reads = std::count(access.reads.begin(), access.reads.end(), buffer) > 0;
     if (!reads || (step.begin <= i && i < step.shared)) continue;
     if (i != step.shared || !std::holds_alternative<Linear>(graph.operators[i])) return false;
-    for (const PanelShape& matrix : step.matrices) {
-      if (matrix.float_activations) return false;
+    for (size_t m = 0; m < step.matrices.size(); ++m) {
+      if (step.input_of[m] < 0 && step.matrices[m].float_activations) return false;   // Others read the rounded rows.
     }
   }
   return true;
@@ -105,6 +120,7 @@ void NoteWidths(HostGraph& host) {
       host.most_heads = std::max<int64_t>(host.most_heads, attention->heads);
     }
   }
+  for (const HostStep& step : host.steps) host.tile_inputs = std::max(host.tile_inputs, static_cast<int64_t>(step.tile_inputs.size()));
 }
 
 }  // namespace

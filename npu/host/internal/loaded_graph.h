@@ -6,6 +6,7 @@
 
 #include "tessera/npu/compiler.h"
 #include "tessera/quant/packed_matrix.h"
+#include "tessera/quant/tile_scheme.h"
 
 namespace tessera {
 
@@ -20,6 +21,8 @@ struct HostStep {
   std::vector<PanelShape> matrices = {}; // The matrices of a Linear's products, in order. Empty for another operator.
   bool rounds = false;                   // Are the Linear's rows rounded to 8 bits (for some of its products)?
   bool rounds_fine = false;              // To 16 bits (for others)?
+  std::vector<TileInput> tile_inputs = {};   // How they are rounded for products with matrices in tiles.
+  std::vector<int> input_of = {};        // Per product: which of these it takes; -1: its matrix is in panels.
 };
 
 struct HostGraph {
@@ -34,6 +37,7 @@ struct HostGraph {
   std::vector<int64_t> private_offsets;      // Bytes into a worker's own scratch, for those buffers.
   int64_t private_bytes = 0;
   int64_t widest_input = 0;                  // Most in_features of any product with rounded rows.
+  int64_t tile_inputs = 0;                   // Most tile_inputs of any step.
   int64_t widest_head = 0;                   // Largest head of any Attention.
   int64_t most_heads = 0;                    // Most query heads of any Attention.
 };

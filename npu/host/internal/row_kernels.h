@@ -6,6 +6,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/npu/device.h"
 #include "tessera/npu/graph.h"
+#include "tessera/npu/hmx/flash_attention.h"
 
 namespace tessera {
 
@@ -30,10 +31,10 @@ struct AttentionTile {
   float* scratch = nullptr;         // AttentionScratch(longest, head_size) floats.
 };
 
-// Floats one tile needs: scores of `longest` positions and sums of values, for each query.
+// Floats one tile needs: scores of `longest` positions, sums of values and, for FP16, a rounded copy, for each query.
 constexpr int64_t ScoreStride(int64_t longest) { return (longest + 47) / 16 * 16; }
 constexpr int64_t AttentionScratch(int64_t longest, int64_t head_size) {
-  return AttentionTile::kMost * (ScoreStride(longest) + KvView::ValueStride(static_cast<int>(head_size)));
+  return AttentionTile::kMost * (ScoreStride(longest) + 2 * KvView::ValueStride(static_cast<int>(head_size)));
 }
 
 // Where one head of a key or a value is stored: number i at numbers + i * stride, counted in numbers of the format.
@@ -59,6 +60,8 @@ struct RowKernels {
   void (*rope)(const float* x, const float* cos_sin, RopeShape shape, float* y);
   void (*store_head)(const float* x, int64_t columns, const HeadPlace& to);
   void (*attend)(const AttentionTile& tile);
+  // As npu/hmx/flash_attention.h, `kv_block` positions at a time; tile.scale is FP16's. REQUIRES: the cache is in FP16.
+  void (*attend_halves)(const AttentionTile& tile, int kv_block, HmxExp exp);
   // The same in two steps, for a tile of an FP16 cache whose queries attend to the same positions: the scores of positions
   // [begin, end), and from all of them columns [begin, end) of y, multiples of 16 (rounded up at the head's end). `scores`: each query's
   // ScoreStride(longest) floats, from position tile.begin / 16 * 16 on.

@@ -5,17 +5,28 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/fetch.h"
 #include "tessera/quant/panel_schedule.h"
+#include "tessera/tensor/tile_layout.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostToFetch = 48 << 10;  // Bytes of rows at once: a first-level cache. Gates and ups of four rows of SmolLM2.
 
+// Floats from one row of tiles' inputs to the next: an odd number of cache lines, as QuantizedRows::RowStride says.
+int64_t TileRowStride(const HostGraph& graph) {
+  return graph.tile_inputs == 0 ? 0 : (AlignUp(graph.widest_input, kTileSide) / 16 | 1) * 16;
+}
+
 }  // namespace
+
+int64_t RoundedRows::BytesFor(const HostGraph& graph, int64_t rows) {
+  return QuantizedRows::BytesFor(rows, graph.widest_input) +
+         graph.tile_inputs * rows * TileRowStride(graph) * static_cast<int64_t>(sizeof(float));
+}
 
 int64_t WorkerScratchBytes(const HostGraph& graph, int longest_path) {
   const int64_t scores = AttentionScratch(longest_path, graph.widest_head) * static_cast<int64_t>(sizeof(float));
-  return AlignUp(graph.private_bytes, 64) + QuantizedRows::BytesFor(1, graph.widest_input) + AlignUp(scores, 64);
+  return AlignUp(graph.private_bytes, 64) + RoundedRows::BytesFor(graph, 1) + AlignUp(scores, 64);
 }
 
 int64_t SharedScores(const HostGraph& graph, int longest_path) { return graph.most_heads * ScoreStride(longest_path); }
@@ -27,7 +38,7 @@ Worker::Worker(const HostRun& run, int index)
 std::byte* Worker::OwnRounded() const { return scratch_ + AlignUp(run_.graph.private_bytes, 64); }
 
 float* Worker::OwnScores() const {
-  return reinterpret_cast<float*>(OwnRounded() + QuantizedRows::BytesFor(1, run_.graph.widest_input));
+  return reinterpret_cast<float*>(OwnRounded() + RoundedRows::BytesFor(run_.graph, 1));
 }
 
 void Worker::Run() {
@@ -47,7 +58,8 @@ void Worker::Run() {
 // these pass on stays in a first-level cache, and if nobody else reads it, it lies at the same place for all rows (HostGraph::passing).
 void Worker::ExecuteRows() {
   const std::vector<Operator>& operators = run_.graph.compiled.graph.operators;
-  const Linear* const rounding = step_->rounds || step_->rounds_fine ? &std::get<Linear>(operators[step_->shared]) : nullptr;
+  const bool rounds = step_->rounds || step_->rounds_fine || !step_->tile_inputs.empty();
+  const Linear* const rounding = rounds ? &std::get<Linear>(operators[step_->shared]) : nullptr;
   if (step_->begin < step_->shared) FetchRows();
   if (rounding != nullptr && !single_) FetchRounded(*rounding);
   for (int64_t r = mine_.begin; r < mine_.end; ++r) {
@@ -71,7 +83,7 @@ void Worker::FetchRows() const {
 // Where this worker's rows will be rounded to: others have read the last ones there.
 void Worker::FetchRounded(const Linear& op) const {
   if ((mine_.end - mine_.begin) * QuantizedRows::BytesFor(1, Columns(op.x)) > kMostToFetch) return;
-  const QuantizedRows rows = RoundedRows(op);
+  const QuantizedRows rows = Rounded(op).groups;
   const int64_t groups = QuantizedRows::Groups(Columns(op.x));
   for (int64_t r = mine_.begin; r < mine_.end; ++r) {
     if (step_->rounds) FetchToWrite(rows.Row(r), groups * static_cast<int64_t>(sizeof(ActivationGroup)));
@@ -98,22 +110,24 @@ void Worker::ExecuteRow(const RmsNorm& op, int64_t r) {
   const int64_t part = Columns(op.x) / op.groups;
   const float* x = RowOf(op.x, r);
   float* y = RowOf(op.y, r);
-  for (int g = 0; g < op.groups; ++g) run_.rows.rms_norm(x + g * part, Vector(op.weight), part, op.epsilon, y + g * part);
+  for (int g = 0; g < op.groups; ++g) run_.arithmetic.rows.rms_norm(x + g * part, Vector(op.weight), part, op.epsilon, y + g * part);
 }
 
 void Worker::ExecuteRow(const AddBias& op, int64_t r) {
-  run_.rows.add(RowOf(op.x, r), Vector(op.weight), Columns(op.x), RowOf(op.y, r));
+  run_.arithmetic.rows.add(RowOf(op.x, r), Vector(op.weight), Columns(op.x), RowOf(op.y, r));
 }
 
-void Worker::ExecuteRow(const Add& op, int64_t r) { run_.rows.add(RowOf(op.a, r), RowOf(op.b, r), Columns(op.a), RowOf(op.y, r)); }
+void Worker::ExecuteRow(const Add& op, int64_t r) {
+  run_.arithmetic.rows.add(RowOf(op.a, r), RowOf(op.b, r), Columns(op.a), RowOf(op.y, r));
+}
 
 void Worker::ExecuteRow(const GatedActivation& op, int64_t r) {
-  run_.rows.gated(RowOf(op.gate, r), RowOf(op.up, r), Columns(op.gate), op.activation, RowOf(op.y, r));
+  run_.arithmetic.rows.gated(RowOf(op.gate, r), RowOf(op.up, r), Columns(op.gate), op.activation, RowOf(op.y, r));
 }
 
 void Worker::ExecuteRow(const Rope& op, int64_t r) {
   const RopeShape shape = {op.heads, static_cast<int>(Columns(op.x) / op.heads), op.dimensions, op.pairs};
-  run_.rows.rope(RowOf(op.x, r), run_.arguments.rope_tables[op.table] + r * op.dimensions, shape, RowOf(op.y, r));
+  run_.arithmetic.rows.rope(RowOf(op.x, r), run_.arguments.rope_tables[op.table] + r * op.dimensions, shape, RowOf(op.y, r));
 }
 
 void Worker::Execute(const Embedding& op) {
@@ -130,14 +144,24 @@ void Worker::Execute(const Embedding& op) {
   if (single_) run_.pool.Barrier();  // The others read what one of them wrote.
 }
 
-QuantizedRows Worker::RoundedRows(const Linear& op) const { return {single_ ? OwnRounded() : run_.rounded, Columns(op.x)}; }
+RoundedRows Worker::Rounded(const Linear& op) const {
+  const HostGraph& graph = run_.graph;
+  std::byte* const storage = single_ ? OwnRounded() : run_.rounded;
+  const int64_t rows = single_ ? 1 : graph.compiled.row_capacity;
+  auto* const tiles = reinterpret_cast<float*>(storage + QuantizedRows::BytesFor(rows, graph.widest_input));
+  return {{storage, Columns(op.x)}, tiles, rows, TileRowStride(graph)};
+}
 
-// Rounds a row of x as the products want it: to 8 bits, to 16, both or not at all. A single row is rounded by every worker for
-// itself; several are shared out, and a worker waits for the others before it reads their rows.
+// Rounds a row of x as the products want it: to 8 bits, to 16, to FP16, several of these or not at all. A single row is rounded by every
+// worker for itself; several are shared out, and a worker waits for the others before it reads their rows.
 void Worker::RoundRow(const Linear& op, int64_t r) {
-  const QuantizedRows rows = RoundedRows(op);
-  if (step_->rounds) run_.matmul.quantize_row(RowOf(op.x, r), Columns(op.x), rows.Row(r));
-  if (step_->rounds_fine) run_.matmul.quantize_row_fine(RowOf(op.x, r), Columns(op.x), rows.FineRow(r));
+  const RoundedRows rows = Rounded(op);
+  const float* const x = RowOf(op.x, r);
+  if (step_->rounds) run_.arithmetic.matmul.quantize_row(x, Columns(op.x), rows.groups.Row(r));
+  if (step_->rounds_fine) run_.arithmetic.matmul.quantize_row_fine(x, Columns(op.x), rows.groups.FineRow(r));
+  for (size_t i = 0; i < step_->tile_inputs.size(); ++i) {
+    run_.arithmetic.tiles->round_row(x, Columns(op.x), step_->tile_inputs[i], rows.Tile(static_cast<int>(i), r));
+  }
 }
 
 void Worker::Execute(const Linear& op) {
@@ -152,25 +176,51 @@ void Worker::Execute(const Linear& op) {
 }
 
 void Worker::Multiply(const Linear& op, int index, const Share& panels, const Share& rows) {
+  if (step_->input_of[index] < 0) {
+    MultiplyPanels(op, index, panels, rows);
+  } else {
+    MultiplyTiles(op, index, panels, rows);
+  }
+  if (op.products[index].adapter != kNone && !run_.arguments.adapters.empty()) Adapt(op, index, panels, rows);
+}
+
+void Worker::MultiplyPanels(const Linear& op, int index, const Share& panels, const Share& rows) {
   const Product& product = op.products[index];
   const PanelShape& matrix = step_->matrices[index];
-  const QuantizedRows rounded = RoundedRows(op);
+  const QuantizedRows rounded = Rounded(op).groups;
   const bool floats = matrix.float_activations;
   const int64_t x_stride = floats ? StrideOf(op.x) * static_cast<int64_t>(sizeof(float)) : rounded.stride();
   const std::byte* x = floats ? reinterpret_cast<const std::byte*>(RowOf(op.x, rows.begin))
                               : rounded.Rows(product.fine) + rows.begin * x_stride;
-  run_.matmul.panels[static_cast<int>(matrix.format)]({.panels = run_.arguments.weights[product.weight].data(),
-                                                       .panel_begin = panels.begin,
-                                                       .panel_end = panels.end,
-                                                       .in_features = matrix.in_features,
-                                                       .out_features = matrix.out_features,
-                                                       .rows = rows.end - rows.begin,
-                                                       .x = x,
-                                                       .x_stride = x_stride,
-                                                       .fine = product.fine,
-                                                       .y = RowOf(product.y, rows.begin) + product.first_column,
-                                                       .y_stride = StrideOf(product.y)});
-  if (product.adapter != kNone && !run_.arguments.adapters.empty()) Adapt(op, index, panels, rows);
+  run_.arithmetic.matmul.panels[static_cast<int>(matrix.format)]({.panels = run_.arguments.weights[product.weight].data(),
+                                                                  .panel_begin = panels.begin,
+                                                                  .panel_end = panels.end,
+                                                                  .in_features = matrix.in_features,
+                                                                  .out_features = matrix.out_features,
+                                                                  .rows = rows.end - rows.begin,
+                                                                  .x = x,
+                                                                  .x_stride = x_stride,
+                                                                  .fine = product.fine,
+                                                                  .y = RowOf(product.y, rows.begin) + product.first_column,
+                                                                  .y_stride = StrideOf(product.y)});
+}
+
+void Worker::MultiplyTiles(const Linear& op, int index, const Share& panels, const Share& rows) {
+  const Product& product = op.products[index];
+  const PanelShape& matrix = step_->matrices[index];
+  const RoundedRows rounded = Rounded(op);
+  run_.arithmetic.tiles->multiply(*run_.graph.compiled.graph.weights[product.weight].tile,
+                                  {.panels = run_.arguments.weights[product.weight].data(),
+                                   .panel_begin = panels.begin,
+                                   .panel_end = panels.end,
+                                   .in_features = matrix.in_features,
+                                   .out_features = matrix.out_features,
+                                   .rows = rows.end - rows.begin,
+                                   .x = rounded.Tile(step_->input_of[index], rows.begin),
+                                   .x_stride = rounded.stride,
+                                   .bias = product.bias == kNone ? nullptr : Vector(product.bias) + product.first_column,
+                                   .y = RowOf(product.y, rows.begin) + product.first_column,
+                                   .y_stride = StrideOf(product.y)});
 }
 
 void Worker::Adapt(const Linear& op, int index, const Share& panels, const Share& rows) {
@@ -181,8 +231,8 @@ void Worker::Adapt(const Linear& op, int index, const Share& panels, const Share
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     const AdapterProduct* adapter = run_.arguments.adapters[r];
     if (adapter == nullptr || adapter[product.adapter].a == nullptr) continue;
-    run_.rows.adapt({RowOf(op.x, r), matrix.in_features, Columns(product.y), adapter[product.adapter], product.first_column + begin,
-                     product.first_column + end, RowOf(product.y, r)});
+    run_.arithmetic.rows.adapt({RowOf(op.x, r), matrix.in_features, Columns(product.y), adapter[product.adapter],
+                                product.first_column + begin, product.first_column + end, RowOf(product.y, r)});
   }
 }
 

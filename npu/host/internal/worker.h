@@ -8,18 +8,37 @@
 #include "tessera/npu/host/internal/loaded_graph.h"
 #include "tessera/npu/host/internal/row_kernels.h"
 #include "tessera/quant/matmul_kernels.h"
+#include "tessera/quant/tile_kernels.h"
 
 namespace tessera {
+
+// What computes: this CPU as it is fastest, or as a phone NPU does (npu/hmx/hmx_device.h).
+struct HostArithmetic {
+  const MatMulKernels& matmul;
+  const RowKernels& rows;
+  const TileKernels* tiles = nullptr;   // For matrices in tiles. Null: there are none.
+  int kv_block = 0;                     // Positions per block of attention in FP16. 0: attention is in FP32.
+  HmxExp exp = HmxExp::kTable;          // For attention in FP16.
+};
+
+// A run's rows as the products of one Linear want them: rounded to groups of 8 or 16 bits for panels, to FP16 for tiles.
+struct RoundedRows {
+  static int64_t BytesFor(const HostGraph& graph, int64_t rows);
+
+  QuantizedRows groups;
+  float* tiles;                // Row r for input i (HostStep::tile_inputs) at tiles + (i * rows + r) * stride.
+  int64_t rows, stride;
+  float* Tile(int input, int64_t row) const { return tiles + (input * rows + row) * stride; }
+};
 
 // What all workers of a run share.
 struct HostRun {
   const HostGraph& graph;
   const RunArguments& arguments;
-  const MatMulKernels& matmul;
-  const RowKernels& rows;
+  const HostArithmetic& arithmetic;
   ThreadPool& pool;
   std::byte* arena;
-  std::byte* rounded;          // QuantizedRows of all rows.
+  std::byte* rounded;          // RoundedRows of all rows.
   std::byte* scratch;          // workers x scratch_bytes: a single row's buffers, its rounded copy, attention's scores.
   int64_t scratch_bytes;
   TakenParts* taken;           // steps x workers, all 0.
@@ -58,9 +77,11 @@ class Worker {
   void Execute(const Attention& op);
   void Execute(const Embedding& op);
 
-  QuantizedRows RoundedRows(const Linear& op) const;
+  RoundedRows Rounded(const Linear& op) const;
   // A part of op.products[index]. Shares are passed by reference; PanelSchedule::Multiply says why.
   void Multiply(const Linear& op, int index, const Share& panels, const Share& rows);
+  void MultiplyPanels(const Linear& op, int index, const Share& panels, const Share& rows);
+  void MultiplyTiles(const Linear& op, int index, const Share& panels, const Share& rows);
   void Adapt(const Linear& op, int index, const Share& panels, const Share& rows);
   void StoreHead(const StoreKeyValue& op, int64_t row, int head, bool value);
   void AttendShare(const Attention& op, int64_t begin, int64_t end);

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "tessera/base/checked_math.h"
+#include "tessera/base/half.h"
+#include "tessera/npu/hmx/flash_attention.h"
 #include "tessera/npu/host/internal/tile_cut.h"
 #include "tessera/npu/host/internal/worker.h"
 
@@ -32,7 +34,7 @@ void Worker::StoreHead(const StoreKeyValue& op, int64_t row, int head, bool valu
   std::byte* const numbers = value ? kv.Values<std::byte>(op.layer, head) : kv.Keys<std::byte>(op.layer, head);
   float* scale = nullptr;
   if (kv.format() == KvFormat::kInt8) scale = (value ? kv.ValueScales(op.layer, head) : kv.KeyScales(op.layer, head)) + slot;
-  run_.rows.store_head(RowOf(value ? op.value : op.key, row) + head * kv.head_size(), kv.head_size(),
+  run_.arithmetic.rows.store_head(RowOf(value ? op.value : op.key, row) + head * kv.head_size(), kv.head_size(),
                        {kv.format(), numbers + index * KvView::ElementBytes(kv.format()), value ? 1 : KvView::kSlotsPerBlock, scale});
 }
 
@@ -70,7 +72,7 @@ void Worker::AttendFewTiles(const Attention& op, int64_t heads, int64_t per_head
 // A single row whose key/value heads would not fall evenly to workers, each a whole one.
 bool Worker::SharesHeads(const Attention& op) const {
   const KvView& kv = run_.arguments.kv;
-  if (!single_ || kv.heads() % workers_ == 0 || kv.format() != KvFormat::kHalf) return false;
+  if (!single_ || kv.heads() % workers_ == 0 || kv.format() != KvFormat::kHalf || run_.arithmetic.kv_block > 0) return false;
   const AttentionTile tile = TileOf(op, 0, 1);
   return tile.end[0] - tile.begin[0] >= kLongEnough;
 }
@@ -84,14 +86,14 @@ void Worker::AttendTogether(const Attention& op) {
   const int64_t blocks = CeilDiv(any.end[0], KvView::kSlotsPerBlock) - first;
   const int64_t stride = ScoreStride(any.end[0] - first * KvView::kSlotsPerBlock);
   ForEachTile(op, ShareOf(heads * blocks, index_, workers_), blocks, [&](const AttentionTile& tile, int64_t query, Share share) {
-    run_.rows.score_part(tile, run_.scores + query * stride,
+    run_.arithmetic.rows.score_part(tile, run_.scores + query * stride,
                          std::max(any.begin[0], static_cast<int>(first + share.begin) * KvView::kSlotsPerBlock),
                          std::min(any.end[0], static_cast<int>(first + share.end) * KvView::kSlotsPerBlock));
   });
   run_.pool.Barrier();
   const int64_t columns = KvView::ValueStride(any.head_size) / 16;
   ForEachTile(op, ShareOf(heads * columns, index_, workers_), columns, [&](const AttentionTile& tile, int64_t query, Share share) {
-    run_.rows.sum_part(tile, run_.scores + query * stride, static_cast<int>(16 * share.begin), static_cast<int>(16 * share.end));
+    run_.arithmetic.rows.sum_part(tile, run_.scores + query * stride, static_cast<int>(16 * share.begin), static_cast<int>(16 * share.end));
   });
   run_.pool.Barrier();
 }
@@ -114,7 +116,11 @@ void Worker::AttendShare(const Attention& op, int64_t begin, int64_t end) {
   const int64_t per_head = run_.arguments.rows * (op.heads / run_.arguments.kv.heads());
   for (int64_t i = begin; i < end;) {
     const int64_t count = std::min({static_cast<int64_t>(AttentionTile::kMost), end - i, per_head - i % per_head});
-    run_.rows.attend(TileOf(op, i, count));
+    if (run_.arithmetic.kv_block > 0) {
+      run_.arithmetic.rows.attend_halves(TileOf(op, i, count), run_.arithmetic.kv_block, run_.arithmetic.exp);
+    } else {
+      run_.arithmetic.rows.attend(TileOf(op, i, count));
+    }
     i += count;
   }
 }
@@ -133,7 +139,7 @@ AttentionTile Worker::TileOf(const Attention& op, int64_t first, int64_t count) 
     tile.key_scales = arguments.kv.KeyScales(op.layer, head);
     tile.value_scales = arguments.kv.ValueScales(op.layer, head);
   }
-  tile.scale = op.scale;
+  tile.scale = run_.arithmetic.kv_block > 0 ? HalfToFloat(FloatToHalf(ScoreScale(op.scale))) : op.scale;
   tile.scratch = OwnScores();
   for (int q = 0; q < tile.count; ++q) {
     const int64_t i = first + q, row = i / group % arguments.rows;

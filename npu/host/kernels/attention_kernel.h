@@ -96,12 +96,20 @@ class TileWalk {
   }
 
   void SumValues() {
-    for (int q = 0; q < tile_.count; ++q) totals_[q] = SoftmaxRow<L>(scores_[q], tile_.begin[q], tile_.end[q]);
+    SumValues([this](int q, float* scores) { totals_[q] = SoftmaxRow<L>(scores, tile_.begin[q], tile_.end[q]); });
+  }
+  // weigh(q, scores): turns the scores of query q, stored from position begin / 16 * 16 on, into weights.
+  template <typename Weigh>
+  void SumValues(Weigh weigh) {
+    for (int q = 0; q < tile_.count; ++q) weigh(q, scores_[q]);
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, tile_.begin[q], OwnHeadEnd(q));
     SumShared(0, Columns());
     if (has_tails_) return SumOfTails();
     for (int q = 0; q < tile_.count; ++q) SumAlone(q, Shares() ? shared_end_ : tile_.end[q], tile_.end[q]);
   }
+
+  // What sums start from, zeros unless written before SumValues, and what they are after it. KvView::ValueStride numbers.
+  float* sums(int q) { return sums_[q]; }
 
   void Finish() {
     if constexpr (L::kFormat == KvFormat::kInt8) {
@@ -147,15 +155,24 @@ class TileWalk {
   // Where paths part, and from where on the longest one has nothing but short runs, queries have tails.
   void FindTails() {
     if (!Shares()) return;
-    const SlotPath path = tile_.path[longest_];
-    int begin = tile_.end[longest_];
-    for (size_t i = path.size(); i-- > 1 && path[i].count < KvView::kSlotsPerBlock && begin - path[i].count > shared_begin_;) {
-      begin -= path[i].count;
-    }
+    int begin = TailBegin();
     if (begin == tile_.end[longest_] && scored_end_ == begin) return;  // One long run that continues each query's.
     begin = std::min(begin, shared_end_);
     has_tails_ = tails_.Collect(tile_, begin);
     if (has_tails_) shared_end_ = scored_end_ = begin;
+  }
+  // The longest path may go on behind the last position that is walked.
+  int TailBegin() const {
+    const SlotPath path = tile_.path[longest_];
+    int begin = static_cast<int>(PathLength(path));
+    size_t i = path.size();
+    while (i > 1 && begin - path[i - 1].count >= tile_.end[longest_]) begin -= path[--i].count;
+    int tail = tile_.end[longest_];
+    while (i > 1 && path[i - 1].count < KvView::kSlotsPerBlock && begin - path[i - 1].count > shared_begin_) {
+      begin -= path[--i].count;
+      tail = begin;
+    }
+    return tail;
   }
   void SumOfTails() {
     for (const TailRun& run : tails_) ScaleWeights<L>(tile_, run.slot, run.count, At(run.query, run.position));
@@ -255,11 +272,6 @@ void ScorePart(const AttentionTile& tile, float* scores, int begin, int end) {
 template <typename L>
 void SumPart(const AttentionTile& tile, const float* scores, int begin, int end) {
   TileWalk<HalfCache<L>>(tile).SumPart(scores, begin, end);
-}
-
-template <typename L>
-constexpr RowKernels RowKernelTable() {
-  return {RmsNormRow<L>, AddRows<L>, GatedRow<L>, RopeRow<L>, StoreHead<L>, AttendTile<L>, ScorePart<L>, SumPart<L>, AdaptRow<L>};
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-#include "tessera/npu/host/kernels/attention_kernel.h"
+#include "tessera/npu/host/kernels/row_kernel_table.h"
 #include "tessera/tensor/kernels/lanes_neon.h"
 
 namespace tessera {
