@@ -122,7 +122,8 @@ class LayerBuilder {
   void AddProducts(Linear& product, const char* label, BufferId y, LoraTarget target, bool fine = false) {
     for (const TensorPart& part : PartsOf(label)) {
       block_.parts.push_back(part);
-      product.products.push_back({block_.graph.AddMatrix(part.weight.spec), y, part.first_row, Placeholder(target), fine});
+      const WeightId matrix = block_.graph.AddMatrix(part.weight.spec, part.weight.tile);
+      product.products.push_back({matrix, y, part.first_row, Placeholder(target), fine});
     }
   }
   BufferId Multiply(BufferId x, const char* weight, const char* name, int64_t columns, LoraTarget target) {

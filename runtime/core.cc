@@ -12,8 +12,10 @@
 #include "tessera/base/checked_math.h"
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/peak_memory.h"
+#include "tessera/base/random.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/npu/hmx/hmx_device.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/runtime/engine.h"
@@ -51,13 +53,28 @@ absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context) {
   return WrongUsage("cache_tokens", cache.cache_tokens, absl::StrCat("at least ", context, ", the context of one text (context)"));
 }
 
+int KvBlockOf(const ComputeOptions& compute) { return compute.kv_block == 0 ? HmxDevice::kDefaultKvBlock : compute.kv_block; }
+
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.compute.make_device != nullptr) return options.compute.make_device(pool);
   if (options.compute.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
-  HostDevice::Options host;
-  ASSIGN_OR_RETURN(host.path, KernelPathFromName(options.compute.kernels));
-  host.kv_format = options.cache.kv_format;
-  return std::make_unique<HostDevice>(pool, host);
+  ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
+  if (options.compute.path == ComputePath::kNpu) {
+    return std::make_unique<HmxDevice>(pool, HmxDevice::Options{.path = path, .kv_block = KvBlockOf(options.compute)});
+  }
+  return std::make_unique<HostDevice>(pool, HostDevice::Options{.path = path, .kv_format = options.cache.kv_format});
+}
+
+// None: that of the file, or the usual one.
+absl::StatusOr<std::optional<WeightRecipe>> RecipeOf(const ComputeOptions& compute, const Device& device) {
+  if (compute.recipe.empty()) return std::nullopt;
+  if (device.weight_encoding() != WeightEncoding::kTiles) {
+    return WrongUsage("recipe", absl::StrCat(compute.recipe, " with the device ", device.name(), ", which takes no tiles"),
+                      "one that does");
+  }
+  absl::StatusOr<WeightRecipe> recipe = WeightRecipe::Parse(compute.recipe);
+  RETURN_IF_ERROR(ForField("recipe", recipe.status()));
+  return *std::move(recipe);
 }
 
 }  // namespace
@@ -73,8 +90,10 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
   ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
   if (options.streaming.memory_budget > 0) weights = ModelFile::Weights::kLater;
-  ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, {.encoding = core->device_->weight_encoding(),
-                                                                        .weights = weights, .cancel = options.cancel}));
+  LoadedModel::Options loading = {.encoding = core->device_->weight_encoding(), .weights = weights, .cancel = options.cancel};
+  ASSIGN_OR_RETURN(loading.recipe, RecipeOf(options.compute, *core->device_));
+  ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, loading));
+  if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(core->model_->file().CheckStreams(core->model_->layout()));
   ASSIGN_OR_RETURN(core->context_, ContextOf(options.cache.context, core->model_->config()));
   ASSIGN_OR_RETURN(core->cache_tokens_, CacheTokensOf(options, core->context_));
   ASSIGN_OR_RETURN(const int rows, core->MakeRunner());
@@ -237,7 +256,12 @@ absl::StatusOr<BudgetPlan> EngineCore::ShrinkMemory(int64_t budget) {
 
 absl::StatusOr<uint64_t> EngineCore::ModelContent() {
   if (!model_content_.has_value()) {
-    ASSIGN_OR_RETURN(model_content_, ModelContentOf(*model_));
+    ASSIGN_OR_RETURN(uint64_t content, ModelContentOf(*model_));
+    // Keys and values of later layers depend on it.
+    if (options_.compute.path == ComputePath::kNpu && options_.compute.make_device == nullptr) {
+      content = MixBits(content ^ static_cast<uint64_t>(KvBlockOf(options_.compute)));
+    }
+    model_content_ = content;
   }
   return *model_content_;
 }

@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Open(const std::string
   model->made_tokenizer_ =
       std::async(std::launch::async | std::launch::deferred, [&gguf = model->gguf()] { return ReadTokenizer(gguf); });
   ASSIGN_OR_RETURN(model->config_, ReadModelConfig(model->gguf()));
-  ASSIGN_OR_RETURN(model->layout_, model->file_->PlanWeights(model->config_, options.encoding));
+  ASSIGN_OR_RETURN(model->layout_, model->file_->PlanWeights(model->config_, options.encoding, options.recipe));
   return model;
 }
 
@@ -36,6 +36,7 @@ absl::Status LoadedModel::LoadWeights(ThreadPool& pool) {
 absl::Status LoadedModel::StreamWeights(const StreamPlan& plan, const StreamingOptions& streaming, const TestHooks* hooks,
                                         Timeline* timeline) {
   CHECK(source_ == nullptr) << "StreamWeights: called a second time";
+  RETURN_IF_ERROR(file_->CheckStreams(layout_));
   if (hooks != nullptr && hooks->open_source != nullptr) {
     ASSIGN_OR_RETURN(source_, hooks->open_source(*file_->packed(), plan));
     return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,6 +23,7 @@
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/gguf.h"
 #include "tessera/model/files/model_file.h"
+#include "tessera/model/files/weight_recipe.h"
 #include "tessera/model/files/weights.h"
 #include "tessera/model/text/tokenizer.h"
 #include "tessera/npu/device.h"
@@ -36,6 +38,7 @@ class LoadedModel {
  public:
   struct Options {
     WeightEncoding encoding = WeightEncoding::kPacked;             // As the device wants its weights.
+    std::optional<WeightRecipe> recipe = {};                       // See ModelFile::PlanWeights.
     ModelFile::Weights weights = ModelFile::Weights::kLater;       // See ModelFile::Open.
     const std::atomic<bool>* cancel = nullptr;                     // True ends loading with Cancelled. Null: never. Must outlive the model.
   };
@@ -56,6 +59,7 @@ class LoadedModel {
   // REQUIRES, as for StreamWeights: no weights are loaded yet.
   absl::Status LoadWeights(ThreadPool& pool);
   // Pins and streams the weights of a packed file as `plan` says. Null hooks: none. The timeline, if any, must outlive the model.
+  // InvalidArgument (found, expected, how to pack it) if they do not lie in the file as the layout has them (ModelFile::CheckStreams).
   absl::Status StreamWeights(const StreamPlan& plan, const StreamingOptions& options, const TestHooks* hooks, Timeline* timeline);
 
   // REQUIRES: weights are loaded.

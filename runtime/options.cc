@@ -9,13 +9,30 @@
 #include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/weight_recipe.h"
+#include "tessera/npu/hmx/hmx_device.h"
 
 namespace tessera {
 
+namespace {
+
+constexpr std::pair<ComputePath, absl::string_view> kPaths[] = {
+    {ComputePath::kFast, "fast"}, {ComputePath::kReference, "reference"}, {ComputePath::kNpu, "npu"}};
+
+}  // namespace
+
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name) {
-  if (name == "fast") return ComputePath::kFast;
-  if (name == "reference") return ComputePath::kReference;
-  return WrongUsage("path", Quoted(name), "fast or reference");
+  for (const auto& [path, known] : kPaths) {
+    if (name == known) return path;
+  }
+  return WrongUsage("path", Quoted(name), "fast, reference or npu");
+}
+
+absl::string_view ComputePathName(ComputePath path) {
+  for (const auto& [known, name] : kPaths) {
+    if (path == known) return name;
+  }
+  return "";
 }
 
 absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name) {
@@ -35,15 +52,34 @@ absl::StatusOr<int> ThreadsOf(const ComputeOptions& options) {
 
 namespace {
 
-// What only the fast path has, and the other one would pass over.
-absl::Status CheckReferencePath(const EngineOptions& options) {
-  const auto wrong = [](absl::string_view field, absl::string_view found, absl::string_view why) {
-    return WrongUsage(field, absl::StrCat(found, " with the reference path, which ", why), "the fast path");
+// What another path has, and this one would pass over. A device that is given has what it has.
+absl::Status CheckPath(const EngineOptions& options) {
+  const ComputeOptions& compute = options.compute;
+  const auto wrong = [&](absl::string_view field, const absl::AlphaNum& found, absl::string_view why, absl::string_view expected) {
+    return WrongUsage(field, absl::StrCat(found, " with the ", ComputePathName(compute.path), " path, which ", why), expected);
   };
-  if (options.compute.path != ComputePath::kReference || options.compute.make_device != nullptr) return absl::OkStatus();
-  if (options.compute.kernels != "auto") return wrong("kernels", options.compute.kernels, "has no kernels");
-  if (options.cache.kv_format != KvFormat::kHalf) return wrong("kv_format", KvFormatName(options.cache.kv_format), "keeps FP32");
+  if (compute.make_device != nullptr) return absl::OkStatus();
+  if (compute.path == ComputePath::kReference) {
+    if (compute.kernels != "auto") return wrong("kernels", compute.kernels, "has no kernels", "the fast path");
+    if (options.cache.kv_format != KvFormat::kHalf) {
+      return wrong("kv_format", KvFormatName(options.cache.kv_format), "keeps FP32", "the fast path");
+    }
+  }
+  if (compute.path == ComputePath::kNpu) {
+    if (options.cache.kv_format == KvFormat::kHalf) return absl::OkStatus();
+    return wrong("kv_format", KvFormatName(options.cache.kv_format), "keeps FP16", "the fast path");
+  }
+  if (!compute.recipe.empty()) return wrong("recipe", compute.recipe, "computes with the file's own forms", "the npu path");
+  if (compute.kv_block != 0) return wrong("kv_block", compute.kv_block, "has no such blocks", "the npu path");
   return absl::OkStatus();
+}
+
+absl::Status CheckNpuOptions(const ComputeOptions& compute) {
+  if (!compute.recipe.empty()) RETURN_IF_ERROR(ForField("recipe", WeightRecipe::Parse(compute.recipe).status()));
+  constexpr int kStep = KvView::kSlotsPerBlock, kMost = HmxDevice::kMostKvBlock;
+  if (compute.kv_block >= 0 && compute.kv_block <= kMost && compute.kv_block % kStep == 0) return absl::OkStatus();
+  return WrongUsage("kv_block", compute.kv_block,
+                    absl::StrCat("0 (", HmxDevice::kDefaultKvBlock, ") or a multiple of ", kStep, " up to ", kMost));
 }
 
 }  // namespace
@@ -61,7 +97,8 @@ absl::Status CheckOptions(const EngineOptions& options) {
     if (tokens < 0 || tokens > kMostContext) return WrongUsage(field, tokens, absl::StrCat("0 (by the context) to ", kMostContext));
   }
   if (options.workload.sessions < 1) return WrongUsage("sessions", options.workload.sessions, "1 or more");
-  RETURN_IF_ERROR(CheckReferencePath(options));
+  RETURN_IF_ERROR(CheckPath(options));
+  RETURN_IF_ERROR(CheckNpuOptions(options.compute));
   return ThreadsOf(options.compute).status();
 }
 

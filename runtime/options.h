@@ -29,11 +29,13 @@
 namespace tessera {
 
 // How numbers are computed. kFast: packed weights and 8-bit activations on this CPU's best kernels. kReference: FP32 throughout, slow and
-// plain; the fast path is tested against it.
-enum class ComputePath { kFast, kReference };
+// plain; the fast path is tested against it. kNpu: as a phone's NPU computes, by its stated model (npu/hmx/hmx_device.h): weights quantized
+// for its tiles, FP16 in and out of the matrix unit and in attention; the head has the fast path's bits.
+enum class ComputePath { kFast, kReference, kNpu };
 
-// "fast" or "reference"; WrongUsage (path) for anything else.
+// "fast", "reference" or "npu"; WrongUsage (path) for anything else.
 absl::StatusOr<ComputePath> ComputePathFromName(absl::string_view name);
+absl::string_view ComputePathName(ComputePath path);
 
 // "f16" (kHalf) or "q8" (kInt8); WrongUsage (kv_format) for anything else.
 absl::StatusOr<KvFormat> KvFormatFromName(absl::string_view name);
@@ -49,6 +51,12 @@ struct ComputeOptions {
   // Makes the device that runs the graphs; it may use the engine's pool. Null: the device of `path`, `kernels` and the cache's format.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(ThreadPool& pool)> make_device = nullptr;
   ComputePath path = ComputePath::kFast;
+  // Only for kNpu, or a device of make_device that wants tiles: the forms of weights (WeightRecipe::Parse). Empty: those of a file that was
+  // packed in tiles; else WeightRecipe::Default(), as the weights are loaded.
+  std::string recipe = {};
+  // Only for kNpu: keys and values per block of attention, which begins at a multiple of it in the text; bits depend on it. 0: 512. Else a
+  // multiple of 16, at most 4096.
+  int kv_block = 0;
   std::string kernels = "auto";  // See KernelPathFromName. The reference path has none: auto.
   // Most rows per pass: a longer prompt is cut, which changes no bit. 0: kDefaultRowCapacity, or fewer where a pass of that many rows
   // would take more than kDefaultScratch bytes, as it does in wide models.
@@ -64,7 +72,7 @@ struct CacheOptions {
   // Workload::sessions. Sessions of more than one text may find it full; a stepper's texts then wait.
   int cache_tokens = 0;
   int text_share = 0;   // Positions that a text is expected to take, for cache_tokens 0. More than the context count as the context.
-  KvFormat kv_format = KvFormat::kHalf;  // kHalf or kInt8. kHalf for the reference path, which keeps FP32.
+  KvFormat kv_format = KvFormat::kHalf;  // kHalf or kInt8. kHalf for the reference path, which keeps FP32, and for kNpu.
 };
 inline constexpr int kDefaultContext = 8192;
 inline constexpr int kMostContext = 1 << 24;     // The bound of cache_tokens, too.

@@ -104,6 +104,7 @@ absl::Status GgufWriter::Plan(absl::string_view name, BlockFormat format, std::v
   if (shape.empty() || shape.size() > kMostDimensions) {
     return wrong(absl::StrCat("found ", shape.size(), " dimensions, expected 1 to ", kMostDimensions));
   }
+  if (const absl::Status held = CheckInGguf(format); !held.ok()) return wrong(held.message());
   if (tensors_.size() == kMostTensors) return wrong(absl::StrCat("found more tensors, expected at most ", kMostTensors));
   for (int64_t length : shape) {
     if (length < 1) return wrong(absl::StrCat("found a dimension of ", length, ", expected 1 or more"));

@@ -11,6 +11,8 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/internal/packed_header.h"
 #include "tessera/model/files/internal/packed_units.h"
+#include "tessera/model/files/internal/retile.h"
+#include "tessera/quant/tile_matrix.h"
 
 namespace tessera {
 namespace {
@@ -31,12 +33,16 @@ absl::StatusOr<SharedBytes> ReadBytes(const TsrReader& reader, LoadingSource* lo
   return SharedBytes(std::move(bytes));
 }
 
-absl::StatusOr<std::unique_ptr<GgufFile>> ReadHeaders(const TsrReader& reader, LoadingSource* loading) {
-  if (reader.layout() != PackedMatrix::kLayout) {
-    return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": layout: found ", Quoted(reader.layout()), ", expected ",
-                                                   Quoted(PackedMatrix::kLayout), "; pack the model again"));
-  }
-  return OpenHeader(reader.attachments(), [&](absl::string_view name) { return ReadBytes(reader, loading, name); }, reader.path());
+absl::Status CheckLayout(const TsrReader& reader) {
+  if (reader.layout() == PackedMatrix::kLayout || reader.layout() == TileMatrix::kLayout) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(reader.path(), ": layout: found ", Quoted(reader.layout()), ", expected ",
+                                                 Quoted(PackedMatrix::kLayout), " or ", Quoted(TileMatrix::kLayout),
+                                                 "; pack the model again"));
+}
+
+// recipe: its name. Empty: without one.
+std::string PackAgain(const std::string& recipe) {
+  return absl::StrCat("pack the GGUF model again", recipe.empty() ? "" : absl::StrCat(" with the recipe ", recipe), " (tessera_pack)");
 }
 
 }  // namespace
@@ -52,7 +58,11 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
       // If there is no memory for the weights, the header may still show what is wrong with the file; LoadWeights tries again later.
       if (auto loading = StartLoading(*file->packed_, cancel); loading.ok()) file->loading_ = *std::move(loading);
     }
-    ASSIGN_OR_RETURN(file->gguf_, ReadHeaders(*file->packed_, file->loading_.get()));
+    RETURN_IF_ERROR(CheckLayout(*file->packed_));
+    const std::vector<TsrReader::Attachment> attachments = file->packed_->attachments();
+    const auto read = [&](absl::string_view name) { return ReadBytes(*file->packed_, file->loading_.get(), name); };
+    ASSIGN_OR_RETURN(file->gguf_, OpenHeader(attachments, read, file->packed_->path()));
+    ASSIGN_OR_RETURN(file->recipe_, OpenRecipe(file->packed_->layout(), attachments, read, file->packed_->path()));
   } else {
     absl::StatusOr<std::unique_ptr<GgufFile>> gguf = GgufFile::Open(std::move(opened));
     if (!gguf.ok() && absl::EndsWith(path, ".tsr")) {  // Perhaps cut so short that it cannot be recognized.
@@ -63,19 +73,59 @@ absl::StatusOr<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& pa
   return file;
 }
 
-absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, WeightEncoding encoding) const {
-  if (packed_ != nullptr && encoding != WeightEncoding::kPacked) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path(), ": found packed weights, expected a GGUF file for the reference path"));
+absl::StatusOr<WeightRecipe> ModelFile::ChooseRecipe(WeightEncoding encoding, const std::optional<WeightRecipe>& recipe) const {
+  const auto wrong = [&](const auto&... parts) { return absl::InvalidArgumentError(absl::StrCat(path(), ": found ", parts...)); };
+  const bool tiles = encoding == WeightEncoding::kTiles;
+  if (recipe.has_value() && recipe->has_tiles() && !tiles) {
+    return wrong("the recipe ", recipe->name(), " for a path without tiles, expected the npu path");
   }
-  ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*gguf_, config, encoding));
-  if (packed_ != nullptr) RETURN_IF_ERROR(CheckPackedUnits(*packed_, layout));
+  if (packed_ == nullptr) return recipe.value_or(tiles ? WeightRecipe::Default() : WeightRecipe());
+  if (recipe_.has_tiles() && !tiles) {
+    return wrong("weights in tiles (recipe ", recipe_.name(), "), which only the npu path computes, expected panels; ",
+                 PackAgain(""));
+  }
+  if (encoding == WeightEncoding::kFloat32) return wrong("packed weights, expected a GGUF file for the reference path");
+  if (tiles && !recipe_.has_tiles()) {  // To be re-tiled.
+    const WeightRecipe wanted = recipe.value_or(WeightRecipe::Default());
+    if (recipe_.keeps_all()) return wanted;
+    return wrong("weights in panels of the recipe ", recipe_.name(), ", expected those of the GGUF model, to be put in tiles; ",
+                 PackAgain(wanted.name()));
+  }
+  if (!recipe.has_value() || *recipe == recipe_) return recipe_;
+  return wrong("weights of the recipe ", recipe_.name(), ", expected ", recipe->name(), "; ",
+               PackAgain(recipe->keeps_all() ? "" : recipe->name()));
+}
+
+absl::StatusOr<WeightLayout> ModelFile::PlanWeights(const ModelConfig& config, WeightEncoding encoding,
+                                                    const std::optional<WeightRecipe>& recipe) const {
+  ASSIGN_OR_RETURN(const WeightRecipe chosen, ChooseRecipe(encoding, recipe));
+  ASSIGN_OR_RETURN(WeightLayout layout, WeightLayout::Plan(*gguf_, config, encoding, chosen));
+  if (packed_ == nullptr) return layout;
+  if (HoldsUnitsOf(layout)) {
+    RETURN_IF_ERROR(CheckPackedUnits(*packed_, layout));
+    return layout;
+  }
+  ASSIGN_OR_RETURN(const WeightLayout panels, WeightLayout::Plan(*gguf_, config, WeightEncoding::kPacked));
+  RETURN_IF_ERROR(CheckPackedUnits(*packed_, panels));
   return layout;
+}
+
+absl::Status ModelFile::CheckStreams(const WeightLayout& layout) const {
+  if (packed_ == nullptr || HoldsUnitsOf(layout)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path(), ": found weights in panels under a memory budget, expected them in tiles (recipe ",
+                                                 layout.recipe().name(), "), as the npu path streams them; ",
+                                                 PackAgain(layout.recipe().name())));
 }
 
 absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool,
                                                                      const std::atomic<bool>* cancel) {
   if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
+  if (!HoldsUnitsOf(layout)) {
+    loading_.reset();  // Its copy of the panels would stay in memory beside the tiles.
+    ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(*gguf_));
+    ASSIGN_OR_RETURN(const WeightLayout panels, WeightLayout::Plan(*gguf_, config, WeightEncoding::kPacked));
+    return LoadRetiled(*packed_, panels, layout, pool, cancel);
+  }
   if (loading_ != nullptr) return std::move(loading_);
   return StartLoading(*packed_, cancel);
 }

@@ -15,6 +15,7 @@
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/internal/packed_header.h"
 #include "tessera/model/files/internal/packed_units.h"
+#include "tessera/model/files/internal/unit_filler.h"
 
 namespace tessera {
 namespace {
@@ -23,9 +24,9 @@ namespace {
 // once unit i - buffers is written. Units are begun in order, so the next one to be written is always under way.
 class UnitPacker {
  public:
-  UnitPacker(const GgufFile& file, const WeightLayout& layout, TsrWriter& writer,
+  UnitPacker(const GgufFile& file, const WeightLayout& layout, const FillOptions& options, TsrWriter& writer,
              const std::function<void(int64_t, int64_t)>& progress)
-      : file_(file), layout_(layout), writer_(writer), progress_(progress), ready_(layout.units()) {
+      : filler_(file, layout, options), layout_(layout), writer_(writer), progress_(progress), ready_(layout.units()) {
     for (int unit = 0; unit < layout.units(); ++unit) largest_ = std::max(largest_, layout.UnitBytes(unit));
   }
 
@@ -50,7 +51,7 @@ class UnitPacker {
       const absl::Span<std::byte> bytes = BytesOf(unit);
       lock.unlock();
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
-      const absl::Status filled = OrOutOfMemory([&] { return FillUnit(file_, layout_, unit, bytes); });
+      const absl::Status filled = OrOutOfMemory([&] { return filler_.Fill(unit, bytes); });
       lock.lock();
       Fail(filled);
       ready_[unit] = true;
@@ -86,7 +87,7 @@ class UnitPacker {
     writing_ = false;
   }
 
-  const GgufFile& file_;
+  UnitFiller filler_;
   const WeightLayout& layout_;
   TsrWriter& writer_;
   const std::function<void(int64_t, int64_t)>& progress_;
@@ -102,6 +103,8 @@ class UnitPacker {
   absl::Status status_;
 };
 
+WeightEncoding EncodingOf(const WeightRecipe& recipe) { return recipe.has_tiles() ? WeightEncoding::kTiles : WeightEncoding::kPacked; }
+
 // Opens what will be written as a run opens it: a model that runs from GGUF must be the same model from the packed file.
 absl::Status CheckContents(const PackPlan& plan, const ModelConfig& config, const std::string& path) {
   const std::vector<TsrAttachment>& all = plan.contents.attachments;
@@ -112,35 +115,37 @@ absl::Status CheckContents(const PackPlan& plan, const ModelConfig& config, cons
   };
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> header, OpenHeader(attachments, read, path));
   ASSIGN_OR_RETURN(const ModelConfig packed_config, ReadModelConfig(*header));
-  ASSIGN_OR_RETURN(const WeightLayout layout, WeightLayout::Plan(*header, packed_config, WeightEncoding::kPacked));
+  ASSIGN_OR_RETURN(const WeightRecipe recipe, OpenRecipe(plan.contents.layout, attachments, read, path));
+  ASSIGN_OR_RETURN(const WeightLayout layout, WeightLayout::Plan(*header, packed_config, EncodingOf(recipe), recipe));
   std::vector<TsrUnit> units;
   for (int unit = 0; unit < layout.units(); ++unit) units.push_back(PackedUnit(layout, unit));
-  if (packed_config == config && units == plan.contents.units) return absl::OkStatus();
+  if (packed_config == config && recipe == plan.layout.recipe() && units == plan.contents.units) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(path, ": packed form: found another configuration or other units, expected those of this file"));
 }
 
 }  // namespace
 
-absl::StatusOr<PackPlan> PackPlan::Make(const GgufFile& file) {
+absl::StatusOr<PackPlan> PackPlan::Make(const GgufFile& file, const WeightRecipe& recipe) {
   PackPlan plan;
   ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
-  ASSIGN_OR_RETURN(plan.layout, WeightLayout::Plan(file, config, WeightEncoding::kPacked));
-  plan.contents.layout = PackedMatrix::kLayout;
+  ASSIGN_OR_RETURN(plan.layout, WeightLayout::Plan(file, config, EncodingOf(recipe), recipe));
+  plan.contents.layout = LayoutOf(recipe);
   for (int unit = 0; unit < plan.layout.units(); ++unit) plan.contents.units.push_back(PackedUnit(plan.layout, unit));
-  ASSIGN_OR_RETURN(plan.contents.attachments, HeaderAttachments(file));
+  ASSIGN_OR_RETURN(plan.contents.attachments, HeaderAttachments(file, recipe));
   RETURN_IF_ERROR(CheckContents(plan, config, file.path()));
   ASSIGN_OR_RETURN(plan.file_bytes, TsrWriter::FileBytes(plan.contents));
   return plan;
 }
 
 absl::StatusOr<TsrSummary> PackModel(const GgufFile& file, const PackPlan& plan, const std::string& path, ThreadPool& pool,
-                                     const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress) {
+                                     const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress,
+                                     const FillOptions& options) {
   ASSIGN_OR_RETURN(TsrWriter writer, TsrWriter::Create(path, plan.contents));
   const std::function<void(int64_t, int64_t)> packing = [&](int64_t done, int64_t total) {
     progress(PackStage::kPacking, done, total);
   };
   {
-    UnitPacker packer(file, plan.layout, writer, packing);
+    UnitPacker packer(file, plan.layout, options, writer, packing);
     RETURN_IF_ERROR(packer.Allocate(pool.threads()));
     pool.Run([&](int) { packer.Work(); });
     RETURN_IF_ERROR(packer.status());

@@ -5,7 +5,8 @@
 //                    PackModel(*file, plan, "model.tsr", pool, [](PackStage, int64_t done, int64_t total) {}));
 //
 // All threads pack. Memory holds kPackMemory bytes of units at once and a little more, however large the model is. The file is verified
-// after it is written, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. PackPlan opens
+// after it is written, and appears whole or not at all (storage/tsr_writer.h). A split model becomes one file. With a recipe matrices take
+// other forms (weight_recipe.h); with one that has tiles the file is for devices that compute with them. PackPlan opens
 // what will be written as a run does, and compares. Errors are those of WeightLayout, FillUnit and TsrWriter. Thread-compatible.
 #pragma once
 
@@ -28,7 +29,7 @@ struct PackPlan {
   TsrContents contents;
   int64_t file_bytes = 0;
 
-  static absl::StatusOr<PackPlan> Make(const GgufFile& file);
+  static absl::StatusOr<PackPlan> Make(const GgufFile& file, const WeightRecipe& recipe = {});
 };
 
 enum class PackStage { kPacking, kVerifying };
@@ -36,6 +37,7 @@ enum class PackStage { kPacking, kVerifying };
 // progress: called on any thread, one at a time, with the bytes written or verified so far and in all. REQUIRES: the plan was made from
 // `file`.
 absl::StatusOr<TsrSummary> PackModel(const GgufFile& file, const PackPlan& plan, const std::string& path, ThreadPool& pool,
-                                     const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress);
+                                     const std::function<void(PackStage stage, int64_t done, int64_t total)>& progress,
+                                     const FillOptions& options = {});
 
 }  // namespace tessera

@@ -1,14 +1,15 @@
 #include "tessera/model/files/quantize.h"
 
 #include <algorithm>
+#include <map>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "glog/logging.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/files/file_type.h"
 #include "tessera/model/files/internal/check_finite.h"
+#include "tessera/model/files/internal/gguf_copy.h"
 #include "tessera/model/files/internal/tensor_check.h"
 #include "tessera/model/files/quantize_numbers.h"
 #include "tessera/model/files/tensor_names.h"
@@ -16,64 +17,77 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kCopiedAtOnce = int64_t{1} << 20;  // Bytes.
-
-// blk.7.attn_q.weight, but not blk.7.attn_q_norm.weight.
-bool IsOfLayers(absl::string_view name) {
-  static constexpr absl::string_view kMatrices[] = {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"};
-  if (!absl::ConsumePrefix(&name, "blk.") || !absl::ConsumeSuffix(&name, ".weight")) return false;
-  const size_t dot = name.find('.');
-  return dot != name.npos && absl::c_linear_search(kMatrices, name.substr(dot + 1));
+bool IsMatrix(const GgufTensor& tensor) {
+  return tensor.shape.size() >= 2 && PaddedShape(tensor)[2] == 1 && PaddedShape(tensor)[3] == 1;
 }
 
-BlockFormat FormatFor(const GgufTensor& tensor, const QuantizeFormats& formats) {
-  if (tensor.shape.size() < 2 || PaddedShape(tensor)[2] != 1 || PaddedShape(tensor)[3] != 1) return tensor.format->format;
-  if (IsOfLayers(tensor.name)) return formats.layers.value_or(tensor.format->format);
-  const bool head = tensor.name == "token_embd.weight" || tensor.name == "output.weight";
-  return head ? formats.head.value_or(tensor.format->format) : tensor.format->format;
+WeightForm FormFor(const GgufTensor& tensor, const WeightRecipe& recipe, bool tied_head) {
+  if (!IsMatrix(tensor)) return {.format = tensor.format->format};
+  return recipe.FormOf(tensor.name, tied_head, tensor.format->format);
 }
 
-constexpr char kFileType[] = "general.file_type", kVersion[] = "general.quantization_version";
-constexpr uint32_t kBlocksVersion = 2;  // The one that is read (JudgeGeneralKeys).
+// The form's name if GGUF files cannot hold it; else empty.
+std::string NameIfNotInGguf(const WeightForm& form) {
+  if (form.tile.has_value()) return TileSchemeName(*form.tile);
+  return InfoOf(form.format).in_gguf() ? "" : InfoOf(form.format).name;
+}
 
-// Keys of a split model, and the old file's alignment of tensors.
-bool Outdated(absl::string_view key) { return absl::StartsWith(key, "split.") || key == "general.alignment"; }
-
-std::string NameOf(const GgufFile& file, const GgufTensor& tensor) { return absl::StrCat(file.PathOf(tensor), ": tensor ", tensor.name); }
-
-// Can this format be written, and are the tensor's rows whole blocks of it?
+// Can the format be written, and are the tensor's rows whole blocks of it?
 absl::Status CheckFormat(const GgufFile& file, const GgufTensor& tensor, BlockFormat format) {
   absl::Status status = CheckWritten(format);
   status.Update(BytesOfRows(format, tensor.shape[1], tensor.shape[0]).status());
-  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(NameOf(file, tensor), ": ", status.message()));
+  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(PlaceOf(file, tensor), ": ", status.message()));
 }
+
+int64_t NumbersOf(const GgufTensor& tensor) { return tensor.size / tensor.format->bytes_per_block * tensor.format->values_per_block; }
 
 }  // namespace
 
-absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const QuantizeFormats& formats) {
+absl::StatusOr<QuantizedModel> QuantizedModel::Plan(const GgufFile& file, const WeightRecipe& recipe) {
   ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
   RETURN_IF_ERROR(CheckTensors(file, config).FirstProblem());
-  QuantizedModel model(file);
-  model.PutMetadata(formats);
-  for (const GgufTensor& tensor : file.tensors()) {
-    const BlockFormat format = FormatFor(tensor, formats);
-    if (format != tensor.format->format) RETURN_IF_ERROR(CheckFormat(file, tensor, format));
-    model.formats_.push_back(format);
-    model.writer_.Tensor(tensor.name, format, tensor.shape);
+  if (const absl::Status fits = recipe.CheckFor(config.tied_head); !fits.ok()) {
+    return absl::Status(fits.code(), absl::StrCat(file.path(), ": recipe: ", fits.message()));
   }
+  QuantizedModel model(file);
+  for (const GgufTensor& tensor : file.tensors()) {
+    const WeightForm form = FormFor(tensor, recipe, config.tied_head);
+    if (const std::string name = NameIfNotInGguf(form); !name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(PlaceOf(file, tensor), ": found the form ", name, ", expected a block format: GGUF has no ", name));
+    }
+    if (form.format != tensor.format->format) RETURN_IF_ERROR(CheckFormat(file, tensor, form.format));
+    model.formats_.push_back(form.format);
+    model.writer_.Tensor(tensor.name, form.format, tensor.shape);
+  }
+  CopyMetadata(file, model.FileType(), model.writer_);
   const absl::Status fits = model.writer_.FileSize().status();
   if (!fits.ok()) return absl::Status(fits.code(), absl::StrCat(file.path(), ": ", fits.message()));
   return model;
 }
 
-void QuantizedModel::PutMetadata(const QuantizeFormats& formats) {
-  for (const auto& [key, value] : file_->metadata()) {
-    if (key == kFileType && formats.layers) writer_.Number(kFileType, FileTypeOf(*formats.layers));
-    else if (!Outdated(key)) writer_.Copy(key, value);
+absl::StatusOr<std::string> QuantizedModel::NotInGguf(const GgufFile& file, const WeightRecipe& recipe) {
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  for (const GgufTensor& tensor : file.tensors()) {
+    std::string name = NameIfNotInGguf(FormFor(tensor, recipe, config.tied_head));
+    if (!name.empty()) return name;
   }
-  // Some readers refuse a file of blocks without them.
-  if (formats.layers && file_->Find(kFileType) == nullptr) writer_.Number(kFileType, FileTypeOf(*formats.layers));
-  if (file_->Find(kVersion) == nullptr) writer_.Number(kVersion, kBlocksVersion);
+  return "";
+}
+
+// nullopt: no layer changes.
+std::optional<uint32_t> QuantizedModel::FileType() const {
+  std::map<BlockFormat, int64_t> weights;  // How many of the layers each format has.
+  bool changes = false;
+  for (size_t i = 0; i < formats_.size(); ++i) {
+    const GgufTensor& tensor = file_->tensors()[i];
+    if (!absl::StartsWith(tensor.name, "blk.")) continue;
+    weights[formats_[i]] += NumbersOf(tensor);
+    changes |= formats_[i] != tensor.format->format;
+  }
+  if (!changes) return std::nullopt;
+  const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return FileTypeOf(std::max_element(weights.begin(), weights.end(), less)->first);
 }
 
 int QuantizedModel::changed() const {
@@ -82,28 +96,20 @@ int QuantizedModel::changed() const {
   return changed;
 }
 
-std::vector<std::string> QuantizedModel::left_out() const {
-  std::vector<std::string> names;
-  for (const GgufUnreadTensor& tensor : file_->unread_tensors()) names.emplace_back(tensor.name);
-  return names;
-}
+std::vector<std::string> QuantizedModel::left_out() const { return NamesOfUnread(*file_); }
 
-absl::Status QuantizedModel::AppendAsItIs(const GgufTensor& tensor, GgufWriter::Append append) const {
-  std::vector<std::byte> bytes(std::min(tensor.size, kCopiedAtOnce));
-  for (int64_t begin = 0; begin < tensor.size; begin += kCopiedAtOnce) {
-    const absl::Span<std::byte> some = absl::MakeSpan(bytes).first(std::min(kCopiedAtOnce, tensor.size - begin));
-    RETURN_IF_ERROR(file_->Read(tensor, begin, some));
-    RETURN_IF_ERROR(append(some));
-  }
-  return file_->CheckUnchanged();
+BlockFormat QuantizedModel::FormatOf(absl::string_view tensor) const {
+  const GgufTensor* const found = file_->FindTensor(tensor);
+  CHECK(found != nullptr) << "tensor " << tensor;
+  return formats_[static_cast<size_t>(found - file_->tensors().data())];
 }
 
 absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::Append append) const {
   const GgufTensor& tensor = file_->tensors()[index];
   const BlockFormatInfo& from = *tensor.format;
-  if (formats_[index] == from.format) return AppendAsItIs(tensor, append);
+  if (formats_[index] == from.format) return CopyTensor(*file_, tensor, append);
   const auto bytes_of = [&from](int64_t numbers) { return numbers / from.values_per_block * from.bytes_per_block; };
-  const int64_t count = tensor.size / from.bytes_per_block * from.values_per_block;
+  const int64_t count = NumbersOf(tensor);
   std::vector<std::byte> piece(bytes_of(std::min(kQuantizedTogether, count)));
   const auto fill = [&](Share part, float* out) -> absl::Status {
     const absl::Span<std::byte> blocks = absl::MakeSpan(piece).subspan(bytes_of(part.begin % kQuantizedTogether),
@@ -113,7 +119,7 @@ absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::App
     from.dequantize(blocks.data(), part.end - part.begin, out);
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(QuantizeNumbers({NameOf(*file_, tensor), formats_[index], count}, pool, fill, append));
+  RETURN_IF_ERROR(QuantizeNumbers({PlaceOf(*file_, tensor), formats_[index], count}, pool, fill, append));
   return file_->CheckUnchanged();
 }
 

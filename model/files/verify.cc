@@ -128,7 +128,7 @@ class Verifier {
     TensorCheck check = CheckTensors(file, *config);
     for (const TensorProblem& problem : check.problems) Add(problem.status, problem.tensor);
     if (check.problems.empty()) {
-      const absl::Status planned = model.PlanWeights(*config, WeightEncoding::kPacked).status();
+      const absl::Status planned = model.PlanWeights(*config, model.encoding()).status();
       if (!planned.ok()) Add(planned);
     }
     used_ = std::move(check.used);

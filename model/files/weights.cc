@@ -1,17 +1,14 @@
 #include "tessera/model/files/weights.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "tessera/base/checked_math.h"
-#include "tessera/base/out_of_memory.h"
 #include "tessera/base/status_macros.h"
-#include "tessera/model/files/internal/check_finite.h"
 #include "tessera/model/files/internal/tensor_check.h"
+#include "tessera/model/files/internal/unit_filler.h"
 #include "tessera/model/files/tensor_names.h"
 
 namespace tessera {
@@ -25,9 +22,10 @@ constexpr int64_t kLargestTotal = int64_t{1} << 42;  // Twice the largest known 
 // Gives tensors their places, one after the other.
 class LayoutPlanner {
  public:
-  LayoutPlanner(const GgufFile& file, WeightEncoding encoding, int64_t largest_unit)
-      : file_(file), largest_unit_(largest_unit) {
+  LayoutPlanner(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding, const WeightRecipe& recipe, int64_t largest_unit)
+      : file_(file), tied_head_(config.tied_head), largest_unit_(largest_unit) {
     layout_.encoding_ = encoding;
+    layout_.recipe_ = recipe;
   }
 
   // The next tensor begins a new unit: a layer's units hold nothing of another layer.
@@ -37,8 +35,10 @@ class LayoutPlanner {
   absl::Status Place(const TensorNeed& need, const TensorNeed* bias = nullptr) {
     ASSIGN_OR_RETURN(const GgufTensor* tensor, FindNeeded(file_, need));
     if (bias != nullptr) RETURN_IF_ERROR(FindNeeded(file_, *bias).status());
-    GraphWeight weight = {{need.label, need.vector ? BlockFormat::kF32 : tensor->format->format, need.rows, need.columns}, need.vector};
-    ASSIGN_OR_RETURN(const int64_t bytes, WeightBytes(weight, layout_.encoding_));
+    const GraphWeight weight = Formed(need, *tensor);
+    const absl::StatusOr<int64_t> held = WeightBytes(weight, layout_.encoding_);
+    if (!held.ok()) return CannotHold(*tensor, weight, held.status());
+    const int64_t bytes = *held;
     if (bytes > kLargestTotal - layout_.total_bytes_) {
       return absl::InvalidArgumentError(absl::StrCat(file_.PathOf(*tensor), ": tensor ", need.name, ": size as loaded: found ", bytes,
                                                      " bytes after ", layout_.total_bytes_,
@@ -53,6 +53,23 @@ class LayoutPlanner {
   WeightLayout Take() { return std::move(layout_); }
 
  private:
+  GraphWeight Formed(const TensorNeed& need, const GgufTensor& tensor) const {
+    GraphWeight weight = {{need.label, BlockFormat::kF32, need.rows, need.columns}, need.vector};
+    if (need.vector) return weight;
+    const WeightForm form = layout_.recipe_.FormOf(need.name, tied_head_, tensor.format->format);
+    weight.tile = form.tile;
+    if (!form.tile.has_value()) weight.spec.format = form.format;
+    return weight;
+  }
+
+  // With the name of the form, if that is the recipe's.
+  absl::Status CannotHold(const GgufTensor& tensor, const GraphWeight& weight, const absl::Status& status) const {
+    if (!weight.tile.has_value() && weight.spec.format == tensor.format->format) return status;
+    const std::string form = weight.tile.has_value() ? TileSchemeName(*weight.tile) : InfoOf(weight.spec.format).name;
+    return absl::Status(status.code(),
+                        absl::StrCat(file_.PathOf(tensor), ": tensor ", tensor.name, " as ", form, ": ", status.message()));
+  }
+
   static int64_t BytesOfBias(const TensorNeed* bias, int64_t rows) {
     return bias == nullptr ? 0 : AlignUp(rows * static_cast<int64_t>(sizeof(float)), kAlignment);
   }
@@ -100,15 +117,20 @@ class LayoutPlanner {
   }
 
   const GgufFile& file_;
+  const bool tied_head_;
   const int64_t largest_unit_;
   bool begin_unit_ = false;
   WeightLayout layout_;
 };
 
 absl::StatusOr<WeightLayout> WeightLayout::Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
-                                                int64_t largest_unit) {
+                                                const WeightRecipe& recipe, int64_t largest_unit) {
+  CHECK(encoding == WeightEncoding::kTiles || !recipe.has_tiles()) << "recipe " << recipe.text();
   RETURN_IF_ERROR(CheckTensors(file, config).FirstProblem());
-  LayoutPlanner planner(file, encoding, largest_unit);
+  if (const absl::Status fits = recipe.CheckFor(config.tied_head); !fits.ok()) {
+    return absl::Status(fits.code(), absl::StrCat(file.path(), ": recipe: ", fits.message()));
+  }
+  LayoutPlanner planner(file, config, encoding, recipe, largest_unit);
   if (!config.tied_head) RETURN_IF_ERROR(planner.Place(EmbeddingNeed(config)));
   for (int layer = 0; layer < static_cast<int>(config.layers.size()); ++layer) {
     planner.BeginUnit();
@@ -151,79 +173,16 @@ std::vector<WeightLayout::Placed> WeightLayout::PartsOfUnit(int unit) const {
   return placed;
 }
 
-namespace {
-
-constexpr int64_t kReadAtOnce = int64_t{256} << 10;  // Bytes of a file, few enough that they are packed while the caches hold them.
-
-// Reads the blocks that hold a vector's numbers from part.first_row on, and widens these.
-absl::Status FillVector(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, std::vector<std::byte>& buffer,
-                        absl::Span<std::byte> out) {
-  const BlockFormatInfo& format = *tensor.format;
-  const int64_t count = part.weight.spec.in_features, before = part.first_row % format.values_per_block;
-  const int64_t blocks = CeilDiv(before + count, format.values_per_block);
-  const int64_t begin = part.first_row / format.values_per_block * format.bytes_per_block;
-  buffer.resize(static_cast<size_t>(blocks * format.bytes_per_block));
-  RETURN_IF_ERROR(file.Read(tensor, begin, absl::MakeSpan(buffer)));
-  RETURN_IF_ERROR(CheckFinite(file, tensor, begin, buffer));
-  std::vector<float> numbers(static_cast<size_t>(blocks * format.values_per_block));
-  format.dequantize(buffer.data(), blocks * format.values_per_block, numbers.data());
-  std::copy_n(numbers.begin() + before, count, reinterpret_cast<float*>(out.data()));
-  return absl::OkStatus();
-}
-
-// Reads a part of a tensor, some rows at a time (whole panels), and writes them in the encoding.
-absl::Status FillPart(const GgufFile& file, const GgufTensor& tensor, const TensorPart& part, WeightEncoding encoding,
-                      std::vector<std::byte>& buffer, absl::Span<std::byte> out) {
-  if (part.weight.vector) return FillVector(file, tensor, part, buffer, out);
-  GraphWeight piece = part.weight;
-  const int64_t rows = piece.spec.out_features, columns = piece.spec.in_features;
-  const BlockFormatInfo& format = *tensor.format;
-  ASSIGN_OR_RETURN(const int64_t row_bytes, BytesOfRows(format.format, 1, columns));
-  const int64_t rows_at_once = std::max<int64_t>(1, kReadAtOnce / row_bytes / kRowsPerPanel) * kRowsPerPanel;
-  for (int64_t row = 0; row < rows; row += rows_at_once) {
-    piece.spec.out_features = std::min(rows_at_once, rows - row);
-    buffer.resize(piece.spec.out_features * row_bytes);
-    RETURN_IF_ERROR(file.Read(tensor, (part.first_row + row) * row_bytes, absl::MakeSpan(buffer)));
-    RETURN_IF_ERROR(CheckFinite(file, tensor, (part.first_row + row) * row_bytes, buffer));
-    ASSIGN_OR_RETURN(const int64_t size, WeightBytes(piece, encoding));
-    if (encoding == WeightEncoding::kFloat32) {
-      format.dequantize(buffer.data(), piece.spec.out_features * columns, reinterpret_cast<float*>(out.data()));
-    } else {
-      RETURN_IF_ERROR(PackedMatrix::Pack(piece.spec, buffer, out.first(size)));
-    }
-    out.remove_prefix(size);
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out) {
-  std::vector<std::byte> buffer;
-  for (const auto& [name, part] : layout.PartsOfUnit(unit)) {
-    const GgufTensor& tensor = *file.FindTensor(*name);
-    RETURN_IF_ERROR(FillPart(file, tensor, *part, layout.encoding(), buffer, out.subspan(part->offset, part->bytes)));
-  }
-  return file.CheckUnchanged();
+absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out, const FillOptions& options) {
+  return UnitFiller(file, layout, options).Fill(unit, out);
 }
 
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
-  std::vector<int64_t> unit_bytes;
-  for (int unit = 0; unit < layout.units(); ++unit) unit_bytes.push_back(layout.UnitBytes(unit));
-  absl::StatusOr<std::unique_ptr<ResidentSource>> created = ResidentSource::Create(unit_bytes);
-  if (!created.ok()) return absl::Status(created.status().code(), absl::StrCat(file.path(), ": weights: ", created.status().message()));
-  std::unique_ptr<ResidentSource> source = *std::move(created);
-  std::vector<int> order(layout.units());  // Largest first, so that no thread is left with a large unit at the end.
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return layout.UnitBytes(a) > layout.UnitBytes(b); });
-  std::vector<absl::Status> statuses(layout.units());
-  std::atomic<int> next = 0;
-  pool.Run([&](int) {
-    for (int i = next++; i < layout.units(); i = next++) {
-      statuses[order[i]] = OrOutOfMemory([&] { return FillUnit(file, layout, order[i], source->Unit(order[i])); });
-    }
-  });
-  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, RoomFor(layout, file.path()));
+  std::vector<int64_t> sizes;
+  for (int unit = 0; unit < layout.units(); ++unit) sizes.push_back(layout.UnitBytes(unit));
+  UnitFiller filler(file, layout, {});
+  RETURN_IF_ERROR(ForEachLargestFirst(sizes, pool, [&](int unit) { return filler.Fill(unit, source->Unit(unit)); }));
   return source;
 }
 

@@ -6,7 +6,9 @@
 //
 // Units follow the order of a pass: layer by layer, then the output norm and the head. A tensor larger than a unit is cut into
 // ranges of rows, a multiple of 32 each, with a head's bias beside them. The embedding table comes last where it is the head, else first.
-// Errors name file, tensor, what was found and what expected. Thread-safe once planned.
+// A recipe gives matrices other forms than the file's: block formats, or tiles (weight_recipe.h). Their numbers are then dequantized, and
+// quantized once more, unless tiles hold them exactly. Errors name file, tensor, what was found and what expected. Thread-safe once
+// planned.
 #pragma once
 
 #include <memory>
@@ -20,10 +22,13 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/files/config.h"
 #include "tessera/model/files/gguf.h"
+#include "tessera/model/files/weight_recipe.h"
 #include "tessera/quant/graph_weight.h"
 #include "tessera/storage/resident_source.h"
 
 namespace tessera {
+
+class Importance;  // model/files/importance.h
 
 // Rows that lie together in the packed layout: a tensor is cut, and parts of it are read, at multiples of this.
 inline constexpr int kRowsPerPanel = 32;
@@ -41,14 +46,16 @@ class WeightLayout {
  public:
   // Checks that every tensor which the configuration needs is there with the right shape, and that the file has no other which might
   // change texts; gives each its place. InvalidArgument also if all weights together need more than 4 TiB (as FP32 they may take twelve
-  // times the file). largest_unit: REQUIRES > 0; if 32 rows are larger than that, they become a unit of their own.
+  // times the file), or if the recipe has a rule for what the model does not have, or a form that cannot hold a matrix. largest_unit:
+  // REQUIRES > 0; if 32 rows are larger than that, they become a unit of their own. REQUIRES: kTiles for a recipe that has tiles.
   static absl::StatusOr<WeightLayout> Plan(const GgufFile& file, const ModelConfig& config, WeightEncoding encoding,
-                                           int64_t largest_unit = kLargestUnitBytes);
+                                           const WeightRecipe& recipe = {}, int64_t largest_unit = kLargestUnitBytes);
 
   int units() const { return static_cast<int>(unit_bytes_.size()); }
   int64_t UnitBytes(int unit) const { return unit_bytes_[static_cast<size_t>(unit)]; }
   int64_t TotalBytes() const { return total_bytes_; }
   WeightEncoding encoding() const { return encoding_; }
+  const WeightRecipe& recipe() const { return recipe_; }
   // The tensor's parts in order of rows. Empty if the model has no such tensor.
   absl::Span<const TensorPart> Parts(absl::string_view tensor) const;
   // The panel in which row `row` of a matrix lies, as a part of its own. REQUIRES: the model has the matrix, and the matrix has the row.
@@ -60,18 +67,26 @@ class WeightLayout {
  private:
   friend class LayoutPlanner;
   WeightEncoding encoding_ = WeightEncoding::kPacked;
+  WeightRecipe recipe_;
   std::vector<int64_t> unit_bytes_;
   std::vector<std::vector<std::pair<std::string, size_t>>> unit_parts_;  // By unit: keys of parts_ and indices there.
   int64_t total_bytes_ = 0;  // Bytes of all units.
   absl::flat_hash_map<std::string, std::vector<TensorPart>> parts_;
 };
 
-// Writes unit `unit` into `out`: matrices packed or widened as the layout's encoding says, vectors widened to FP32.
-// InvalidArgument (file, tensor, block, byte) for a NaN or an infinity; the errors of GgufFile::Read.
-// REQUIRES: out.size() == layout.UnitBytes(unit), zeroed; `layout` was planned from `file`.
-absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out);
+struct FillOptions {
+  // How much an error of each input counts where matrices are quantized to tiles. Borrowed. Null: scales are not searched, but nearest.
+  const Importance* importance = nullptr;
+};
 
-// All units, by FillUnit on all threads of the pool. ResourceExhausted (with the bytes) if they do not fit in memory.
+// Writes unit `unit` into `out`: matrices in the form that the layout gives them, vectors widened to FP32.
+// InvalidArgument (file, tensor, block, byte) for a NaN or an infinity, and (file, tensor, found) for a number that the form cannot hold;
+// the errors of GgufFile::Read. REQUIRES: out.size() == layout.UnitBytes(unit), zeroed; `layout` was planned from `file`.
+// Where a matrix has one scale for all (TileScales::kTensor), each call reads all of it: LoadResident does so once.
+absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit, absl::Span<std::byte> out,
+                      const FillOptions& options = {});
+
+// All units, as FillUnit writes them, on all threads of the pool. ResourceExhausted (with the bytes) if they do not fit in memory.
 absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool);
 
 }  // namespace tessera

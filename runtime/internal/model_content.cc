@@ -1,6 +1,7 @@
 #include "tessera/runtime/internal/model_content.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "tessera/base/checked_math.h"
@@ -23,7 +24,7 @@ void AppendCrcs(absl::Span<const std::byte> unit, std::vector<uint32_t>& crcs) {
 }
 
 absl::StatusOr<std::vector<uint32_t>> WeightCrcs(const LoadedModel& model) {
-  if (model.file().packed() != nullptr) return model.file().packed()->ContentCrcs();
+  if (model.file().HoldsUnitsOf(model.layout())) return model.file().packed()->ContentCrcs();
   std::vector<uint32_t> crcs;
   for (int unit = 0; unit < model.layout().units(); ++unit) {
     ASSIGN_OR_RETURN(const WeightLease lease, model.weights().Acquire(unit));
@@ -44,6 +45,10 @@ absl::StatusOr<uint64_t> ModelContentOf(const LoadedModel& model) {
   for (const RopeConfig& rope : model.config().ropes) {
     const std::vector<float>& factors = rope.frequency_factors;
     mix(Crc32c({reinterpret_cast<const std::byte*>(factors.data()), factors.size() * sizeof(float)}));
+  }
+  if (const WeightRecipe& recipe = model.layout().recipe(); !recipe.keeps_all()) {  // Says more than the bytes: how rows are rounded.
+    const std::string text = recipe.text();
+    mix(Crc32c({reinterpret_cast<const std::byte*>(text.data()), text.size()}));
   }
   ASSIGN_OR_RETURN(const std::vector<uint32_t> crcs, WeightCrcs(model));
   for (const uint32_t crc : crcs) mix(crc);

@@ -3,9 +3,10 @@
 //   ASSIGN_OR_RETURN(const uint64_t content, ModelContentOf(model));     // of model.gguf and of what was packed from it: the same
 //
 // It covers the file's header, byte for byte (metadata, vocabulary, names and shapes of tensors), all weights as they are computed with,
-// and tensors that change angles of RoPE. For a packed file it takes the checksums of the manifest, against which weights are checked
-// as they are read: some milliseconds, whatever the model's size. Weights of a GGUF file are in memory and are read once, as fast as memory
-// is. It finds accidents, not forgeries. Thread-compatible: it acquires weights.
+// the recipe of their forms, and tensors that change angles of RoPE. For a packed file it takes the checksums of the manifest, against
+// which weights are checked as they are read: some milliseconds, whatever the model's size. Weights that were made while they were loaded
+// (from a GGUF file, or tiles from panels) are in memory and are read once, as fast as memory is. It finds accidents, not forgeries.
+// Thread-compatible: it acquires weights.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,7 @@
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/model/pass_runner.h"
+#include "tessera/npu/hmx/hmx_device.h"
 #include "tessera/npu/host/host_device.h"
 #include "tessera/npu/reference/reference_device.h"
 #include "tessera/tests/fakes/loaded_weights.h"
@@ -37,13 +38,17 @@ class Machine {
     int windowed_sequences = 0;              // As KvCache::Options::sequences; 0: all layers keep all positions.
     WeightSource* source = nullptr;          // Null: the model's.
     Timeline* timeline = nullptr;
+    int kv_block = 16;                       // As HmxDevice::Options.
     int static_graphs = 0;                   // Other than 0: a StaticDevice that holds so many. It has one thread.
     std::vector<int> graph_rows = {};        // As CompiledModel::Options.
   };
-  // The device is the reference one if the model's weights are FP32. The model must outlive the machine.
+  // The device is the reference one if the model's weights are FP32, and computes as a phone NPU if they are in tiles. The model must
+  // outlive the machine.
   Machine(const LoadedWeights& model, const Options& options) : config_(model.config()), pool_(options.threads) {
     if (model.layout().encoding() == WeightEncoding::kFloat32) {
       device_ = std::make_unique<ReferenceDevice>(&pool_);
+    } else if (model.layout().encoding() == WeightEncoding::kTiles) {
+      device_ = std::make_unique<HmxDevice>(pool_, HmxDevice::Options{.path = options.path, .kv_block = options.kv_block});
     } else if (options.static_graphs != 0) {
       device_ = std::make_unique<StaticDevice>(
           StaticDevice::Options{{options.path, options.kv_format, options.matmul}, options.static_graphs});

@@ -30,6 +30,11 @@ class LoadedWeights {
   explicit LoadedWeights(const std::string& path, WeightEncoding encoding = WeightEncoding::kPacked) {
     Load(GgufFile::Open(path), encoding, kLargestUnitBytes);
   }
+  // In tiles, by a recipe.
+  LoadedWeights(GgufBuilder builder, const std::string& recipe) : bytes_(builder.Build()), recipe_(recipe) {
+    const std::byte* data = reinterpret_cast<const std::byte*>(bytes_.data());
+    Load(GgufFile::Parse(absl::MakeConstSpan(data, bytes_.size()), "tiny"), WeightEncoding::kTiles, kLargestUnitBytes);
+  }
 
   const GgufFile& file() const { return *file_; }
   const ModelConfig& config() const { return config_; }
@@ -50,12 +55,13 @@ class LoadedWeights {
   void Load(absl::StatusOr<std::unique_ptr<GgufFile>> file, WeightEncoding encoding, int64_t largest_unit) {
     file_ = Must(std::move(file));
     config_ = Must(ReadModelConfig(*file_));
-    layout_ = Must(WeightLayout::Plan(*file_, config_, encoding, largest_unit));
+    const WeightRecipe recipe = encoding == WeightEncoding::kTiles ? Must(WeightRecipe::Parse(recipe_)) : WeightRecipe();
+    layout_ = Must(WeightLayout::Plan(*file_, config_, encoding, recipe, largest_unit));
     ThreadPool pool(1);
     source_ = Must(LoadResident(*file_, layout_, pool));
   }
 
-  std::string bytes_;
+  std::string bytes_, recipe_ = "001";   // The recipe: of weights in tiles.
   std::unique_ptr<GgufFile> file_;
   ModelConfig config_;
   WeightLayout layout_;

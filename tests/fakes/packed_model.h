@@ -15,10 +15,12 @@
 
 namespace tessera {
 
-inline TsrSummary PackFile(const std::string& gguf, const std::string& tsr, int threads = 2) {
+// recipe: as WeightRecipe::Parse takes it.
+inline TsrSummary PackFile(const std::string& gguf, const std::string& tsr, int threads = 2, const std::string& recipe = "keep") {
   const auto file = Must(GgufFile::Open(gguf));
   ThreadPool pool(threads);
-  return Must(PackModel(*file, Must(PackPlan::Make(*file)), tsr, pool, [](PackStage, int64_t, int64_t) {}));
+  const PackPlan plan = Must(PackPlan::Make(*file, Must(WeightRecipe::Parse(recipe))));
+  return Must(PackModel(*file, plan, tsr, pool, [](PackStage, int64_t, int64_t) {}));
 }
 
 class PackedTiny {

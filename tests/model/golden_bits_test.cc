@@ -33,6 +33,7 @@ void ForEachModel(const Visit& visit) {
   std::vector<TokenId> tokens(24);
   for (TokenId& token : tokens) token = static_cast<TokenId>(random.Below(kTinyVocabulary));
   for (const BlockFormatInfo& format : AllBlockFormats()) {
+    if (!format.in_gguf()) continue;
     TinyModel model = {.formats = {format.format}};
     if (format.values_per_block > 32) model.width = model.feed_forward = 256, model.head_size = 64;
     visit(absl::StrCat("made in ", format.name), LoadedWeights(TinyModelBuilder(model)), tokens);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
 #include "tessera/base/cpu_quota.h"
 #include "tessera/base/usage_error.h"
@@ -70,6 +72,34 @@ TEST(Options, TheReferencePathHasNeitherKernelsNorFormatsOfKeys) {
             "kernels: found portable with the reference path, which has no kernels, expected the fast path");
 }
 
+TEST(Options, TheNpuPathKeepsFp16AndAloneHasRecipesAndBlocksOfKeys) {
+  EngineOptions options = {.model_path = "model.gguf", .compute = {.path = ComputePath::kNpu, .recipe = "qnn", .kv_block = 4096}};
+  EXPECT_TRUE(CheckOptions(options).ok()) << CheckOptions(options);
+  options.compute.kernels = "portable";
+  EXPECT_TRUE(CheckOptions(options).ok()) << CheckOptions(options);
+  for (const int wrong : {-16, 8, 24, 4112}) {
+    options.compute.kv_block = wrong;
+    EXPECT_EQ(CheckOptions(options).message(),
+              absl::StrCat("kv_block: found ", wrong, ", expected 0 (512) or a multiple of 16 up to 4096"));
+  }
+  options.compute.kv_block = 0;
+  options.cache.kv_format = KvFormat::kInt8;
+  EXPECT_EQ(CheckOptions(options).message(), "kv_format: found 8-bit with the npu path, which keeps FP16, expected the fast path");
+  options.cache.kv_format = KvFormat::kHalf;
+  options.compute.recipe = "int4-tile,x=keep";
+  const absl::Status unknown = CheckOptions(options);
+  EXPECT_EQ(unknown.message().find("recipe: found the part \"x\", expected one of head, embedding, attn_q"), 0u) << unknown;
+  EXPECT_TRUE(IsWrongUsage(unknown));
+  for (const auto& [path, name] : {std::pair(ComputePath::kFast, "fast"), std::pair(ComputePath::kReference, "reference")}) {
+    options.compute = {.path = path, .recipe = "qnn"};
+    EXPECT_EQ(CheckOptions(options).message(), absl::StrCat("recipe: found qnn with the ", name,
+                                                            " path, which computes with the file's own forms, expected the npu path"));
+    options.compute = {.path = path, .kv_block = 512};
+    EXPECT_EQ(CheckOptions(options).message(),
+              absl::StrCat("kv_block: found 512 with the ", name, " path, which has no such blocks, expected the npu path"));
+  }
+}
+
 TEST(Options, ThreadsAreAtMostOnePerCpu) {
   EXPECT_EQ(Must(ThreadsOf({})), std::min(AvailableCpus(), ThreadsForQuota(CpuQuota().value_or(1000))));
   EXPECT_EQ(Must(ThreadsOf({.threads = 3})), std::min(3, AvailableCpus()));
@@ -80,9 +110,11 @@ TEST(Options, ThreadsAreAtMostOnePerCpu) {
 TEST(Options, ComputePathsHaveNames) {
   EXPECT_EQ(Must(ComputePathFromName("fast")), ComputePath::kFast);
   EXPECT_EQ(Must(ComputePathFromName("reference")), ComputePath::kReference);
+  EXPECT_EQ(Must(ComputePathFromName("npu")), ComputePath::kNpu);
+  for (const char* name : {"fast", "reference", "npu"}) EXPECT_EQ(ComputePathName(Must(ComputePathFromName(name))), name);
   const absl::Status status = ComputePathFromName("Fast").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "path: found \"Fast\", expected fast or reference");
+  EXPECT_EQ(status.message(), "path: found \"Fast\", expected fast, reference or npu");
 }
 
 TEST(Options, FormatsOfKeysAndValuesHaveNames) {

@@ -92,8 +92,8 @@ class StreamPrograms : public testing::TestWithParam<KernelPath> {
 };
 
 // Ten thousand steps on each path, all programs together.
-constexpr int kPlain = 3200, kSmall = 2600, kFewRows = 1800, kWindows = 1000, kInt8 = 360, kFaults = 1000, kStreamed = 40;
-static_assert(kPlain + kSmall + kFewRows + kWindows + kInt8 + kFaults + kStreamed == 10'000);
+constexpr int kPlain = 3200, kSmall = 2600, kFewRows = 1800, kWindows = 1000, kInt8 = 360, kFaults = 1000, kStreamed = 40, kNpu = 600;
+static_assert(kPlain + kSmall + kFewRows + kWindows + kInt8 + kFaults + kStreamed + kNpu == 10'600);
 int Steps(int steps) { return Fewer(steps, std::max(steps / 20, 20)); }
 
 TEST_P(StreamPrograms, TextsKeepTheirBitsInAnyCompany) {
@@ -125,6 +125,16 @@ TEST_P(StreamPrograms, WindowsThatAreGivenUpChangeNoBit) {
   options.workload.sessions = 3;
   options.cache.kv_format = KvFormat::kInt8;
   Run(Windowed(), options, {.steps = Steps(kInt8), .session_every = 40});
+}
+
+// Drafts, forks and adapters, with a phone NPU's arithmetic and a cache that is given back.
+TEST_P(StreamPrograms, TextsOfANpusArithmeticKeepTheirBits) {
+  EngineOptions options = Options(/*rows=*/16, /*context=*/64, /*scatter_seed=*/8);
+  options.compute.path = ComputePath::kNpu;
+  options.compute.kv_block = 16;
+  options.cache.cache_tokens = 96;
+  const Counts counts = Run(Mixed(), options, {.steps = Steps(kNpu), .session_every = 30});
+  EXPECT_GT(counts.waited + counts.set_back, Steps(kNpu) / 50);
 }
 
 // Texts of that pass end with the error, and no others.

@@ -5,6 +5,7 @@
 //
 //   attachment "gguf"                       the header, up to the end of the table of tensors; whole_bytes: the file's size
 //   attachment "gguf.1", "gguf.2" ...       the same for the other parts of a split model
+//   attachment "recipe"                     the forms of its matrices, WeightRecipe::text; none: as in the GGUF file
 //   attachment "tensor.rope_freqs.weight"   the bytes of a tensor that is read with the configuration, as they are in the GGUF file
 //
 // Other attachments may be for other programs. Thread-safe (pure functions).
@@ -18,16 +19,26 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tessera/model/files/gguf.h"
+#include "tessera/model/files/weight_recipe.h"
 #include "tessera/storage/tsr_reader.h"
 
 namespace tessera {
 
-absl::StatusOr<std::vector<TsrAttachment>> HeaderAttachments(const GgufFile& file);
+absl::StatusOr<std::vector<TsrAttachment>> HeaderAttachments(const GgufFile& file, const WeightRecipe& recipe = {});
+
+// TsrContents::layout of weights in the forms of this recipe.
+std::string LayoutOf(const WeightRecipe& recipe);
 
 // `read` gives the bytes of an attachment, by its name. `name`: of the file, for messages. InvalidArgument (attachment, found, expected) if
 // there is no header, or a tensor's bytes are not as many as the header says; the errors of `read` and GgufFile::ParseHeaders.
 absl::StatusOr<std::unique_ptr<GgufFile>> OpenHeader(absl::Span<const TsrReader::Attachment> attachments,
                                                      absl::FunctionRef<absl::StatusOr<SharedBytes>(absl::string_view name)> read,
                                                      const std::string& name);
+
+// The recipe of a file with this layout. InvalidArgument (attachment, found, expected) if its text is too long or no recipe, or the layout
+// is not that of its forms; the errors of `read`.
+absl::StatusOr<WeightRecipe> OpenRecipe(absl::string_view layout, absl::Span<const TsrReader::Attachment> attachments,
+                                        absl::FunctionRef<absl::StatusOr<SharedBytes>(absl::string_view name)> read,
+                                        const std::string& name);
 
 }  // namespace tessera

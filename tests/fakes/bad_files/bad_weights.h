@@ -112,6 +112,7 @@ inline std::vector<Spoiled> TensorsOfOthers() {
 // An infinity or NaN as one value, or one block's scale or minimum, of a matrix in each format.
 inline void AddNotFinite(std::vector<BadFile>& files) {
   for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (!info.in_gguf()) continue;
     const int size = info.values_per_block > 32 ? 256 : 64;
     GgufBuilder builder =
         TinyModelBuilder({.width = size, .feed_forward = size, .head_size = size / 4, .layers = 1, .formats = {info.format}});

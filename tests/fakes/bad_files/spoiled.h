@@ -53,6 +53,7 @@ inline void AddSpoiled(const GgufBuilder& good, const std::vector<Spoiled>& rows
 inline std::string SupportedTypes() {
   std::string list;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (!info.in_gguf()) continue;
     absl::StrAppend(&list, list.empty() ? "" : ", ", info.name, " (", info.gguf_type, ")");
   }
   return " is not supported; supported: " + list;

@@ -102,6 +102,7 @@ TEST_F(GgufWriterTest, MetadataOfEveryTypeIsReadAsWritten) {
 TEST_F(GgufWriterTest, TensorsOfEveryFormatAreReadAsAppendedWhateverThePieces) {
   GgufWriter writer;
   for (const BlockFormatInfo& info : AllBlockFormats()) {
+    if (!info.in_gguf()) continue;
     writer.Tensor(absl::StrCat(info.name, "_matrix"), info.format, {256, 3});
     writer.Tensor(absl::StrCat(info.name, "_cube"), info.format, {256, 1, 5, 2});
   }
@@ -147,6 +148,8 @@ TEST_F(GgufWriterTest, WhatTheReaderWouldRefuseIsNotWritten) {
       {"metadata \"a\": found it a second time", [](GgufWriter& w) { w.Number("a", 1).String("a", "x"); }},
       {"metadata \"\"", [](GgufWriter& w) { w.Number("", 1); }},
       {"expected 1 to 65535 bytes", [](GgufWriter& w) { w.Number(std::string(65536, 'k'), 1); }},
+      {"tensor \"t\": T2: GGUF has no such type; expected a .tsr output",
+       [](GgufWriter& w) { w.Tensor("t", BlockFormat::kT2, {32, 3}); }},
       {"expected 1 to 63 bytes", [](GgufWriter& w) { w.Tensor(std::string(64, 't'), BlockFormat::kF32, {1}); }},
       {"printable", [](GgufWriter& w) { w.Tensor("a\nb", BlockFormat::kF32, {1}); }},
       {"tensor \"t\": found it a second time",

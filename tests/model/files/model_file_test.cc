@@ -89,7 +89,7 @@ TEST(ModelFile, UnitsThatAreNotThoseOfTheHeaderAreNamed) {
             absl::StrCat(path, "unit 0 bytes: found ", plan.contents.units[0].bytes + 64, ", expected ",
                          plan.contents.units[0].bytes, end));
   EXPECT_EQ(message([](TsrContents& c) { c.layout = "other"; }),
-            path + "layout: found \"other\", expected \"tessera-panels-1\"; pack the model again");
+            path + "layout: found \"other\", expected \"tessera-panels-1\" or \"tessera-tiles-1\"; pack the model again");
   EXPECT_EQ(message([](TsrContents& c) { c.attachments[0].name = "other"; }),
             path + "attachments: found none named \"gguf\", expected a model's GGUF header");
   EXPECT_EQ(message([](TsrContents& c) { c.attachments[0].bytes.resize(3); }),

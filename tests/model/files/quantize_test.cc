@@ -1,12 +1,15 @@
 #include "tessera/model/files/quantize.h"
 
 #include <limits>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tessera/base/file.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/tests/fakes/must.h"
 #include "tessera/tests/fakes/split_model.h"
 #include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_model.h"
@@ -22,8 +25,8 @@ class Quantize : public testing::Test {
     builder.WriteTo(old_);
     return old_;
   }
-  absl::Status Run(const GgufFile& file, const QuantizeFormats& formats, int threads = 2) const {
-    ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(file, formats));
+  absl::Status Run(const GgufFile& file, const std::string& recipe, int threads = 2) const {
+    ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(file, Must(WeightRecipe::Parse(recipe))));
     ThreadPool pool(threads);
     return model.Write(new_, pool);
   }
@@ -50,38 +53,53 @@ std::vector<std::byte> Rounded(const GgufFile& file, const GgufTensor& tensor, B
   return blocks;
 }
 
-bool IsOfHead(absl::string_view name) { return name == "token_embd.weight" || name == "output.weight"; }
+// What matrices are to be; nullopt: as they are.
+struct Formats {
+  std::optional<BlockFormat> layers = {}, head = {}, down = {};  // down: of ffn_down, if it is not that of the other layers.
 
-void ExpectTensors(const GgufFile& old_file, const GgufFile& new_file, const QuantizeFormats& formats) {
+  std::optional<BlockFormat> Of(const GgufTensor& tensor) const {
+    if (tensor.shape.size() != 2) return std::nullopt;
+    if (tensor.name == "token_embd.weight" || tensor.name == "output.weight") return head;
+    return absl::EndsWith(tensor.name, "ffn_down.weight") && down ? down : layers;
+  }
+};
+
+void ExpectTensors(const GgufFile& old_file, const GgufFile& new_file, const Formats& formats) {
   ASSERT_EQ(new_file.tensors().size(), old_file.tensors().size());
   for (const GgufTensor& before : old_file.tensors()) {
     const GgufTensor* after = new_file.FindTensor(before.name);
     ASSERT_NE(after, nullptr) << before.name;
     EXPECT_EQ(after->shape, before.shape);
-    const auto& wanted = before.shape.size() != 2 ? std::nullopt : IsOfHead(before.name) ? formats.head : formats.layers;
+    const std::optional<BlockFormat> wanted = formats.Of(before);
     EXPECT_EQ(after->format->format, wanted.value_or(before.format->format)) << before.name;
     EXPECT_EQ(BytesOf(new_file, *after), wanted ? Rounded(old_file, before, *wanted) : BytesOf(old_file, before)) << before.name;
   }
 }
 
 absl::Status Example(const GgufFile* file, ThreadPool& pool, const std::string& path, const GgufWriter::Progress& progress) {
-  ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_1}));   // From a GgufFile.
+  ASSIGN_OR_RETURN(const WeightRecipe recipe, WeightRecipe::Parse("Q4_0,ffn_down=Q8_0,head=Q4_1"));
+  ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(*file, recipe));        // From a GgufFile.
   RETURN_IF_ERROR(model.Write(path, pool, progress));
   return absl::OkStatus();
 }
 
 TEST_F(Quantize, HeaderExample) {
-  const auto file = *GgufFile::Open(Written(TinyModelBuilder({})));
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({.tied = true, .formats = {BlockFormat::kF16}})));
   ThreadPool pool(2);
   ASSERT_EQ(Example(file.get(), pool, new_, kNoProgress), absl::OkStatus());
-  ExpectTensors(*file, **GgufFile::Open(new_), {.head = BlockFormat::kQ4_1});
+  ExpectTensors(*file, **GgufFile::Open(new_), {BlockFormat::kQ4_0, BlockFormat::kQ4_1, BlockFormat::kQ8_0});
 }
 
 TEST_F(Quantize, ChangesWhatIsAskedForAndNothingElse) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({.architecture = "gemma3"}).Number<uint32_t>("general.file_type", 7)));
-  for (const QuantizeFormats& formats : {QuantizeFormats{.head = BlockFormat::kQ5_1}, QuantizeFormats{.layers = BlockFormat::kQ4_0},
-                                         QuantizeFormats{BlockFormat::kF16, BlockFormat::kQ4_1}, QuantizeFormats{}}) {
-    ASSERT_EQ(Run(*file, formats), absl::OkStatus());
+  const std::pair<std::string, Formats> cases[] = {{"head=Q5_1,embedding=Q5_1", {.head = BlockFormat::kQ5_1}},
+                                                   {"Q4_0", {.layers = BlockFormat::kQ4_0}},
+                                                   {"F16,head=Q4_1,embedding=Q4_1", {BlockFormat::kF16, BlockFormat::kQ4_1}},
+                                                   {"ffn_down=F16,Q4_0", {.layers = BlockFormat::kQ4_0, .down = BlockFormat::kF16}},
+                                                   {"keep", {}}};
+  for (const auto& [recipe, formats] : cases) {
+    SCOPED_TRACE(recipe);
+    ASSERT_EQ(Run(*file, recipe), absl::OkStatus());
     const auto changed = *GgufFile::Open(new_);
     ExpectTensors(*file, *changed, formats);
     for (const auto& [key, value] : file->metadata()) {
@@ -102,7 +120,7 @@ TEST_F(Quantize, ChangesWhatIsAskedForAndNothingElse) {
 TEST_F(Quantize, KeysThatOthersAskForAreAdded) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({.formats = {BlockFormat::kF16}})));
   ASSERT_EQ(file->Find("general.file_type"), nullptr);
-  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ8_0}), absl::OkStatus());
+  ASSERT_EQ(Run(*file, "Q8_0"), absl::OkStatus());
   const auto changed = *GgufFile::Open(new_);
   EXPECT_EQ(*changed->Uint("general.file_type"), 7u);
   EXPECT_EQ(*changed->Uint("general.quantization_version"), 2u);
@@ -112,16 +130,18 @@ TEST_F(Quantize, TensorsThatCannotBeCopiedAreNamed) {
   GgufBuilder builder = TinyModelBuilder({.architecture = "gemma3"});
   builder.Tensor("v.patch.weight", {64}, /*gguf_type=*/200, std::string(64, '\0'));
   const auto file = *GgufFile::Open(Written(std::move(builder)));
-  const QuantizedModel model = *QuantizedModel::Plan(*file, {.layers = BlockFormat::kQ4_0});
+  const QuantizedModel model = *QuantizedModel::Plan(*file, *WeightRecipe::Parse("Q4_0"));
   EXPECT_EQ(model.left_out(), std::vector<std::string>{"v.patch.weight"});
 }
 
 TEST_F(Quantize, FormatsThatAreThereAlreadyGiveTheSameNumbersOfBytes) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({}).Number<uint32_t>("general.file_type", 7)));
-  const QuantizedModel same = *QuantizedModel::Plan(*file, {BlockFormat::kQ8_0, BlockFormat::kQ8_0});
+  const QuantizedModel same = *QuantizedModel::Plan(*file, *WeightRecipe::Parse("Q8_0,head=Q8_0,embedding=Q8_0"));
   EXPECT_EQ(same.changed(), 0);
-  const QuantizedModel other = *QuantizedModel::Plan(*file, {.head = BlockFormat::kQ4_0});
+  const QuantizedModel other = *QuantizedModel::Plan(*file, *WeightRecipe::Parse("head=Q4_0,embedding=Q4_0"));
   EXPECT_EQ(other.changed(), 2) << "the embedding table and the head";
+  EXPECT_EQ(other.FormatOf("output.weight"), BlockFormat::kQ4_0);
+  EXPECT_EQ(other.FormatOf("blk.0.ffn_up.weight"), BlockFormat::kQ8_0);
   EXPECT_EQ(*same.FileSize() - *other.FileSize(), 2 * kTinyVocabulary * 64 / 32 * (34 - 18));
 }
 
@@ -130,7 +150,7 @@ TEST_F(Quantize, TwoDimensionsDoNotMakeAMatrix) {
   const std::string names[] = {"blk.0.attn_norm.weight", "output_norm.weight", "blk.0.attn_q.bias"};
   for (const std::string& name : names) builder.Tensor(name, {64, 1}, /*gguf_type=*/0, std::string(64 * sizeof(float), '\0'));
   const auto file = *GgufFile::Open(Written(std::move(builder)));
-  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  ASSERT_EQ(Run(*file, "Q4_0"), absl::OkStatus());
   const auto changed = *GgufFile::Open(new_);
   for (const std::string& name : names) {
     EXPECT_EQ(changed->FindTensor(name)->format->format, BlockFormat::kF32) << name;
@@ -140,7 +160,7 @@ TEST_F(Quantize, TwoDimensionsDoNotMakeAMatrix) {
 TEST_F(Quantize, ASplitModelBecomesOneFile) {
   const SplitModel split(TinyModelBuilder({}).Split(3));
   const auto file = *GgufFile::Open(split.Path(0));
-  ASSERT_EQ(Run(*file, {.head = BlockFormat::kQ4_1}), absl::OkStatus());
+  ASSERT_EQ(Run(*file, "head=Q4_1,embedding=Q4_1"), absl::OkStatus());
   const auto one = *GgufFile::Open(new_);
   EXPECT_EQ(one->parts(), 1);
   EXPECT_EQ(one->Find("split.count"), nullptr);
@@ -149,7 +169,7 @@ TEST_F(Quantize, ASplitModelBecomesOneFile) {
 
 TEST_F(Quantize, AnotherAlignmentIsNotCopied) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({}).Alignment(128)));
-  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  ASSERT_EQ(Run(*file, "Q4_0"), absl::OkStatus());
   ExpectTensors(*file, **GgufFile::Open(new_), {.layers = BlockFormat::kQ4_0});
 }
 
@@ -157,16 +177,39 @@ TEST_F(Quantize, DimensionsOf1BehindAMatrixChangeNothing) {
   GgufBuilder builder = TinyModelBuilder({.without = {"blk.0.ffn_up.weight"}});
   builder.Tensor("blk.0.ffn_up.weight", {64, 96, 1}, /*gguf_type=*/0, std::string(64 * 96 * sizeof(float), '\0'));
   const auto file = *GgufFile::Open(Written(std::move(builder)));
-  ASSERT_EQ(Run(*file, {.layers = BlockFormat::kQ4_0}), absl::OkStatus());
+  ASSERT_EQ(Run(*file, "Q4_0"), absl::OkStatus());
   EXPECT_EQ((*GgufFile::Open(new_))->FindTensor("blk.0.ffn_up.weight")->format->format, BlockFormat::kQ4_0);
 }
 
 // A copy without it, or with it, would be refused when it is run.
 TEST_F(Quantize, ATensorThatNothingReadsIsNamed) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({}).Tensor("blk.0.attn_sinks.weight", {4}, 0, std::string(16, '\0'))));
-  const absl::Status status = Run(*file, {.head = BlockFormat::kQ4_1});
+  const absl::Status status = Run(*file, "head=Q4_1,embedding=Q4_1");
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_TRUE(absl::StartsWith(status.message(), old_ + ": tensor \"blk.0.attn_sinks.weight\": found")) << status;
+}
+
+TEST_F(Quantize, FormsThatGgufCannotHoldAreNamed) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({})));
+  const std::pair<std::string, std::string> cases[] = {
+      {"ffn_up=int4-tile", "blk.0.ffn_up.weight: found the form int4-tile, expected a block format: GGUF has no int4-tile"},
+      {"head=T2", "output.weight: found the form T2, expected a block format: GGUF has no T2"}};
+  for (const auto& [recipe, expected] : cases) {
+    const absl::Status status = Run(*file, recipe);
+    EXPECT_TRUE(absl::IsInvalidArgument(status));
+    EXPECT_EQ(status.message(), absl::StrCat(old_, ": tensor ", expected));
+  }
+  const auto name = [&](const std::string& recipe) { return *QuantizedModel::NotInGguf(*file, *WeightRecipe::Parse(recipe)); };
+  EXPECT_EQ(name("001"), "int4-tile");
+  EXPECT_EQ(name("Q4_0,head=T3"), "T3");
+  EXPECT_EQ(name("Q4_0,head=Q8_0"), "");
+}
+
+TEST_F(Quantize, ARuleForWhatTheModelDoesNotHaveIsAnError) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({.tied = true})));
+  const absl::Status status = Run(*file, "embedding=Q4_0");
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_TRUE(absl::StartsWith(status.message(), old_ + ": recipe: found embedding=Q4_0")) << status;
 }
 
 // A tiny model whose embedding table, and head, has these numbers.
@@ -182,7 +225,7 @@ TEST_F(Quantize, WhatCannotBeRoundedIsNamedAndTheOldFileStays) {
   std::vector<float> numbers(64 * kTinyVocabulary, 1);
   const auto expect = [&](const std::string& expected, BlockFormat format) {
     const auto file = *GgufFile::Open(Written(ModelWithTable(numbers)));
-    const absl::Status status = Run(*file, {.head = format});
+    const absl::Status status = Run(*file, absl::StrCat("head=", InfoOf(format).name));
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(absl::StrContains(status.message(), old_) && absl::StrContains(status.message(), "token_embd.weight") &&
                 absl::StrContains(status.message(), expected)) << status;

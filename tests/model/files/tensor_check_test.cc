@@ -47,7 +47,7 @@ Verdicts JudgeFile(const std::string& path) {
   if (file.ok()) {
     verdicts.run = PlanOf(**file);
     verdicts.pack = PackPlan::Make(**file).status();
-    verdicts.quantize = QuantizedModel::Plan(**file, {.head = BlockFormat::kQ4_1}).status();
+    verdicts.quantize = QuantizedModel::Plan(**file, *WeightRecipe::Parse("head=Q4_1")).status();
   } else {
     verdicts.run = verdicts.pack = verdicts.quantize = file.status();
   }

@@ -29,7 +29,7 @@ constexpr uint32_t kGgufQ2K = 10;
 absl::StatusOr<WeightLayout> Plan(const GgufFile& file, WeightEncoding encoding = WeightEncoding::kPacked,
                                   int64_t largest_unit = kLargestUnitBytes) {
   ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
-  return WeightLayout::Plan(file, config, encoding, largest_unit);
+  return WeightLayout::Plan(file, config, encoding, {}, largest_unit);
 }
 
 // A tiny model's bytes and the file over them.

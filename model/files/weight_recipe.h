@@ -1,0 +1,85 @@
+// Which form each matrix of a model takes: as its file has it, another block format, or tiles for a phone NPU's matrix unit.
+//
+//   ASSIGN_OR_RETURN(const WeightRecipe recipe, WeightRecipe::Parse("int4-tile,ffn_down=int8-tile,head=keep"));     // or "001"
+//   const WeightForm form = recipe.FormOf("blk.3.ffn_down.weight", /*tied_head=*/true, BlockFormat::kQ4_1);
+//   if (form.tile.has_value()) Use(TileSchemeName(*form.tile));                                                      // "int8-tile"
+//
+// A recipe is the name of a known one (KnownRecipes), or rules separated by commas, in any order:
+//
+//   FORM         all matrices of the layers; without it: keep
+//   PART=FORM    one part: head (output.weight, or token_embd.weight where that is the head), embedding (token_embd.weight, where it is
+//                not), attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up, ffn_down
+//
+//   keep         as the file has it
+//   Q4_0 ...     a block format that can be written
+//   int4-tile    a tile scheme (quant/tile_scheme.h); not for head and embedding, which are the CPU's (paper 001, section 7.2.2)
+//   common-tile  groups of 32 along the inputs, exactly the file's numbers where those are Q4_0, IQ4_NL or Q8_0; else int4-common
+//
+// Values: thread-safe once made.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tessera/quant/block_format.h"
+#include "tessera/quant/tile_scheme.h"
+
+namespace tessera {
+
+struct WeightForm {
+  BlockFormat format = BlockFormat::kF32;  // In tiles: the file's own.
+  std::optional<TileScheme> tile = {};
+  friend bool operator==(const WeightForm&, const WeightForm&) = default;
+};
+
+struct KnownRecipe { const char *name, *text, *meaning; };
+absl::Span<const KnownRecipe> KnownRecipes();
+
+class WeightRecipe {
+ public:
+  WeightRecipe() = default;  // Keeps all.
+
+  // InvalidArgument (found, expected) for a part, form or name that is not known, one that is there twice, an empty rule, a form that the
+  // part cannot have or that cannot be written.
+  static absl::StatusOr<WeightRecipe> Parse(absl::string_view text);
+  // "001": what a device that wants tiles gets of a file that names none.
+  static const WeightRecipe& Default();
+
+  // tensor: a matrix of the model, by its name in the file or in graphs ("blk.0.ffn_up.weight", "ffn_up.weight"). format: in the file.
+  // Matrices that are no part are kept.
+  WeightForm FormOf(absl::string_view tensor, bool tied_head, BlockFormat format) const;
+  // InvalidArgument (found, expected) if a rule is about the embedding table of a model that has none beside its head.
+  absl::Status CheckFor(bool tied_head) const;
+
+  bool has_tiles() const;
+  bool keeps_all() const { return *this == WeightRecipe(); }
+  // Rules that Parse takes; equal recipes have the same. "keep": keeps all.
+  std::string text() const;
+  std::string name() const;  // A known recipe's, else text().
+
+  friend bool operator==(const WeightRecipe&, const WeightRecipe&) = default;
+
+ private:
+  enum class Kind : uint8_t { kKeep, kBlocks, kTile, kCommonTile };
+  struct Form {
+    Kind kind = Kind::kKeep;
+    BlockFormat format = BlockFormat::kF32;  // For kBlocks.
+    TileScheme tile = {};                    // For kTile.
+    friend bool operator==(const Form&, const Form&) = default;
+  };
+  static constexpr int kParts = 9;
+
+  static absl::StatusOr<Form> ParseForm(absl::string_view text);
+  static std::string TextOf(const Form& form);
+  absl::Status AddRules(absl::string_view text);
+
+  std::array<Form, kParts> forms_ = {};
+};
+
+}  // namespace tessera
