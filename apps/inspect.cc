@@ -1,5 +1,6 @@
 // Shows what is in a model file, and the static graphs that compute it.
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "tessera/apps/cli/app_main.h"
@@ -28,13 +29,22 @@ AppInfo Info() {
           "--verify, which looks for every fault of the file, reads the weights.",
       .examples = {"tessera_inspect --model model.gguf", "tessera_inspect --verify --model model.gguf", "tessera_inspect --graph",
                    "tessera_inspect --graph --json"},
-      .groups = {{"Model", {"model", "path", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
+      .groups = {{"Model", {"model", "path", "recipe", "threads"}}, {"Output", {"graph", "verify", "json"}}}};
 }
 
-absl::Status ShowGraphs(const ModelFile& file, ComputePath path) {
+// As the path's device wants its weights.
+WeightEncoding EncodingOf(ComputePath path) {
+  if (path == ComputePath::kNpu) return WeightEncoding::kTiles;
+  return path == ComputePath::kReference ? WeightEncoding::kFloat32 : WeightEncoding::kPacked;
+}
+
+absl::Status ShowGraphs(const ModelFile& file, const ComputeOptions& compute) {
   ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file.gguf()));
-  const WeightEncoding encoding = path == ComputePath::kReference ? WeightEncoding::kFloat32 : WeightEncoding::kPacked;
-  ASSIGN_OR_RETURN(const WeightLayout layout, file.PlanWeights(config, encoding));
+  std::optional<WeightRecipe> recipe;
+  if (!compute.recipe.empty()) {
+    ASSIGN_OR_RETURN(recipe, WeightRecipe::Parse(compute.recipe));
+  }
+  ASSIGN_OR_RETURN(const WeightLayout layout, file.PlanWeights(config, EncodingOf(compute.path), recipe));
   ASSIGN_OR_RETURN(const std::vector<DescribedGraph> graphs, GraphsOf(config, layout, kDefaultRowCapacity));
   return WriteOutput(FLAGS_json ? GraphsJson(graphs) : GraphsText(graphs));
 }
@@ -62,6 +72,7 @@ absl::Status CheckFlags() {
   }
   RETURN_IF_ERROR(CheckNotBoth("verify", verify, "graph", FLAGS_graph));
   if (!FLAGS_graph && IsGiven("path")) return WrongUsage("path", "without --graph", "both: nothing else here depends on it");
+  if (!FLAGS_graph && IsGiven("recipe")) return WrongUsage("recipe", "without --graph", "both: nothing else here depends on it");
   if (!verify && IsGiven("threads")) return WrongUsage("threads", "without --verify", "both: nothing else here is shared out");
   return absl::OkStatus();
 }
@@ -70,14 +81,17 @@ absl::Status Run() {
   EngineOptions options;
   options.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(options.compute));
-  ASSIGN_OR_RETURN(const ComputePath compute_path, ComputePathFromName(FLAGS_path));
+  ASSIGN_OR_RETURN(options.compute.path, ComputePathFromName(FLAGS_path));
+  options.compute.recipe = FLAGS_recipe;
   ASSIGN_OR_RETURN(const std::string path, ModelPath());
   RETURN_IF_ERROR(CheckFlags());
+  RETURN_IF_ERROR(CheckOptions(options));
   if (FLAGS_verify == "always") return Verify(path, threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> file, ModelFile::Open(path));
-  if (FLAGS_graph) return ShowGraphs(*file, compute_path);
+  if (FLAGS_graph) return ShowGraphs(*file, options.compute);
   if (const TsrReader* packed = file->packed()) {
-    return WriteOutput(FLAGS_json ? PackedJson(*packed, file->gguf()) : PackedText(*packed, file->gguf()));
+    return WriteOutput(FLAGS_json ? PackedJson(*packed, file->gguf(), file->recipe())
+                                  : PackedText(*packed, file->gguf(), file->recipe()));
   }
   return WriteOutput(FLAGS_json ? FileJson(file->gguf()) : FileText(file->gguf()));
 }

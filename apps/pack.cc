@@ -27,10 +27,11 @@ AppInfo Info() {
       .name = "tessera_pack",
       .summary =
           "Packs a GGUF model into a .tsr file, whose weights lie as the kernels read them: the same answers, a faster start. "
-          "The file is for every CPU. It is verified; an old .tsr file is replaced once the new one is whole.",
+          "The file is for every CPU. It is verified; an old .tsr file is replaced once the new one is whole. With --recipe its "
+          "matrices take other forms; a file with tiles is for --path=npu.",
       .examples = {"tessera_pack model.gguf model.tsr", "tessera_pack --model model-00001-of-00003.gguf --out model.tsr",
-                   "tessera_pack --dry_run model.gguf"},
-      .groups = {{"Model", {"model", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
+                   "tessera_pack --dry_run model.gguf", "tessera_pack --recipe=001 model.gguf npu.tsr"},
+      .groups = {{"Model", {"model", "recipe", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
       .plain_arguments = {"model", "out"}};
 }
 
@@ -76,7 +77,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
     JsonWriter json;
     json.BeginObject().Key("path").String(out).Key("bytes").Int(plan.file_bytes);
     json.Key("weight_bytes").Int(plan.layout.TotalBytes());
-    json.Key("units").Int(plan.layout.units());
+    json.Key("units").Int(plan.layout.units()).Key("recipe").String(plan.layout.recipe().text());
     if (summary != nullptr) {
       json.Key("uuid").String(FormatTsrUuid(summary->uuid)).Key("seconds").Double(SecondsSinceStart(), 4);
       WriteMemory(json);
@@ -89,6 +90,7 @@ absl::Status Show(const PackPlan& plan, const TsrSummary* summary) {
   table.AddRow({"file", out.empty() ? "none: a dry run" : out});
   table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(plan.file_bytes), plan.file_bytes)});
   table.AddRow({"weights", absl::StrCat(FormatByteSize(plan.layout.TotalBytes()), " in ", plan.layout.units(), " units")});
+  if (!plan.layout.recipe().keeps_all()) table.AddRow({"recipe", plan.layout.recipe().name()});
   if (summary != nullptr) {
     table.AddRow({"uuid", FormatTsrUuid(summary->uuid)});
     table.AddRow({"pieces on the disk", summary->extents < 0 ? "unknown" : absl::StrCat(summary->extents)});
@@ -103,9 +105,11 @@ absl::Status Run() {
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   WarnOfThreads(FLAGS_threads, threads);
+  const absl::StatusOr<WeightRecipe> recipe = FLAGS_recipe.empty() ? WeightRecipe() : WeightRecipe::Parse(FLAGS_recipe);
+  RETURN_IF_ERROR(ForField("recipe", recipe.status()));
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
-  ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf()));
+  ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(model->gguf(), *recipe));
   if (FLAGS_dry_run) return Show(plan, nullptr);
   ASSIGN_OR_RETURN(const TsrSummary summary, Pack(model->gguf(), plan, threads));
   if (const std::string pieces = PiecesText(FLAGS_out, summary); !pieces.empty()) WriteError(absl::StrCat("tessera_pack: ", pieces));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tessera/apps/bench/attention_table.h"
 #include "tessera/apps/bench/budget_report.h"
 #include "tessera/apps/bench/dry_run.h"
 #include "tessera/apps/cli/app_main.h"
@@ -13,7 +14,9 @@
 #include "tessera/apps/cli/logit_math.h"
 #include "tessera/apps/cli/output.h"
 #include "tessera/apps/cli/pass_progress.h"
+#include "tessera/apps/cli/text_windows.h"
 #include "tessera/apps/show/streaming_report.h"
+#include "tessera/base/quoted.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 
@@ -28,8 +31,9 @@ AppInfo Info() {
           "before it in its window. Windows are whole, begin with BOS where the model asks for it, and are each computed "
           "from an empty cache; a window's first token is not scored.",
       .examples = {"tessera_perplexity --prompt_file article.txt", "tessera_perplexity --window 512 --max_windows 0 < book.txt",
-                   "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}"},
-      .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows"}},
+                   "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}",
+                   "tessera_perplexity --table=attention < article.txt   # what FP16 attention with a table for exp costs"},
+      .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows", "table"}},
                  ModelFlags(),
                  StreamingFlags(),
                  {"Output", {"json", "jsonl"}}}};
@@ -41,25 +45,6 @@ struct Score {
   double Perplexity() const { return std::exp(nll_sum / static_cast<double>(scored)); }
 };
 
-using Windows = std::vector<std::vector<TokenId>>;
-
-absl::StatusOr<Windows> WindowsOf(const Tokenizer& tokenizer, const std::string& text) {
-  const std::vector<TokenId> tokens = tokenizer.Encode(text);
-  const bool add_bos = tokenizer.adds_bos() && tokenizer.bos().has_value();
-  const size_t of_text = FLAGS_window - (add_bos ? 1 : 0);
-  Windows windows;
-  for (size_t begin = 0; begin + of_text <= tokens.size(); begin += of_text) {
-    if (FLAGS_max_windows > 0 && windows.size() == static_cast<size_t>(FLAGS_max_windows)) break;
-    std::vector<TokenId> window;
-    if (add_bos) window.push_back(*tokenizer.bos());
-    window.insert(window.end(), tokens.begin() + begin, tokens.begin() + begin + of_text);
-    windows.push_back(std::move(window));
-  }
-  if (!windows.empty()) return windows;
-  return absl::InvalidArgumentError(absl::StrCat("text: found ", tokens.size(), " tokens, expected at least ", of_text,
-                                                 ", a window (--window)"));
-}
-
 absl::Status ScoreWindow(Session& session, absl::Span<const TokenId> window, Score& score) {
   session.Truncate(0);
   const absl::Span<const TokenId> predicting = window.first(window.size() - 1);
@@ -70,7 +55,7 @@ absl::Status ScoreWindow(Session& session, absl::Span<const TokenId> window, Sco
   });
 }
 
-absl::StatusOr<Score> ScoreWindows(Engine& engine, Session& session, const Windows& windows, double flash) {
+absl::StatusOr<Score> ScoreWindows(Engine& engine, Session& session, const TextWindows& windows, double flash) {
   Score score;
   PassProgress progress(engine, "tokens", static_cast<int64_t>(windows.size()) * (FLAGS_window - 1), flash);
   for (const std::vector<TokenId>& window : windows) RETURN_IF_ERROR(ScoreWindow(session, window, score));
@@ -93,7 +78,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
     RETURN_IF_ERROR(CheckFields(request.body(), {"id", "text"}));
     ASSIGN_OR_RETURN(const std::string text, request.body().String("text"));
     JsonWriter answer = BeginAnswer(request);
-    ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
+    ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
     ASSIGN_OR_RETURN(const Score score, ScoreWindows(engine, *session, windows, run.flash_bytes_per_second()));
     WriteScore(answer, score);
     return WholeAnswer(std::move(answer));
@@ -102,7 +87,7 @@ absl::Status AnswerRequests(const OpenedEngine& opened, LineReader& lines) {
 
 absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
   Engine& engine = *opened.engine;
-  ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
+  ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
   RETURN_IF_ERROR(engine.LoadWeights());
   RETURN_IF_ERROR(engine.AwaitWeights());
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
@@ -121,9 +106,18 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
   return WriteOutput(std::move(json).Take() + "\n");
 }
 
+// The table has paths and devices of its own, and no budget.
+absl::Status CheckTable() {
+  if (FLAGS_table != "attention") return WrongUsage("table", Quoted(FLAGS_table), "attention");
+  for (const char* const flag : {"path", "recipe", "kv_format", "memory_budget", "jsonl", "dry_run", "trace"}) {
+    if (IsGiven(flag)) return WrongUsage(flag, "it with --table", "neither, or one of them: the table has its own ways to compute");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run() {
-  RETURN_IF_ERROR(CheckFlagRange("window", FLAGS_window, 2, 1 << 20));
-  RETURN_IF_ERROR(CheckFlagRange("max_windows", FLAGS_max_windows, 0, 1 << 30));
+  RETURN_IF_ERROR(CheckWindowFlags());
+  if (!FLAGS_table.empty()) RETURN_IF_ERROR(CheckTable());
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "json", FLAGS_json));
   RETURN_IF_ERROR(CheckNotBoth("jsonl", FLAGS_jsonl, "prompt", PromptGiven()));
   Trace trace;
@@ -137,9 +131,13 @@ absl::Status Run() {
   }
   if (FLAGS_dry_run) {
     return ShowLoadPlan(options, [](const Engine& engine, const std::string& text) -> absl::StatusOr<int64_t> {
-      ASSIGN_OR_RETURN(const Windows windows, WindowsOf(engine.tokenizer(), text));
+      ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(engine.tokenizer(), text));
       return static_cast<int64_t>(windows.size()) * FLAGS_window;
     });
+  }
+  if (!FLAGS_table.empty()) {
+    ASSIGN_OR_RETURN(const std::string table_text, ReadPrompt());
+    return ShowAttentionTable(options, table_text);
   }
   std::string text;
   LineReader lines;

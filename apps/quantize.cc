@@ -1,12 +1,24 @@
-// Writes a GGUF model in other block formats: smaller, and so faster where memory is the limit.
+// Writes a GGUF model with its matrices in other forms: smaller, and so faster where memory is the limit, or for a phone's NPU.
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "tessera/apps/bench/scheme_table.h"
 #include "tessera/apps/cli/app_main.h"
 #include "tessera/apps/cli/engine_flags.h"
+#include "tessera/apps/cli/input.h"
 #include "tessera/apps/cli/output.h"
+#include "tessera/apps/cli/text_windows.h"
 #include "tessera/apps/cli/warnings.h"
+#include "tessera/apps/show/describe_matrices.h"
 #include "tessera/base/byte_size.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_writer.h"
@@ -15,85 +27,273 @@
 #include "tessera/base/status_macros.h"
 #include "tessera/base/table.h"
 #include "tessera/base/usage_error.h"
+#include "tessera/model/files/importance.h"
 #include "tessera/model/files/model_file.h"
+#include "tessera/model/files/off_grid.h"
+#include "tessera/model/files/pack.h"
 #include "tessera/model/files/quantize.h"
+#include "tessera/model/files/weight_errors.h"
+#include "tessera/quant/tile_matrix.h"
 
 namespace tessera {
 namespace {
 
 AppInfo Info() {
   return {.name = "tessera_quantize",
-          .summary = "Writes a GGUF model with its embedding table and head, its layers or both in other block formats. Every generated "
-                     "token reads all weights: half the bytes take half the time. Tensors that have their format already are copied. "
-                     "An old file is replaced, but not the model itself; tessera_perplexity shows what the smaller one has lost.",
+          .summary = "Writes a GGUF model with its matrices in other forms: block formats, or tiles for a phone's NPU (--path=npu). Every "
+                     "generated token reads all weights: half the bytes take half the time. Matrices that have their form already are "
+                     "copied. What GGUF can hold becomes GGUF, unless --out ends in .tsr; all else becomes a packed file. The file is "
+                     "read back, and the table says how far its weights are from the model's. An old file is replaced, but not the "
+                     "model itself; tessera_perplexity shows what the smaller one has lost.",
           .examples = {"tessera_quantize --head_format=Q4_1 model.gguf smaller.gguf",
                        "tessera_quantize --format=Q4_K --head_format=Q6_K --model=model-f16.gguf --out=model-q4_k.gguf",
-                       "tessera_quantize --format=Q8_0 --dry_run model-f16.gguf"},
-          .groups = {{"Model", {"model", "format", "head_format", "threads"}}, {"Output", {"out", "dry_run", "json"}}},
+                       "tessera_quantize --scheme=int4-tile,ffn_down=int8-tile --statistics=text.gguf model.gguf npu.tsr",
+                       "tessera_quantize --off_grid=1 model.gguf off_grid.gguf",
+                       "tessera_quantize --scheme=001 --dry_run model-f16.gguf",
+                       "tessera_quantize --table=\"int4-tile;int4-common;001\" model.gguf < text"},
+          .groups = {{"Model", {"model", "scheme", "format", "head_format", "statistics", "off_grid", "threads"}},
+                     {"Comparing schemes", {"table", "prompt", "prompt_file", "window", "max_windows"}},
+                     {"Output", {"out", "dry_run", "json"}}},
           .plain_arguments = {"model", "out"}};
 }
 
-absl::StatusOr<QuantizeFormats> FormatsOfFlags() {
-  QuantizeFormats formats;
+// What was written, or would be.
+struct Written {
+  std::string scheme = {};  // As WeightRecipe::text.
+  int64_t bytes = 0;
+  int changed = 0;          // Tensors in another form, or with other numbers.
+  std::vector<std::string> left_out = {};
+  std::vector<WrittenMatrix> matrices = {};
+};
+
+// A line of progress for each stage, in MiB.
+class Stages {
+ public:
+  std::function<void(int64_t done, int64_t total)> Stage(const std::string& label) {
+    return [this, label](int64_t done, int64_t total) {
+      if (shown_ == nullptr || label != label_) {
+        shown_.reset();
+        shown_ = std::make_unique<Progress>(label, total >> 20);
+        label_ = label;
+      }
+      shown_->Update(done >> 20);
+    };
+  }
+
+ private:
+  std::string label_;
+  std::unique_ptr<Progress> shown_;
+};
+
+absl::StatusOr<WeightRecipe> SchemeOfFlag(const ModelConfig& config) {
+  const absl::StatusOr<WeightRecipe> recipe = WeightRecipe::Parse(FLAGS_scheme);
+  RETURN_IF_ERROR(ForField("scheme", recipe.status()));
+  RETURN_IF_ERROR(ForField("scheme", recipe->CheckFor(config.tied_head)));
+  return recipe;
+}
+
+// --format and --head_format are rules of a recipe.
+absl::StatusOr<WeightRecipe> RecipeOfFlags(const ModelConfig& config) {
+  const bool scheme = !FLAGS_scheme.empty();
+  RETURN_IF_ERROR(CheckNotBoth("scheme", scheme, "format", !FLAGS_format.empty()));
+  RETURN_IF_ERROR(CheckNotBoth("scheme", scheme, "head_format", !FLAGS_head_format.empty()));
+  if (scheme) return SchemeOfFlag(config);
+  std::vector<std::string> rules;
   if (!FLAGS_format.empty()) {
-    ASSIGN_OR_RETURN(formats.layers, BlockFormatOfFlag("format", FLAGS_format));
+    ASSIGN_OR_RETURN(const BlockFormat format, BlockFormatOfFlag("format", FLAGS_format));
+    rules.push_back(InfoOf(format).name);
   }
   if (!FLAGS_head_format.empty()) {
-    ASSIGN_OR_RETURN(formats.head, BlockFormatOfFlag("head_format", FLAGS_head_format));
+    ASSIGN_OR_RETURN(const BlockFormat format, BlockFormatOfFlag("head_format", FLAGS_head_format));
+    rules.push_back(absl::StrCat("head=", InfoOf(format).name));
+    if (!config.tied_head) rules.push_back(absl::StrCat("embedding=", InfoOf(format).name));
   }
-  return formats;
+  if (rules.empty()) {
+    return WrongUsage("format", "neither this flag nor --head_format, --scheme or --off_grid", "a block format such as Q4_1");
+  }
+  return WeightRecipe::Parse(absl::StrJoin(rules, ","));
 }
 
 absl::Status CheckOut(const std::string& path) {
+  if (FLAGS_dry_run && path.empty()) return absl::OkStatus();
   if (path.empty()) return WrongUsage("out", "none", "a file to write");
   return ForFile("out", CheckWritable(path));
 }
 
-absl::Status Write(const QuantizedModel& model, int threads) {
-  ThreadPool pool(threads);
-  std::unique_ptr<Progress> shown;  // In MiB.
-  return model.Write(FLAGS_out, pool, [&shown](int64_t done, int64_t total) {
-    if (shown == nullptr) shown = std::make_unique<Progress>("quantizing", total >> 20);
-    shown->Update(done >> 20);
-  });
+// Whether the output is a packed file: its name decides, where GGUF could hold the forms, too.
+absl::StatusOr<bool> WritesPacked(const GgufFile& file, const WeightRecipe& recipe) {
+  ASSIGN_OR_RETURN(const std::string not_in_gguf, QuantizedModel::NotInGguf(file, recipe));
+  if (!not_in_gguf.empty() && absl::EndsWith(FLAGS_out, ".gguf")) {
+    return WrongUsage("out", FLAGS_out, absl::StrCat("a name that ends in .tsr: GGUF has no ", not_in_gguf));
+  }
+  return !not_in_gguf.empty() || absl::EndsWith(FLAGS_out, ".tsr");
 }
 
-absl::Status Show(const QuantizedModel& model, int64_t bytes, int64_t bytes_before) {
+// Whether a matrix takes a form whose scales are searched. Exact copies of the file's numbers have nothing to search.
+bool SearchesScales(const GgufFile& file, const WeightLayout& layout, absl::Span<const WrittenMatrix> matrices) {
+  for (const WrittenMatrix& matrix : matrices) {
+    const std::optional<TileScheme> tile = layout.Parts(matrix.tensor)[0].weight.tile;
+    if (!tile.has_value() || tile->code == TileCode::kHalf) continue;
+    if (!TileMatrix::IsExact(file.FindTensor(matrix.tensor)->format->format, *tile)) return true;
+  }
+  return false;
+}
+
+absl::Status UselessStatistics(const WeightRecipe& recipe) {
+  return WrongUsage("statistics", absl::StrCat("with ", recipe.name()),
+                    "a scheme whose scales are searched, such as int4-tile, for a matrix that it does not hold exactly");
+}
+
+// None without the flag.
+absl::StatusOr<std::optional<Importance>> ReadStatistics(const GgufFile& file, const ModelConfig& config) {
+  if (FLAGS_statistics.empty()) return std::nullopt;
+  absl::StatusOr<Importance> importance = Importance::Read(FLAGS_statistics);
+  RETURN_IF_ERROR(ForFile("statistics", importance.status()));
+  RETURN_IF_ERROR(importance->CheckFits(file, config));
+  return std::optional<Importance>(*std::move(importance));
+}
+
+// The file is in place by then.
+absl::Status InReadingBack(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(FLAGS_out, ": written, but reading it back: ", status.message()));
+}
+
+absl::StatusOr<Written> WriteGguf(const GgufFile& file, const ModelConfig& config, const WeightRecipe& recipe, int threads) {
+  if (!FLAGS_statistics.empty()) return UselessStatistics(recipe);
+  ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(file, recipe));
+  Written written = {.scheme = recipe.text(), .changed = model.changed(), .left_out = model.left_out()};
+  ASSIGN_OR_RETURN(written.bytes, model.FileSize());
+  written.matrices = MatricesOf(config, [&](absl::string_view tensor) { return model.FormatOf(tensor); });
+  if (FLAGS_dry_run) return written;
+  ThreadPool pool(threads);
+  Stages stages;
+  RETURN_IF_ERROR(model.Write(FLAGS_out, pool, stages.Stage("quantizing")));
+  const absl::StatusOr<std::unique_ptr<GgufFile>> copy = GgufFile::Open(FLAGS_out);
+  RETURN_IF_ERROR(InReadingBack(copy.status()));
+  const absl::Status measured = MeasureErrors(file, **copy, pool, stages.Stage("comparing"), absl::MakeSpan(written.matrices));
+  RETURN_IF_ERROR(InReadingBack(measured));
+  return written;
+}
+
+absl::StatusOr<Written> WritePacked(const GgufFile& file, const ModelConfig& config, const WeightRecipe& recipe, int threads) {
+  ASSIGN_OR_RETURN(const PackPlan plan, PackPlan::Make(file, recipe));
+  Written written = {.scheme = recipe.text(), .bytes = plan.file_bytes};
+  written.matrices = MatricesOf(config, plan.layout);
+  for (const WrittenMatrix& matrix : written.matrices) {
+    written.changed += matrix.form != file.FindTensor(matrix.tensor)->format->name;
+  }
+  for (const GgufUnreadTensor& tensor : file.unread_tensors()) written.left_out.emplace_back(tensor.name);
+  if (!FLAGS_statistics.empty() && !SearchesScales(file, plan.layout, written.matrices)) return UselessStatistics(recipe);
+  ASSIGN_OR_RETURN(const std::optional<Importance> importance, ReadStatistics(file, config));
+  if (FLAGS_dry_run) return written;
+  ThreadPool pool(threads);
+  Stages stages;
+  const auto packing = stages.Stage("quantizing"), verifying = stages.Stage("verifying");
+  const absl::Status packed =
+      PackModel(file, plan, FLAGS_out, pool,
+                [&](PackStage stage, int64_t done, int64_t total) { (stage == PackStage::kPacking ? packing : verifying)(done, total); },
+                {.importance = importance.has_value() ? &*importance : nullptr})
+          .status();
+  RETURN_IF_ERROR(packed);
+  const absl::StatusOr<std::unique_ptr<TsrReader>> reader = TsrReader::Open(FLAGS_out);
+  RETURN_IF_ERROR(InReadingBack(reader.status()));
+  const absl::Status measured =
+      MeasureErrors(file, **reader, plan.layout, pool, stages.Stage("comparing"), absl::MakeSpan(written.matrices));
+  RETURN_IF_ERROR(InReadingBack(measured));
+  return written;
+}
+
+// The weights are not to be near those of the model, so no error is measured.
+absl::StatusOr<Written> WriteOffGrid(const GgufFile& file, const ModelConfig& config, int threads) {
+  for (const auto& [flag, value] : {std::pair("scheme", &FLAGS_scheme), std::pair("format", &FLAGS_format),
+                                    std::pair("head_format", &FLAGS_head_format), std::pair("statistics", &FLAGS_statistics)}) {
+    RETURN_IF_ERROR(CheckNotBoth("off_grid", true, flag, !value->empty()));
+  }
+  uint64_t seed = 0;
+  if (!absl::SimpleAtoi(FLAGS_off_grid, &seed)) return WrongUsage("off_grid", Quoted(FLAGS_off_grid), "a whole number, 0 and up");
+  RETURN_IF_ERROR(CheckOut(FLAGS_out));
+  if (absl::EndsWith(FLAGS_out, ".tsr")) {
+    return WrongUsage("out", FLAGS_out, "a name that does not end in .tsr: a model off the grid is a GGUF file, to be quantized");
+  }
+  ASSIGN_OR_RETURN(const OffGridModel model, OffGridModel::Plan(file, seed));
+  Written written = {.scheme = absl::StrCat("off the grid, seed ", seed), .changed = model.changed(), .left_out = model.left_out()};
+  ASSIGN_OR_RETURN(written.bytes, model.FileSize());
+  written.matrices = MatricesOf(config, [&](absl::string_view tensor) { return model.FormatOf(tensor); });
+  if (FLAGS_dry_run) return written;
+  ThreadPool pool(threads);
+  Stages stages;
+  RETURN_IF_ERROR(model.Write(FLAGS_out, pool, stages.Stage("writing")));
+  return written;
+}
+
+absl::StatusOr<Written> Write(const GgufFile& file, int threads) {
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  if (!FLAGS_off_grid.empty()) return WriteOffGrid(file, config, threads);
+  ASSIGN_OR_RETURN(const WeightRecipe recipe, RecipeOfFlags(config));
+  RETURN_IF_ERROR(CheckOut(FLAGS_out));
+  ASSIGN_OR_RETURN(const bool packed, WritesPacked(file, recipe));
+  return packed ? WritePacked(file, config, recipe, threads) : WriteGguf(file, config, recipe, threads);
+}
+
+absl::Status Show(const Written& written, int64_t bytes_before) {
   const std::string out = FLAGS_dry_run ? "" : FLAGS_out;
   if (FLAGS_json) {
     JsonWriter json;
-    json.BeginObject().Key("path").String(out).Key("bytes").Int(bytes).Key("model_bytes").Int(bytes_before);
-    json.Key("changed_tensors").Int(model.changed()).Key("left_out").BeginArray();
-    for (const std::string& tensor : model.left_out()) json.String(tensor);
-    json.EndArray().EndObject();
+    json.BeginObject().Key("path").String(out).Key("scheme").String(written.scheme);
+    json.Key("bytes").Int(written.bytes).Key("model_bytes").Int(bytes_before);
+    json.Key("changed_tensors").Int(written.changed).Key("left_out").BeginArray();
+    for (const std::string& tensor : written.left_out) json.String(tensor);
+    WriteMatrices(written.matrices, json.EndArray().Key("tensors"));
+    json.EndObject();
     return WriteOutput(std::move(json).Take() + "\n");
   }
   Table table({{"what"}, {"value"}});
   table.AddRow({"file", out.empty() ? "none: a dry run" : out});
-  table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(bytes), bytes)});
+  table.AddRow({"scheme", written.scheme});
+  table.AddRow({"size", absl::StrFormat("%s (%d bytes)", FormatByteSize(written.bytes), written.bytes)});
   table.AddRow({"the model's size", FormatByteSize(bytes_before)});
-  table.AddRow({"tensors in another format", absl::StrCat(model.changed())});
-  for (const std::string& tensor : model.left_out()) {
+  table.AddRow({"tensors in another form", absl::StrCat(written.changed)});
+  for (const std::string& tensor : written.left_out) {
     table.AddRow({"left out", Printable(absl::StrCat(tensor, ": no text depends on it, and its format is not read"))});
   }
-  return WriteOutput(table.ToString());
+  return WriteOutput(absl::StrCat(table.ToString(), "\n", MatrixTable(written.matrices)));
+}
+
+// Flags that say how to write a file, or how to compare, leave the other nothing to do.
+absl::Status CheckForTable() {
+  const bool table = !FLAGS_table.empty();
+  for (const char* const flag : {"scheme", "format", "head_format", "statistics", "off_grid", "out", "dry_run"}) {
+    if (table && IsGiven(flag)) return WrongUsage(flag, "it with --table", "neither, or one of them: --table writes no file");
+  }
+  for (const char* const flag : {"prompt", "prompt_file", "window", "max_windows"}) {
+    if (!table && IsGiven(flag)) return WrongUsage(flag, "it without --table", "it with --table, which reads a text");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShowTable(const EngineOptions& options) {
+  RETURN_IF_ERROR(CheckWindowFlags());
+  const absl::StatusOr<std::vector<WeightRecipe>> recipes = RecipesOfTable(FLAGS_table);
+  RETURN_IF_ERROR(ForField("table", recipes.status()));
+  ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
+  return ShowSchemeTable(options, *recipes, text);
 }
 
 absl::Status Run() {
-  ASSIGN_OR_RETURN(const QuantizeFormats formats, FormatsOfFlags());
+  RETURN_IF_ERROR(CheckForTable());
   EngineOptions engine;
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   WarnOfThreads(FLAGS_threads, threads);
-  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
-  if (!formats.layers && !formats.head) {
-    return WrongUsage("format", "neither this flag nor --head_format", "a block format such as Q4_1");
+  if (!FLAGS_table.empty()) {
+    engine.cache.context = FLAGS_window;
+    ASSIGN_OR_RETURN(engine.model_path, ModelPath());
+    return ShowTable(engine);
   }
-  if (!FLAGS_dry_run || !FLAGS_out.empty()) RETURN_IF_ERROR(CheckOut(FLAGS_out));
-  ASSIGN_OR_RETURN(const QuantizedModel quantized, QuantizedModel::Plan(model->gguf(), formats));
-  ASSIGN_OR_RETURN(const int64_t bytes, quantized.FileSize());
-  if (!FLAGS_dry_run) RETURN_IF_ERROR(Write(quantized, threads));
-  return Show(quantized, bytes, model->gguf().size());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
+  ASSIGN_OR_RETURN(const Written written, Write(model->gguf(), threads));
+  return Show(written, model->gguf().size());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ namespace {
 
 struct LoadPlan {
   const Engine& engine;
-  std::string path = {};           // "fast" or "reference".
+  std::string path = {};           // "fast", "reference" or "npu".
   std::string kernels = {};        // "none" on the reference path.
   EngineMemory memory = {};
   std::optional<int64_t> prompt_tokens = {};  // nullopt: no flag gives a prompt.
@@ -49,12 +49,20 @@ struct FormatUse {
   int64_t bytes = 0;               // As loaded.
 };
 
+// "Q4_1", or "Q4_1 as int4-tile" where a recipe gives the file's format another form.
+std::string FormatOf(const GgufTensor& tensor, const GraphWeight& weight) {
+  const BlockFormatInfo& format = *tensor.format;
+  if (weight.tile.has_value()) return absl::StrCat(format.name, " as ", TileSchemeName(*weight.tile));
+  if (weight.vector || weight.spec.format == format.format) return format.name;
+  return absl::StrCat(format.name, " as ", InfoOf(weight.spec.format).name);
+}
+
 std::map<std::string, FormatUse> UseOfFormats(const Engine& engine) {
   std::map<std::string, FormatUse> uses;
   for (int unit = 0; unit < engine.model().layout().units(); ++unit) {
     for (const WeightLayout::Placed& placed : engine.model().layout().PartsOfUnit(unit)) {
       const GgufTensor& tensor = *engine.model().gguf().FindTensor(*placed.tensor);
-      FormatUse& use = uses[tensor.format->name];
+      FormatUse& use = uses[FormatOf(tensor, placed.part->weight)];
       if (use.tensors.insert(std::string(tensor.name)).second) use.file_bytes += tensor.size;
       use.bytes += placed.part->bytes;
     }
@@ -81,6 +89,7 @@ std::string PlanText(const LoadPlan& plan) {
   if (plan.prompt_tokens.has_value()) what.AddRow({"prompt", absl::StrCat(*plan.prompt_tokens, " tokens")});
   what.AddRow({"path", absl::StrCat(plan.path, ", kernels ", plan.kernels, ", threads ", engine.threads())});
   const WeightLayout& layout = engine.model().layout();
+  if (!layout.recipe().keeps_all()) what.AddRow({"recipe", layout.recipe().name()});
   what.AddRow({"units", absl::StrCat(layout.units(), ", the largest ", FormatByteSize(LargestUnit(layout)))});
   Table formats({{"format"}, {"tensors", Table::Align::kRight}, {"in the file", Table::Align::kRight},
                  {"as loaded", Table::Align::kRight}});
@@ -147,6 +156,7 @@ std::string PlanJson(const LoadPlan& plan, const std::optional<BudgetReport>& bu
   json.Key("path").String(plan.path);
   json.Key("kernels").String(plan.kernels);
   json.Key("threads").Int(engine.threads());
+  json.Key("recipe").String(engine.model().layout().recipe().text());
   json.Key("units").Int(engine.model().layout().units());
   json.Key("largest_unit_bytes").Int(LargestUnit(engine.model().layout()));
   WriteFormats(json.Key("formats"), engine);
@@ -211,9 +221,8 @@ absl::Status ShowLoadPlan(const EngineOptions& options, const PromptCounter& cou
   ASSIGN_OR_RETURN(plan.memory, engine->planner().Plan());
   if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(PlanUnderBudget(options.streaming.memory_budget, own_before, plan));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
-  const bool reference = options.compute.path == ComputePath::kReference;
-  plan.path = reference ? "reference" : "fast";
-  plan.kernels = reference ? "none" : std::string(KernelPathName(kernels));
+  plan.path = std::string(ComputePathName(options.compute.path));
+  plan.kernels = options.compute.path == ComputePath::kReference ? "none" : std::string(KernelPathName(kernels));
   std::optional<BudgetReport> budget;
   if (options.streaming.memory_budget > 0) {
     ASSIGN_OR_RETURN(budget, BudgetReport::Make(*engine));

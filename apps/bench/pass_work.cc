@@ -48,7 +48,7 @@ double ReachableShare(BlockFormat format) {
   switch (format) {
     case BlockFormat::kF32: case BlockFormat::kF16: case BlockFormat::kBF16: return 1;
     case BlockFormat::kQ4_0: case BlockFormat::kQ5_0: case BlockFormat::kQ8_0: case BlockFormat::kIQ4_NL: case BlockFormat::kQ1_0:
-    case BlockFormat::kQ2_0: case BlockFormat::kTQ1_0: case BlockFormat::kTQ2_0: return 0.74;
+    case BlockFormat::kQ2_0: case BlockFormat::kTQ1_0: case BlockFormat::kTQ2_0: case BlockFormat::kT2: case BlockFormat::kT3: return 0.74;
     case BlockFormat::kQ4_1: case BlockFormat::kQ5_1: return 0.68;
     case BlockFormat::kQ4_K: case BlockFormat::kQ5_K: return 0.66;
     case BlockFormat::kQ2_K: case BlockFormat::kQ3_K: case BlockFormat::kQ6_K: case BlockFormat::kIQ1_S: case BlockFormat::kIQ1_M:
@@ -76,9 +76,10 @@ PassWork WeightWorkOf(const Engine& engine, const PassShape& pass) {
       work.weight_bytes += static_cast<double>(placed.part->bytes);
       const GraphWeight& weight = placed.part->weight;
       if (weight.vector) continue;
-      work.products[static_cast<int>(weight.spec.format)] += 2.0 * RowsOf(*placed.tensor, layers, pass) *
-                                                             static_cast<double>(weight.spec.out_features) *
-                                                             static_cast<double>(weight.spec.in_features);
+      const BlockFormat format = weight.tile.has_value() ? BlockFormat::kF32 : weight.spec.format;   // Tiles are products in FP32.
+      work.products[static_cast<int>(format)] += 2.0 * RowsOf(*placed.tensor, layers, pass) *
+                                                 static_cast<double>(weight.spec.out_features) *
+                                                 static_cast<double>(weight.spec.in_features);
     }
   }
   return work;

@@ -19,7 +19,7 @@ namespace tessera {
 struct PassWork {
   double weight_bytes = 0;
   double kv_bytes = 0;
-  std::array<double, kBlockFormats> products = {};  // Operations with matrices of each format.
+  std::array<double, kBlockFormats> products = {};  // Operations with matrices of each format; those in tiles count as F32.
   double attention = 0;                             // Operations of attention, in FP32.
 
   double Bytes() const { return weight_bytes + kv_bytes; }

@@ -92,6 +92,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   options.cache.context = FLAGS_context;
   options.cache.cache_tokens = FLAGS_cache_tokens;
   options.compute.path = *path;
+  options.compute.recipe = FLAGS_recipe;
   options.compute.kernels = FLAGS_kernels;
   options.cache.kv_format = *kv_format;
   RETURN_IF_ERROR(ReadStreamingFlags(options, own_budgets));

@@ -6,7 +6,8 @@ DEFINE_string(model, "", "FILE|The model, GGUF or packed (.tsr). Default: that o
 DEFINE_int32(threads, 0, "N|Most threads; 0: one per CPU within a quota. The result is the same.");
 DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program needs, at most 8192.");
 DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: as usual.");
-DEFINE_string(path, "fast", "NAME|fast: packed weights; reference: plain FP32, slow, for comparison.");
+DEFINE_string(path, "fast", "NAME|fast: packed weights; npu: as a phone's NPU; reference: plain FP32.");
+DEFINE_string(recipe, "", "LIST|Form of weights: 001, ggml-hexagon, qnn, qnn-a8, fp16, or FORM,PART=FORM.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
 DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (4G is 4 GiB); weights beyond it are streamed.");
@@ -18,9 +19,7 @@ DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer s
 DEFINE_string(speculate, "auto",
               "LIST|Draft tokens that a pass checks; the text stays the same: none, auto (all), or some of "
               "lookup,suffix,recycling,calibrated,reuse.");
-DEFINE_string(history, "",
-              "NAME|Draft also from answers kept under this name, and keep those of this run, in $TESSERA_CACHE/history/NAME-*, "
-              "which you may delete.");
+DEFINE_string(history, "", "NAME|Draft also from answers in $TESSERA_CACHE/history/NAME-*; keep these, too.");
 DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --history.");
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
 DEFINE_bool(dry_run, false, "|Load and write nothing; say what a run would load or write, and its size.");
@@ -83,13 +82,19 @@ DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to pro
 DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny.");
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers, or of the model.");
+DEFINE_string(scheme, "", "LIST|Form of matrices: a recipe (001, qnn, ...), or FORM,PART=FORM: Q4_0, T3, int4-tile,ffn_down=int8-tile.");
+DEFINE_string(statistics, "", "FILE|Weigh errors of tiles by how large inputs are, as tessera_statistics found.");
+DEFINE_string(off_grid, "", "N|With this seed, change weights but not logits, so that no scheme's grid holds them: to compare schemes.");
+DEFINE_string(table, "", "LIST|A table of perplexities: attention (perplexity); all, or recipes separated by semicolons (quantize).");
 DEFINE_string(out, "", "FILE|Where to write.");
 
 namespace tessera {
 
 bool IsGiven(const std::string& flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default; }
 
-FlagGroup ModelFlags() { return {"Model", {"model", "threads", "context", "path", "kernels", "kv_format", "trace", "dry_run"}}; }
+FlagGroup ModelFlags() {
+  return {"Model", {"model", "threads", "context", "path", "recipe", "kernels", "kv_format", "trace", "dry_run"}};
+}
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }
 

@@ -17,6 +17,7 @@ DECLARE_string(model);
 DECLARE_int32(threads);
 DECLARE_int32(context);
 DECLARE_string(path);
+DECLARE_string(recipe);
 DECLARE_string(kernels);
 DECLARE_string(kv_format);
 DECLARE_int32(cache_tokens);
@@ -89,6 +90,10 @@ DECLARE_bool(remember);
 DECLARE_string(shape);
 DECLARE_string(format);
 DECLARE_string(head_format);
+DECLARE_string(scheme);
+DECLARE_string(statistics);
+DECLARE_string(off_grid);
+DECLARE_string(table);
 DECLARE_string(out);
 
 namespace tessera {
@@ -102,7 +107,7 @@ struct FlagGroup {
 // True if the command line, a flag file or the environment sets the flag, to whatever value.
 bool IsGiven(const std::string& flag);
 
-FlagGroup ModelFlags();      // --model --threads --context --path --kernels --kv_format --trace --dry_run
+FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
 FlagGroup SpeculationFlags();  // --speculate --history --cost_profile
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed

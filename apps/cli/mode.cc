@@ -72,7 +72,10 @@ std::string Mode::ValueOf(const std::string& name) const {
 bool Mode::LeavesNothingTo(const std::string& flag) const {
   if (flag == "cost_profile") return ValueOf("speculate") == "none";
   if (flag == "history") return !DrafterRegistry::BuiltIn().ReadsHistory(ValueOf("speculate"));
-  return (flag == "kernels" || flag == "kv_format") && ValueOf("path") == "reference";
+  const std::string path = ValueOf("path");
+  if (flag == "recipe") return path != "npu";
+  if (flag == "kv_format") return path == "reference" || path == "npu";
+  return flag == "kernels" && path == "reference";
 }
 
 bool Mode::PassesOver(const std::string& flag) const { return Sets(flag) || LeavesNothingTo(flag); }
@@ -81,7 +84,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
   if (Sets(kHistory) && LeavesNothingTo(kHistory)) {  // Other programs would keep answers.
     return ForField("the setting history", BadValue(kHistory, ValueOf(kHistory), "drafters that read it, such as suffix"));
   }
-  for (const char* const flag : {"cost_profile", kHistory, "kernels", "kv_format"}) {
+  for (const char* const flag : {"cost_profile", kHistory, "recipe", "kernels", "kv_format"}) {
     if (!LeavesNothingTo(flag)) continue;
     gflags::SetCommandLineOption(flag, gflags::GetCommandLineFlagInfoOrDie(flag).default_value.c_str());
   }

@@ -123,7 +123,7 @@ const std::vector<PathFlag>& PathFlags() {
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
-      {"session", Use::kReadsOrWrites},
+      {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular},
   };
   return flags;
 }

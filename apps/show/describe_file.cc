@@ -119,10 +119,12 @@ void WriteMetadata(JsonWriter& json, const GgufFile& file) {
   json.EndArray();
 }
 
-// The format of a tensor in GGUF; "" if the header has no tensor of that name.
-std::string FormatOf(const GgufFile& file, const std::string& name) {
+// The form of a tensor: its format in GGUF, or what a recipe makes of it; "" if the header has no tensor of that name.
+std::string FormatOf(const GgufFile& file, const WeightRecipe& recipe, const std::string& name) {
   const GgufTensor* tensor = file.FindTensor(name);
-  return tensor == nullptr ? "" : tensor->format->name;
+  if (tensor == nullptr) return "";
+  const WeightForm form = recipe.FormOf(name, /*tied_head=*/file.FindTensor("output.weight") == nullptr, tensor->format->format);
+  return form.tile.has_value() ? TileSchemeName(*form.tile) : InfoOf(form.format).name;
 }
 
 }  // namespace
@@ -154,7 +156,7 @@ std::string FileJson(const GgufFile& file) {
   return std::move(json).Take() + "\n";
 }
 
-std::string PackedText(const TsrReader& reader, const GgufFile& file) {
+std::string PackedText(const TsrReader& reader, const GgufFile& file, const WeightRecipe& recipe) {
   Table entries({{"unit", Table::Align::kRight},
                  {"tensor"},
                  {"format"},
@@ -162,20 +164,22 @@ std::string PackedText(const TsrReader& reader, const GgufFile& file) {
                  {"offset", Table::Align::kRight}});
   for (int unit = 0; unit < reader.units(); ++unit) {
     for (const TsrEntry& entry : reader.Entries(unit)) {
-      entries.AddRow({absl::StrCat(unit), Escaped(entry.name), FormatOf(file, entry.name), absl::StrCat(entry.bytes),
+      entries.AddRow({absl::StrCat(unit), Escaped(entry.name), FormatOf(file, recipe, entry.name), absl::StrCat(entry.bytes),
                       absl::StrCat(reader.UnitOffset(unit) + entry.offset)});
     }
   }
   return absl::StrCat(reader.path(), ": tsr version 1.", reader.minor_version(), ", ", FormatByteSize(reader.file_bytes()),
-                      ", uuid ", FormatTsrUuid(reader.uuid()), ", layout ", Escaped(reader.layout()), ", ", reader.units(),
+                      ", uuid ", FormatTsrUuid(reader.uuid()), ", layout ", Escaped(reader.layout()),
+                      recipe.keeps_all() ? "" : absl::StrCat(", recipe ", recipe.name()), ", ", reader.units(),
                       " units, ", reader.blocks(), " blocks, packed from ", FormatByteSize(file.size()), " of GGUF version ",
                       file.version(), "\n\n", MetadataTable(file), ChatText(file), "\n", entries.ToString());
 }
 
-std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
+std::string PackedJson(const TsrReader& reader, const GgufFile& file, const WeightRecipe& recipe) {
   JsonWriter json(1);
   json.BeginObject().Key("path").String(reader.path()).Key("tsr_version").String(absl::StrCat("1.", reader.minor_version()));
   json.Key("uuid").String(FormatTsrUuid(reader.uuid())).Key("layout").String(reader.layout());
+  json.Key("recipe").String(recipe.text());
   json.Key("bytes").Int(reader.file_bytes());
   json.Key("manifest_bytes").Int(reader.manifest_bytes()).Key("blocks").Int(reader.blocks());
   json.Key("version").Int(file.version()).Key("gguf_bytes").Int(file.size());
@@ -186,7 +190,7 @@ std::string PackedJson(const TsrReader& reader, const GgufFile& file) {
     json.BeginObject().Key("offset").Int(reader.UnitOffset(unit)).Key("bytes").Int(reader.UnitBytes(unit));
     json.Key("entries").BeginArray();
     for (const TsrEntry& entry : reader.Entries(unit)) {
-      json.BeginObject().Key("name").String(entry.name).Key("format").String(FormatOf(file, entry.name));
+      json.BeginObject().Key("name").String(entry.name).Key("format").String(FormatOf(file, recipe, entry.name));
       json.Key("offset").Int(entry.offset).Key("bytes").Int(entry.bytes).EndObject();
     }
     json.EndArray().EndObject();

@@ -64,6 +64,11 @@ std::string ShapeText(const GraphWeight& weight) {
   return absl::StrCat(weight.spec.out_features, " x ", weight.spec.in_features);
 }
 
+// "Q4_1", or "int4-tile".
+std::string FormText(const GraphWeight& weight) {
+  return weight.tile.has_value() ? TileSchemeName(*weight.tile) : InfoOf(weight.spec.format).name;
+}
+
 // "layer 0, layer 1, layer 2"; where there are many, lines of eight.
 std::string UsesText(const std::vector<GraphUse>& uses) {
   std::string text;
@@ -98,7 +103,7 @@ std::string WeightTable(const Graph& graph, const GraphUse& use) {
   for (size_t i = 0; i < graph.weights.size(); ++i) {
     const GraphWeight& weight = graph.weights[i];
     const TensorPart& part = use.parts[i];
-    table.AddRow({weight.spec.name, ShapeText(weight), InfoOf(weight.spec.format).name, absl::StrCat(part.unit),
+    table.AddRow({weight.spec.name, ShapeText(weight), FormText(weight), absl::StrCat(part.unit),
                   absl::StrCat(part.offset), absl::StrCat(part.bytes)});
   }
   return table.ToString();
@@ -133,7 +138,7 @@ void WriteUse(JsonWriter& json, const Graph& graph, const GraphUse& use) {
   json.BeginObject().Key("name").String(use.name).Key("weights").BeginArray();
   for (size_t i = 0; i < graph.weights.size(); ++i) {
     const GraphWeight& weight = graph.weights[i];
-    json.BeginObject().Key("name").String(weight.spec.name).Key("format").String(InfoOf(weight.spec.format).name);
+    json.BeginObject().Key("name").String(weight.spec.name).Key("format").String(FormText(weight));
     json.Key("shape").BeginArray();
     json.Int(weight.spec.out_features);
     if (!weight.vector) json.Int(weight.spec.in_features);

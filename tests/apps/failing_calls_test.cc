@@ -65,6 +65,8 @@ constexpr char kNewPacked[] = "--model=@/model.gguf --out=@/new.tsr";
 constexpr char kOldPacked[] = "--model=@/model.gguf --out=@/old.tsr";
 constexpr char kNewQuantized[] = "--model=@/model.gguf --head_format=Q4_1 --out=@/new.gguf";
 constexpr char kOldQuantized[] = "--model=@/model.gguf --head_format=Q4_1 --out=@/old.gguf";
+constexpr char kNewStatistics[] = "--model=@/model.gguf --out=@/new.gguf";
+constexpr char kOldStatistics[] = "--model=@/model.gguf --out=@/old.gguf";
 constexpr char kNewRandom[] = "--shape=tiny --out=@/new.gguf";
 constexpr char kOldRandom[] = "--shape=tiny --out=@/old.gguf";
 constexpr char kVerified[] = "--model=@/model.gguf --n_predict=2 --prompts=@/prompts";
@@ -142,6 +144,12 @@ constexpr Case kProducts[] = {
     {"tessera_quantize", kOldQuantized, {"fsync", EIO, ".tmp"}, "@/old.gguf: cannot sync"},
     {"tessera_quantize", kOldQuantized, {"close", EIO, ".tmp"}, "@/old.gguf: "},
     {"tessera_quantize", kOldQuantized, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
+    {"tessera_statistics", kNewStatistics, {"pread", EIO, "/model.gguf", 4}, "@/model.gguf: cannot read"},
+    {"tessera_statistics", kNewStatistics, {"read", EIO, "/dev/stdin"}, "standard input"},
+    {"tessera_statistics", kNewStatistics, {"openat", EMFILE, ".tmp"}, "@/new.gguf: cannot create"},
+    {"tessera_statistics", kNewStatistics, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
+    {"tessera_statistics", kOldStatistics, {"fsync", EIO, ".tmp"}, "@/old.gguf: cannot sync"},
+    {"tessera_statistics", kOldStatistics, {"renameat", EACCES, "old.gguf"}, "@/old.gguf: cannot put the new file in place"},
     {"tessera_random_model", kNewRandom, {"openat", EMFILE, ".tmp"}, "@/new.gguf: cannot create"},
     {"tessera_random_model", kNewRandom, {"write", ENOSPC, ".tmp", 2}, "@/new.gguf: cannot write"},
     {"tessera_random_model", kOldRandom, {"fchmod", EPERM, ".tmp"}, "@/old.gguf: cannot keep the file's mode"},

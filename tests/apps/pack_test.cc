@@ -50,6 +50,28 @@ TEST_F(Pack, SaysWhatItWrote) {
   EXPECT_EQ(folder_.Files(), 1);
 }
 
+TEST_F(Pack, ARecipeWithTilesMakesAFileForTheNpuPath) {
+  const Ended ended = RunProgram("tessera_pack", {"--json", "--recipe=001", "--model=" + TinyPath("llama"), "--out=" + out_});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_EQ(*Json(ended.output).String("recipe"), "int4-tile,ffn_down=int8-tile");
+  ExpectSound(out_);
+  const Ended shown = RunProgram("tessera_inspect", {"--model=" + out_});
+  EXPECT_TRUE(absl::StrContains(shown.output, "layout tessera-tiles-1, recipe 001")) << shown.output;
+  EXPECT_TRUE(absl::StrContains(shown.output, "int8-tile")) << shown.output;
+  EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out_}).code, 0);
+  const Ended fast = RunProgram("tessera_generate", {"--model=" + out_, "--prompt=a", "--n_predict=1"});
+  EXPECT_EQ(fast.code, 1);
+  EXPECT_TRUE(absl::StrContains(fast.errors, "tessera_pack MODEL.gguf MODEL.tsr")) << fast.errors;
+  const std::vector<std::string> npu = {"--path=npu", "--raw", "--prompt=a", "--n_predict=8", "--temperature=0"};
+  std::vector<std::string> packed = npu, gguf = npu;
+  packed.push_back("--model=" + out_);
+  gguf.push_back("--model=" + TinyPath("llama"));
+  const Ended text = RunProgram("tessera_generate", packed);
+  EXPECT_EQ(text.code, 0) << text.errors;
+  EXPECT_EQ(text.output, RunProgram("tessera_generate", gguf).output);
+  EXPECT_EQ(RunProgram("tessera_pack", {"--recipe=int5", TinyPath("llama"), out_}).code, 2);
+}
+
 TEST_F(Pack, HoldsSomeUnitsAndNotTheModel) {
   const std::string model = RealModelPath("gemma3");
   if (model.empty()) FAIL() << RealModelMissing("gemma3");

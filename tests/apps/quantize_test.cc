@@ -14,6 +14,23 @@
 namespace tessera {
 namespace {
 
+// Sizes of each tensor that fit together, and errors such as some bits a weight bring.
+void ExpectTensors(const JsonValue& json, bool measured) {
+  const JsonValue tensors = *json.Array("tensors");
+  ASSERT_GT(tensors.size(), 7);
+  for (int64_t i = 0; i < tensors.size(); ++i) {
+    const JsonValue tensor = tensors[i];
+    const std::string name = *tensor.String("tensor");
+    EXPECT_FALSE(tensor.String("form")->empty()) << name;
+    EXPECT_NEAR(*tensor.Double("bits_per_weight"), 8.0 * static_cast<double>(*tensor.Int("bytes")) /
+                                                       static_cast<double>(*tensor.Int("weights")), 1e-2) << name;
+    EXPECT_GE(*tensor.Int("padding_bytes"), 0) << name;
+    const absl::StatusOr<double> error = tensor.Double("relative_error");
+    EXPECT_EQ(error.ok(), measured) << name;
+    EXPECT_TRUE(!error.ok() || (*error >= 0 && *error < 0.5)) << name;
+  }
+}
+
 class QuantizeProgram : public ::testing::Test {
  protected:
   std::string Contents(const std::string& path) const { return *ReadFileToString(path, int64_t{1} << 24); }
@@ -31,6 +48,7 @@ TEST_F(QuantizeProgram, WritesASoundSmallerModelThatWritesText) {
     EXPECT_EQ(*json.Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
     EXPECT_EQ(*json.Int("model_bytes"), static_cast<int64_t>(std::filesystem::file_size(TinyPath(name))));
     EXPECT_GT(*json.Int("changed_tensors"), 1);
+    ExpectTensors(json, /*measured=*/true);
     EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out_}).code, 0);
     const Ended answer = RunProgram("tessera_generate", {"--raw", "--prompt=the", "--n_predict=4", "--json", "--model=" + out_});
     ASSERT_EQ(answer.code, 0) << answer.errors;
@@ -44,6 +62,52 @@ TEST_F(QuantizeProgram, ADryRunForetellsTheSizeAndWritesNothing) {
   EXPECT_EQ(folder_.Files(), 0);
   ASSERT_EQ(RunProgram("tessera_quantize", {"--format=F16", TinyPath("llama"), out_}).code, 0);
   EXPECT_EQ(*JsonValue::Parse(dry.output)->Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
+}
+
+TEST_F(QuantizeProgram, WhatGgufHoldsIsGgufUnlessTheNameSaysPacked) {
+  const std::string packed = folder_.Path("model.tsr");
+  for (const std::string scheme : {"Q4_0,head=Q4_1", "keep"}) {
+    ASSERT_EQ(RunProgram("tessera_quantize", {"--scheme=" + scheme, TinyPath("llama"), out_}).code, 0);
+    EXPECT_EQ(Contents(out_).substr(0, 4), "GGUF");
+    const Ended ended = RunProgram("tessera_quantize", {"--scheme=" + scheme, "--json", TinyPath("llama"), packed});
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    EXPECT_EQ(*Json(ended.output).Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(packed)));
+    ExpectTensors(Json(ended.output), /*measured=*/true);
+    std::string texts[2];
+    for (int i = 0; i < 2; ++i) {
+      const Ended answer = RunProgram("tessera_generate", {"--raw", "--prompt=the", "--n_predict=8", "--temperature=0",
+                                                           "--model=" + (i == 0 ? out_ : packed)});
+      EXPECT_EQ(answer.code, 0) << answer.errors;
+      texts[i] = answer.output;
+    }
+    EXPECT_EQ(texts[1], texts[0]) << scheme;
+  }
+}
+
+TEST_F(QuantizeProgram, TheTableSaysSizesAndErrors) {
+  const Ended ended = RunProgram("tessera_quantize", {"--format=Q4_0", TinyPath("llama"), out_});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  for (const std::string text : {"scheme", "tensors in another form", "matrices", "bits per weight", "ffn_down", "4.500", " %", "all"}) {
+    EXPECT_TRUE(absl::StrContains(ended.output, text)) << text << " in " << ended.output;
+  }
+  const Ended dry = RunProgram("tessera_quantize", {"--scheme=001", "--dry_run", "--json", TinyPath("llama")});
+  ASSERT_EQ(dry.code, 0) << dry.errors;
+  EXPECT_EQ(*Json(dry.output).String("scheme"), "int4-tile,ffn_down=int8-tile");
+  ExpectTensors(Json(dry.output), /*measured=*/false);
+}
+
+TEST_F(QuantizeProgram, AModelOffTheGridWritesTheSameText) {
+  const Ended ended = RunProgram("tessera_quantize", {"--off_grid=7", "--json", TinyPath("llama"), out_});
+  ASSERT_EQ(ended.code, 0) << ended.errors;
+  EXPECT_EQ(*Json(ended.output).Int("bytes"), static_cast<int64_t>(std::filesystem::file_size(out_)));
+  EXPECT_EQ(*Json(ended.output).String("scheme"), "off the grid, seed 7");
+  EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out_}).code, 0);
+  std::string texts[2];
+  for (int i = 0; i < 2; ++i) {
+    texts[i] = RunProgram("tessera_generate", {"--raw", "--prompt=the", "--n_predict=4", "--temperature=0", "--path=reference",
+                                               "--model=" + (i == 0 ? TinyPath("llama") : out_)}).output;
+  }
+  EXPECT_EQ(texts[1], texts[0]);
 }
 
 TEST_F(QuantizeProgram, TheModelItselfIsNotWrittenOver) {
@@ -90,12 +154,26 @@ TEST_F(QuantizeProgram, NorIsAPartOfItWithoutTensors) {
 }
 
 TEST_F(QuantizeProgram, WrongFlagsAreNamed) {
-  const std::string model = TinyPath("llama");
+  const std::string model = TinyPath("llama"), packed_out = folder_.Path("a.tsr"), statistics = "--statistics=" + model;
   const std::pair<std::string, std::vector<std::string>> cases[] = {
       {"--out: found none", {"--head_format=Q4_1", model}},
       {"--format: found neither this flag nor --head_format", {model, out_}},
       {"--format: block format \"Q9\"", {"--format=Q9", model, out_}},
       {"--head_format: block format \"q4\"", {"--head_format=q4", model, out_}},
+      {"--scheme: found the form \"Q9\"", {"--scheme=Q9", model, out_}},
+      {"--scheme: found beside --format, expected one of them", {"--scheme=001", "--format=Q4_0", model, out_}},
+      {"--scheme: found beside --head_format, expected one of them", {"--scheme=001", "--head_format=Q4_0", model, out_}},
+      {"--scheme: found embedding=Q4_0 for a model whose embedding table is its head",
+       {"--scheme=embedding=Q4_0", TinyPath("llama_tied"), out_}},
+      {"--out: found " + out_ + ", expected a name that ends in .tsr: GGUF has no int4-tile", {"--scheme=001", model, out_}},
+      {"--out: found " + out_ + ", expected a name that ends in .tsr: GGUF has no T2", {"--format=T2", model, out_}},
+      {"--statistics: found with Q4_0, expected a scheme whose scales are searched", {"--scheme=Q4_0", statistics, model, out_}},
+      {"--statistics: found with fp16, expected a scheme whose scales are searched", {"--scheme=fp16", statistics, model, packed_out}},
+      {"--statistics: /nowhere/text: cannot open", {"--scheme=001", "--statistics=/nowhere/text", model, packed_out}},
+      {"--off_grid: found \"many\", expected a whole number, 0 and up", {"--off_grid=many", model, out_}},
+      {"--off_grid: found beside --scheme, expected one of them", {"--off_grid=1", "--scheme=001", model, out_}},
+      {"--off_grid: found beside --statistics, expected one of them", {"--off_grid=1", statistics, model, out_}},
+      {"--out: found " + packed_out + ", expected a name that does not end in .tsr", {"--off_grid=1", model, packed_out}},
       {"--out: ", {"--head_format=Q4_1", model, "/nowhere/model"}},
   };
   for (const auto& [message, arguments] : cases) {
@@ -104,6 +182,7 @@ TEST_F(QuantizeProgram, WrongFlagsAreNamed) {
     EXPECT_TRUE(absl::StrContains(ended.errors, message)) << ended.errors;
   }
   EXPECT_EQ(RunProgram("tessera_pack", {model, folder_.Path("packed.tsr")}).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(packed_out));
   const Ended packed = RunProgram("tessera_quantize", {"--head_format=Q4_1", folder_.Path("packed.tsr"), out_});
   EXPECT_EQ(packed.code, 2);
   EXPECT_TRUE(absl::StrContains(packed.errors, "found a packed model, expected a GGUF file")) << packed.errors;

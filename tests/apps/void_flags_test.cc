@@ -81,6 +81,23 @@ TEST_F(VoidFlags, AreRefusedWithWhatLeavesThemNothingToDo) {
   for (const Case& each : cases) ExpectRefused(each);
 }
 
+TEST_F(VoidFlags, OfTheNpuPathAreRefusedElsewhere) {
+  const Case cases[] = {
+      {"tessera_generate", {"--path=npu", "--kv_format=q8"}, "--kv_format: found 8-bit with the npu path, which keeps FP16"},
+      {"tessera_generate", {"--recipe=001"}, "--recipe: found 001 with the fast path, which computes with the file's own forms"},
+      {"tessera_generate", {"--recipe=001", "--path=reference"}, "--recipe: found 001 with the reference path"},
+      {"tessera_generate", {"--path=npu", "--recipe=int4-tile,head=fp16"}, "--recipe: found head=fp16, expected keep or a block format"},
+      {"tessera_bench speed", {"--recipe=qnn", "--dry_run"}, "--recipe: found qnn with the fast path"},
+      {"tessera_inspect", {"--path=npu", "--recipe=qnn"}, "--path: found without --graph"},
+      {"tessera_inspect", {"--recipe=qnn"}, "--recipe: found without --graph"},
+      {"tessera_inspect", {"--graph", "--recipe=qnn"}, "--recipe: found qnn with the fast path"},
+      {"tessera_verify", {"--recipe=001"}, "--recipe: found a value that neither"},
+      {"tessera_verify", {"--kv_format=q8", "--path=npu"}, "--kv_format: found a value that neither"},
+      {"tessera_verify", {"--b=recipe=001"}, "--b: --recipe: found 001 with the fast path"},
+  };
+  for (const Case& each : cases) ExpectRefused(each);
+}
+
 TEST_F(VoidFlags, AboutSeveralTextsAreRefusedWhereThereIsOne) {
   const std::string object = "{\"id\": 1, \"text\": \"the\"}\n";
   const Case cases[] = {
@@ -137,6 +154,8 @@ TEST_F(VoidFlags, ThatAgreeWithTheOthersAreTakenInSilence) {
       {"tessera_generate", {"--path=reference", "--kernels=auto", "--kv_format=f16"}, ""},
       {"tessera_generate", {"--speculate=none", "--history=mail"}, ""},
       {"tessera_inspect", {"--graph", "--path=reference"}, ""},
+      {"tessera_inspect", {"--graph", "--path=npu", "--recipe=qnn"}, ""},
+      {"tessera_generate", {"--path=npu", "--recipe=common-tile,head=Q8_0", "--kv_format=f16"}, ""},
       {"tessera_spec_bench", {"--remember", "--speculate=suffix"}, ""},
       {"tessera_verify", {"--a=threads=1", "--threads=2"}, ""},
   };
@@ -165,7 +184,7 @@ TEST_F(VoidFlags, ADryRunSaysWhatItDoesNotWrite) {
   const Case none = {"tessera_generate", {"--dry_run"}, "", /*input=*/""};
   EXPECT_FALSE(absl::StrContains(none.Run().errors, "A dry run writes"));
   for (const char* file : {"t", "c", "p", "history"}) EXPECT_NE(access(cache_.Path(file).c_str(), F_OK), 0) << file;
-  for (const std::string program : {"tessera_pack", "tessera_quantize", "tessera_random_model"}) {
+  for (const std::string program : {"tessera_pack", "tessera_quantize", "tessera_random_model", "tessera_statistics"}) {
     const Ended ended = Case{program, {"--dry_run", "--out=/nowhere/model"}, ""}.Run();
     EXPECT_EQ(ended.code, 2) << program;
     EXPECT_TRUE(absl::StrContains(ended.errors, "--out: ")) << ended.errors;

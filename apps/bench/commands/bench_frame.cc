@@ -32,7 +32,10 @@ absl::StatusOr<BenchHeading> BenchHeading::Of(const EngineOptions& options, std:
   BenchHeading heading = {.model = options.model_path, .repetitions = repetitions, .depth = depth};
   ASSIGN_OR_RETURN(heading.threads, ThreadsOf(options.compute));
   ASSIGN_OR_RETURN(const KernelPath kernels, KernelPathFromName(options.compute.kernels));
-  heading.kernels = options.compute.path == ComputePath::kReference ? "reference" : std::string(KernelPathName(kernels));
+  const ComputePath path = options.compute.path;
+  heading.kernels = path == ComputePath::kReference ? "reference"
+                    : path == ComputePath::kNpu     ? absl::StrCat("npu ", KernelPathName(kernels))
+                                                    : std::string(KernelPathName(kernels));
   return heading;
 }
 

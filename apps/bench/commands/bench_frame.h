@@ -33,7 +33,7 @@ absl::StatusOr<EngineOptions> OptionsForContext(int context, Timeline* timeline 
 struct BenchHeading {
   std::string model;
   int threads = 0;
-  std::string kernels = {};          // "reference" on the reference path.
+  std::string kernels = {};          // "reference" on the reference path, "npu avx2" on the npu path.
   std::optional<int> repetitions;    // Not there: the measurement has none.
   std::optional<int> depth;          // Tokens before. Likewise.
 

@@ -36,7 +36,7 @@ Command BenchRoofline() {
                       "measured after --depth tokens; without it after 512 and, where the context allows, after 4096.",
            .examples = {"tessera_bench roofline --threads 2"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions"}},
-                      ModelFlagsBut({"path", "trace", "dry_run"}), {"Output", {"json"}}}},
+                      ModelFlagsBut({"path", "recipe", "trace", "dry_run"}), {"Output", {"json"}}}},
           Run};
 }
 

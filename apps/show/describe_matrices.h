@@ -1,0 +1,23 @@
+// The matrices of a model that was written in other forms: a table by kind and form for people, and each tensor as JSON.
+//
+//   RETURN_IF_ERROR(WriteOutput(MatrixTable(matrices)));             // From MatricesOf, perhaps measured.
+//
+// Thread-safe (pure functions).
+#pragma once
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "tessera/base/json_writer.h"
+#include "tessera/model/files/weight_errors.h"
+
+namespace tessera {
+
+// A row for each kind and form, in the order of the first tensor of each, and one for all. The error is the root mean square of errors by
+// that of weights; "-": not measured. Padding is a column where there is some.
+std::string MatrixTable(absl::Span<const WrittenMatrix> matrices);
+
+// An array of objects: "tensor", "form", "weights", "bytes", "bits_per_weight", "padding_bytes", "relative_error" (null: not measured).
+void WriteMatrices(absl::Span<const WrittenMatrix> matrices, JsonWriter& json);
+
+}  // namespace tessera
