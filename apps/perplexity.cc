@@ -32,7 +32,7 @@ AppInfo Info() {
           "from an empty cache; a window's first token is not scored.",
       .examples = {"tessera_perplexity --prompt_file article.txt", "tessera_perplexity --window 512 --max_windows 0 < book.txt",
                    "tessera_perplexity --jsonl < texts   # {\"id\": \"a\", \"text\": \"...\"}",
-                   "tessera_perplexity --table=attention < article.txt   # what FP16 attention with a table for exp costs"},
+                   "tessera_perplexity --table=attention < article.txt   # what FP16 attention costs"},
       .groups = {{"Text", {"prompt", "prompt_file", "window", "max_windows", "table"}},
                  ModelFlags(),
                  StreamingFlags(),

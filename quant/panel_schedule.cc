@@ -15,6 +15,7 @@ constexpr int64_t kManyRows = 32;  // Per worker: they make up for every worker 
 // A block of rounded rows (this many bytes, but this many rows at least and at most) and a cut of the weights stay together in a
 // second-level cache.
 constexpr int64_t kBytesOfBlock = 256 << 10, kFewestRows = 40, kMostRows = 80;
+constexpr int64_t kRowsForCostlyWeights = 128;
 constexpr int64_t kBytesOfCut = 128 << 10;
 
 int64_t RoundedBytes(int64_t in_features) { return QuantizedRows::Groups(in_features) * static_cast<int64_t>(sizeof(ActivationGroup)); }
@@ -35,7 +36,8 @@ PanelSchedule::PanelSchedule(const Work& work) : work_(work) {
     return;
   }
   owners_ = work.workers;
-  const int64_t together = std::clamp(kBytesOfBlock / RoundedBytes(work.matrices[0].in_features), kFewestRows, kMostRows);
+  const int64_t cached = std::clamp(kBytesOfBlock / RoundedBytes(work.matrices[0].in_features), kFewestRows, kMostRows);
+  const int64_t together = work.costly_weights ? kRowsForCostlyWeights : cached;
   blocks_ = std::max<int64_t>(work.rows / (work.workers * together), 1);
   cuts_ = work.costly_parts ? kPartsOfFewRows : std::max(CeilDiv(kPartsOfManyRows, blocks_), CeilDiv(bytes_, kBytesOfCut));
   cuts_ = std::min(panels, cuts_);

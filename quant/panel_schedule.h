@@ -31,6 +31,8 @@ class PanelSchedule {
     int workers = 1;
     // Does a row cost something in each part besides its products, as an adapter does? Then many rows are cut into fewer parts.
     bool costly_parts = false;
+    // Do weights cost something in each part besides their products, as those in tiles do, which are widened? Then parts have more rows.
+    bool costly_weights = false;
   };
   // Panels [begin, end) of matrices[matrix] times rows [begin, end). Shares are passed by reference. By value they would be copied on the
   // stack with loads that are wider than the stores just made, and such loads wait for the stores (quant/kernels/panel_kernel.h).

@@ -42,7 +42,8 @@ absl::Status CheckLayout(const TsrReader& reader) {
 
 // recipe: its name. Empty: without one.
 std::string PackAgain(const std::string& recipe) {
-  return absl::StrCat("pack the GGUF model again", recipe.empty() ? "" : absl::StrCat(" with the recipe ", recipe), " (tessera_pack)");
+  return absl::StrCat("pack the GGUF model again", recipe.empty() ? "" : absl::StrCat(" with the recipe ", recipe),
+                      ": tessera_pack MODEL.gguf MODEL.tsr");
 }
 
 }  // namespace

@@ -21,8 +21,8 @@
 
 namespace tessera {
 
-// Widening a tile costs as much as multiplying five rows: among so many it is little, and their sums and weights fit the first-level cache.
-constexpr int kMostTileRows = 96;
+// Widening a tile costs as much as multiplying five rows with AVX-512, and some fifteen with AVX2: among so many it is little.
+constexpr int kMostTileRows = 128;
 constexpr int kTilesWidened = 4;       // 16 KiB.
 constexpr int64_t kTileAhead = 4096;   // As kPrefetchAhead (panel_kernel.h).
 

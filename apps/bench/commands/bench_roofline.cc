@@ -7,6 +7,7 @@
 #include "tessera/apps/bench/roofline.h"
 #include "tessera/apps/cli/warnings.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +21,7 @@ absl::Status Run() {
   const bool as_deep_as_the_context = FLAGS_depth == 0;
   const std::optional<int> depth = as_deep_as_the_context ? std::nullopt : std::optional<int>(FLAGS_depth);   // Else the lines tell.
   ASSIGN_OR_RETURN(const EngineOptions options, OptionsForContext(as_deep_as_the_context ? 0 : benchmark.NeededContext()));
+  if (options.compute.path == ComputePath::kReference) return WrongUsage("path", "reference", "fast or npu: it has no kernels to measure");
   ASSIGN_OR_RETURN(const BenchHeading heading, BenchHeading::Of(options, FLAGS_repetitions, depth));
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
@@ -34,9 +36,9 @@ Command BenchRoofline() {
   return {{.subcommand = "roofline",
            .summary = "Speed beside the best that memory and arithmetic here allow. Both are probed between the runs. Attention is "
                       "measured after --depth tokens; without it after 512 and, where the context allows, after 4096.",
-           .examples = {"tessera_bench roofline --threads 2"},
+           .examples = {"tessera_bench roofline --threads 2", "tessera_bench roofline --path=npu --threads 2"},
            .groups = {{"Measurement", {"prompt_tokens", "generate_tokens", "depth", "repetitions"}},
-                      ModelFlagsBut({"path", "recipe", "trace", "dry_run"}), {"Output", {"json"}}}},
+                      ModelFlagsBut({"trace", "dry_run"}), {"Output", {"json"}}}},
           Run};
 }
 

@@ -169,7 +169,8 @@ void Worker::Execute(const Linear& op) {
   const PanelSchedule schedule({.matrices = step_->matrices,
                                 .rows = run_.arguments.rows,
                                 .workers = workers_,
-                                .costly_parts = !run_.arguments.adapters.empty()});
+                                .costly_parts = !run_.arguments.adapters.empty(),
+                                .costly_weights = !step_->tile_inputs.empty()});
   const auto multiply = [&](int product, const Share& panels, const Share& rows) { Multiply(op, product, panels, rows); };
   schedule.Run(taken_, index_, multiply, [&] { if (!single_) run_.pool.AwaitOthers(arrival); });
   run_.pool.Barrier();

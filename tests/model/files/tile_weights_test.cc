@@ -26,7 +26,7 @@ namespace {
 using F = BlockFormat;
 using Units = std::vector<std::vector<std::byte>>;
 
-constexpr char kPackAgain[] = "pack the GGUF model again", kTool[] = " (tessera_pack)";
+constexpr char kPackAgain[] = "pack the GGUF model again", kTool[] = ": tessera_pack MODEL.gguf MODEL.tsr";
 
 WeightRecipe Recipe(const std::string& text) { return Must(WeightRecipe::Parse(text)); }
 
