@@ -289,6 +289,7 @@ absl::Status Run() {
   if (!FLAGS_table.empty()) {
     engine.cache.context = FLAGS_window;
     ASSIGN_OR_RETURN(engine.model_path, ModelPath());
+    RETURN_IF_ERROR(OpenGgufModel().status());
     return ShowTable(engine);
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());

@@ -40,6 +40,7 @@ class TileMatrix {  // A view: cheap to copy, safe to share between threads.
   static PanelShape ShapeOf(const MatrixSpec& spec, TileScheme scheme);
 
   struct Choice {
+    int64_t first_output = 0;                    // What errors call the first row, if this is a part of a matrix.
     // TileScales::kTensor alone: the largest magnitude of the whole matrix, of which this may be a part. Its scale is this by the largest
     // magnitude of the code, which is not negative: a code without a partner of the other sign holds one of the signs a little worse.
     float largest = 0;

@@ -42,8 +42,8 @@ absl::Status CheckLayout(const TsrReader& reader) {
 
 // recipe: its name. Empty: without one.
 std::string PackAgain(const std::string& recipe) {
-  return absl::StrCat("pack the GGUF model again", recipe.empty() ? "" : absl::StrCat(" with the recipe ", recipe),
-                      ": tessera_pack MODEL.gguf MODEL.tsr");
+  return absl::StrCat("pack the GGUF model again: tessera_pack ", recipe.empty() ? "" : absl::StrCat("-recipe=", recipe, " "),
+                      "MODEL.gguf MODEL.tsr");
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ absl::StatusOr<WeightRecipe> ModelFile::ChooseRecipe(WeightEncoding encoding, co
   if (encoding == WeightEncoding::kFloat32) return wrong("packed weights, expected a GGUF file for the reference path");
   if (tiles && !recipe_.has_tiles()) {  // To be re-tiled.
     const WeightRecipe wanted = recipe.value_or(WeightRecipe::Default());
-    if (recipe_.keeps_all()) return wanted;
+    if (recipe_.keeps_all() || wanted == recipe_) return wanted;
     return wrong("weights in panels of the recipe ", recipe_.name(), ", expected those of the GGUF model, to be put in tiles; ",
                  PackAgain(wanted.name()));
   }

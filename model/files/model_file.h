@@ -51,7 +51,9 @@ class ModelFile {
   absl::StatusOr<WeightLayout> PlanWeights(const ModelConfig& config, WeightEncoding encoding,
                                            const std::optional<WeightRecipe>& recipe = std::nullopt) const;
   // Whether the units of this layout lie in the file as they are, and so can be streamed. REQUIRES: PlanWeights gave the layout.
-  bool HoldsUnitsOf(const WeightLayout& layout) const { return packed_ != nullptr && layout.encoding() == encoding(); }
+  bool HoldsUnitsOf(const WeightLayout& layout) const {
+    return packed_ != nullptr && (layout.encoding() == encoding() || layout.recipe() == recipe_);   // Without tiles kTiles has panels.
+  }
   // InvalidArgument (found, expected, how to pack it) for a packed file of which HoldsUnitsOf is false.
   absl::Status CheckStreams(const WeightLayout& layout) const;
 

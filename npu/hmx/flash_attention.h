@@ -11,8 +11,9 @@
 // a phone's sums may be wider, which is not known. This is the definition; HmxDevice computes the same bits with the host's vector unit.
 //
 // What is no number, or too large: a score beyond FP16 is an infinity, as the matrix unit's output is; +infinity as the largest gives
-// NaN, a NaN gives NaN, and scores of -infinity weigh nothing. A row without any weight (all -infinity) gives zeros. Thread-safe (pure
-// function).
+// NaN, a NaN gives NaN, and scores of -infinity weigh nothing, so that a row of them alone gives zeros; but a value that FP16 cannot hold
+// is an infinity, and nothing times an infinity is NaN. A total beyond FP16 (more than 65,504 positions as likely as the likeliest) is an
+// infinity, and gives zeros. Thread-safe (pure function).
 #pragma once
 
 #include <cstdint>

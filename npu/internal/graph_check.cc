@@ -124,7 +124,7 @@ absl::Status GraphChecker::CheckWeights() const {
   for (size_t i = 0; i < graph_.weights.size(); ++i) {
     const MatrixSpec& spec = graph_.weights[i].spec;
     if (!graph_.weights[i].vector) {
-      const absl::StatusOr<int64_t> bytes = PackedMatrix::BytesFor(spec);
+      const absl::StatusOr<int64_t> bytes = WeightBytes(graph_.weights[i], WeightEncoding::kTiles);   // Without a scheme: in panels.
       if (!bytes.ok()) return absl::Status(bytes.status().code(), absl::StrCat("weight ", i, ": ", bytes.status().message()));
     } else if (spec.out_features < 1 || spec.in_features != 1 || spec.format != BlockFormat::kF32) {
       return Invalid("weight ", i, " \"", spec.name, "\": found a vector of ", InfoOf(spec.format).name, " [", spec.out_features,
@@ -333,6 +333,7 @@ absl::Status GraphChecker::CheckHeads() const {
 // Several tables may fill one buffer (a vocabulary cut in parts), as long as nobody has read it.
 absl::Status GraphChecker::operator()(const Embedding& op) {
   RETURN_IF_ERROR(HasWeight("table", op.table, /*vector=*/false));
+  if (graph_.weights[op.table].tile.has_value()) return Invalid("table: found tiles, expected panels, whose rows can be read");
   RETURN_IF_ERROR(CheckAtLeast("first_token", op.first_token, 0));
   RETURN_IF_ERROR(CheckFinite("scale", op.scale));
   RETURN_IF_ERROR(Exists("y", op.y));

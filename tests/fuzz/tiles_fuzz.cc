@@ -1,11 +1,14 @@
-// Tiles and recipes; an input's first byte says which.
+// Tiles, recipes and statistics; an input's first byte says which.
 //
 // Tiles: a matrix of any shape is refused by name, or its bytes, whatever they are, are read without harm, and all kernels compute the same
 // bits from them; numbers that are quantized are refused by name, or what is held errs by no more than the largest of them allows. Recipes:
-// a text is refused by name, or its canonical text means the same.
+// a text is refused by name, or its canonical text means the same. Statistics: a file of either form is refused in words that name it, or
+// its numbers are finite and not negative, and what is written from them reads as as many entries.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -13,16 +16,18 @@
 #include "glog/logging.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/cpu_features.h"
+#include "tessera/model/files/importance.h"
 #include "tessera/model/files/weight_recipe.h"
 #include "tessera/quant/tile_kernels.h"
 #include "tessera/quant/tile_matrix.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fuzz/fuzz_bytes.h"
 #include "tessera/tests/fuzz/fuzz_target.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kBytes = 0, kNumbers = 1, kRecipe = 2, kKinds = 3;
+constexpr int kBytes = 0, kNumbers = 1, kRecipe = 2, kStatistics = 3, kKinds = 4;
 constexpr char kName[] = "fuzzed";
 
 TileScheme SchemeOf(FuzzBytes& bytes) {
@@ -128,6 +133,39 @@ absl::Status RunRecipe(FuzzBytes& bytes) {
   return absl::OkStatus();
 }
 
+absl::Status RunStatistics(FuzzBytes& bytes) {
+  const TemporaryFolder folder{TemporaryFolder::InMemory()};
+  const std::string path = folder.Path("statistics"), copy = folder.Path("copy");
+  std::ofstream(path, std::ios::binary) << bytes.Rest();
+  const absl::StatusOr<Importance> read = Importance::Read(path);
+  if (!read.ok()) {
+    CHECK(absl::StrContains(read.status().message(), path)) << read.status();
+    return read.status();
+  }
+  for (const auto& [tensor, entry] : read->entries()) {
+    CHECK(entry.rows > 0 && !entry.mean_squares.empty()) << tensor;
+    for (const float square : entry.mean_squares) CHECK(std::isfinite(square) && square >= 0) << tensor;
+  }
+  const absl::Status written = read->Write(copy);
+  if (written.ok()) CHECK_EQ(Importance::Read(copy).value().entries().size(), read->entries().size());
+  return absl::OkStatus();
+}
+
+// The older form: two matrices with three and one inputs.
+std::string OldStatistics() {
+  std::string bytes;
+  const auto put = [&bytes](auto number) { bytes.append(reinterpret_cast<const char*>(&number), sizeof number); };
+  put(int32_t{2});
+  for (const auto& [name, count] : {std::pair<std::string, int32_t>("blk.0.attn_q.weight", 3), {"blk.0.ffn_up.weight", 1}}) {
+    put(static_cast<int32_t>(name.size()));
+    bytes += name;
+    put(int32_t{7});
+    put(count);
+    for (int32_t i = 0; i < count; ++i) put(static_cast<float>(i) + 0.5f);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 absl::Status RunInput(absl::Span<const std::byte> input) {
@@ -135,7 +173,8 @@ absl::Status RunInput(absl::Span<const std::byte> input) {
   switch (bytes.Below(kKinds)) {
     case kBytes: return RunBytes(bytes);
     case kNumbers: return RunNumbers(bytes);
-    default: return RunRecipe(bytes);
+    case kRecipe: return RunRecipe(bytes);
+    default: return RunStatistics(bytes);
   }
 }
 
@@ -155,6 +194,7 @@ std::vector<FuzzSeed> Seeds() {
   for (const char* const text : {"001", "int4-tile,ffn_down=int8-tile,head=keep", "fp16", "nf4-common,attn_v=Q8_0,head=Q4_K"}) {
     seeds.push_back({absl::StrCat("recipe_", seeds.size()), std::string(1, kRecipe) + text});
   }
+  seeds.push_back({"statistics", std::string(1, kStatistics) + OldStatistics()});
   return seeds;
 }
 

@@ -288,6 +288,22 @@ TEST(HmxDevice, TilesAreRefusedByTheHost) {
   EXPECT_EQ(host.Run(*graph, run.Prepare(host, Chain(1))).message(), "arguments: weights: found tiles, expected panels on this device");
 }
 
+TEST(HmxDevice, TilesTakeAnyInputsUpToTheUnitsMostAndAreNoTables) {
+  const auto compile = [](int64_t inputs, BlockFormat format) {
+    Graph graph;
+    const BufferId x = graph.AddInput("x", inputs), y = graph.AddOutput("y", 8);
+    graph.Add(Linear{.x = x, .products = {{.weight = graph.AddMatrix({"m", format, 8, inputs}, kInt4), .y = y}}});
+    return Compile(std::move(graph), {}).status();
+  };
+  EXPECT_TRUE(compile(40, BlockFormat::kQ4_K).ok());   // The file's format says nothing.
+  EXPECT_NE(compile(16385, BlockFormat::kF32).message().find("weight 0: m (int4-tile 8 x 16385): in_features: found 16385"),
+            std::string::npos);
+  Graph graph;
+  const BufferId y = graph.AddOutput("y", 32);
+  graph.Add(Embedding{.table = graph.AddMatrix({"table", BlockFormat::kF32, 8, 32}, kInt4), .y = y});
+  EXPECT_NE(Compile(std::move(graph), {}).status().message().find("table: found tiles, expected panels"), std::string::npos);
+}
+
 // What a run takes is planned before it.
 TEST(HmxDevice, ScratchBytesHoldsRowsForTiles) {
   PairedRun two(VariedBlock(ShapeOf({kInt4, kChannel})), {.kv_heads = 2, .head_size = 20});   // Rows are rounded in two ways,

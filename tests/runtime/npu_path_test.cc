@@ -70,7 +70,7 @@ TEST_F(NpuPath, PanelsAreNotStreamed) {
   options.streaming.memory_budget = int64_t{4} << 30;
   EXPECT_EQ(Engine::Open(options).status().message(),
             absl::StrCat(model_.packed(), ": found weights in panels under a memory budget, expected them in tiles (recipe 001), as the ",
-                         "npu path streams them; pack the GGUF model again with the recipe 001: tessera_pack MODEL.gguf MODEL.tsr"));
+                         "npu path streams them; pack the GGUF model again: tessera_pack -recipe=001 MODEL.gguf MODEL.tsr"));
 }
 
 TEST_F(NpuPath, TilesAreForNoOtherPath) {

@@ -24,8 +24,9 @@ absl::Status CheckHeld(const FormedRows& rows, absl::Span<const float> numbers) 
   const float largest = LargestIn(rows.weight.spec.format);
   const auto bad = std::find_if(numbers.begin(), numbers.end(), [largest](float x) { return !(std::fabs(x) <= largest); });
   if (bad == numbers.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(rows.place, ": number ", bad - numbers.begin(), ": found ", *bad, ", expected at most ",
-                                                 largest, " in ", InfoOf(rows.weight.spec.format).name));
+  const int64_t number = rows.first_row * rows.weight.spec.in_features + (bad - numbers.begin());
+  return absl::InvalidArgumentError(absl::StrCat(rows.place, ": number ", number, ": found ", *bad, ", expected at most ", largest, " in ",
+                                                 InfoOf(rows.weight.spec.format).name));
 }
 
 MatrixSpec SpecOf(const FormedRows& rows) {
@@ -63,7 +64,11 @@ absl::Status WriteBlocks(const FormedRows& rows, absl::Span<const std::byte> blo
 
 absl::Status WriteNumbers(const FormedRows& rows, TensorView<const float> numbers, const TileMatrix::Choice& choice,
                           absl::Span<std::byte> out) {
-  if (rows.weight.tile.has_value()) return TileMatrix::Quantize(SpecOf(rows), *rows.weight.tile, numbers, choice, out);
+  if (rows.weight.tile.has_value()) {
+    TileMatrix::Choice of_rows = choice;
+    of_rows.first_output = rows.first_row;
+    return TileMatrix::Quantize(SpecOf(rows), *rows.weight.tile, numbers, of_rows, out);
+  }
   const absl::Span<const float> all(numbers.data(), static_cast<size_t>(numbers.rows() * numbers.columns()));
   if (rows.weight.spec.format != rows.format) return QuantizeToBlocks(rows, all, out);
   std::memcpy(out.data(), all.data(), all.size() * sizeof(float));

@@ -24,6 +24,7 @@ struct FormedRows {
   GraphWeight weight = {};                     // A matrix; spec.out_features: these rows, whole panels unless they are the last.
   BlockFormat format = BlockFormat::kF32;      // The file's.
   WeightEncoding encoding = WeightEncoding::kPacked;
+  int64_t first_row = 0;                       // The tensor's row with which they begin, for messages.
 };
 
 // Whether the form holds exactly the numbers of the file's blocks. Else it is made from numbers.

@@ -106,11 +106,12 @@ class Retiler {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const PackedMatrix matrix, Open(from, unit));
-    return WriteRows(tensor, matrix, begin - from.first_row, end - from.first_row, to, out.subspan(static_cast<size_t>(place)));
+    return WriteRows(tensor, matrix, {begin - from.first_row, end - from.first_row}, from.first_row, to,
+                     out.subspan(static_cast<size_t>(place)));
   }
 
-  // Rows [row, end) of a matrix in the form of `to`.
-  absl::Status WriteRows(const std::string& tensor, const PackedMatrix& matrix, int64_t row, int64_t end, const TensorPart& to,
+  // Some rows of a part of a tensor, which begins with the tensor's row `first`, in the form of `to`.
+  absl::Status WriteRows(const std::string& tensor, const PackedMatrix& matrix, Share share, int64_t first, const TensorPart& to,
                          absl::Span<std::byte> out) {
     FormedRows rows = {.place = absl::StrCat(reader_.path(), ": tensor ", tensor), .weight = to.weight, .format = matrix.format(),
                        .encoding = layout_.encoding()};
@@ -119,8 +120,9 @@ class Retiler {
     const auto largest = largest_.find(tensor);
     const TileMatrix::Choice choice = {.largest = largest == largest_.end() ? 0 : largest->second};
     std::vector<float> numbers;
-    for (; row < end; row += at_once) {
-      const int64_t count = rows.weight.spec.out_features = std::min(at_once, end - row);
+    for (int64_t row = share.begin; row < share.end; row += at_once) {
+      const int64_t count = rows.weight.spec.out_features = std::min(at_once, share.end - row);
+      rows.first_row = first + row;
       numbers.resize(static_cast<size_t>(count * columns));
       for (int64_t i = 0; i < count; ++i) matrix.ReadRow(row + i, numbers.data() + i * columns);
       ASSIGN_OR_RETURN(const int64_t size, WeightBytes(rows.weight, rows.encoding));

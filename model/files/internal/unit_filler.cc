@@ -97,6 +97,7 @@ absl::Status UnitFiller::FillMatrix(const GgufTensor& tensor, const TensorPart& 
   std::vector<float> numbers;
   for (int64_t row = 0; row < all; row += at_once) {
     const int64_t count = rows.weight.spec.out_features = std::min(at_once, all - row);
+    rows.first_row = part.first_row + row;
     blocks.resize(static_cast<size_t>(count * row_bytes));
     RETURN_IF_ERROR(file_.Read(tensor, (part.first_row + row) * row_bytes, absl::MakeSpan(blocks)));
     RETURN_IF_ERROR(CheckFinite(file_, tensor, (part.first_row + row) * row_bytes, blocks));

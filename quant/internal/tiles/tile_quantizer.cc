@@ -138,7 +138,7 @@ absl::StatusOr<TileScale> TileQuantizer::Choose(int64_t panel, int64_t tile, int
 
 absl::Status TileQuantizer::NotHeld(int64_t panel, int64_t tile, int run, int64_t i, float found, absl::string_view expected) const {
   const RunPlace place = PlaceInRun(scheme_, run, static_cast<int>(i % kRun));
-  const int64_t output = panel * kTileSide + place.output, input = (tile + i / kRun) * kTileSide + place.input;
+  const int64_t output = choice_.first_output + panel * kTileSide + place.output, input = (tile + i / kRun) * kTileSide + place.input;
   return absl::InvalidArgumentError(
       absl::StrCat(spec_.name, ": output ", output, ", input ", input, ": found ", found, ", expected ", expected));
 }

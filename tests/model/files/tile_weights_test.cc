@@ -26,7 +26,7 @@ namespace {
 using F = BlockFormat;
 using Units = std::vector<std::vector<std::byte>>;
 
-constexpr char kPackAgain[] = "pack the GGUF model again", kTool[] = ": tessera_pack MODEL.gguf MODEL.tsr";
+constexpr char kPackAgain[] = "pack the GGUF model again: tessera_pack ", kFiles[] = "MODEL.gguf MODEL.tsr";
 
 WeightRecipe Recipe(const std::string& text) { return Must(WeightRecipe::Parse(text)); }
 
@@ -233,12 +233,12 @@ TEST(ModelFile, AFileInTilesIsRefusedElsewhereWithThePackingCommand) {
   PackFile(gguf, tsr, 1, "001");
   for (const WeightEncoding encoding : {WeightEncoding::kPacked, WeightEncoding::kFloat32}) {
     EXPECT_EQ(WhyNot(tsr, encoding), absl::StrCat(tsr, ": found weights in tiles (recipe 001), which only the npu path ",
-                                                  "computes, expected panels; ", kPackAgain, kTool));
+                                                  "computes, expected panels; ", kPackAgain, kFiles));
   }
   EXPECT_EQ(WhyNot(tsr, WeightEncoding::kTiles), "");
   EXPECT_EQ(WhyNot(tsr, WeightEncoding::kTiles, Recipe("int4-tile,ffn_down=int8-tile")), "");
   EXPECT_EQ(WhyNot(tsr, WeightEncoding::kTiles, Recipe("qnn")),
-            absl::StrCat(tsr, ": found weights of the recipe 001, expected qnn; ", kPackAgain, " with the recipe qnn", kTool));
+            absl::StrCat(tsr, ": found weights of the recipe 001, expected qnn; ", kPackAgain, "-recipe=qnn ", kFiles));
   EXPECT_EQ(WhyNot(gguf, WeightEncoding::kPacked, Recipe("qnn")),
             gguf + ": found the recipe qnn for a path without tiles, expected the npu path");
 }
@@ -251,9 +251,9 @@ TEST(ModelFile, AFileInOtherPanelsIsNotQuantizedTwice) {
   EXPECT_EQ(WhyNot(tsr, WeightEncoding::kPacked), "");
   EXPECT_EQ(WhyNot(tsr, WeightEncoding::kTiles),
             absl::StrCat(tsr, ": found weights in panels of the recipe Q4_0, expected those of the GGUF model, to be put in tiles; ",
-                         kPackAgain, " with the recipe 001", kTool));
+                         kPackAgain, "-recipe=001 ", kFiles));
   EXPECT_EQ(WhyNot(tsr, WeightEncoding::kPacked, WeightRecipe()),
-            absl::StrCat(tsr, ": found weights of the recipe Q4_0, expected keep; ", kPackAgain, kTool));
+            absl::StrCat(tsr, ": found weights of the recipe Q4_0, expected keep; ", kPackAgain, kFiles));
 }
 
 TEST(ModelFile, PanelsArePutInTheTilesThatTheGgufFileGives) {
@@ -272,7 +272,7 @@ TEST(ModelFile, PanelsArePutInTheTilesThatTheGgufFileGives) {
     EXPECT_FALSE(file->HoldsUnitsOf(layout));
     EXPECT_EQ(file->CheckStreams(layout).message(),
               absl::StrCat(model.packed(), ": found weights in panels under a memory budget, expected them in tiles (recipe 001), as the ",
-                           "npu path streams them; ", kPackAgain, " with the recipe 001", kTool));
+                           "npu path streams them; ", kPackAgain, "-recipe=001 ", kFiles));
   }
 }
 
