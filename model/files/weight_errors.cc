@@ -19,13 +19,13 @@
 #include "tessera/model/files/tensor_names.h"
 #include "tessera/quant/packed_matrix.h"
 #include "tessera/quant/tile_matrix.h"
+#include "tessera/tensor/tile_layout.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kComparedTogether = int64_t{1} << 16;  // Numbers: whole blocks of every format.
 constexpr int64_t kMostMemory = int64_t{256} << 20;      // Bytes of units that are in memory at once, if one is not larger.
-constexpr int64_t kTile = 32;
 
 struct Sums {
   double errors = 0, squares = 0;
@@ -105,8 +105,9 @@ absl::StatusOr<Sums> Compare(const GgufFile& model, const GgufTensor& before, co
 int64_t PaddingOf(const TensorPart& part, WeightEncoding encoding) {
   const MatrixSpec& spec = part.weight.spec;
   if (encoding == WeightEncoding::kTiles && part.weight.tile.has_value()) {
-    const int64_t tiles = CeilDiv(spec.out_features, kTile) * CeilDiv(spec.in_features, kTile), of_tile = TileBytes(*part.weight.tile);
-    return tiles * of_tile - spec.out_features * spec.in_features * of_tile / (kTile * kTile);
+    const int64_t of_tile = TileBytes(*part.weight.tile);
+    const int64_t tiles = CeilDiv(spec.out_features, kTileSide) * CeilDiv(spec.in_features, kTileSide);
+    return tiles * of_tile - spec.out_features * spec.in_features * of_tile / kTileSize;
   }
   if (encoding == WeightEncoding::kFloat32) return 0;
   const PanelShape shape = PanelShape::Of(spec);
