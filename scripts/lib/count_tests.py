@@ -1,4 +1,5 @@
-"""Counts what ran in scripts/test.sh: prints "PASSED FAILED SKIPPED" to stdout and names each failed or skipped test on stderr.
+"""Counts what ran in scripts/test.sh: prints "PASSED FAILED SKIPPED" to stdout and names each failed or skipped test on stderr,
+those that failed last, where they are read first.
 
     python3 count_tests.py RESULTS
 
@@ -46,12 +47,17 @@ def outcomes(results):
 
 def main(results):
     count = Counter()
+    failed = []
     for folder in (Path(results), *sorted(path for path in Path(results).iterdir() if path.is_dir())):
         run = f" ({folder.name})" if folder != Path(results) else ""
         for outcome, name in outcomes(folder):
             count[outcome] += 1
-            if outcome != "pass":
-                print(f"{'FAILED ' if outcome == 'fail' else 'skipped'} {name}{run}", file=sys.stderr)
+            if outcome == "skip":
+                print(f"skipped {name}{run}", file=sys.stderr)
+            elif outcome == "fail":
+                failed.append(name + run)
+    for name in failed:
+        print(f"FAILED  {name}", file=sys.stderr)
     print(count["pass"], count["fail"], count["skip"])
 
 

@@ -183,7 +183,7 @@ TEST(BenchCommands, AModeThatIsAskedForByAFlagIsNamed) {
 
 TEST(BenchCommands, FlagsThatDoNotApplyAreRefused) {
   for (const Arguments& wrong : std::vector<Arguments>{{"speed", "--plot=x"}, {"overhead", "--prompt_tokens=1"}, {"threads", "--threads=2"},
-                                                       {"roofline", "--path=reference"}, {"rows", "--generate_tokens=1"},
+                                                       {"roofline", "--plot=x"}, {"rows", "--generate_tokens=1"},
                                                        {"attention", "--depth=1"}, {"products", "--model=x"},
                                                        {"memory", "--repetitions=1"}, {"streaming", "--mapped"}, {"rows", "--trace=x"},
                                                        {"streaming", "--depth=1"}}) {
@@ -194,6 +194,9 @@ TEST(BenchCommands, FlagsThatDoNotApplyAreRefused) {
                                               "\", expected in "), 0), 0u)
         << ended.errors;
   }
+  ExpectWrongUsage(RunProgram("tessera_bench", {"roofline", "--path=reference"}),
+                   "tessera_bench roofline: --path: found reference, expected fast or npu: it has no kernels to measure\n"
+                   "Try tessera_bench roofline --help.\n");
 }
 
 // A budget counts one process with one engine in it, and a plan tells the memory of that; these take more.
