@@ -23,6 +23,7 @@
 #include "tessera/apps/cli/sampling_flags.h"
 #include "tessera/apps/cli/seed_flag.h"
 #include "tessera/apps/cli/session_flag.h"
+#include "tessera/apps/phone/phone_run.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/base/usage_error.h"
 #include "tessera/runtime/chat/prompt_size.h"
@@ -37,6 +38,12 @@ FlagGroup KeptSpeculation() {
   return group;
 }
 
+FlagGroup ModelAndDevice() {
+  FlagGroup group = ModelFlags();
+  group.flags.insert(std::find(group.flags.begin(), group.flags.end(), "kernels"), {"device", "arithmetic"});
+  return group;
+}
+
 AppInfo Info() {
   FlagGroup sampling = SamplingFlags();
   sampling.flags.push_back("stop");
@@ -46,13 +53,11 @@ AppInfo Info() {
           .examples = {"tessera_generate --prompt \"Why is the sky blue?\"",
                        "tessera_generate --chat --system \"You answer in rhymes.\"",
                        "git diff | tessera_generate --system \"Write a commit message.\" --temperature 0",
-                       "tessera_generate --model base.gguf --raw --prompt \"Once upon a time\" --n_predict 100",
                        "tessera_generate --jsonl --parallel=8 < requests   # {\"id\": \"a\", \"text\": \"Hello\", \"n\": 20}"},
           .groups = {{"Text", {"prompt", "prompt_file", "system", "chat", "raw", "chat_template", "template_args", "n_predict",
-                               "session"}},
-                     {"Several texts at once", {"answers", "parallel", "unordered", "cache_tokens"}},
+                               "session", "answers", "parallel", "unordered", "cache_tokens"}},
                      sampling,
-                     KeptSpeculation(), ModelFlags(), StreamingFlags(),
+                     KeptSpeculation(), ModelAndDevice(), StreamingFlags(),
                      {"Output", {"stats", "json", "jsonl"}}}};
 }
 
@@ -339,6 +344,7 @@ absl::Status Run() {
   RETURN_IF_ERROR(CheckFlags());
   Trace trace;
   ASSIGN_OR_RETURN(EngineOptions options, EngineOptionsOfFlags(trace.timeline()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PhoneRun> phone, PhoneRun::OfFlags(options));
   RETURN_IF_ERROR(PlanTextsOfFlags(options));
   if (FLAGS_dry_run) return ShowLoadPlan(options, CountPrompt);
   std::string prompt;
@@ -348,7 +354,9 @@ absl::Status Run() {
   LineReader lines;
   if (FLAGS_chat || FLAGS_jsonl) RETURN_IF_ERROR(lines.EditLines(FLAGS_chat ? "> " : ""));
   ASSIGN_OR_RETURN(const OpenedEngine opened, OpenEngine(options));
-  return trace.Finish(RunWith(opened, prompt, lines));
+  const absl::Status status = RunWith(opened, prompt, lines);
+  if (phone != nullptr && FLAGS_stats) WriteError(phone->Summary());
+  return trace.Finish(status);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ absl::Status ShowText(const OpenedEngine& opened, const std::string& text) {
 // The table has paths and devices of its own, and no budget.
 absl::Status CheckTable() {
   if (FLAGS_table != "attention") return WrongUsage("table", Quoted(FLAGS_table), "attention");
-  for (const char* const flag : {"path", "recipe", "kv_format", "memory_budget", "jsonl", "dry_run", "trace"}) {
+  for (const char* const flag : {"path", "recipe", "kv_block", "kv_format", "memory_budget", "jsonl", "dry_run", "trace"}) {
     if (IsGiven(flag)) return WrongUsage(flag, "it with --table", "neither, or one of them: the table has its own ways to compute");
   }
   return absl::OkStatus();

@@ -33,7 +33,6 @@
 #include "tessera/model/files/pack.h"
 #include "tessera/model/files/quantize.h"
 #include "tessera/model/files/weight_errors.h"
-#include "tessera/quant/tile_matrix.h"
 
 namespace tessera {
 namespace {
@@ -129,28 +128,45 @@ absl::StatusOr<bool> WritesPacked(const GgufFile& file, const WeightRecipe& reci
   return !not_in_gguf.empty() || absl::EndsWith(FLAGS_out, ".tsr");
 }
 
-// Whether a matrix takes a form whose scales are searched. Exact copies of the file's numbers have nothing to search.
-bool SearchesScales(const GgufFile& file, const WeightLayout& layout, absl::Span<const WrittenMatrix> matrices) {
-  for (const WrittenMatrix& matrix : matrices) {
-    const std::optional<TileScheme> tile = layout.Parts(matrix.tensor)[0].weight.tile;
-    if (!tile.has_value() || tile->code == TileCode::kHalf) continue;
-    if (!TileMatrix::IsExact(file.FindTensor(matrix.tensor)->format->format, *tile)) return true;
-  }
-  return false;
-}
+constexpr char kSearchedScheme[] = "a scheme whose scales are searched, such as int4-tile or Q4_K, where a matrix of the layers has scales";
 
-absl::Status UselessStatistics(const WeightRecipe& recipe) {
-  return WrongUsage("statistics", absl::StrCat("with ", recipe.name()),
-                    "a scheme whose scales are searched, such as int4-tile, for a matrix that it does not hold exactly");
+// The matrices whose scales statistics help to search. Statistics that would be passed over are refused: for a layer's matrix with scales
+// that are not searched, and where nothing is searched.
+absl::StatusOr<std::vector<std::string>> SearchedMatrices(const GgufFile& file, const ModelConfig& config, const WeightRecipe& recipe,
+                                                          absl::Span<const WrittenMatrix> matrices) {
+  std::vector<std::string> searched;
+  for (const WrittenMatrix& matrix : matrices) {
+    const BlockFormat format = file.FindTensor(matrix.tensor)->format->format;
+    const ScaleSearch search = ScaleSearchOf(recipe.FormOf(matrix.tensor, config.tied_head, format), format);
+    if (search == ScaleSearch::kSearched) searched.push_back(matrix.tensor);
+    if (search == ScaleSearch::kNotSearched && absl::StartsWith(matrix.tensor, "blk.")) {
+      return WrongUsage("statistics", absl::StrCat("with ", matrix.form), kSearchedScheme);
+    }
+  }
+  if (searched.empty()) return WrongUsage("statistics", absl::StrCat("with ", recipe.name()), kSearchedScheme);
+  return searched;
 }
 
 // None without the flag.
-absl::StatusOr<std::optional<Importance>> ReadStatistics(const GgufFile& file, const ModelConfig& config) {
+absl::StatusOr<std::optional<Importance>> StatisticsOfFlag(const GgufFile& file, const ModelConfig& config) {
   if (FLAGS_statistics.empty()) return std::nullopt;
   absl::StatusOr<Importance> importance = Importance::Read(FLAGS_statistics);
   RETURN_IF_ERROR(ForFile("statistics", importance.status()));
   RETURN_IF_ERROR(importance->CheckFits(file, config));
   return std::optional<Importance>(*std::move(importance));
+}
+
+// matrices: those that will be written.
+absl::StatusOr<std::optional<Importance>> ReadStatistics(const GgufFile& file, const ModelConfig& config, const WeightRecipe& recipe,
+                                                         absl::Span<const WrittenMatrix> matrices) {
+  if (FLAGS_statistics.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const std::vector<std::string> searched, SearchedMatrices(file, config, recipe, matrices));
+  ASSIGN_OR_RETURN(std::optional<Importance> importance, StatisticsOfFlag(file, config));
+  for (const std::string& tensor : searched) {
+    if (!importance->Of(tensor).empty()) return importance;
+  }
+  return WrongUsage("statistics", absl::StrCat(FLAGS_statistics, " without those of ", searched[0]),
+                    "those of a matrix whose scales are searched");
 }
 
 // The file is in place by then.
@@ -160,15 +176,15 @@ absl::Status InReadingBack(const absl::Status& status) {
 }
 
 absl::StatusOr<Written> WriteGguf(const GgufFile& file, const ModelConfig& config, const WeightRecipe& recipe, int threads) {
-  if (!FLAGS_statistics.empty()) return UselessStatistics(recipe);
   ASSIGN_OR_RETURN(const QuantizedModel model, QuantizedModel::Plan(file, recipe));
   Written written = {.scheme = recipe.text(), .changed = model.changed(), .left_out = model.left_out()};
   ASSIGN_OR_RETURN(written.bytes, model.FileSize());
   written.matrices = MatricesOf(config, [&](absl::string_view tensor) { return model.FormatOf(tensor); });
+  ASSIGN_OR_RETURN(const std::optional<Importance> importance, ReadStatistics(file, config, recipe, written.matrices));
   if (FLAGS_dry_run) return written;
   ThreadPool pool(threads);
   Stages stages;
-  RETURN_IF_ERROR(model.Write(FLAGS_out, pool, stages.Stage("quantizing")));
+  RETURN_IF_ERROR(model.Write(FLAGS_out, pool, stages.Stage("quantizing"), importance.has_value() ? &*importance : nullptr));
   const absl::StatusOr<std::unique_ptr<GgufFile>> copy = GgufFile::Open(FLAGS_out);
   RETURN_IF_ERROR(InReadingBack(copy.status()));
   const absl::Status measured = MeasureErrors(file, **copy, pool, stages.Stage("comparing"), absl::MakeSpan(written.matrices));
@@ -184,8 +200,7 @@ absl::StatusOr<Written> WritePacked(const GgufFile& file, const ModelConfig& con
     written.changed += matrix.form != file.FindTensor(matrix.tensor)->format->name;
   }
   for (const GgufUnreadTensor& tensor : file.unread_tensors()) written.left_out.emplace_back(tensor.name);
-  if (!FLAGS_statistics.empty() && !SearchesScales(file, plan.layout, written.matrices)) return UselessStatistics(recipe);
-  ASSIGN_OR_RETURN(const std::optional<Importance> importance, ReadStatistics(file, config));
+  ASSIGN_OR_RETURN(const std::optional<Importance> importance, ReadStatistics(file, config, recipe, written.matrices));
   if (FLAGS_dry_run) return written;
   ThreadPool pool(threads);
   Stages stages;
@@ -263,7 +278,7 @@ absl::Status Show(const Written& written, int64_t bytes_before) {
 // Flags that say how to write a file, or how to compare, leave the other nothing to do.
 absl::Status CheckForTable() {
   const bool table = !FLAGS_table.empty();
-  for (const char* const flag : {"scheme", "format", "head_format", "statistics", "off_grid", "out", "dry_run"}) {
+  for (const char* const flag : {"scheme", "format", "head_format", "off_grid", "out", "dry_run"}) {
     if (table && IsGiven(flag)) return WrongUsage(flag, "it with --table", "neither, or one of them: --table writes no file");
   }
   for (const char* const flag : {"prompt", "prompt_file", "window", "max_windows"}) {
@@ -272,12 +287,14 @@ absl::Status CheckForTable() {
   return absl::OkStatus();
 }
 
-absl::Status ShowTable(const EngineOptions& options) {
+absl::Status ShowTable(const EngineOptions& options, const GgufFile& file) {
   RETURN_IF_ERROR(CheckWindowFlags());
   const absl::StatusOr<std::vector<WeightRecipe>> recipes = RecipesOfTable(FLAGS_table);
   RETURN_IF_ERROR(ForField("table", recipes.status()));
+  ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  ASSIGN_OR_RETURN(const std::optional<Importance> importance, StatisticsOfFlag(file, config));
   ASSIGN_OR_RETURN(const std::string text, ReadPrompt());
-  return ShowSchemeTable(options, *recipes, text);
+  return ShowSchemeTable(options, *recipes, importance.has_value() ? &*importance : nullptr, text);
 }
 
 absl::Status Run() {
@@ -286,13 +303,12 @@ absl::Status Run() {
   engine.compute.threads = FLAGS_threads;
   ASSIGN_OR_RETURN(const int threads, ThreadsOf(engine.compute));
   WarnOfThreads(FLAGS_threads, threads);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   if (!FLAGS_table.empty()) {
     engine.cache.context = FLAGS_window;
     ASSIGN_OR_RETURN(engine.model_path, ModelPath());
-    RETURN_IF_ERROR(OpenGgufModel().status());
-    return ShowTable(engine);
+    return ShowTable(engine, model->gguf());
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, OpenGgufModel());
   ASSIGN_OR_RETURN(const Written written, Write(model->gguf(), threads));
   return Show(written, model->gguf().size());
 }

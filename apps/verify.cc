@@ -35,7 +35,8 @@ AppInfo Info() {
                        "tessera_verify --prompts - --a 'model=m.gguf' --b 'model=m.tsr memory_budget=96MiB io=pread'"},
           .groups = {{"Text", {"prompts", "a", "b", "system", "raw", "chat_template", "template_args", "n_predict"}},
                      sampling, SpeculationFlags(),
-                     {"Model", {"model", "threads", "context", "path", "recipe", "kernels", "kv_format"}}, StreamingFlags(),
+                     {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}},
+                     StreamingFlags(),
                      {"Output", {"json"}}}};
 }
 

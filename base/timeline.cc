@@ -17,6 +17,7 @@ absl::string_view ZoneName(Zone zone) {
     case Zone::kDetokenize: return "detokenize";
     case Zone::kLoad: return "load";
     case Zone::kRead: return "read";
+    case Zone::kOperator: return "operator";
   }
   return "unknown";
 }
@@ -27,6 +28,7 @@ absl::string_view ResourceName(Resource resource) {
     case Resource::kNpu: return "npu";
     case Resource::kFlash: return "flash";
     case Resource::kDma: return "dma";
+    case Resource::kHvx: return "hvx";
   }
   return "unknown";
 }

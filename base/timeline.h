@@ -21,8 +21,9 @@ namespace tessera {
 
 // Every traced zone of the engine, in one place so that trace, report and energy account agree (names: ZoneName).
 // The hot loops inside a graph run are not zones: a clock read per operator would cost more than 1 % of a one-row pass.
-enum class Zone : uint8_t { kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead };
-enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma };
+enum class Zone : uint8_t { kPass, kLease, kGraphRun, kHead, kSample, kTokenize, kDetokenize, kLoad, kRead, kOperator };
+// kNpu: the device, of a phone its matrix unit; kHvx: a phone's vector unit.
+enum class Resource : uint8_t { kCpu, kNpu, kFlash, kDma, kHvx };
 
 absl::string_view ZoneName(Zone zone);
 absl::string_view ResourceName(Resource resource);

@@ -3,7 +3,8 @@
 # tessera_fuzz_coverage(): tessera_coverage_gguf and tessera_coverage_split, replays over the reader's own files with a counter in every
 # line.
 #
-# A fuzzer is guided by the code that an input reached. That is counted in layers that branch on an input's bytes, not in kernels.
+# A fuzzer is guided by the code that an input reached. That is counted in layers that branch on an input's bytes, not in kernels: in npu
+# only where a profile is read.
 set(tessera_fuzz_folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
 
 function(tessera_fuzz_program program layer sources)
@@ -40,6 +41,9 @@ function(tessera_fuzz_coverage)
       target_compile_options(tessera_${layer}_objects PRIVATE -fsanitize=fuzzer-no-link)
     endif()
   endforeach()
+  set(profile_reader ${PROJECT_SOURCE_DIR}/npu/device_profile.cc)
+  set_property(SOURCE ${profile_reader} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
+  set_source_files_properties(${profile_reader} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # It has flags of its own.
   if(NOT TARGET tessera::files)
     return()
   endif()

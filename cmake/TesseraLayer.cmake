@@ -151,7 +151,7 @@ function(tessera_create_library layer)
 endfunction()
 
 # The folders of apps/ are libraries: cli is what all programs share, show describes files, bench measures. Each may use those before it.
-set(tessera_apps_rooms cli show bench)
+set(tessera_apps_rooms cli show bench phone)
 
 function(tessera_create_apps)
   set(links ${tessera_apps_LINKS})

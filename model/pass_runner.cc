@@ -37,7 +37,8 @@ absl::StatusOr<std::unique_ptr<PassRunner>> PassRunner::Create(const ModelConfig
   ASSIGN_OR_RETURN(EmbeddingTable embedding, EmbeddingTable::Create(config, layout));
   auto runner = std::unique_ptr<PassRunner>(new PassRunner(config, std::move(model), std::move(embedding), options));
   runner->blocks_ = std::make_unique<BlockRunner>(runner->model_, source, device, options.timeline);
-  RETURN_IF_ERROR(runner->blocks_->LoadGraphs(device.limits()));
+  if (options.loads_graphs) RETURN_IF_ERROR(runner->blocks_->LoadGraphs(device.limits()));
+  runner->blocks_->store().SetLoadsAhead(options.loads_graphs);
   ASSIGN_OR_RETURN(PassRows rows, PassRows::Create(config, runner->row_capacity()));
   runner->rows_ = std::make_unique<PassRows>(std::move(rows));
   constexpr auto kPages = AlignedBuffer::Pages::kLarge;
@@ -50,6 +51,24 @@ absl::StatusOr<std::unique_ptr<PassRunner>> PassRunner::Create(const ModelConfig
 
 int64_t PassRunner::ScratchBytes(const ModelConfig& config, int row_capacity) {
   return (2 * row_capacity + kHeadRows) * RowBytes(config);
+}
+
+absl::Status PassRunner::SwitchGraphs(int first, int end, int rows) {
+  GraphStore& store = blocks_->store();
+  for (int layer = first; layer < end; ++layer) {
+    RETURN_IF_ERROR(store.Switch(model_.layer(layer), rows));
+    if (layer == model_.layers() - 1) RETURN_IF_ERROR(store.Switch(model_.last_keys_and_values(), rows));
+  }
+  return absl::OkStatus();
+}
+
+bool PassRunner::GraphsAreReady(int first, int end) const {
+  const GraphStore& store = blocks_->store();
+  for (int layer = first; layer < end; ++layer) {
+    if (!store.IsReady(model_.layer(layer))) return false;
+    if (layer == model_.layers() - 1 && !store.IsReady(model_.last_keys_and_values())) return false;
+  }
+  return true;
 }
 
 void PassRunner::SetSource(WeightSource& source) { blocks_->SetSource(source); }

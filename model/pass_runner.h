@@ -41,6 +41,7 @@ class PassRunner {
   struct Options {
     Timeline* timeline = nullptr;               // Null: nothing is recorded and no clock is read.
     const std::atomic<bool>* cancel = nullptr;  // Looked at before each block: true ends the pass with Cancelled. Null: never.
+    bool loads_graphs = true;                   // What the device can hold. False: only what SwitchGraphs and passes ask for.
   };
   // The layout, the source and the device must outlive it. Errors are those of the device that loads the model's graphs.
   static absl::StatusOr<std::unique_ptr<PassRunner>> Create(const ModelConfig& config, const WeightLayout& layout, CompiledModel model,
@@ -67,6 +68,13 @@ class PassRunner {
   // Since this was made: passes that have begun, and rows that have come to the end of one, dropped ones not counted. From any thread.
   struct Work { int64_t passes = 0; int64_t rows = 0; };
   Work work() const { return {passes_begun_.load(std::memory_order_relaxed), rows_done_.load(std::memory_order_relaxed)}; }
+
+  // For devices that hold one graph of a layer at a time: of these layers, loads the graph of so many rows and unloads all others.
+  // Between passes, or at a layer of one that is under way. The device's errors; then these layers have no graph until a pass needs one.
+  // REQUIRES: 0 <= first <= end <= the model's layers, and rows is at most CompiledModel::rows_together().
+  absl::Status SwitchGraphs(int first, int end, int rows);
+  // The graphs that these layers were asked for last are there, and none is still being loaded.
+  bool GraphsAreReady(int first, int end) const;
 
   const CompiledModel& model() const { return model_; }
   int row_capacity() const { return model_.row_capacity(); }

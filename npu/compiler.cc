@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/npu/device.h"
-#include "tessera/npu/internal/fold_biases.h"
+#include "tessera/npu/fold_biases.h"
 #include "tessera/npu/internal/graph_check.h"
 #include "tessera/npu/memory_plan.h"
 

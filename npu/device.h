@@ -56,6 +56,8 @@ class LoadedGraph {
   virtual ~LoadedGraph() = default;
   virtual int64_t bytes() const = 0;   // That the device keeps for it. Where it keeps equal graphs once, each says all of them.
   virtual int rows() const = 0;        // Most rows of a run.
+  // False: a run would wait until loading it is over, which goes on beside runs.
+  virtual bool is_ready() const { return true; }
 };
 
 // What a run costs. kAny: what its rows cost. kExact: what graph.rows() cost; fewer are padded inside, and nothing of padding is stored.

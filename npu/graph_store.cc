@@ -55,6 +55,24 @@ absl::StatusOr<LoadedGraph*> GraphStore::For(int block, int rows) {
   return found.loaded.get();
 }
 
+absl::Status GraphStore::Switch(int block, int rows) {
+  const int variant = VariantFor(block, rows);
+  std::vector<Variant>& variants = blocks_[block].variants;
+  for (size_t v = 0; v < variants.size(); ++v) {
+    if (variants[v].loaded == nullptr || static_cast<int>(v) == variant) continue;
+    if (in_use_ == GraphId{block, static_cast<int>(v)}) in_use_ = {kNone, kNone};
+    Unload(variants[v]);
+  }
+  return For(block, rows).status();
+}
+
+bool GraphStore::IsReady(int block) const {
+  const Block& found = blocks_[block];
+  if (found.wanted == kNone) return false;
+  const std::unique_ptr<LoadedGraph>& loaded = found.variants[found.wanted].loaded;
+  return loaded != nullptr && loaded->is_ready();
+}
+
 absl::Status GraphStore::Run(GraphNeed graph, const RunArguments& arguments, GraphNeed next) {
   ASSIGN_OR_RETURN(LoadedGraph* const loaded, For(graph.block, graph.rows));
   RETURN_IF_ERROR(device_.Submit(*loaded, arguments));
@@ -63,7 +81,7 @@ absl::Status GraphStore::Run(GraphNeed graph, const RunArguments& arguments, Gra
 }
 
 void GraphStore::LoadAhead(GraphNeed next) {
-  if (graphs_ == all_graphs_) return;
+  if (graphs_ == all_graphs_ || !loads_ahead_) return;
   const int block = next.block;
   const int variant = VariantFor(block, std::min(next.rows, blocks_[block].variants.back().rows));
   if (At({block, variant}).loaded != nullptr) return;

@@ -44,6 +44,14 @@ class GraphStore {
   // device's error if it cannot be loaded. REQUIRES: 0 <= block < blocks, and no run is under way.
   absl::StatusOr<LoadedGraph*> For(int block, int rows);
 
+  // Loads what For would give, if it was not, and unloads the block's other graphs before: of a block that has never more than one graph.
+  // Errors are those of For; then the block has no graph. REQUIRES: no run is under way.
+  absl::Status Switch(int block, int rows);
+  // The graph that the block was asked for last is loaded, and a run of it would not wait.
+  bool IsReady(int block) const;
+  // False: Run loads nothing ahead, so that only Switch, and what For cannot do without, decides what is loaded.
+  void SetLoadsAhead(bool ahead) { loads_ahead_ = ahead; }
+
   // Runs the block's graph, and meanwhile loads what For would give of `next` (of no block: nothing is loaded), if there is room beside
   // the graph that runs. If that cannot be loaded, this run is none the worse: For tries again when the graph is needed, and gives the
   // error if it still cannot be. Errors are those of For and the run. REQUIRES: arguments.rows <= graph.rows.
@@ -76,6 +84,7 @@ class GraphStore {
   int64_t bytes_ = 0;       // and their bytes.
   int all_graphs_ = 0;
   GraphId in_use_ = {kNone, kNone};   // What For gave last.
+  bool loads_ahead_ = true;
 };
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #include "tessera/quant/block_format.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@
 namespace tessera {
 namespace {
 
+// Errors of all numbers count the same.
+template <void (*kSearch)(const float*, const float*, int64_t, std::byte*)>
+void AllTheSame(const float* in, int64_t values, std::byte* blocks) {
+  kSearch(in, nullptr, values, blocks);
+}
+
 // In the order of the enum (a test holds them together). The numbers are GGUF's, where it has one.
 constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kF32, "F32", 0, 1, 4, DequantizeF32, QuantizeF32},
@@ -23,12 +30,12 @@ constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kQ5_0, "Q5_0", 6, 32, 22, DequantizeQ5_0, QuantizeQ5_0, {0, -1}},
     {BlockFormat::kQ5_1, "Q5_1", 7, 32, 24, DequantizeQ5_1, QuantizeQ5_1, {0, 2}},
     {BlockFormat::kQ8_0, "Q8_0", 8, 32, 34, DequantizeQ8_0, QuantizeQ8_0, {0, -1}},
-    {BlockFormat::kQ2_K, "Q2_K", 10, 256, 84, DequantizeQ2_K, QuantizeQ2_K, {80, 82}},
-    {BlockFormat::kQ3_K, "Q3_K", 11, 256, 110, DequantizeQ3_K, QuantizeQ3_K, {108, -1}},
-    {BlockFormat::kQ4_K, "Q4_K", 12, 256, 144, DequantizeQ4_K, QuantizeQ4_K, {0, 2}},
-    {BlockFormat::kQ5_K, "Q5_K", 13, 256, 176, DequantizeQ5_K, QuantizeQ5_K, {0, 2}},
-    {BlockFormat::kQ6_K, "Q6_K", 14, 256, 210, DequantizeQ6_K, QuantizeQ6_K, {208, -1}},
-    {BlockFormat::kIQ4_NL, "IQ4_NL", 20, 32, 18, DequantizeIQ4_NL, QuantizeIQ4_NL, {0, -1}},
+    {BlockFormat::kQ2_K, "Q2_K", 10, 256, 84, DequantizeQ2_K, AllTheSame<SearchQ2_K>, {80, 82}, SearchQ2_K},
+    {BlockFormat::kQ3_K, "Q3_K", 11, 256, 110, DequantizeQ3_K, AllTheSame<SearchQ3_K>, {108, -1}, SearchQ3_K},
+    {BlockFormat::kQ4_K, "Q4_K", 12, 256, 144, DequantizeQ4_K, AllTheSame<SearchQ4_K>, {0, 2}, SearchQ4_K},
+    {BlockFormat::kQ5_K, "Q5_K", 13, 256, 176, DequantizeQ5_K, AllTheSame<SearchQ5_K>, {0, 2}, SearchQ5_K},
+    {BlockFormat::kQ6_K, "Q6_K", 14, 256, 210, DequantizeQ6_K, AllTheSame<SearchQ6_K>, {208, -1}, SearchQ6_K},
+    {BlockFormat::kIQ4_NL, "IQ4_NL", 20, 32, 18, DequantizeIQ4_NL, AllTheSame<SearchIQ4_NL>, {0, -1}, SearchIQ4_NL},
     {BlockFormat::kIQ1_S, "IQ1_S", 19, 256, 50, DequantizeIQ1_S, nullptr, {0, -1}},
     {BlockFormat::kIQ1_M, "IQ1_M", 29, 256, 56, DequantizeIQ1_M, nullptr},
     {BlockFormat::kIQ2_XXS, "IQ2_XXS", 16, 256, 66, DequantizeIQ2_XXS, nullptr, {0, -1}},
@@ -43,8 +50,8 @@ constexpr BlockFormatInfo kFormats[kBlockFormats] = {
     {BlockFormat::kNVFP4, "NVFP4", 40, 64, 36, DequantizeNVFP4, nullptr},
     {BlockFormat::kQ1_0, "Q1_0", 41, 128, 18, DequantizeQ1_0, nullptr, {0, -1}},
     {BlockFormat::kQ2_0, "Q2_0", 42, 64, 18, DequantizeQ2_0, nullptr, {0, -1}},
-    {BlockFormat::kT2, "T2", kNoGgufType, 32, 10, DequantizeT2, QuantizeT2, {0, -1}},
-    {BlockFormat::kT3, "T3", kNoGgufType, 32, 14, DequantizeT3, QuantizeT3, {0, -1}},
+    {BlockFormat::kT2, "T2", kNoGgufType, 32, 10, DequantizeT2, AllTheSame<SearchT2>, {0, -1}, SearchT2},
+    {BlockFormat::kT3, "T3", kNoGgufType, 32, 14, DequantizeT3, AllTheSame<SearchT3>, {0, -1}, SearchT3},
 };
 
 // GGUF's type numbers that no weights are read from: what they are and, where there is one, the way out.
@@ -106,6 +113,18 @@ absl::StatusOr<const BlockFormatInfo*> BlockFormatByGgufType(uint32_t type) {
   }
   return absl::NotFoundError(absl::StrCat("GGUF type ", type, " (", what, ") is not supported; supported: ",
                                           SupportedGgufTypes()));
+}
+
+void QuantizeNumbersOfRows(const BlockFormatInfo& format, absl::Span<const float> in, int64_t first, absl::Span<const float> importance,
+                           std::byte* blocks) {
+  const int64_t count = static_cast<int64_t>(in.size()), columns = static_cast<int64_t>(importance.size());
+  if (columns == 0) return format.quantize(in.data(), count, blocks);
+  for (int64_t i = 0; i < count;) {
+    const int64_t column = (first + i) % columns, values = std::min(columns - column, count - i);
+    format.search(in.data() + i, importance.data() + column, values, blocks);
+    blocks += values / format.values_per_block * format.bytes_per_block;
+    i += values;
+  }
 }
 
 absl::Status CheckWritten(BlockFormat format) {

@@ -45,12 +45,22 @@ struct BlockFormatInfo {
   // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats, MXFP4
   // and NVFP4, and IQ1_M, whose scale is in four pieces).
   int16_t scales[2] = {-1, -1};
+  // quantize, where errors do not all count the same: a search for the block with the smallest sum of importance * error^2. Among values that
+  // share a scale the largest importance is the measure, and the least is 2^-16 of it; where all are equal, the bytes are those of quantize.
+  // Null: the format has no search, or is only read. importance: as many numbers as `values`, finite and not negative.
+  void (*search)(const float* in, const float* importance, int64_t values, std::byte* blocks) = nullptr;
 
   bool in_gguf() const { return gguf_type != kNoGgufType; }
 };
 
 const BlockFormatInfo& InfoOf(BlockFormat format);
 absl::Span<const BlockFormatInfo> AllBlockFormats();
+
+// Quantizes numbers of a matrix, row by row, before which there are `first` others. importance: of each input, that is of a row's numbers;
+// empty: all the same. REQUIRES: as quantize; with an importance that the format has a search, and rows are whole blocks; a block begins at
+// `first`.
+void QuantizeNumbersOfRows(const BlockFormatInfo& format, absl::Span<const float> in, int64_t first, absl::Span<const float> importance,
+                           std::byte* blocks);
 
 // NotFound, with the names or types that are known. No type finds a format that GGUF has not.
 absl::StatusOr<const BlockFormatInfo*> BlockFormatByName(absl::string_view name);

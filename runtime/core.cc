@@ -28,8 +28,9 @@ namespace tessera {
 namespace {
 
 // A device that computes all rows of a graph gets graphs of few rows, too: for a token, a draft tree and the end of a prompt.
-std::vector<int> GraphRowsFor(const Device& device) {
-  return device.row_policy() == RowPolicy::kExact ? std::vector<int>{1, 8, 64} : std::vector<int>();
+std::vector<int> GraphRowsFor(const Device& device, const ComputeOptions& compute) {
+  if (device.row_policy() != RowPolicy::kExact) return {};
+  return compute.graph_rows.empty() ? std::vector<int>{1, 8, 64} : compute.graph_rows;
 }
 
 absl::StatusOr<int> ContextOf(int context, const ModelConfig& config) {
@@ -55,7 +56,7 @@ absl::StatusOr<int> CacheTokensOf(const EngineOptions& options, int context) {
 
 int KvBlockOf(const ComputeOptions& compute) { return compute.kv_block == 0 ? HmxDevice::kDefaultKvBlock : compute.kv_block; }
 
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
+absl::StatusOr<std::unique_ptr<Device>> MakePlainDevice(const EngineOptions& options, ThreadPool& pool) {
   if (options.compute.make_device != nullptr) return options.compute.make_device(pool);
   if (options.compute.path == ComputePath::kReference) return std::make_unique<ReferenceDevice>(&pool);
   ASSIGN_OR_RETURN(const KernelPath path, KernelPathFromName(options.compute.kernels));
@@ -63,6 +64,12 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options,
     return std::make_unique<HmxDevice>(pool, HmxDevice::Options{.path = path, .kv_block = KvBlockOf(options.compute)});
   }
   return std::make_unique<HostDevice>(pool, HostDevice::Options{.path = path, .kv_format = options.cache.kv_format});
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const EngineOptions& options, ThreadPool& pool) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakePlainDevice(options, pool));
+  if (options.compute.wrap_device == nullptr) return device;
+  return options.compute.wrap_device(std::move(device));
 }
 
 // None: that of the file, or the usual one.
@@ -90,7 +97,8 @@ absl::StatusOr<std::shared_ptr<EngineCore>> EngineCore::Open(const EngineOptions
   ASSIGN_OR_RETURN(core->device_, MakeDevice(options, *core->pool_));
   ASSIGN_OR_RETURN(core->no_weights_, ResidentSource::Create({}));
   if (options.streaming.memory_budget > 0) weights = ModelFile::Weights::kLater;
-  LoadedModel::Options loading = {.encoding = core->device_->weight_encoding(), .weights = weights, .cancel = options.cancel};
+  LoadedModel::Options loading = {.encoding = core->device_->weight_encoding(), .weights = weights,
+                                  .importance = options.compute.importance, .cancel = options.cancel};
   ASSIGN_OR_RETURN(loading.recipe, RecipeOf(options.compute, *core->device_));
   ASSIGN_OR_RETURN(core->model_, LoadedModel::Open(options.model_path, loading));
   if (options.streaming.memory_budget > 0) RETURN_IF_ERROR(core->model_->file().CheckStreams(core->model_->layout()));
@@ -136,7 +144,7 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
   std::optional<CompiledModel> compiled;
   const auto scratch_of = [&](int rows) -> absl::StatusOr<int64_t> {
     absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, model_->layout(),
-                                                                 {.row_capacity = rows, .graph_rows = GraphRowsFor(*device_)});
+                                                                 {.row_capacity = rows, .graph_rows = GraphRowsFor(*device_, options_.compute)});
     RETURN_IF_ERROR(OfThisFile(model.status()));
     compiled.emplace(*std::move(model));
     return device_->ScratchBytes(compiled->graphs(), context_) + PassRunner::ScratchBytes(config, rows);
@@ -144,9 +152,12 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
   ASSIGN_OR_RETURN(const int rows, ChooseRows(options_.compute.row_capacity, context_, scratch_of));
   absl::StatusOr<std::unique_ptr<PassRunner>> runner =
       PassRunner::Create(config, model_->layout(), *std::move(compiled), *no_weights_, *device_,
-                         {.timeline = timeline_, .cancel = options_.cancel});
+                         {.timeline = timeline_, .cancel = options_.cancel, .loads_graphs = !options_.compute.switching.has_value()});
   RETURN_IF_ERROR(OfThisFile(runner.status()));
   runner_ = *std::move(runner);
+  if (options_.compute.switching.has_value()) {
+    ASSIGN_OR_RETURN(motion_, GraphMotion::Create(*runner_, *options_.compute.switching));
+  }
   return rows;
 }
 
@@ -283,6 +294,16 @@ absl::StatusOr<EngineCore::Hold> EngineCore::AwaitTurn() {
   pass_ended_.wait(hold, [this] { return pass_thread_ == std::thread::id(); });
   RETURN_IF_ERROR(health());
   return hold;
+}
+
+absl::StatusOr<HiddenRows> EngineCore::Finish(Pass& pass, absl::Span<const int> wanted) {
+  return motion_ == nullptr ? pass.Finish(wanted) : motion_->Finish(pass, wanted);
+}
+
+absl::StatusOr<HiddenRows> EngineCore::FinishAll(Pass& pass) {
+  if (motion_ == nullptr) return pass.FinishAll();
+  const std::vector<int> all(pass.rows().begin(), pass.rows().end());
+  return motion_->Finish(pass, all);
 }
 
 absl::StatusOr<Pass> EngineCore::Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel) {

@@ -119,6 +119,10 @@ class EngineCore {
   // A pass, to be walked or finished at once. It ends at its next block if `cancel` is not null and true. REQUIRES: the caller holds the
   // core until then.
   absl::StatusOr<Pass> Begin(absl::Span<const PassRow> rows, const std::atomic<bool>* cancel);
+  // Pass::Finish, by the graphs that switching has loaded where the options say so.
+  absl::StatusOr<HiddenRows> Finish(Pass& pass, absl::Span<const int> wanted);
+  absl::StatusOr<HiddenRows> FinishAll(Pass& pass);
+  GraphMotion* motion() const { return motion_.get(); }   // Null: graphs are not switched.
 
  private:
   explicit EngineCore(const EngineOptions& options);
@@ -151,6 +155,7 @@ class EngineCore {
   std::unique_ptr<KvCache> cache_;
   PrefixIndex beginnings_;
   std::unique_ptr<PassRunner> runner_;
+  std::unique_ptr<GraphMotion> motion_;
   std::optional<uint64_t> model_content_;     // Once it was asked for.
   std::mutex mutex_;                          // What a Hold locks.
   std::thread::id pass_thread_;               // Under mutex_: whose pass is under way; none: {}.

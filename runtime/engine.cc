@@ -53,6 +53,8 @@ EngineStats Engine::stats() const {
 const MemoryPlanner& Engine::planner() const { return core_->planner(); }
 const LoadedModel& Engine::model() const { return core_->model(); }
 const EngineOptions& Engine::options() const { return core_->options(); }
+
+const Clock& Engine::ClockOr(const Clock* given) const { return GivenOrRealClock(given != nullptr ? given : options().clock); }
 int Engine::context() const { return core_->context(); }
 int Engine::cache_tokens() const { return core_->planner().inputs().cache.slots; }
 int Engine::threads() const { return core_->pool().threads(); }

@@ -67,6 +67,8 @@ class Engine {
   const Tokenizer& tokenizer() const { return model().tokenizer(); }
   const ModelConfig& config() const { return model().config(); }
   const EngineOptions& options() const;
+  // The clock given, or if it is null that of the options, or the real one.
+  const Clock& ClockOr(const Clock* given) const;
   int context() const;           // Most positions of one text.
   int cache_tokens() const;      // Positions that the cache has for all texts together: at least the context.
   int threads() const;           // That compute, as of the last pass.

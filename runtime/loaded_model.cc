@@ -4,7 +4,9 @@
 
 #include <glog/logging.h>
 
+#include "absl/strings/str_cat.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/read_tokenizer.h"
 #include "tessera/runtime/test_hooks.h"
 #include "tessera/storage/flash_profile.h"
@@ -15,6 +17,10 @@ namespace tessera {
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Open(const std::string& path, const Options& options) {
   auto model = std::unique_ptr<LoadedModel>(new LoadedModel(options));
   ASSIGN_OR_RETURN(model->file_, ModelFile::Open(path, options.weights, options.cancel));
+  if (options.importance != nullptr && model->file_->packed() != nullptr) {
+    return WrongUsage("importance", absl::StrCat("statistics with ", path, ", a packed model"),
+                      "a GGUF file: scales are chosen as a model is packed");
+  }
   model->made_tokenizer_ =
       std::async(std::launch::async | std::launch::deferred, [&gguf = model->gguf()] { return ReadTokenizer(gguf); });
   ASSIGN_OR_RETURN(model->config_, ReadModelConfig(model->gguf()));
@@ -29,7 +35,7 @@ absl::Status LoadedModel::AwaitTokenizer() {
 
 absl::Status LoadedModel::LoadWeights(ThreadPool& pool) {
   CHECK(source_ == nullptr) << "LoadWeights: called a second time";
-  ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, pool, options_.cancel));
+  ASSIGN_OR_RETURN(source_, file_->LoadWeights(layout_, pool, options_.cancel, {.importance = options_.importance}));
   return absl::OkStatus();
 }
 

@@ -40,10 +40,11 @@ class LoadedModel {
     WeightEncoding encoding = WeightEncoding::kPacked;             // As the device wants its weights.
     std::optional<WeightRecipe> recipe = {};                       // See ModelFile::PlanWeights.
     ModelFile::Weights weights = ModelFile::Weights::kLater;       // See ModelFile::Open.
+    const Importance* importance = nullptr;                        // FillOptions::importance, borrowed until weights are loaded.
     const std::atomic<bool>* cancel = nullptr;                     // True ends loading with Cancelled. Null: never. Must outlive the model.
   };
   // Opens the file and reads what it says of the model. The tokenizer, which takes as long as all the rest of loading, is made meanwhile,
-  // on a thread of its own if the system gives one.
+  // on a thread of its own if the system gives one. WrongUsage (importance) for one and a packed file: its scales are chosen.
   static absl::StatusOr<std::unique_ptr<LoadedModel>> Open(const std::string& path, const Options& options);
   // Waits for the tokenizer. To be called once, before anything but file, gguf, config and layout.
   absl::Status AwaitTokenizer();

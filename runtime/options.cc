@@ -70,6 +70,7 @@ absl::Status CheckPath(const EngineOptions& options) {
     return wrong("kv_format", KvFormatName(options.cache.kv_format), "keeps FP16", "the fast path");
   }
   if (!compute.recipe.empty()) return wrong("recipe", compute.recipe, "computes with the file's own forms", "the npu path");
+  if (compute.importance != nullptr) return wrong("importance", "statistics", "forms no weights", "the npu path");
   if (compute.kv_block != 0) return wrong("kv_block", compute.kv_block, "has no such blocks", "the npu path");
   return absl::OkStatus();
 }
@@ -97,6 +98,10 @@ absl::Status CheckOptions(const EngineOptions& options) {
     if (tokens < 0 || tokens > kMostContext) return WrongUsage(field, tokens, absl::StrCat("0 (by the context) to ", kMostContext));
   }
   if (options.workload.sessions < 1) return WrongUsage("sessions", options.workload.sessions, "1 or more");
+  for (size_t i = 0; i < options.compute.graph_rows.size(); ++i) {
+    const int rows = options.compute.graph_rows[i], least = i == 0 ? 1 : options.compute.graph_rows[i - 1] + 1;
+    if (rows < least || rows > kMostRows) return WrongUsage("graph_rows", rows, absl::StrCat(least, " to ", kMostRows));
+  }
   RETURN_IF_ERROR(CheckPath(options));
   RETURN_IF_ERROR(CheckNpuOptions(options.compute));
   return ThreadsOf(options.compute).status();

@@ -14,19 +14,25 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tessera/base/clock.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/base/timeline.h"
 #include "tessera/npu/device.h"
+#include "tessera/runtime/graph_motion.h"
 #include "tessera/storage/open_block_device.h"
 #include "tessera/storage/pin_plan.h"
 #include "tessera/storage/verify_policy.h"
 #include "tessera/tensor/kv_view.h"
 
 namespace tessera {
+
+class Importance;
 
 // How numbers are computed. kFast: packed weights and 8-bit activations on this CPU's best kernels. kReference: FP32 throughout, slow and
 // plain; the fast path is tested against it. kNpu: as a phone's NPU computes, by its stated model (npu/hmx/hmx_device.h): weights quantized
@@ -50,10 +56,20 @@ struct ComputeOptions {
   ThreadPool* pool = nullptr;
   // Makes the device that runs the graphs; it may use the engine's pool. Null: the device of `path`, `kernels` and the cache's format.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(ThreadPool& pool)> make_device = nullptr;
+  // Takes the device that was made and gives the one to use, such as a ModeledDevice over it, which must not outlive it. Null: as made.
+  std::function<absl::StatusOr<std::unique_ptr<Device>>(std::unique_ptr<Device> made)> wrap_device = nullptr;
+  // Rows that each block is compiled for, ascending, on a device that computes all rows of a graph. Empty: 1, 8 and 64.
+  std::vector<int> graph_rows = {};
+  // Of a device that holds one graph of each block of layers at a time: when prefill and decode graphs change places. Its rows are those of
+  // graph_rows, and prefill_rows those of a pass over a prompt. Nothing: graphs are loaded as the device has room.
+  std::optional<SwitchingOptions> switching = {};
   ComputePath path = ComputePath::kFast;
   // Only for kNpu, or a device of make_device that wants tiles: the forms of weights (WeightRecipe::Parse). Empty: those of a file that was
   // packed in tiles; else WeightRecipe::Default(), as the weights are loaded.
   std::string recipe = {};
+  // Only for kNpu and a GGUF file: statistics of the model's activations, by which scales are searched as its weights are formed
+  // (model/files/importance.h). Borrowed until weights are loaded. Null: none.
+  const Importance* importance = nullptr;
   // Only for kNpu: keys and values per block of attention, which begins at a multiple of it in the text; bits depend on it. 0: 512. Else a
   // multiple of 16, at most 4096.
   int kv_block = 0;
@@ -115,6 +131,8 @@ struct EngineOptions {
   StreamingOptions streaming = {};
   Workload workload = {};
   Timeline* timeline = nullptr;  // Null: nothing is recorded.
+  // By which answers, drafts and their costs are timed: a modeled device's. Must outlive the engine. Null: real time.
+  const Clock* clock = nullptr;
   // True ends loading, and every session's pass at its next block: Append is then Cancelled, and Generate finishes with kCancelled. May be
   // set from any thread or signal handler. Must outlive the engine and its sessions. Null: never.
   const std::atomic<bool>* cancel = nullptr;

@@ -55,7 +55,7 @@ absl::Status Session::RunPass(int count, absl::Span<const int> wanted) {
 absl::Status Session::RunRows(std::optional<absl::Span<const int>> wanted) {
   last_pass_ = HiddenRows();
   ASSIGN_OR_RETURN(Pass pass, core_->Begin(rows_, options_.cancel));
-  ASSIGN_OR_RETURN(last_pass_, wanted ? pass.Finish(*wanted) : pass.FinishAll());
+  ASSIGN_OR_RETURN(last_pass_, wanted ? core_->Finish(pass, *wanted) : core_->FinishAll(pass));
   return absl::OkStatus();
 }
 
@@ -98,12 +98,14 @@ absl::Status Session::Append(absl::Span<const TokenId> tokens) {
 absl::Status Session::AppendParts(absl::Span<const TokenId> tokens) {
   const size_t capacity = core_->runner().row_capacity();
   int last = 0;
+  if (core_->motion() != nullptr) RETURN_IF_ERROR(core_->motion()->BeginPrompt(static_cast<int>(tokens.size())));
   for (size_t begin = 0; begin < tokens.size(); begin += capacity) {
     const absl::Span<const TokenId> part = tokens.subspan(begin, capacity);
     last = static_cast<int>(part.size()) - 1;
     const bool more = begin + capacity < tokens.size();
     RETURN_IF_ERROR(AppendPass(part, more ? absl::Span<const int>() : absl::MakeConstSpan(&last, 1)));
   }
+  if (core_->motion() != nullptr) RETURN_IF_ERROR(core_->motion()->EndPrompt());
   has_logits_ = false;
   RETURN_IF_ERROR(ComputeLogits({last}, TensorView<float>(logits_buffer_.data(), 1, static_cast<int64_t>(logits_buffer_.size()))));
   has_logits_ = true;

@@ -39,7 +39,7 @@ struct StepperOptions {
   // What ended texts leave in the cache serves texts that begin alike, until room is wanted. What texts have that are being written serves
   // them in any case.
   bool keeps_beginnings = true;
-  const Clock* clock = nullptr;  // What passes are timed by. Null: the real one. Must outlive the stepper.
+  const Clock* clock = nullptr;  // What passes are timed by. Null: the engine's. Must outlive the stepper.
 };
 
 // What a stepper did so far.

@@ -8,9 +8,8 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "glog/logging.h"
-#include "tessera/base/file.h"
+#include "tessera/base/named_text.h"
 #include "tessera/base/status_macros.h"
 #include "tessera/storage/internal/flash_profile_file.h"
 
@@ -22,11 +21,7 @@ constexpr int64_t kMostBlockBytes = int64_t{1} << 30;
 constexpr int kMostDepth = 1024;
 constexpr double kMostMegabytesPerSecond = 1e6, kMostLatencyMicroseconds = 1e7;
 
-struct BuiltIn {
-  const char* name;
-  const char* text;
-};
-constexpr BuiltIn kBuiltIn[] = {
+constexpr NamedText kBuiltIn[] = {
 #include "tessera/storage/profiles.inc"
 };
 
@@ -102,23 +97,11 @@ absl::StatusOr<FlashProfile> ParseFlashProfile(absl::string_view text, absl::str
   return ProfileOf(file, source);
 }
 
-std::vector<std::string> FlashProfileNames() {
-  std::vector<std::string> names;
-  for (const BuiltIn& profile : kBuiltIn) names.push_back(profile.name);
-  return names;
-}
+std::vector<std::string> FlashProfileNames() { return NamesOf(kBuiltIn); }
 
 absl::StatusOr<FlashProfile> LoadFlashProfile(const std::string& name_or_path) {
-  for (const BuiltIn& profile : kBuiltIn) {
-    if (name_or_path == profile.name) return ParseFlashProfile(profile.text, profile.name);
-  }
-  const absl::StatusOr<std::string> text = ReadFileToString(name_or_path, kMostFileBytes);
-  if (absl::IsNotFound(text.status())) {
-    return absl::NotFoundError(absl::StrCat("flash profile: found \"", name_or_path, "\", expected a file or one of ",
-                                            absl::StrJoin(FlashProfileNames(), ", ")));
-  }
-  RETURN_IF_ERROR(text.status());
-  return ParseFlashProfile(*text, name_or_path);
+  ASSIGN_OR_RETURN(const std::string text, ReadNamedText("flash profile", name_or_path, kBuiltIn, kMostFileBytes));
+  return ParseFlashProfile(text, name_or_path);
 }
 
 double FlashProfile::BytesPerSecond(int64_t block_bytes, int depth) const {

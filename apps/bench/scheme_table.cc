@@ -13,6 +13,7 @@
 #include "tessera/apps/cli/text_windows.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
 #include "tessera/model/files/weight_errors.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/engine.h"
@@ -26,9 +27,16 @@ constexpr char kAll[] =
     "int8-tile;int4-tile;int4-common;nf4-tile;nf4-common;fp4-tile;iq4_nl-tile;iq4_nl-common;int8-channel;int4-channel;int4-tensor;"
     "T3;T2;001;ggml-hexagon;qnn;qnn-a8";
 
-absl::StatusOr<std::unique_ptr<Engine>> Load(EngineOptions options, const std::string& recipe) {
+// A line of the table: a recipe, perhaps with statistics.
+struct Row {
+  const WeightRecipe& recipe;
+  const Importance* importance;   // Null: none.
+};
+
+absl::StatusOr<std::unique_ptr<Engine>> Load(EngineOptions options, const std::string& recipe, const Importance* importance) {
   options.compute.path = ComputePath::kNpu;
   options.compute.recipe = recipe;
+  options.compute.importance = importance;
   return Engine::Load(options);
 }
 
@@ -50,26 +58,53 @@ absl::StatusOr<LayerWeights> WeightsOf(Engine& engine) {
   return LayerWeights{all.BitsPerWeight(), all.RelativeError()};
 }
 
-absl::StatusOr<ComparedWay> Compare(Session& yardstick, const EngineOptions& options, const WeightRecipe& recipe,
-                                    const TextWindows& windows, const std::function<void(int64_t tokens)>& on_tokens) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Load(options, recipe.text()));
+// Whether statistics reach each of the layers' matrices that has scales, and at least one.
+bool IsSearched(const Engine& engine, const WeightRecipe& recipe) {
+  const LoadedModel& model = engine.model();
+  bool searched = false;
+  for (const WrittenMatrix& matrix : MatricesOf(engine.config(), model.layout())) {
+    if (!absl::StartsWith(matrix.tensor, "blk.")) continue;
+    const BlockFormat format = model.gguf().FindTensor(matrix.tensor)->format->format;
+    const ScaleSearch search = ScaleSearchOf(recipe.FormOf(matrix.tensor, engine.config().tied_head, format), format);
+    if (search == ScaleSearch::kNotSearched) return false;
+    searched |= search == ScaleSearch::kSearched;
+  }
+  return searched;
+}
+
+absl::StatusOr<std::vector<Row>> RowsOf(const Engine& engine, absl::Span<const WeightRecipe> recipes, const Importance* importance) {
+  std::vector<Row> rows;
+  for (const WeightRecipe& recipe : recipes) {
+    rows.push_back({recipe, nullptr});
+    if (importance != nullptr && IsSearched(engine, recipe)) rows.push_back({recipe, importance});
+  }
+  if (importance == nullptr || rows.size() > recipes.size()) return rows;
+  return WrongUsage("statistics", "with a table of schemes whose scales are not searched", "one with another, such as int4-tile");
+}
+
+absl::StatusOr<ComparedWay> Compare(Session& yardstick, const EngineOptions& options, const Row& row, const TextWindows& windows,
+                                    const std::function<void(int64_t tokens)>& on_tokens) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Load(options, row.recipe.text(), row.importance));
   ASSIGN_OR_RETURN(const LayerWeights weights, WeightsOf(*engine));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine->NewSession());
-  ComparedWay way = {.name = recipe.name(), .yardstick = kYardstick, .bits_per_weight = weights.bits, .weight_error = weights.error};
+  const std::string name = absl::StrCat(row.recipe.name(), row.importance == nullptr ? "" : " with statistics");
+  ComparedWay way = {.name = name, .yardstick = kYardstick, .bits_per_weight = weights.bits, .weight_error = weights.error};
   RETURN_IF_ERROR(CompareLogits(yardstick, *session, windows, way.comparison, on_tokens));
   return way;
 }
 
-absl::StatusOr<std::string> TableOf(const EngineOptions& options, absl::Span<const WeightRecipe> recipes, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> yardstick, Load(options, kYardstick));
+absl::StatusOr<std::string> TableOf(const EngineOptions& options, absl::Span<const WeightRecipe> recipes, const Importance* importance,
+                                    const std::string& text) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> yardstick, Load(options, kYardstick, /*importance=*/nullptr));
+  ASSIGN_OR_RETURN(const std::vector<Row> rows, RowsOf(*yardstick, recipes, importance));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, yardstick->NewSession());
   ASSIGN_OR_RETURN(const TextWindows windows, WindowsOf(yardstick->tokenizer(), text));
   int64_t done = 0;
-  Progress progress("tokens", static_cast<int64_t>(recipes.size() * windows.size()) * (FLAGS_window - 1));
+  Progress progress("tokens", static_cast<int64_t>(rows.size() * windows.size()) * (FLAGS_window - 1));
   ComparisonTable table("scheme");
-  for (const WeightRecipe& recipe : recipes) {
+  for (const Row& row : rows) {
     const auto on_tokens = [&](int64_t tokens) { progress.Update(done += tokens); };
-    ASSIGN_OR_RETURN(ComparedWay way, Compare(*session, options, recipe, windows, on_tokens));
+    ASSIGN_OR_RETURN(ComparedWay way, Compare(*session, options, row, windows, on_tokens));
     table.Add(std::move(way));
   }
   return FLAGS_json ? table.ToJson() : table.ToString();
@@ -86,8 +121,9 @@ absl::StatusOr<std::vector<WeightRecipe>> RecipesOfTable(absl::string_view list)
   return recipes;
 }
 
-absl::Status ShowSchemeTable(const EngineOptions& options, absl::Span<const WeightRecipe> recipes, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::string shown, TableOf(options, recipes, text));   // Its progress line is gone by then.
+absl::Status ShowSchemeTable(const EngineOptions& options, absl::Span<const WeightRecipe> recipes, const Importance* importance,
+                             const std::string& text) {
+  ASSIGN_OR_RETURN(const std::string shown, TableOf(options, recipes, importance, text));   // Its progress line is gone by then.
   return WriteOutput(shown);
 }
 

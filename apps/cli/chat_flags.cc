@@ -93,7 +93,7 @@ absl::StatusOr<Answerer> AnswererOfFlags(Engine& engine, double flash_bytes_per_
   WarnOfUnreadHistory(SpeculationOfFlags());
   AnswererOptions options = {.speculation = SpeculationOfFlags(),
                              .flash_bytes_per_second = flash_bytes_per_second,
-                             .asked_nanos = StartNanos()};
+                             .asked_nanos = engine.options().clock == nullptr ? StartNanos() : -1};
   ASSIGN_OR_RETURN(options.sampling, SamplingFor(engine.model().gguf()));
   ASSIGN_OR_RETURN(options.stop, StopStringsOfFlag());
   absl::StatusOr<Answerer> answerer = Answerer::Create(engine, options);

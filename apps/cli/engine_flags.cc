@@ -93,6 +93,7 @@ absl::StatusOr<EngineOptions> EngineOptionsOfFlags(Timeline* timeline, bool own_
   options.cache.cache_tokens = FLAGS_cache_tokens;
   options.compute.path = *path;
   options.compute.recipe = FLAGS_recipe;
+  options.compute.kv_block = FLAGS_kv_block;
   options.compute.kernels = FLAGS_kernels;
   options.cache.kv_format = *kv_format;
   RETURN_IF_ERROR(ReadStreamingFlags(options, own_budgets));

@@ -8,6 +8,9 @@ DEFINE_int32(context, 0, "TOKENS|Most tokens of a text; 0: what the program need
 DEFINE_int32(cache_tokens, 0, "TOKENS|Tokens of all texts at once, at least the context; 0: as usual.");
 DEFINE_string(path, "fast", "NAME|fast: packed weights; npu: as a phone's NPU; reference: plain FP32.");
 DEFINE_string(recipe, "", "LIST|Form of weights: 001, ggml-hexagon, qnn, qnn-a8, fp16, or FORM,PART=FORM.");
+DEFINE_int32(kv_block, 0, "N|Keys per block of attention on --path=npu: 16, 32, ... 4096; 0: 512.");
+DEFINE_string(device, "", "PHONE|By a modeled phone's clock: 8gen3, 8elite:static, FILE:unshared:sustained.");
+DEFINE_string(arithmetic, "npu", "NAME|With --device: npu, as a phone computes; fast: with the same clock.");
 DEFINE_string(kernels, "auto", "NAME|auto, portable, avx2, avx512 or neon. All give the same bits.");
 DEFINE_string(kv_format, "f16", "NAME|Store keys and values as f16, or as q8: 8 bits, half the memory.");
 DEFINE_string(memory_budget, "", "SIZE|Most memory of the process (4G is 4 GiB); weights beyond it are streamed.");
@@ -16,9 +19,7 @@ DEFINE_string(io, "auto", "NAME|How weights are read: io_uring, pread, buffered;
 DEFINE_string(verify, "first", "WHEN?always|Check weights read: first (once), always, never; inspect: all.");
 DEFINE_string(flash, "", "NAME|Read weights no faster than this flash: ufs4.0, ... or a profile's file.");
 DEFINE_string(trace, "", "FILE|Write a timeline of the run, for a trace viewer such as Perfetto.");
-DEFINE_string(speculate, "auto",
-              "LIST|Draft tokens that a pass checks; the text stays the same: none, auto (all), or some of "
-              "lookup,suffix,recycling,calibrated,reuse.");
+DEFINE_string(speculate, "auto", "LIST|Drafts: none, auto (all), lookup,suffix,recycling,calibrated,reuse.");
 DEFINE_string(history, "", "NAME|Draft also from answers in $TESSERA_CACHE/history/NAME-*; keep these, too.");
 DEFINE_bool(history_prompts, false, "|Keep prompts in the history, too. Needs --history.");
 DEFINE_string(cost_profile, "", "FILE|Choose drafts by the costs in this file; written if it is not there.");
@@ -70,6 +71,9 @@ DEFINE_string(together, "default", "LIST|Numbers of texts that are written at on
 DEFINE_int32(writers, 8, "N|Texts that are written while others come, and with drafts.");
 DEFINE_int32(long_prompt, 4000, "N|Length of a prompt that is read beside texts; 0: none.");
 DEFINE_bool(mapped, false, "|To compare: map the file, lock the pins in memory, verify nothing.");
+DEFINE_int32(decode, 128, "N|Tokens to decode, for a report.");
+DEFINE_int32(chunk_rows, 0, "N|Rows of a pass over the prompt; 0: 512, of static graphs 128, of unshared ones 256.");
+DEFINE_int32(adapter_rank, 0, "N|Rank of adapters that graphs take as inputs; 0: none.");
 DEFINE_string(plot, "", "FILE|Draw the result to this file, as SVG: the curve of rows, or gains.");
 DEFINE_string(peer_curve, "", "FILE|Draw also the curve in this file: JSON with name, rows and seconds.");
 DEFINE_string(data, "tests/data/speculation", "FOLDER|Folder of the evaluation sets; the source tree has a few prompts of each.");
@@ -79,11 +83,11 @@ DEFINE_int32(most_barrier_nanos, 0,
              "NS|Exclude texts during which a thread barrier took longer than NS from gains and tokens per pass; 0 excludes none.");
 DEFINE_int32(writings, 1, "N|How often a text is written each way, in turns; the text of median time counts.");
 DEFINE_bool(remember, false, "|Draft also from this run's earlier answers to prompts of the same sort.");
-DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny.");
+DEFINE_string(shape, "1b", "NAME|Size of the model: 1b, 4b or tiny; npu_report: a published one, qwen2.5-1.5b, ...");
 DEFINE_string(format, "", "NAME|Block format of the layers' matrices; without it: Q4_0, or that of the model.");
 DEFINE_string(head_format, "", "NAME|Block format of embedding table and head; without it: that of the layers, or of the model.");
 DEFINE_string(scheme, "", "LIST|Form of matrices: a recipe (001, qnn, ...), or FORM,PART=FORM: Q4_0, T3, int4-tile,ffn_down=int8-tile.");
-DEFINE_string(statistics, "", "FILE|Weigh errors of tiles by how large inputs are, as tessera_statistics found.");
+DEFINE_string(statistics, "", "FILE|Weigh errors in searches for scales by how large inputs are, as tessera_statistics found.");
 DEFINE_string(off_grid, "", "N|With this seed, change weights but not logits, so that no scheme's grid holds them: to compare schemes.");
 DEFINE_string(table, "", "LIST|A table of perplexities: attention (perplexity); all, or recipes separated by semicolons (quantize).");
 DEFINE_string(out, "", "FILE|Where to write.");
@@ -93,7 +97,7 @@ namespace tessera {
 bool IsGiven(const std::string& flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default; }
 
 FlagGroup ModelFlags() {
-  return {"Model", {"model", "threads", "context", "path", "recipe", "kernels", "kv_format", "trace", "dry_run"}};
+  return {"Model", {"model", "threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format", "trace", "dry_run"}};
 }
 
 FlagGroup StreamingFlags() { return {"Memory and streaming", {"memory_budget", "pin", "io", "verify", "flash"}}; }

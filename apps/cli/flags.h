@@ -18,6 +18,9 @@ DECLARE_int32(threads);
 DECLARE_int32(context);
 DECLARE_string(path);
 DECLARE_string(recipe);
+DECLARE_int32(kv_block);
+DECLARE_string(device);
+DECLARE_string(arithmetic);
 DECLARE_string(kernels);
 DECLARE_string(kv_format);
 DECLARE_int32(cache_tokens);
@@ -79,6 +82,9 @@ DECLARE_string(depths);
 DECLARE_string(together);
 DECLARE_int32(writers);
 DECLARE_int32(long_prompt);
+DECLARE_int32(decode);
+DECLARE_int32(chunk_rows);
+DECLARE_int32(adapter_rank);
 DECLARE_string(plot);
 DECLARE_string(peer_curve);
 DECLARE_string(data);
@@ -107,7 +113,7 @@ struct FlagGroup {
 // True if the command line, a flag file or the environment sets the flag, to whatever value.
 bool IsGiven(const std::string& flag);
 
-FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kernels --kv_format --trace --dry_run
+FlagGroup ModelFlags();      // --model --threads --context --path --recipe --kv_block --kernels --kv_format --trace --dry_run
 FlagGroup StreamingFlags();  // --memory_budget --pin --io --verify --flash
 FlagGroup SpeculationFlags();  // --speculate --history --cost_profile
 FlagGroup SamplingFlags();   // --temperature --top_k --top_p --min_p --repetition_penalty --seed

@@ -73,7 +73,7 @@ bool Mode::LeavesNothingTo(const std::string& flag) const {
   if (flag == "cost_profile") return ValueOf("speculate") == "none";
   if (flag == "history") return !DrafterRegistry::BuiltIn().ReadsHistory(ValueOf("speculate"));
   const std::string path = ValueOf("path");
-  if (flag == "recipe") return path != "npu";
+  if (flag == "recipe" || flag == "kv_block") return path != "npu";
   if (flag == "kv_format") return path == "reference" || path == "npu";
   return flag == "kernels" && path == "reference";
 }
@@ -84,7 +84,7 @@ absl::StatusOr<EngineOptions> Mode::Apply() const {
   if (Sets(kHistory) && LeavesNothingTo(kHistory)) {  // Other programs would keep answers.
     return ForField("the setting history", BadValue(kHistory, ValueOf(kHistory), "drafters that read it, such as suffix"));
   }
-  for (const char* const flag : {"cost_profile", kHistory, "recipe", "kernels", "kv_format"}) {
+  for (const char* const flag : {"cost_profile", kHistory, "recipe", "kv_block", "kernels", "kv_format"}) {
     if (!LeavesNothingTo(flag)) continue;
     gflags::SetCommandLineOption(flag, gflags::GetCommandLineFlagInfoOrDie(flag).default_value.c_str());
   }

@@ -30,7 +30,7 @@ class Mode {
 
   // True for a flag whose value does nothing here: there is a setting of this name, or others leave it nothing to do. What is drafted by
   // (--cost_profile, --history) does nothing without drafters that read it; the reference path has no --kernels and no --kv_format, the npu
-  // path no --kv_format, and no other path has a --recipe.
+  // path no --kv_format, and no other path has a --recipe or --kv_block.
   bool PassesOver(const std::string& flag) const;
 
   // The names of all settings.

@@ -15,11 +15,11 @@
 namespace tessera {
 namespace {
 
-ParallelOptions OptionsOfFlags(double flash_bytes_per_second) {
+ParallelOptions OptionsOfFlags(const EngineOptions& engine, double flash_bytes_per_second) {
   return {.texts = TextsOfFlags(),
           .speculation = SpeculationOfFlags(),
           .flash_bytes_per_second = flash_bytes_per_second,
-          .asked_nanos = StartNanos()};
+          .asked_nanos = engine.clock == nullptr ? StartNanos() : -1};
 }
 
 }  // namespace
@@ -42,13 +42,13 @@ absl::Status CheckParallelFlags() {
 
 absl::Status PlanTextsOfFlags(EngineOptions& options) {
   if (TextsOfFlags() == 1) return PlanSpeculation(SpeculationOfFlags(), options);
-  return PlanParallel(OptionsOfFlags(/*flash_bytes_per_second=*/0), options);
+  return PlanParallel(OptionsOfFlags(options, /*flash_bytes_per_second=*/0), options);
 }
 
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second) {
   WarnOfShortages(engine);
   WarnOfUnreadHistory(SpeculationOfFlags());
-  absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers = ParallelAnswers::Create(engine, OptionsOfFlags(flash_bytes_per_second));
+  absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers = ParallelAnswers::Create(engine, OptionsOfFlags(engine.options(), flash_bytes_per_second));
   if (answers.ok()) WarnOfHistory((*answers)->speculation());
   return answers;
 }

@@ -58,6 +58,7 @@ std::vector<UsedFile> UsedFiles(const AppInfo& info) {
     if (!Takes(info, flag.name)) continue;
     std::string path = ValueOf(flag.name);
     if (flag.name == "model" && path.empty()) path = ModelPath().value_or("");
+    if (flag.name == "device") path = path.substr(0, path.find(':'));   // Style and power mode follow.
     if (path.empty()) continue;
     if (flag.use == Use::kKeepsFiles) path = SpeculationOfFlags().history_folder;
     files.push_back({flag.name, path, flag.use});
@@ -123,7 +124,7 @@ const std::vector<PathFlag>& PathFlags() {
       {"flagfile", Use::kReadsText},   {"peer_curve", Use::kReadsText},       {"flash", Use::kReadsRegular},
       {"data", Use::kReadsFolder},     {"cost_profile", Use::kReadsOrWrites}, {"trace", Use::kWritesText},
       {"plot", Use::kWritesText},      {"out", Use::kWritesModel},             {"history", Use::kKeepsFiles},
-      {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular},
+      {"session", Use::kReadsOrWrites}, {"statistics", Use::kReadsRegular}, {"device", Use::kReadsRegular},
   };
   return flags;
 }

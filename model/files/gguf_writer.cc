@@ -117,8 +117,7 @@ absl::Status GgufWriter::Plan(absl::string_view name, BlockFormat format, std::v
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> GgufWriter::Header() const {
-  RETURN_IF_ERROR(status_);
+std::string GgufWriter::UpToTable() const {
   std::string header = absl::StrCat(BytesOf(kGgufMagic), BytesOf(kVersion), BytesOf(uint64_t{tensors_.size()}),
                                     BytesOf(entry_count_), entries_);
   for (const Planned& tensor : tensors_) {
@@ -126,6 +125,12 @@ absl::StatusOr<std::string> GgufWriter::Header() const {
     for (int64_t length : tensor.shape) header += BytesOf(length);
     absl::StrAppend(&header, BytesOf(InfoOf(tensor.format).gguf_type), BytesOf(tensor.offset));
   }
+  return header;
+}
+
+absl::StatusOr<std::string> GgufWriter::Header() const {
+  RETURN_IF_ERROR(status_);
+  std::string header = UpToTable();
   header.resize(AlignUp(static_cast<int64_t>(header.size()), kDefaultAlignment), '\0');
   const auto too_large = [](absl::string_view what, int64_t found, int64_t most) {
     return absl::InvalidArgumentError(absl::StrCat(what, ": found ", found, " bytes, expected at most ", most));
@@ -140,6 +145,13 @@ absl::StatusOr<std::string> GgufWriter::Header() const {
 absl::StatusOr<int64_t> GgufWriter::FileSize() const {
   ASSIGN_OR_RETURN(const std::string header, Header());
   return static_cast<int64_t>(header.size()) + data_bytes_;
+}
+
+absl::StatusOr<GgufFile::Header> GgufWriter::HeaderOnly() const {
+  ASSIGN_OR_RETURN(const int64_t file_bytes, FileSize());
+  const std::string header = UpToTable();
+  const absl::Span<const std::byte> bytes = AsBytes(header);
+  return GgufFile::Header{SharedBytes(std::vector<std::byte>(bytes.begin(), bytes.end())), file_bytes};
 }
 
 absl::Status GgufWriter::Write(const std::string& path, Produce produce, const Progress& progress) const {

@@ -9,8 +9,8 @@
 //   }));
 //
 // Memory depends on metadata and names, not on the size of the model: the bytes are not kept. The file is replaced whole or not at all
-// (base/file.h). A file that GgufFile would refuse is not written: FileSize and Write return the first mistake, InvalidArgument with key or
-// tensor, found and expected. Thread-compatible.
+// (base/file.h). A file that GgufFile would refuse is not written: FileSize, HeaderOnly and Write return the first mistake, InvalidArgument
+// with key or tensor, found and expected. Thread-compatible.
 #pragma once
 
 #include <bit>
@@ -61,6 +61,8 @@ class GgufWriter {
   int tensors() const { return static_cast<int>(tensors_.size()); }
   int64_t TensorBytes(int tensor) const { return tensors_[static_cast<size_t>(tensor)].bytes; }
   absl::StatusOr<int64_t> FileSize() const;
+  // What GgufFile::HeaderOf would give for the file, without writing it: for models whose numbers nobody reads.
+  absl::StatusOr<GgufFile::Header> HeaderOnly() const;
 
   using Append = absl::FunctionRef<absl::Status(absl::Span<const std::byte> bytes)>;
   // Appends all bytes of tensor number `tensor`, in as many pieces as it likes.
@@ -89,6 +91,7 @@ class GgufWriter {
   GgufWriter& Array(absl::string_view key, GgufType type, size_t count, absl::string_view bytes);
   absl::Status CheckName(absl::string_view what, absl::string_view name, uint64_t longest);
   absl::Status Plan(absl::string_view name, BlockFormat format, std::vector<int64_t> shape);
+  std::string UpToTable() const;               // Version, metadata and the table of tensors.
   absl::StatusOr<std::string> Header() const;  // Everything before the tensors' bytes.
 
   absl::Status status_;         // The first mistake.

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <glog/logging.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tessera/base/available_cpus.h"
@@ -119,8 +121,9 @@ absl::Status ModelFile::CheckStreams(const WeightLayout& layout) const {
 }
 
 absl::StatusOr<std::unique_ptr<WeightSource>> ModelFile::LoadWeights(const WeightLayout& layout, ThreadPool& pool,
-                                                                     const std::atomic<bool>* cancel) {
-  if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool);
+                                                                     const std::atomic<bool>* cancel, const FillOptions& options) {
+  if (packed_ == nullptr) return LoadResident(*gguf_, layout, pool, options);
+  CHECK(options.importance == nullptr) << path();
   if (!HoldsUnitsOf(layout)) {
     loading_.reset();  // Its copy of the panels would stay in memory beside the tiles.
     ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(*gguf_));

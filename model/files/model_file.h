@@ -59,9 +59,9 @@ class ModelFile {
 
   // All units. From GGUF, and for tiles from panels, all threads of the pool make them before this returns; another packed file is read
   // while its units are used (see LoadingSource). The result must end before the file. REQUIRES: PlanWeights gave the layout; LoadWeights
-  // was not called before.
+  // was not called before; no importance for a packed file, whose scales were chosen as it was packed.
   absl::StatusOr<std::unique_ptr<WeightSource>> LoadWeights(const WeightLayout& layout, ThreadPool& pool,
-                                                            const std::atomic<bool>* cancel = nullptr);
+                                                            const std::atomic<bool>* cancel = nullptr, const FillOptions& options = {});
 
  private:
   ModelFile() = default;

@@ -39,6 +39,17 @@ absl::Status CheckFormat(const GgufFile& file, const GgufTensor& tensor, BlockFo
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(PlaceOf(file, tensor), ": ", status.message()));
 }
 
+// Empty: errors of all inputs count the same.
+absl::StatusOr<absl::Span<const float>> ImportanceFor(const GgufFile& file, const GgufTensor& tensor, BlockFormat format,
+                                                      const Importance* importance) {
+  absl::Span<const float> inputs;
+  if (importance == nullptr || InfoOf(format).search == nullptr) return inputs;
+  inputs = importance->Of(tensor.name);
+  if (inputs.empty() || static_cast<int64_t>(inputs.size()) == tensor.shape[0]) return inputs;
+  return absl::InvalidArgumentError(absl::StrCat(PlaceOf(file, tensor), ": statistics: found those of ", inputs.size(),
+                                                 " inputs, expected ", tensor.shape[0], ": they are of another model"));
+}
+
 int64_t NumbersOf(const GgufTensor& tensor) { return tensor.size / tensor.format->bytes_per_block * tensor.format->values_per_block; }
 
 }  // namespace
@@ -104,12 +115,13 @@ BlockFormat QuantizedModel::FormatOf(absl::string_view tensor) const {
   return formats_[static_cast<size_t>(found - file_->tensors().data())];
 }
 
-absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::Append append) const {
+absl::Status QuantizedModel::Append(int index, ThreadPool& pool, const Importance* importance, GgufWriter::Append append) const {
   const GgufTensor& tensor = file_->tensors()[index];
   const BlockFormatInfo& from = *tensor.format;
   if (formats_[index] == from.format) return CopyTensor(*file_, tensor, append);
   const auto bytes_of = [&from](int64_t numbers) { return numbers / from.values_per_block * from.bytes_per_block; };
   const int64_t count = NumbersOf(tensor);
+  ASSIGN_OR_RETURN(const absl::Span<const float> inputs, ImportanceFor(*file_, tensor, formats_[index], importance));
   std::vector<std::byte> piece(bytes_of(std::min(kQuantizedTogether, count)));
   const auto fill = [&](Share part, float* out) -> absl::Status {
     const absl::Span<std::byte> blocks = absl::MakeSpan(piece).subspan(bytes_of(part.begin % kQuantizedTogether),
@@ -119,12 +131,13 @@ absl::Status QuantizedModel::Append(int index, ThreadPool& pool, GgufWriter::App
     from.dequantize(blocks.data(), part.end - part.begin, out);
     return absl::OkStatus();
   };
-  RETURN_IF_ERROR(QuantizeNumbers({PlaceOf(*file_, tensor), formats_[index], count}, pool, fill, append));
+  RETURN_IF_ERROR(QuantizeNumbers({PlaceOf(*file_, tensor), formats_[index], count, inputs}, pool, fill, append));
   return file_->CheckUnchanged();
 }
 
-absl::Status QuantizedModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress) const {
-  return writer_.Write(path, [&](int tensor, GgufWriter::Append append) { return Append(tensor, pool, append); }, progress);
+absl::Status QuantizedModel::Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress,
+                                   const Importance* importance) const {
+  return writer_.Write(path, [&](int tensor, GgufWriter::Append append) { return Append(tensor, pool, importance, append); }, progress);
 }
 
 }  // namespace tessera

@@ -8,8 +8,9 @@
 // (BlockFormatInfo::in_gguf), and no tiles. Matrices that have the wanted format already, and all other tensors, keep their bytes. Those
 // that change no text and are in a format that is not read, of which not even the size is known, are left out (left_out). Metadata is kept,
 // too: general.file_type becomes that of the format which most weights of the layers have, if a layer changes, and keys of alignment and
-// parts go; a split model becomes one file. Numbers are dequantized from the old format and quantized to the new one (BlockFormatInfo). The
-// bytes do not depend on the number of threads. Memory does not grow with the model. Thread-compatible.
+// parts go; a split model becomes one file. Numbers are dequantized from the old format and quantized to the new one (BlockFormatInfo);
+// with statistics (importance.h) formats that search their scales weigh errors by how large inputs are. The bytes do not depend on the
+// number of threads. Memory does not grow with the model. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/files/gguf.h"
 #include "tessera/model/files/gguf_writer.h"
+#include "tessera/model/files/importance.h"
 #include "tessera/model/files/weight_recipe.h"
 
 namespace tessera {
@@ -43,13 +45,15 @@ class QuantizedModel {
   BlockFormat FormatOf(absl::string_view tensor) const;  // In the copy. REQUIRES: the file has the tensor.
 
   // Errors: those of GgufWriter::Write and GgufFile::Read; InvalidArgument (file, tensor, place) for numbers that are not finite or that
-  // FP16 cannot hold (quantize_numbers.h). `path` is then unchanged.
-  absl::Status Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress = nullptr) const;
+  // FP16 cannot hold (quantize_numbers.h), and (file, tensor, found, expected) for statistics of another number of inputs. `path` is then
+  // unchanged. importance: of the model's matrices; those that it does not know, and formats without a search, are as without. Null: none.
+  absl::Status Write(const std::string& path, ThreadPool& pool, const GgufWriter::Progress& progress = nullptr,
+                     const Importance* importance = nullptr) const;
 
  private:
   explicit QuantizedModel(const GgufFile& file) : file_(&file) {}
   std::optional<uint32_t> FileType() const;
-  absl::Status Append(int tensor, ThreadPool& pool, GgufWriter::Append append) const;
+  absl::Status Append(int tensor, ThreadPool& pool, const Importance* importance, GgufWriter::Append append) const;
 
   const GgufFile* file_;
   GgufWriter writer_;

@@ -49,7 +49,9 @@ absl::Status QuantizeNumbers(const NumbersToQuantize& numbers, ThreadPool& pool,
       const Share part = {begin + own.begin, begin + own.end};
       absl::Status& status = filled[worker] = fill(part, &values[own.begin]);
       if (status.ok()) status = CheckNumbers(numbers, part, &values[own.begin]);
-      if (status.ok()) format.quantize(&values[own.begin], own.end - own.begin, &blocks[bytes_of(own.begin)]);
+      if (!status.ok()) return;
+      const absl::Span<const float> own_values(&values[own.begin], static_cast<size_t>(own.end - own.begin));
+      QuantizeNumbersOfRows(format, own_values, part.begin, numbers.importance, &blocks[bytes_of(own.begin)]);
     });
     for (const absl::Status& status : filled) RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(append(absl::MakeConstSpan(blocks).first(bytes_of(count))));

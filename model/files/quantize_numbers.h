@@ -14,6 +14,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/model/files/gguf_writer.h"
 
@@ -23,6 +24,9 @@ struct NumbersToQuantize {
   std::string name = {};  // For messages.
   BlockFormat format = BlockFormat::kF32;  // REQUIRES: one that is written (CheckWritten).
   int64_t count = 0;      // Whole blocks.
+  // How much an error counts, by input: of each number of a row. Empty: all the same. REQUIRES: the format has a search
+  // (BlockFormatInfo::search), rows are whole blocks, importance is finite and not negative.
+  absl::Span<const float> importance = {};
 };
 
 // Numbers that are in memory at once. Each piece begins at a multiple of this.

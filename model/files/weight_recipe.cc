@@ -79,6 +79,16 @@ TileScheme CommonTileOf(BlockFormat format) {
 
 }  // namespace
 
+ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format) {
+  if (form.tile.has_value()) {
+    if (form.tile->code == TileCode::kHalf || TileMatrix::IsExact(format, *form.tile)) return ScaleSearch::kNothing;
+    return form.tile->scales == TileScales::kTensor ? ScaleSearch::kNotSearched : ScaleSearch::kSearched;
+  }
+  const BlockFormatInfo& blocks = InfoOf(form.format);
+  if (form.format == format || blocks.values_per_block == 1) return ScaleSearch::kNothing;
+  return blocks.search == nullptr ? ScaleSearch::kNotSearched : ScaleSearch::kSearched;
+}
+
 absl::Span<const KnownRecipe> KnownRecipes() { return kKnown; }
 
 absl::StatusOr<WeightRecipe::Form> WeightRecipe::ParseForm(absl::string_view text) {

@@ -38,6 +38,13 @@ struct WeightForm {
   friend bool operator==(const WeightForm&, const WeightForm&) = default;
 };
 
+// What statistics of activations (importance.h) do for a matrix that takes a form. kSearched: they weigh errors in the search for its
+// scales. kNothing: it has no scales to search, being plain floats, or numbers that stay as they are. kNotSearched: its scales are what its
+// largest numbers say (Q4_0, Q8_0, int4-tensor), and statistics would be passed over.
+enum class ScaleSearch : uint8_t { kSearched, kNothing, kNotSearched };
+// format: in the file.
+ScaleSearch ScaleSearchOf(const WeightForm& form, BlockFormat format);
+
 struct KnownRecipe { const char *name, *text, *meaning; };
 absl::Span<const KnownRecipe> KnownRecipes();
 

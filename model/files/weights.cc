@@ -177,11 +177,12 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
   return UnitFiller(file, layout, options).Fill(unit, out);
 }
 
-absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool) {
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool,
+                                                             const FillOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<ResidentSource> source, RoomFor(layout, file.path()));
   std::vector<int64_t> sizes;
   for (int unit = 0; unit < layout.units(); ++unit) sizes.push_back(layout.UnitBytes(unit));
-  UnitFiller filler(file, layout, {});
+  UnitFiller filler(file, layout, options);
   RETURN_IF_ERROR(ForEachLargestFirst(sizes, pool, [&](int unit) { return filler.Fill(unit, source->Unit(unit)); }));
   return source;
 }

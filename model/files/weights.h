@@ -75,7 +75,8 @@ class WeightLayout {
 };
 
 struct FillOptions {
-  // How much an error of each input counts where matrices are quantized to tiles. Borrowed. Null: scales are not searched, but nearest.
+  // How much an error of each input counts where scales are searched (ScaleSearchOf): those of tiles and of some block formats. Borrowed.
+  // Null: scales of tiles are nearest, and in searches all errors count the same.
   const Importance* importance = nullptr;
 };
 
@@ -87,6 +88,7 @@ absl::Status FillUnit(const GgufFile& file, const WeightLayout& layout, int unit
                       const FillOptions& options = {});
 
 // All units, as FillUnit writes them, on all threads of the pool. ResourceExhausted (with the bytes) if they do not fit in memory.
-absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool);
+absl::StatusOr<std::unique_ptr<ResidentSource>> LoadResident(const GgufFile& file, const WeightLayout& layout, ThreadPool& pool,
+                                                             const FillOptions& options = {});
 
 }  // namespace tessera

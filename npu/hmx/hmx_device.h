@@ -11,22 +11,19 @@
 // rotations and adapters in FP32; biases are added before an output is rounded. Matrices without a scheme, such as the head, are products
 // of the CPU: they have the bits of HostDevice. A phone's own rounding in its vector unit is another and not known.
 //
-// Promise: as HostDevice's. The bits of a row depend on its own inputs, path and adapter, on the weights, and on kv_block, since blocks of
+// It is a HostDevice with another arithmetic: it runs graphs as that does, and FP16 keys and values are its only format. Promise: as
+// HostDevice's. The bits of a row depend on its own inputs, path and adapter, on the weights, and on kv_block, since blocks of
 // keys begin at multiples of it in the row's text. Costs what its active rows cost. Submit computes. Threads: as Device says.
 #pragma once
 
-#include <memory>
-
 #include "tessera/base/cpu_features.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/npu/device.h"
 #include "tessera/npu/hmx/flash_attention.h"
+#include "tessera/npu/host/host_device.h"
 
 namespace tessera {
 
-class GraphRunner;
-
-class HmxDevice : public Device {
+class HmxDevice : public HostDevice {
  public:
   static constexpr int kDefaultKvBlock = 512, kMostKvBlock = 4096;
   struct Options {
@@ -38,20 +35,9 @@ class HmxDevice : public Device {
   };
   // The pool must outlive the device. REQUIRES: this CPU supports options.path.
   HmxDevice(ThreadPool& pool, const Options& options);
-  ~HmxDevice() override;
 
   absl::string_view name() const override { return "npu"; }
   WeightEncoding weight_encoding() const override { return WeightEncoding::kTiles; }
-  KvFormat kv_format() const override { return KvFormat::kHalf; }
-  RowPolicy row_policy() const override { return RowPolicy::kAny; }
-  LoadCost CostOf(const CompiledGraph& graph) const override;
-  int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override;
-  absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
-  absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
-  absl::Status Wait() override { return absl::OkStatus(); }
-
- private:
-  const std::unique_ptr<GraphRunner> runner_;
 };
 
 }  // namespace tessera

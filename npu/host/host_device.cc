@@ -14,8 +14,10 @@ HostArithmetic ArithmeticOf(const HostDevice::Options& options) {
 
 HostDevice::HostDevice(ThreadPool& pool) : HostDevice(pool, Options()) {}
 
-HostDevice::HostDevice(ThreadPool& pool, const Options& options)
-    : options_(options), runner_(std::make_unique<GraphRunner>(pool, ArithmeticOf(options))) {}
+HostDevice::HostDevice(ThreadPool& pool, const Options& options) : HostDevice(pool, ArithmeticOf(options), options.kv_format) {}
+
+HostDevice::HostDevice(ThreadPool& pool, const HostArithmetic& arithmetic, KvFormat kv_format)
+    : kv_format_(kv_format), runner_(std::make_unique<GraphRunner>(pool, arithmetic)) {}
 
 HostDevice::~HostDevice() = default;
 

@@ -24,6 +24,7 @@
 namespace tessera {
 
 class GraphRunner;
+struct HostArithmetic;
 struct MatMulKernels;
 
 class HostDevice : public Device {
@@ -40,7 +41,7 @@ class HostDevice : public Device {
 
   absl::string_view name() const override { return "host"; }
   WeightEncoding weight_encoding() const override { return WeightEncoding::kPacked; }
-  KvFormat kv_format() const override { return options_.kv_format; }
+  KvFormat kv_format() const override { return kv_format_; }
   RowPolicy row_policy() const override { return RowPolicy::kAny; }
   LoadCost CostOf(const CompiledGraph& graph) const override;
   int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override;
@@ -48,8 +49,12 @@ class HostDevice : public Device {
   absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
   absl::Status Wait() override { return absl::OkStatus(); }
 
+ protected:
+  // For a device that differs in its arithmetic alone, and so in its name and in how weights lie (npu/hmx/hmx_device.h).
+  HostDevice(ThreadPool& pool, const HostArithmetic& arithmetic, KvFormat kv_format);
+
  private:
-  const Options options_;
+  const KvFormat kv_format_;
   const std::unique_ptr<GraphRunner> runner_;
 };
 

@@ -19,13 +19,13 @@ Answerer::Answerer(Engine& engine, const Sampler& sampler, const AnswererOptions
                    std::unique_ptr<Speculation> speculation)
     : engine_(&engine), sampler_(sampler), stop_(options.stop), session_(std::move(session)), speculation_(std::move(speculation)),
       flash_(options.flash_bytes_per_second),
-      clock_(&GivenOrRealClock(options.clock)),
+      clock_(&engine.ClockOr(options.clock)),
       asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : clock_->NowNanos()) {}
 
 absl::StatusOr<Answerer> Answerer::Create(Engine& engine, const AnswererOptions& options) {
   ASSIGN_OR_RETURN(const Sampler sampler, Sampler::Create(options.sampling));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, engine.NewSession());
-  const Clock& clock = GivenOrRealClock(options.clock);
+  const Clock& clock = engine.ClockOr(options.clock);
   ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation, Speculation::Create(engine, options.speculation, clock));
   return Answerer(engine, sampler, options, std::move(session), std::move(speculation));
 }

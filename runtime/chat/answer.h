@@ -31,7 +31,7 @@ struct AnswererOptions {
   std::vector<std::string> stop = {};
   SpeculationOptions speculation = {};
   double flash_bytes_per_second = 0;   // What the flash of a streamed model does at best; 0: unknown.
-  // What timings and drafting count by; but the time in which weights are read is real time. Null: the real one. Must outlive the answerer.
+  // What timings and drafting count by; but the time in which weights are read is real time. Null: the engine's. Must outlive the answerer.
   const Clock* clock = nullptr;
   int64_t asked_nanos = -1;            // On that clock, from when the first text is waited for; below 0: from Create on.
 };

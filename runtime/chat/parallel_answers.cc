@@ -41,16 +41,16 @@ struct ParallelAnswers::Text {
 };
 
 ParallelAnswers::ParallelAnswers(Engine& engine, const ParallelOptions& options, std::unique_ptr<Speculation> speculation)
-    : engine_(engine), most_texts_(options.texts), flash_(options.flash_bytes_per_second), clock_(GivenOrRealClock(options.clock)),
+    : engine_(engine), most_texts_(options.texts), flash_(options.flash_bytes_per_second), clock_(engine.ClockOr(options.clock)),
       asked_nanos_(options.asked_nanos >= 0 ? options.asked_nanos : clock_.NowNanos()), speculation_(std::move(speculation)) {}
 
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswers::Create(Engine& engine, const ParallelOptions& options) {
   if (options.texts < 1 || options.texts > kMostTexts) return WrongUsage("texts", options.texts, absl::StrCat("1 to ", kMostTexts));
   RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));
   ASSIGN_OR_RETURN(std::unique_ptr<Speculation> speculation,
-                   Speculation::Create(engine, options.speculation, GivenOrRealClock(options.clock)));
+                   Speculation::Create(engine, options.speculation, engine.ClockOr(options.clock)));
   std::unique_ptr<ParallelAnswers> answers(new ParallelAnswers(engine, options, std::move(speculation)));
-  StepperOptions stepper = {.most_texts = options.texts, .clock = options.clock};
+  StepperOptions stepper = {.most_texts = options.texts, .clock = &engine.ClockOr(options.clock)};
   if (Speculation* const drafts = answers->speculation_.get(); drafts != nullptr) {
     stepper.costs = &drafts->costs();
     stepper.measure_seconds = drafts->measure_seconds();

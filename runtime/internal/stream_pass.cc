@@ -40,7 +40,7 @@ absl::Status StreamPass::Compute(const std::atomic<bool>* cancel, EngineCore::Ho
   const EngineCore::PassMark mark(core_);
   const double begin = clock_.Seconds();
   ASSIGN_OR_RETURN(Pass walk, core_.Begin(rows_, cancel));
-  ASSIGN_OR_RETURN(const HiddenRows done, walk.Finish(wanted_));
+  ASSIGN_OR_RETURN(const HiddenRows done, core_.Finish(walk, wanted_));
   pass_seconds_ = clock_.SecondsSince(begin);
   return logits_.Give(absl::MakeSpan(members_), done, clock_, cancel, hold);
 }

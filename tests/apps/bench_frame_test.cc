@@ -65,7 +65,7 @@ TEST_F(BenchFrame, ATableStandsUnderTheHeading) {
 }
 
 TEST_F(BenchFrame, FlagsOfTheModelMayBeLeftOut) {
-  EXPECT_EQ(ModelFlagsBut({"threads", "context", "path", "recipe", "kernels", "kv_format"}).flags,
+  EXPECT_EQ(ModelFlagsBut({"threads", "context", "path", "recipe", "kv_block", "kernels", "kv_format"}).flags,
             (std::vector<std::string>{"model", "trace", "dry_run"}));
   EXPECT_DEATH(ModelFlagsBut({"threads", "dryrun"}), "dryrun") << "a flag that is misspelt";
 }

@@ -12,6 +12,7 @@
 #include "tessera/base/json.h"
 #include "tessera/tests/apps/run_program.h"
 #include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/temporary_folder.h"
 #include "tessera/tests/fakes/tiny_engine.h"
 
 namespace tessera {
@@ -113,6 +114,24 @@ TEST(ComparisonTables, SchemesHaveBitsErrorsAndPerplexities) {
   }
   EXPECT_LT(*table[0].Double("weight_error"), 0.01);
   EXPECT_GT(*table[0].Double("bits_per_weight"), *table[1].Double("bits_per_weight"));
+}
+
+TEST(ComparisonTables, StatisticsAddRowsWhereScalesAreSearched) {
+  const TemporaryFolder folder;
+  const std::string statistics = folder.Path("statistics.gguf");
+  ASSERT_EQ(RunProgram("tessera_statistics", {absl::StrCat("--prompt=", kText), TinyPath("llama"), statistics}).code, 0);
+  const JsonValue table = TableOf("tessera_quantize", {"--table=int4-tile;Q4_0;T2", "--statistics=" + statistics});
+  const char* const names[] = {"int4-tile", "int4-tile with statistics", "Q4_0", "T2", "T2 with statistics"};
+  ASSERT_EQ(table.size(), 5);
+  for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(*table[i].String("name"), names[i]);
+  for (const int64_t with : {1, 4}) {
+    EXPECT_EQ(*table[with].Double("bits_per_weight"), *table[with - 1].Double("bits_per_weight"));
+    EXPECT_NE(*table[with].Double("weight_error"), *table[with - 1].Double("weight_error"));
+  }
+  const Ended none = RunProgram("tessera_quantize", {"--table=Q4_0;int4-tensor", "--statistics=" + statistics, "--window=16",
+                                                     "--model=" + TinyPath("llama")}, kText);
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.errors.find("statistics: found with a table of schemes whose scales are not searched"), std::string::npos) << none.errors;
 }
 
 TEST(ComparisonTables, WhatTheyLeaveNothingToDoIsRefused) {

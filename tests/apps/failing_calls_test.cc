@@ -109,6 +109,9 @@ constexpr Case kWhatAnswersLeave[] = {
 };
 
 constexpr Case kReaders[] = {
+    {"tessera_npu_report", "--model=@/model.gguf", {"open", EMFILE, "/model.gguf"}, "@/model.gguf: cannot open"},
+    {"tessera_npu_report", "--model=@/model.tsr", {"pread", EIO, "/model.tsr"}, "@/model.tsr: cannot read"},
+    {"tessera_npu_report", "--model=@/model.gguf", {"write", ENOSPC, "/dev/stdout"}, "standard output"},
     {"tessera_tokenize", "--model=@/model.gguf", {"open", EMFILE, "/model.gguf"}, "@/model.gguf: cannot open"},
     {"tessera_tokenize", "--model=@/model.gguf", {"mmap", ENOMEM, ""}, "@/model.gguf: cannot allocate"},
     {"tessera_tokenize", "--model=@/model.gguf --prompt_file=@/prompt", {"read", EIO, "/prompt"}, "@/prompt: cannot read"},

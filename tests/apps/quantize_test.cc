@@ -110,6 +110,38 @@ TEST_F(QuantizeProgram, AModelOffTheGridWritesTheSameText) {
   EXPECT_EQ(texts[1], texts[0]);
 }
 
+TEST_F(QuantizeProgram, StatisticsWeighErrorsInGgufFilesToo) {
+  const std::string statistics = folder_.Path("statistics.gguf"), plain = folder_.Path("plain.gguf");
+  const std::string text = "--prompt=the in the end of a text, the and that it is in a text of the end";
+  const Ended collected = RunProgram("tessera_statistics", {text, TinyPath("llama"), statistics});
+  ASSERT_EQ(collected.code, 0) << collected.errors;
+  for (const std::string scheme : {"--scheme=IQ4_NL", "--scheme=IQ4_NL,attn_q=F16,head=Q8_0"}) {
+    ASSERT_EQ(RunProgram("tessera_quantize", {scheme, TinyPath("llama"), plain}).code, 0);
+    const Ended ended = RunProgram("tessera_quantize", {scheme, "--statistics=" + statistics, "--json", TinyPath("llama"), out_});
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    ExpectTensors(Json(ended.output), /*measured=*/true);
+    EXPECT_EQ(Contents(out_).size(), Contents(plain).size());
+    EXPECT_NE(Contents(out_), Contents(plain)) << scheme;
+  }
+  const Ended other = RunProgram("tessera_quantize", {"--scheme=IQ4_NL", "--statistics=" + statistics, TinyPath("gemma3"), out_});
+  EXPECT_NE(other.code, 0);
+  EXPECT_TRUE(absl::StrContains(other.errors, "statistics of another model")) << other.errors;
+}
+
+TEST_F(QuantizeProgram, AndThoseOfBlockFormatsInPackedFiles) {
+  const std::string statistics = folder_.Path("statistics.gguf"), plain = folder_.Path("plain.tsr"), out = folder_.Path("out.tsr");
+  const std::string text = "--prompt=the in the end of a text, the and that it is in a text of the end";
+  ASSERT_EQ(RunProgram("tessera_statistics", {text, TinyPath("llama"), statistics}).code, 0);
+  for (const std::string scheme : {"--scheme=T2", "--scheme=int4-tile,ffn_down=T3"}) {
+    ASSERT_EQ(RunProgram("tessera_quantize", {scheme, TinyPath("llama"), plain}).code, 0);
+    const Ended ended = RunProgram("tessera_quantize", {scheme, "--statistics=" + statistics, TinyPath("llama"), out});
+    ASSERT_EQ(ended.code, 0) << ended.errors;
+    EXPECT_EQ(Contents(out).size(), Contents(plain).size());
+    EXPECT_NE(Contents(out), Contents(plain)) << scheme;
+    EXPECT_EQ(RunProgram("tessera_inspect", {"--verify", "--model=" + out}).code, 0);
+  }
+}
+
 TEST_F(QuantizeProgram, TheModelItselfIsNotWrittenOver) {
   const std::string model = folder_.Path("original.gguf"), link = folder_.Path("link.gguf");
   std::filesystem::copy(TinyPath("llama"), model);
@@ -169,6 +201,13 @@ TEST_F(QuantizeProgram, WrongFlagsAreNamed) {
       {"--out: found " + out_ + ", expected a name that ends in .tsr: GGUF has no T2", {"--format=T2", model, out_}},
       {"--statistics: found with Q4_0, expected a scheme whose scales are searched", {"--scheme=Q4_0", statistics, model, out_}},
       {"--statistics: found with fp16, expected a scheme whose scales are searched", {"--scheme=fp16", statistics, model, packed_out}},
+      {"--statistics: found with Q5_0, expected a scheme whose scales are searched",
+       {"--scheme=IQ4_NL,ffn_down=Q5_0", statistics, model, out_}},
+      {"--statistics: found with int4-tensor, expected a scheme whose scales are searched",
+       {"--scheme=int4-tile,attn_q=int4-tensor", statistics, model, packed_out}},
+      {"--statistics: found with Q8_0, expected a scheme whose scales are searched",
+       {"--scheme=int4-tile,ffn_down=Q8_0", statistics, model, packed_out}},
+      {"--statistics: found with keep, expected a scheme whose scales are searched", {"--scheme=keep", statistics, model, out_}},
       {"--statistics: /nowhere/text: cannot open", {"--scheme=001", "--statistics=/nowhere/text", model, packed_out}},
       {"--off_grid: found \"many\", expected a whole number, 0 and up", {"--off_grid=many", model, out_}},
       {"--off_grid: found beside --scheme, expected one of them", {"--off_grid=1", "--scheme=001", model, out_}},

@@ -57,7 +57,7 @@ Command BenchRows() {
                       "a speculative step checks.",
            .examples = {"tessera_bench rows --plot rows.svg", "tessera_bench rows --rows 1,2,4,8 --depth 370 --threads 2"},
            .groups = {{"Measurement", {"rows", "depth", "repetitions"}},
-                      ModelFlagsBut({"path", "recipe", "trace", "dry_run"}), {"Output", {"plot", "peer_curve", "json"}}}},
+                      ModelFlagsBut({"path", "recipe", "kv_block", "trace", "dry_run"}), {"Output", {"plot", "peer_curve", "json"}}}},
           Run};
 }
 

@@ -25,7 +25,7 @@ Command BenchStreaming() {
            .summary = "Passes of a streamed model beside reading alone and computing alone. Without --memory_budget it tries budgets "
                       "that hold 0.8, 0.5 and 0.25 of the weights.",
            .examples = {"tessera_bench streaming --model model.tsr --threads 2"},
-           .groups = {{"Measurement", {"repetitions"}}, ModelFlagsBut({"path", "recipe", "trace", "dry_run"}), StreamingFlags(),
+           .groups = {{"Measurement", {"repetitions"}}, ModelFlagsBut({"path", "recipe", "kv_block", "trace", "dry_run"}), StreamingFlags(),
                       {"Output", {"json"}}}},
           Run};
 }

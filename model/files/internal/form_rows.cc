@@ -35,14 +35,15 @@ MatrixSpec SpecOf(const FormedRows& rows) {
   return spec;
 }
 
-absl::Status QuantizeToBlocks(const FormedRows& rows, absl::Span<const float> numbers, absl::Span<std::byte> out) {
+absl::Status QuantizeToBlocks(const FormedRows& rows, absl::Span<const float> numbers, absl::Span<const float> importance,
+                              absl::Span<std::byte> out) {
   RETURN_IF_ERROR(CheckHeld(rows, numbers));
   const MatrixSpec spec = SpecOf(rows);
   const BlockFormatInfo& format = InfoOf(spec.format);
   ASSIGN_OR_RETURN(const int64_t bytes, BytesOfRows(spec.format, spec.out_features, spec.in_features));
   std::vector<std::byte> blocks(static_cast<size_t>(bytes));
   const int64_t count = static_cast<int64_t>(numbers.size());
-  format.quantize(numbers.data(), count, blocks.data());
+  QuantizeNumbersOfRows(format, numbers, 0, importance, blocks.data());
   if (rows.encoding != WeightEncoding::kFloat32) return PackedMatrix::Pack(spec, blocks, out);
   format.dequantize(blocks.data(), count, reinterpret_cast<float*>(out.data()));
   return absl::OkStatus();
@@ -70,7 +71,7 @@ absl::Status WriteNumbers(const FormedRows& rows, TensorView<const float> number
     return TileMatrix::Quantize(SpecOf(rows), *rows.weight.tile, numbers, of_rows, out);
   }
   const absl::Span<const float> all(numbers.data(), static_cast<size_t>(numbers.rows() * numbers.columns()));
-  if (rows.weight.spec.format != rows.format) return QuantizeToBlocks(rows, all, out);
+  if (rows.weight.spec.format != rows.format) return QuantizeToBlocks(rows, all, choice.importance, out);
   std::memcpy(out.data(), all.data(), all.size() * sizeof(float));
   return absl::OkStatus();
 }

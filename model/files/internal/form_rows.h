@@ -34,7 +34,8 @@ bool TakesBlocks(const FormedRows& rows);
 absl::Status WriteBlocks(const FormedRows& rows, absl::Span<const std::byte> blocks, absl::Span<std::byte> out);
 
 // numbers: [out_features, in_features], one row after the other. InvalidArgument (place, found, expected) for a number that the form cannot
-// hold. A format other than the file's is quantized as block formats are (BlockFormatInfo), in FP32, too.
+// hold. A format other than the file's is quantized as block formats are (BlockFormatInfo), in FP32, too. choice.importance: for tiles, and
+// for formats that have a search.
 absl::Status WriteNumbers(const FormedRows& rows, TensorView<const float> numbers, const TileMatrix::Choice& choice,
                           absl::Span<std::byte> out);
 

@@ -72,11 +72,11 @@ absl::StatusOr<float> UnitFiller::LargestOf(const GgufTensor& tensor) const {
 
 absl::StatusOr<TileMatrix::Choice> UnitFiller::ChoiceFor(const GgufTensor& tensor, const GraphWeight& weight) {
   TileMatrix::Choice choice;
-  if (!weight.tile.has_value()) return choice;
-  if (weight.tile->scales == TileScales::kTensor && weight.tile->code != TileCode::kHalf) {
+  if (weight.tile.has_value() && weight.tile->scales == TileScales::kTensor && weight.tile->code != TileCode::kHalf) {
     ASSIGN_OR_RETURN(choice.largest, largest_.Of(std::string(tensor.name), [&] { return LargestOf(tensor); }));
   }
-  if (options_.importance == nullptr) return choice;
+  const ScaleSearch search = ScaleSearchOf({.format = weight.spec.format, .tile = weight.tile}, tensor.format->format);
+  if (options_.importance == nullptr || search != ScaleSearch::kSearched) return choice;
   choice.importance = options_.importance->Of(tensor.name);
   const int64_t found = static_cast<int64_t>(choice.importance.size());
   if (found == 0 || found == weight.spec.in_features) return choice;

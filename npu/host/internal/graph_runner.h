@@ -1,5 +1,4 @@
-// Runs static graphs on the threads of a pool: what HostDevice and HmxDevice share. They differ in the arithmetic of products and of
-// attention.
+// Runs static graphs on the threads of a pool with the arithmetic that it is given: what a HostDevice does, HmxDevice included.
 #pragma once
 
 #include <memory>

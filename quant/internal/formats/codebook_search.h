@@ -1,10 +1,11 @@
 // How the formats of 32 values with a code book (IQ4_NL, T2, T3) choose what a block holds: an FP16 scale, and codes for its numbers.
 //
-//   const CodebookBlock block = SearchCodebook<kT2Codebook, /*kBits=*/2>(kEnds, in);   // 32 values
+//   const CodebookBlock block = SearchCodebook<kT2Codebook, /*kBits=*/2>(kEnds, in, /*importance=*/nullptr);   // 32 values
 //   // Value i is about HalfToFloat(block.scale) * kT2Codebook[block.codes[i]].
 //
 // The largest value meets one of the ends of the code book, or a number beyond or within it: each of some is tried, and its scale improved
-// by least squares. The smallest sum of squared errors wins, of equal ones the first. So the same values always give the same block.
+// by least squares. The smallest sum of squared errors, each times the importance of its value, wins, of equal ones the first. So the same
+// values always give the same block.
 // tests/quant/quantize_test.cc holds the result to what rounding to the nearest gives. Thread-safe (pure functions).
 #pragma once
 
@@ -39,36 +40,38 @@ int NearestCode(float number) {
 template <const Codebook& kNumbers, int kBits>
 struct EncodedBlock {
   uint8_t codes[CodebookBlock::kValues];
-  float product = 0, square = 0;  // Sums over the block of number * value, number * number. No number is 0, so square is not.
+  float product = 0, square = 0;  // Sums over the block of number * value, number * number. No number or weight is 0, so square is not.
   float error = 0;                // Sum of squares.
 
-  EncodedBlock(const float* x, float d) {
+  // weights: of CopyImportance.
+  EncodedBlock(const float* x, const float* weights, float d) {
     const float inverse = d == 0 ? 0 : 1 / d;
     for (int i = 0; i < CodebookBlock::kValues; ++i) {
       codes[i] = static_cast<uint8_t>(NearestCode<kNumbers, kBits>(x[i] * inverse));
       const float number = kNumbers[codes[i]], difference = d * number - x[i];
-      product += number * x[i];
-      square += number * number;
-      error += difference * difference;
+      product += weights[i] * (number * x[i]);
+      square += weights[i] * (number * number);
+      error += weights[i] * (difference * difference);
     }
   }
 };
 
 // ends: what the largest value may become, in numbers of the code book; with either sign, as the scale may have. NaN counts as 0, and what
-// is beyond the format's range, infinities too, as its largest number. REQUIRES: the first 2^kBits numbers ascend, none is 0, and the first
-// one has the largest magnitude.
+// is beyond the format's range, infinities too, as its largest number. importance: of 32 values, or null: all the same. REQUIRES: the first
+// 2^kBits numbers ascend, none is 0, and the first one has the largest magnitude.
 template <const Codebook& kNumbers, int kBits>
-CodebookBlock SearchCodebook(absl::Span<const float> ends, const float* in) {
+CodebookBlock SearchCodebook(absl::Span<const float> ends, const float* in, const float* importance) {
   using Encoded = EncodedBlock<kNumbers, kBits>;
-  float x[CodebookBlock::kValues];
+  float x[CodebookBlock::kValues], weights[CodebookBlock::kValues];
+  CopyImportance(importance, CodebookBlock::kValues, weights);
   CopyWithin(kLargestHalf * static_cast<float>(-kNumbers[0]), in, CodebookBlock::kValues, x);
   const float largest = LargestSigned(x, CodebookBlock::kValues);
   CodebookBlock block;
-  Encoded best(x, 0);
+  Encoded best(x, weights, 0);
   for (const float end : ends) {
-    const Encoded first(x, largest / end);
+    const Encoded first(x, weights, largest / end);
     const uint16_t scale = FiniteHalf(first.product / first.square);
-    const Encoded second(x, HalfToFloat(scale));
+    const Encoded second(x, weights, HalfToFloat(scale));
     if (second.error < best.error) best = second, block.scale = scale;
   }
   std::copy_n(best.codes, CodebookBlock::kValues, block.codes);

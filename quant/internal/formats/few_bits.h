@@ -47,7 +47,7 @@ void PackFewBits(const CodebookBlock& found, std::byte* block) {
   }
 }
 
-// BlockFormatInfo::dequantize and ::quantize.
+// BlockFormatInfo::dequantize and ::search.
 template <const Codebook& kNumbers, int kBits>
 void DequantizeFewBits(const std::byte* blocks, int64_t values, float* out) {
   for (; values > 0; values -= CodebookBlock::kValues, blocks += kFewBitsBytes<kBits>) {
@@ -59,9 +59,9 @@ void DequantizeFewBits(const std::byte* blocks, int64_t values, float* out) {
 }
 
 template <const Codebook& kNumbers, int kBits>
-void QuantizeFewBits(absl::Span<const float> ends, const float* in, int64_t values, std::byte* blocks) {
-  for (; values > 0; values -= CodebookBlock::kValues, in += CodebookBlock::kValues, blocks += kFewBitsBytes<kBits>) {
-    PackFewBits<kBits>(SearchCodebook<kNumbers, kBits>(ends, in), blocks);
+void SearchFewBits(absl::Span<const float> ends, const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  for (int64_t i = 0; i < values; i += CodebookBlock::kValues, blocks += kFewBitsBytes<kBits>) {
+    PackFewBits<kBits>(SearchCodebook<kNumbers, kBits>(ends, in + i, importance == nullptr ? nullptr : importance + i), blocks);
   }
 }
 

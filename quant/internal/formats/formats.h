@@ -4,8 +4,8 @@
 // The preconditions are those of BlockFormatInfo. Thread-safe (pure functions).
 //
 //   void Dequantize...: blocks -> FP32, one rounding per value at most.
-//   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools, or those that a search finds (block_format.h says which). Not for
-//                       formats that are only read.
+//   void Quantize...:   FP32 -> blocks: the same bytes as GGUF tools.
+//   void Search...:     FP32 -> blocks: those that a search finds; importance may be null. A format that is written has one of the two.
 #pragma once
 
 #include <algorithm>
@@ -57,14 +57,15 @@ void QuantizeQ4_1(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ5_0(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ5_1(const float* in, int64_t values, std::byte* blocks);
 void QuantizeQ8_0(const float* in, int64_t values, std::byte* blocks);
-void QuantizeQ2_K(const float* in, int64_t values, std::byte* blocks);
-void QuantizeQ3_K(const float* in, int64_t values, std::byte* blocks);
-void QuantizeQ4_K(const float* in, int64_t values, std::byte* blocks);
-void QuantizeQ5_K(const float* in, int64_t values, std::byte* blocks);
-void QuantizeQ6_K(const float* in, int64_t values, std::byte* blocks);
-void QuantizeIQ4_NL(const float* in, int64_t values, std::byte* blocks);
-void QuantizeT2(const float* in, int64_t values, std::byte* blocks);
-void QuantizeT3(const float* in, int64_t values, std::byte* blocks);
+
+void SearchQ2_K(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchQ3_K(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchQ4_K(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchQ5_K(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchQ6_K(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchIQ4_NL(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchT2(const float* in, const float* importance, int64_t values, std::byte* blocks);
+void SearchT3(const float* in, const float* importance, int64_t values, std::byte* blocks);
 
 // Files are little-endian, and blocks lie at any address: bytes are put together by hand.
 inline uint16_t LoadUint16(const std::byte* bytes) {
@@ -115,6 +116,14 @@ constexpr float kLargestHalf = 65504;
 // what no FP16 scale can tell from 0 (the smallest is 2^-24) becomes 0, so that quotients stay finite.
 inline void CopyWithin(float largest, const float* in, int count, float* out) {
   for (int i = 0; i < count; ++i) out[i] = std::fabs(in[i]) > 0x1p-30f ? std::clamp(in[i], -largest, largest) : 0;
+}
+
+// What an error of each of `count` values counts, for a search among those that share a scale: its importance by the largest of them, so
+// that sums stay finite, and 2^-16 at least, since another text may bring what this one has not. All the same where none counts.
+// importance: null, or `count` numbers that are finite and not negative.
+inline void CopyImportance(const float* importance, int count, float* out) {
+  const float largest = importance == nullptr ? 0 : *std::max_element(importance, importance + count);
+  for (int i = 0; i < count; ++i) out[i] = largest > 0 ? std::max(importance[i] / largest, 0x1p-16f) : 1;
 }
 
 // FP16, with the largest finite number for what is beyond it.

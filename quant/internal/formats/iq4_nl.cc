@@ -21,9 +21,9 @@ void DequantizeIQ4_NL(const std::byte* blocks, int64_t values, float* out) {
   }
 }
 
-void QuantizeIQ4_NL(const float* in, int64_t values, std::byte* blocks) {
-  for (; values > 0; values -= kValues, blocks += kBytes, in += kValues) {
-    const CodebookBlock best = SearchCodebook<kIq4NlCodebook, 4>(kEnds, in);
+void SearchIQ4_NL(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  for (int64_t first = 0; first < values; first += kValues, blocks += kBytes) {
+    const CodebookBlock best = SearchCodebook<kIq4NlCodebook, 4>(kEnds, in + first, importance == nullptr ? nullptr : importance + first);
     StoreUint16(best.scale, blocks);
     for (int i = 0; i < 16; ++i) blocks[2 + i] = static_cast<std::byte>(best.codes[i] | best.codes[i + 16] << 4);
   }

@@ -20,26 +20,32 @@ void Encode(const KShape& shape, const float* x, Line line, uint8_t* codes) {
   for (int i = 0; i < shape.run; ++i) codes[i] = static_cast<uint8_t>(TruncateTo(x[i] * inverse + offset, shape.codes - 1));
 }
 
-float SquaredError(const KShape& shape, const float* x, Line line, const uint8_t* codes) {
+// A run: its values, and what an error of each counts.
+struct Run {
+  const float* x;
+  const float* weights;
+};
+
+float SquaredError(const KShape& shape, Run run, Line line, const uint8_t* codes) {
   float sum = 0;
   for (int i = 0; i < shape.run; ++i) {
-    const float error = line.scale * static_cast<float>(codes[i] - shape.zero) - line.minimum - x[i];
-    sum += error * error;
+    const float error = line.scale * static_cast<float>(codes[i] - shape.zero) - line.minimum - run.x[i];
+    sum += run.weights[i] * (error * error);
   }
   return sum;
 }
 
 // The line with the smallest squared error for these codes.
-Line LeastSquares(const KShape& shape, const float* x, const uint8_t* codes) {
-  double q = 0, qq = 0, sum = 0, xq = 0;
+Line LeastSquares(const KShape& shape, Run run, const uint8_t* codes) {
+  double weights = 0, q = 0, qq = 0, sum = 0, xq = 0;
   for (int i = 0; i < shape.run; ++i) {
-    const double code = codes[i] - shape.zero;
-    q += code, qq += code * code, sum += x[i], xq += x[i] * code;
+    const double code = codes[i] - shape.zero, weight = run.weights[i], x = weight * run.x[i];
+    weights += weight, q += weight * code, qq += weight * code * code, sum += x, xq += x * code;
   }
   if (shape.highest_minimum > 0) {
-    const double spread = shape.run * qq - q * q;  // 0 if all codes are equal.
-    const double scale = spread > 0 ? (shape.run * xq - sum * q) / spread : 0;
-    const double minimum = (scale * q - sum) / shape.run;
+    const double spread = weights * qq - q * q;  // 0 if all codes are equal, or what weights' rounding makes of it.
+    const double scale = spread > 1e-11 * weights * qq ? (weights * xq - sum * q) / spread : 0;
+    const double minimum = (scale * q - sum) / weights;
     if (minimum > 0) return {static_cast<float>(scale), static_cast<float>(minimum)};
   }
   return {qq > 0 ? static_cast<float>(xq / qq) : 0, 0};  // Without a minimum, or one below 0, the line goes through 0.
@@ -47,7 +53,8 @@ Line LeastSquares(const KShape& shape, const float* x, const uint8_t* codes) {
 
 // The best line for a run whose scale and minimum may be any number. A scale at which the codes just reach both ends of the run
 // is not it: a little cut off at the ends makes the steps between smaller. How little is tried, in steps; -1 is a step to spare.
-Line FitRun(const KShape& shape, const float* x) {
+Line FitRun(const KShape& shape, Run run) {
+  const float* const x = run.x;
   const float largest = LargestSigned(x, shape.run);
   const float low = std::min(0.0f, *std::min_element(x, x + shape.run)), high = *std::max_element(x, x + shape.run);
   uint8_t codes[KBlock::kValues];
@@ -60,9 +67,9 @@ Line FitRun(const KShape& shape, const float* x) {
       line = {scale, -low - cut / 2 * scale};
     }
     Encode(shape, x, line, codes);
-    line = LeastSquares(shape, x, codes);
+    line = LeastSquares(shape, run, codes);
     Encode(shape, x, line, codes);
-    const float error = SquaredError(shape, x, line, codes);
+    const float error = SquaredError(shape, run, line, codes);
     if (error < smallest_error) smallest_error = error, best = line;
   }
   return best;
@@ -75,7 +82,7 @@ int Nearest(float value, float factor, int lowest, int highest) {
 }
 
 // The best integers for the scale and the minimum of a run, and its codes, under the block's factors.
-void ChooseRun(const KShape& shape, const float* x, Line wanted, int run, KBlock* block) {
+void ChooseRun(const KShape& shape, Run run, Line wanted, int index, KBlock* block) {
   const float factor = HalfToFloat(block->factor), minimum_factor = HalfToFloat(block->minimum_factor);
   const int near_scale = Nearest(wanted.scale, factor, shape.lowest_scale, shape.highest_scale);
   const int near_minimum = Nearest(wanted.minimum, minimum_factor, 0, shape.highest_minimum);
@@ -85,36 +92,39 @@ void ChooseRun(const KShape& shape, const float* x, Line wanted, int run, KBlock
     for (int minimum = near_minimum - 1; minimum <= near_minimum + 1; ++minimum) {
       if (scale < shape.lowest_scale || scale > shape.highest_scale || minimum < 0 || minimum > shape.highest_minimum) continue;
       const Line line = {factor * static_cast<float>(scale), minimum_factor * static_cast<float>(minimum)};
-      Encode(shape, x, line, codes);
-      const float error = SquaredError(shape, x, line, codes);
+      Encode(shape, run.x, line, codes);
+      const float error = SquaredError(shape, run, line, codes);
       if (error >= smallest_error) continue;
       smallest_error = error;
-      block->scales[run] = static_cast<int8_t>(scale);
-      block->minima[run] = static_cast<uint8_t>(minimum);
-      std::copy_n(codes, shape.run, block->codes + run * shape.run);
+      block->scales[index] = static_cast<int8_t>(scale);
+      block->minima[index] = static_cast<uint8_t>(minimum);
+      std::copy_n(codes, shape.run, block->codes + index * shape.run);
     }
   }
 }
 
 }  // namespace
 
-KBlock SearchKBlock(const KShape& shape, const float* in) {
+KBlock SearchKBlock(const KShape& shape, const float* in, const float* importance) {
   const int runs = KBlock::kValues / shape.run;
   const int end = shape.lowest_scale < 0 ? shape.lowest_scale : shape.highest_scale;  // Those of the largest magnitude.
   const int farthest_code = shape.zero > 0 ? shape.zero : shape.codes - 1;
-  float x[KBlock::kValues], scales[16];
+  float x[KBlock::kValues], weights[KBlock::kValues], scales[16];
   CopyWithin(kLargestHalf * static_cast<float>(std::abs(end) * farthest_code), in, KBlock::kValues, x);
   Line lines[16];
   float largest_minimum = 0;
+  const auto run_of = [&](int run) { return Run{x + run * shape.run, weights + run * shape.run}; };
   for (int run = 0; run < runs; ++run) {
-    lines[run] = FitRun(shape, x + run * shape.run);
+    const int first = run * shape.run;
+    CopyImportance(importance == nullptr ? nullptr : importance + first, shape.run, weights + first);
+    lines[run] = FitRun(shape, run_of(run));
     scales[run] = lines[run].scale;
     largest_minimum = std::max(largest_minimum, lines[run].minimum);
   }
   KBlock block;
   block.factor = FiniteHalf(LargestSigned(scales, runs) / static_cast<float>(end));
   if (shape.highest_minimum > 0) block.minimum_factor = FiniteHalf(largest_minimum / static_cast<float>(shape.highest_minimum));
-  for (int run = 0; run < runs; ++run) ChooseRun(shape, x + run * shape.run, lines[run], run, &block);
+  for (int run = 0; run < runs; ++run) ChooseRun(shape, run_of(run), lines[run], run, &block);
   return block;
 }
 

@@ -36,8 +36,8 @@ void DequantizeQ2_K(const std::byte* blocks, int64_t values, float* out) {
   DequantizeKBlocks<UnpackQ2_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
 }
 
-void QuantizeQ2_K(const float* in, int64_t values, std::byte* blocks) {
-  QuantizeKBlocks<PackQ2_K, kBytes>(kShape, in, values, blocks);
+void SearchQ2_K(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchKBlocks<PackQ2_K, kBytes>(kShape, in, importance, values, blocks);
 }
 
 }  // namespace tessera

@@ -48,8 +48,8 @@ void DequantizeQ3_K(const std::byte* blocks, int64_t values, float* out) {
   DequantizeKBlocks<UnpackQ3_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
 }
 
-void QuantizeQ3_K(const float* in, int64_t values, std::byte* blocks) {
-  QuantizeKBlocks<PackQ3_K, kBytes>(kShape, in, values, blocks);
+void SearchQ3_K(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchKBlocks<PackQ3_K, kBytes>(kShape, in, importance, values, blocks);
 }
 
 }  // namespace tessera

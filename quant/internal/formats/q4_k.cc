@@ -26,8 +26,8 @@ void DequantizeQ4_K(const std::byte* blocks, int64_t values, float* out) {
   DequantizeKBlocks<UnpackQ4_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
 }
 
-void QuantizeQ4_K(const float* in, int64_t values, std::byte* blocks) {
-  QuantizeKBlocks<PackQ4_K, kBytes>(kShape, in, values, blocks);
+void SearchQ4_K(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchKBlocks<PackQ4_K, kBytes>(kShape, in, importance, values, blocks);
 }
 
 }  // namespace tessera

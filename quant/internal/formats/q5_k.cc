@@ -31,8 +31,8 @@ void DequantizeQ5_K(const std::byte* blocks, int64_t values, float* out) {
   DequantizeKBlocks<UnpackQ5_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
 }
 
-void QuantizeQ5_K(const float* in, int64_t values, std::byte* blocks) {
-  QuantizeKBlocks<PackQ5_K, kBytes>(kShape, in, values, blocks);
+void SearchQ5_K(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchKBlocks<PackQ5_K, kBytes>(kShape, in, importance, values, blocks);
 }
 
 }  // namespace tessera

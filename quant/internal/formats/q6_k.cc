@@ -37,8 +37,8 @@ void DequantizeQ6_K(const std::byte* blocks, int64_t values, float* out) {
   DequantizeKBlocks<UnpackQ6_K, kBytes, kShape.run, kShape.zero>(blocks, values, out);
 }
 
-void QuantizeQ6_K(const float* in, int64_t values, std::byte* blocks) {
-  QuantizeKBlocks<PackQ6_K, kBytes>(kShape, in, values, blocks);
+void SearchQ6_K(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchKBlocks<PackQ6_K, kBytes>(kShape, in, importance, values, blocks);
 }
 
 }  // namespace tessera

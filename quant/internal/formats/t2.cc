@@ -12,6 +12,8 @@ constexpr float kEnds[] = {-96, 96, -112, 112, -128, 128, -144, 144, -160, 160, 
 
 void DequantizeT2(const std::byte* blocks, int64_t values, float* out) { DequantizeFewBits<kT2Codebook, 2>(blocks, values, out); }
 
-void QuantizeT2(const float* in, int64_t values, std::byte* blocks) { QuantizeFewBits<kT2Codebook, 2>(kEnds, in, values, blocks); }
+void SearchT2(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchFewBits<kT2Codebook, 2>(kEnds, in, importance, values, blocks);
+}
 
 }  // namespace tessera

@@ -11,6 +11,8 @@ constexpr float kEnds[] = {-96, 96, -104, 104, -112, 112, -120, 120, -128, 128, 
 
 void DequantizeT3(const std::byte* blocks, int64_t values, float* out) { DequantizeFewBits<kT3Codebook, 3>(blocks, values, out); }
 
-void QuantizeT3(const float* in, int64_t values, std::byte* blocks) { QuantizeFewBits<kT3Codebook, 3>(kEnds, in, values, blocks); }
+void SearchT3(const float* in, const float* importance, int64_t values, std::byte* blocks) {
+  SearchFewBits<kT3Codebook, 3>(kEnds, in, importance, values, blocks);
+}
 
 }  // namespace tessera

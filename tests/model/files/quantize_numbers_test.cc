@@ -60,6 +60,20 @@ TEST(QuantizeNumbers, BytesAreThoseOfTheWholeWhateverTheThreads) {
   EXPECT_EQ(Written({"few", BlockFormat::kQ8_0, 32}, 5, number_at).size(), 34u);
 }
 
+// Rows of 576, so that neither pieces nor threads' shares begin with one.
+TEST(QuantizeNumbers, EachNumberHasTheImportanceOfItsInput) {
+  constexpr int64_t kColumns = 576, kCount = 2000 * kColumns;
+  const auto number_at = [](int64_t i) { return std::sin(static_cast<float>(i % 100'003)); };
+  std::vector<float> inputs(kColumns), all(kCount), importance(kCount);
+  for (int64_t i = 0; i < kColumns; ++i) inputs[i] = static_cast<float>(1 + i % 7 * i);
+  for (int64_t i = 0; i < kCount; ++i) all[i] = number_at(i), importance[i] = inputs[i % kColumns];
+  std::string whole(kCount / 32 * 18, '\0');
+  InfoOf(BlockFormat::kIQ4_NL).search(all.data(), importance.data(), kCount, reinterpret_cast<std::byte*>(whole.data()));
+  for (int threads : {1, 3}) {
+    EXPECT_TRUE(Written({"matrix", BlockFormat::kIQ4_NL, kCount, inputs}, threads, number_at) == whole) << threads;
+  }
+}
+
 TEST(QuantizeNumbers, WhatAFormatCannotHoldIsNamed) {
   ThreadPool pool(2);
   const auto append = [](absl::Span<const std::byte>) { return absl::OkStatus(); };

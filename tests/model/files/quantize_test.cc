@@ -90,6 +90,52 @@ TEST_F(Quantize, HeaderExample) {
   ExpectTensors(*file, **GgufFile::Open(new_), {BlockFormat::kQ4_0, BlockFormat::kQ4_1, BlockFormat::kQ8_0});
 }
 
+Importance ImportanceOf(const GgufFile& file, int64_t more_inputs = 0) {
+  Importance importance;
+  for (const GgufTensor& tensor : file.tensors()) {
+    if (!absl::StrContains(tensor.name, "blk.") || tensor.shape.size() != 2) continue;
+    Importance::Entry entry = {.mean_squares = {}, .rows = 1};
+    for (int64_t i = 0; i < tensor.shape[0] + more_inputs; ++i) entry.mean_squares.push_back(static_cast<float>(1 + i % 5 * i));
+    Must(importance.Add(tensor.name, std::move(entry)));
+  }
+  return importance;
+}
+
+TEST_F(Quantize, StatisticsWeighErrorsWhereScalesAreSearched) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({.formats = {BlockFormat::kF16}})));
+  const QuantizedModel model = Must(QuantizedModel::Plan(*file, Must(WeightRecipe::Parse("IQ4_NL,ffn_down=Q8_0,head=IQ4_NL"))));
+  const Importance importance = ImportanceOf(*file);
+  ThreadPool pool(2);
+  ASSERT_EQ(model.Write(new_, pool, kNoProgress, &importance), absl::OkStatus());
+  const auto written = *GgufFile::Open(new_);
+  for (const GgufTensor& before : file->tensors()) {
+    const GgufTensor& after = *written->FindTensor(before.name);
+    if (after.format->format == before.format->format) continue;
+    const std::vector<std::byte> found = BytesOf(*written, after), without = Rounded(*file, before, after.format->format);
+    const absl::Span<const float> inputs = importance.Of(before.name);
+    if (after.format->search == nullptr || inputs.empty()) {   // ffn_down, and the head, which these statistics leave out.
+      EXPECT_EQ(found, without) << before.name;
+      continue;
+    }
+    std::vector<float> numbers(static_cast<size_t>(before.size) / 2);
+    before.format->dequantize(BytesOf(*file, before).data(), static_cast<int64_t>(numbers.size()), numbers.data());
+    std::vector<std::byte> expected(found.size());
+    QuantizeNumbersOfRows(*after.format, numbers, 0, inputs, expected.data());
+    EXPECT_EQ(found, expected) << before.name;
+    EXPECT_NE(found, without) << before.name;
+  }
+}
+
+TEST_F(Quantize, StatisticsOfOtherInputsAreRefused) {
+  const auto file = *GgufFile::Open(Written(TinyModelBuilder({.formats = {BlockFormat::kF16}})));
+  const QuantizedModel model = Must(QuantizedModel::Plan(*file, Must(WeightRecipe::Parse("ffn_up=IQ4_NL"))));
+  const Importance importance = ImportanceOf(*file, /*more_inputs=*/1);
+  ThreadPool pool(2);
+  EXPECT_EQ(model.Write(new_, pool, kNoProgress, &importance).message(),
+            old_ + ": tensor blk.0.ffn_up.weight: statistics: found those of 65 inputs, expected 64: they are of another model");
+  EXPECT_EQ(folder_.Files(), 1) << "the model alone";
+}
+
 TEST_F(Quantize, ChangesWhatIsAskedForAndNothingElse) {
   const auto file = *GgufFile::Open(Written(TinyModelBuilder({.architecture = "gemma3"}).Number<uint32_t>("general.file_type", 7)));
   const std::pair<std::string, Formats> cases[] = {{"head=Q5_1,embedding=Q5_1", {.head = BlockFormat::kQ5_1}},

@@ -57,6 +57,23 @@ TEST(WeightRecipe, CommonTilesHoldTheFilesNumbersWhereTheyCan) {
   }
 }
 
+TEST(WeightRecipe, SaysWhoseScalesAreSearched) {
+  const auto search = [](const char* form, BlockFormat format) {
+    return ScaleSearchOf(Must(WeightRecipe::Parse(form)).FormOf("blk.0.ffn_up.weight", false, format), format);
+  };
+  for (const char* form : {"int4-tile", "nf4-common", "int8-channel", "common-tile", "T2", "T3", "Q2_K", "Q6_K", "IQ4_NL"}) {
+    EXPECT_EQ(search(form, BlockFormat::kF16), ScaleSearch::kSearched) << form;
+  }
+  for (const char* form : {"int4-tensor", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"}) {
+    EXPECT_EQ(search(form, BlockFormat::kF16), ScaleSearch::kNotSearched) << form;
+  }
+  for (const char* form : {"keep", "fp16", "F32", "F16", "BF16"}) EXPECT_EQ(search(form, BlockFormat::kQ6_K), ScaleSearch::kNothing) << form;
+  EXPECT_EQ(search("Q4_0", BlockFormat::kQ4_0), ScaleSearch::kNothing) << "it stays as it is";
+  EXPECT_EQ(search("T2", BlockFormat::kT2), ScaleSearch::kNothing);
+  EXPECT_EQ(search("common-tile", BlockFormat::kQ4_0), ScaleSearch::kNothing) << "tiles hold it exactly";
+  EXPECT_EQ(search("int4-common", BlockFormat::kQ8_0), ScaleSearch::kSearched);
+}
+
 TEST(WeightRecipe, KnownOnesAreWhatTheyArePublishedAs) {
   for (const KnownRecipe& known : KnownRecipes()) {
     const WeightRecipe recipe = Must(WeightRecipe::Parse(known.name));

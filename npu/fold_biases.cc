@@ -1,4 +1,4 @@
-#include "tessera/npu/internal/fold_biases.h"
+#include "tessera/npu/fold_biases.h"
 
 #include <algorithm>
 #include <utility>

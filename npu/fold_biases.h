@@ -1,4 +1,8 @@
 // Moves biases into products with matrices in tiles, as the matrix unit of a phone NPU adds them: before an output is rounded to FP16.
+//
+//   graph = FoldBiases(std::move(graph));      // Compile does it; by itself it is for those that only want to know what a graph costs
+//
+// Thread-safe (pure function).
 #pragma once
 
 #include "tessera/npu/graph.h"

@@ -1,0 +1,71 @@
+#include "tessera/apps/phone/phone_run.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tessera/apps/cli/flags.h"
+#include "tessera/apps/phone/phone_report.h"
+#include "tessera/base/status_macros.h"
+#include "tessera/base/usage_error.h"
+#include "tessera/model/files/weight_recipe.h"
+
+namespace tessera {
+
+absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& options) {
+  if (FLAGS_device.empty()) {
+    if (IsGiven("arithmetic")) return WrongUsage("arithmetic", "without --device", "both");
+    return nullptr;
+  }
+  if (FLAGS_arithmetic != "npu" && FLAGS_arithmetic != "fast") return WrongUsage("arithmetic", FLAGS_arithmetic, "npu or fast");
+  const bool fast = FLAGS_arithmetic == "fast";
+  const ComputePath path = fast ? ComputePath::kFast : ComputePath::kNpu;
+  if (IsGiven("path") && options.compute.path != path) {
+    return WrongUsage("path", absl::StrCat(FLAGS_path, " with --arithmetic=", FLAGS_arithmetic), ComputePathName(path));
+  }
+  absl::StatusOr<Phone> phone = PhoneOf(FLAGS_device);
+  RETURN_IF_ERROR(ForField("device", phone.status()));
+  const ExecutionStyle& style = phone->style;
+  const std::string recipe_text = options.compute.recipe.empty() ? RecipeOfStyle(style) : options.compute.recipe;
+  absl::StatusOr<WeightRecipe> recipe = WeightRecipe::Parse(recipe_text);
+  RETURN_IF_ERROR(ForField("recipe", recipe.status()));
+  ModeledDevice::Options modeled = {.profile = phone->profile, .style = style};
+  if (fast) {
+    modeled.tile_of = [recipe = *recipe](const GraphWeight& weight) {
+      return recipe.FormOf(weight.spec.name, /*tied_head=*/weight.spec.name == "token_embd.weight", weight.spec.format).tile;
+    };
+  }
+  options.compute.path = path;
+  if (!fast) options.compute.recipe = recipe_text;
+  if (fast) options.compute.recipe.clear();
+  if (style.static_graphs) {
+    if (options.cache.context == 0) options.cache.context = modeled.context;
+    modeled.context = options.cache.context;
+    options.compute.graph_rows = {1, 32, ChunkRowsOfStyle(style)};
+  }
+  if (options.compute.row_capacity == 0) options.compute.row_capacity = ChunkRowsOfStyle(style);
+  std::unique_ptr<PhoneRun> run(new PhoneRun(std::move(modeled)));
+  options.clock = &run->clock_;
+  options.compute.wrap_device = [phone = run.get()](std::unique_ptr<Device> made) -> absl::StatusOr<std::unique_ptr<Device>> {
+    phone->numbers_ = std::move(made);
+    auto device = std::make_unique<ModeledDevice>(*phone->numbers_, phone->clock_, phone->options_);
+    phone->device_ = device.get();
+    return device;
+  };
+  return run;
+}
+
+std::string PhoneRun::Summary() const {
+  if (device_ == nullptr) return "";
+  const ModeledDevice::Spent& spent = device_->spent();
+  std::string parts;
+  for (int part = 0; part < kBounds; ++part) {
+    absl::StrAppend(&parts, part == 0 ? "" : ", ", BoundName(static_cast<Bound>(part)), absl::StrFormat(" %.3f s", spent.seconds[part]));
+  }
+  return absl::StrFormat("phone: %s, %s, %.6f s in %d runs; busy: %s; %.1f MiB read, %.3f J by assumed powers\n", device_->profile().name,
+                         options_.style.name, static_cast<double>(clock_.NowNanos()) * 1e-9, spent.runs, parts,
+                         static_cast<double>(spent.read_bytes) / 1048576.0, spent.joules);
+}
+
+}  // namespace tessera

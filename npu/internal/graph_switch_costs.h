@@ -1,0 +1,41 @@
+// What compute steps and loads take, from times and a prompt that are checked: what planning and simulation share.
+//
+//   SwitchCosts costs(blocks, prompt);
+//   double seconds = costs.Compute(/*chunk=*/0, /*block=*/3, /*decode_graph=*/true);
+//
+// Thread-safe. The times must outlive it.
+#pragma once
+
+#include "absl/types/span.h"
+#include "tessera/npu/graph_switch.h"
+
+namespace tessera {
+
+class SwitchCosts {
+ public:
+  // REQUIRES: PlanSwitch takes these.
+  SwitchCosts(absl::Span<const SwitchTimes> times, const SwitchPrompt& prompt) : times_(times), prompt_(prompt) {}
+
+  int blocks() const { return static_cast<int>(times_.size()); }
+  int chunks() const { return prompt_.chunks; }
+  int steps() const { return blocks() * chunks(); }
+  int Runs(int chunk, bool decode_graph) const {
+    if (!decode_graph) return 1;
+    return chunk == prompt_.chunks - 1 && prompt_.last_sub_chunks > 0 ? prompt_.last_sub_chunks : prompt_.sub_chunks;
+  }
+  double Compute(int chunk, int block, bool decode_graph) const {
+    const SwitchTimes& times = times_[static_cast<size_t>(block)];
+    if (decode_graph) return Runs(chunk, true) * times.decode_seconds;
+    return chunk == prompt_.chunks - 1 ? prompt_.last_share * times.prefill_seconds : times.prefill_seconds;
+  }
+  double Load(int block, bool decode_graph) const {
+    const SwitchTimes& times = times_[static_cast<size_t>(block)];
+    return decode_graph ? times.load_seconds : times.return_seconds;
+  }
+
+ private:
+  absl::Span<const SwitchTimes> times_;
+  SwitchPrompt prompt_;
+};
+
+}  // namespace tessera

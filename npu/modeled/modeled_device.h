@@ -1,0 +1,91 @@
+// A phone's NPU on a clock: another device computes the numbers, and a profile says how long the phone would have taken.
+//
+//   ASSIGN_OR_RETURN(const DeviceProfile profile, LoadDeviceProfile("8gen3"));
+//   VirtualClock clock;
+//   HmxDevice numbers(pool, {});
+//   ModeledDevice device(numbers, clock, {.profile = profile, .style = *ExecutionStyleByName("static"), .context = 4096});
+//   RETURN_IF_ERROR(device.Run(*graph, arguments));          // `clock` has gone on by what the graph costs
+//   Print(device.spent().seconds[static_cast<int>(Bound::kDma)], device.spent().joules);
+//
+// Bits are those of the other device. Time follows from shapes and the profile alone (operator_cost.h), so it is the same on every machine
+// and run, to the digit, and the same whichever device computes the numbers. A run of a static graph costs what the rows cost that it was
+// compiled for; by mailbox it costs the rows that are there. Submit begins at the clock's time and does not move it; Wait moves it to the
+// run's end. A graph that is loaded can run when its load is over: loads follow one another, beside runs, and a run waits for its graph.
+// With a timeline, each operator is placed on the parts that work for it: npu, hvx, dma, cpu. Threads: as Device says.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "tessera/base/clock.h"
+#include "tessera/base/timeline.h"
+#include "tessera/npu/device.h"
+#include "tessera/npu/modeled/operator_cost.h"
+
+namespace tessera {
+
+class ModeledDevice : public Device {
+ public:
+  struct Options {
+    DeviceProfile profile = {};
+    ExecutionStyle style = {};
+    int context = 4096;            // That static graphs are compiled for. REQUIRES: 1 or more.
+    // So many graphs that run one after the other are one on the phone: each is charged its share of a call. REQUIRES: 1 or more.
+    int graphs_per_call = 1;
+    int adapter_rank = 0;          // Static graphs take adapters of this rank as inputs; 0: none.
+    // The tiles that a matrix has on the phone, where the other device computes with other weights. Null: those that the graph has.
+    std::function<std::optional<TileScheme>(const GraphWeight& weight)> tile_of = nullptr;
+    GraphLimits limits = {};
+    Timeline* timeline = nullptr;  // On the same clock. Null: nothing is recorded.
+  };
+  // What runs have cost so far.
+  struct Spent {
+    double seconds[kBounds] = {};   // Busy, by part.
+    double run_seconds = 0;         // Sum of all runs.
+    double load_seconds = 0;        // Sum of all loads,
+    double waited_seconds = 0;      // and what runs have waited for them.
+    double joules = 0;              // Of runs; powers are assumed.
+    int64_t runs = 0, loads = 0;
+    int64_t read_bytes = 0;
+  };
+
+  // The other device and the clock must outlive this one; nobody else moves the clock while this runs.
+  ModeledDevice(Device& numbers, VirtualClock& clock, Options options);
+  ~ModeledDevice() override;
+
+  absl::string_view name() const override { return options_.profile.name; }
+  WeightEncoding weight_encoding() const override { return numbers_.weight_encoding(); }
+  KvFormat kv_format() const override { return numbers_.kv_format(); }
+  RowPolicy row_policy() const override { return options_.style.static_graphs ? RowPolicy::kExact : RowPolicy::kAny; }
+  GraphLimits limits() const override { return options_.limits; }
+  // On the phone: bytes of the weights where graphs have their own, and the time to load them.
+  LoadCost CostOf(const CompiledGraph& graph) const override;
+  int64_t ScratchBytes(absl::Span<const CompiledGraph* const> graphs, int longest_path) const override {
+    return numbers_.ScratchBytes(graphs, longest_path);
+  }
+  absl::StatusOr<std::unique_ptr<LoadedGraph>> Load(const CompiledGraph& graph) override;
+  // Also the errors of CostOfGraph.
+  absl::Status Submit(LoadedGraph& graph, const RunArguments& arguments) override;
+  absl::Status Wait() override;
+
+  const Spent& spent() const { return spent_; }
+  const DeviceProfile& profile() const { return options_.profile; }
+
+ private:
+  class LoadedOnPhone;
+
+  // The graph as the phone has it.
+  absl::StatusOr<CompiledGraph> OnPhone(const CompiledGraph& compiled) const;
+  absl::StatusOr<const GraphCost*> CostOfRun(LoadedOnPhone& graph, const RunArguments& arguments) const;
+  void Place(const GraphCost& cost, int64_t begin);
+
+  Device& numbers_;
+  VirtualClock& clock_;
+  const Options options_;
+  Spent spent_;
+  int64_t loaded_ns_ = 0;      // When the last load is over,
+  int64_t run_end_ns_ = 0;     // and the last run.
+};
+
+}  // namespace tessera

@@ -1,0 +1,156 @@
+#include "tessera/npu/modeled/modeled_device.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tessera/npu/hmx/hmx_device.h"
+#include "tessera/npu/host/host_device.h"
+#include "tessera/tests/fakes/must.h"
+#include "tessera/tests/fakes/paired_run.h"
+
+
+namespace tessera {
+namespace {
+
+ModeledDevice::Options OptionsOf(const char* style, Timeline* timeline = nullptr) {
+  return {.profile = LoadDeviceProfile("8gen3").value(), .style = ExecutionStyleByName(style).value(), .context = 1024, .timeline = timeline};
+}
+
+Graph Block(std::optional<TileScheme> scheme) {
+  Graph graph;
+  const BufferId k = graph.AddInput("key", 32), v = graph.AddInput("value", 32), q = graph.AddInput("query", 64);
+  graph.Add(StoreKeyValue{.key = k, .value = v});
+  const BufferId mixed = graph.AddScratch("mixed", 64);
+  graph.Add(Attention{.query = q, .y = mixed, .heads = 4, .scale = 0.25f});
+  graph.Add(Linear{.x = mixed, .products = {{.weight = graph.AddMatrix({"out", BlockFormat::kQ4_0, 96, 64}, scheme),
+                                             .y = graph.AddOutput("y", 96)}}});
+  return graph;
+}
+
+PairedRun NewRun() { return PairedRun(Block(TileScheme{}), {.kv_heads = 2, .head_size = 16, .slots = 64, .row_capacity = 32}); }
+
+TEST(ModeledDevice, HeaderExample) {
+  PairedRun run = NewRun();
+  ThreadPool pool(2);
+  VirtualClock clock;
+  HmxDevice numbers(pool, {});
+  ModeledDevice device(numbers, clock, OptionsOf("static"));
+  run.On(device, Chain(3));
+  EXPECT_GT(clock.NowNanos(), 0);
+  EXPECT_GT(device.spent().joules, 0);
+  EXPECT_EQ(device.name(), "8gen3");
+}
+
+TEST(ModeledDevice, BitsAreThoseOfTheOtherDevice) {
+  PairedRun run = NewRun();
+  ThreadPool pool(2);
+  HmxDevice numbers(pool, {});
+  const RowOutputs expected = run.On(numbers, Chain(20));
+  for (const char* style : {"operators", "static", "unshared"}) {
+    VirtualClock clock;
+    ModeledDevice device(numbers, clock, OptionsOf(style));
+    run.ForgetCaches();
+    const RowOutputs found = run.On(device, Chain(20));
+    for (size_t r = 0; r < expected.size(); ++r) EXPECT_TRUE(SameBits(found[r], expected[r])) << style << " row " << r;
+  }
+}
+
+// Times of runs over the same rows.
+std::vector<int64_t> TimesOf(Device& numbers, const char* style, PairedRun& run, int rows) {
+  VirtualClock clock;
+  ModeledDevice device(numbers, clock, OptionsOf(style));
+  std::vector<int64_t> times;
+  for (int i = 0; i < 3; ++i) {
+    run.ForgetCaches();
+    run.On(device, Chain(rows));
+    times.push_back(clock.NowNanos());
+  }
+  return times;
+}
+
+TEST(ModeledDevice, TimeIsTheSameInEachRunAndWhateverThreadsCompute) {
+  PairedRun run = NewRun();
+  ThreadPool one(1), two(2);
+  HmxDevice first(one, {}), second(two, {.kv_block = 32});
+  for (const char* style : {"operators", "static", "unshared"}) {
+    EXPECT_EQ(TimesOf(first, style, run, 9), TimesOf(second, style, run, 9)) << style;
+  }
+}
+
+TEST(ModeledDevice, OnlyByMailboxDoFewerRowsCostLess) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  EXPECT_LT(TimesOf(numbers, "operators", run, 1)[0], TimesOf(numbers, "operators", run, 32)[0]);
+  EXPECT_EQ(TimesOf(numbers, "static", run, 1)[0], TimesOf(numbers, "static", run, 32)[0]);
+}
+
+// No part works for two operators at once, and none before its operator begins.
+void ExpectEachPartHasOneJob(const Timeline& timeline) {
+  std::map<Resource, int64_t> ends;
+  for (const TimelineEvent& event : timeline.Events()) {
+    if (event.zone != Zone::kOperator) continue;
+    EXPECT_LE(event.begin_ns, event.end_ns);
+    EXPECT_GE(event.begin_ns, ends[event.resource]) << ResourceName(event.resource) << " has two jobs";
+    ends[event.resource] = event.end_ns;
+  }
+  EXPECT_FALSE(ends.empty());
+}
+
+TEST(ModeledDevice, PartsArePlacedOneAfterTheOtherOnTheTimeline) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  for (const char* style : {"operators", "static", "unshared"}) {
+    VirtualClock clock;
+    Timeline timeline({.clock = &clock});
+    ModeledDevice device(numbers, clock, OptionsOf(style, &timeline));
+    for (int i = 0; i < 4; ++i) {
+      run.ForgetCaches();
+      run.On(device, Chain(7));
+    }
+    ExpectEachPartHasOneJob(timeline);
+    double busy = 0;
+    for (const double seconds : device.spent().seconds) busy += seconds;
+    EXPECT_GT(busy, 0);
+    EXPECT_LE(device.spent().run_seconds, static_cast<double>(clock.NowNanos()) * 1e-9 + 1e-6);
+  }
+}
+
+// Without weights of their own graphs are there at once; else a run waits until its graph is loaded, and loads follow one another.
+TEST(ModeledDevice, ARunWaitsForItsGraph) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  VirtualClock clock;
+  ModeledDevice device(numbers, clock, OptionsOf("unshared"));
+  const LoadCost cost = device.CostOf(run.compiled());
+  EXPECT_GT(cost.seconds, 0);
+  const std::unique_ptr<LoadedGraph> first = device.Load(run.compiled()).value(), second = device.Load(run.compiled()).value();
+  EXPECT_EQ(clock.NowNanos(), 0) << "loading goes on beside what else is done";
+  EXPECT_NEAR(device.spent().load_seconds, 2 * cost.seconds, 1e-9);
+  EXPECT_GT(first->bytes(), numbers.CostOf(run.compiled()).bytes);
+  run.On(device, Chain(1));   // A third graph.
+  EXPECT_GE(static_cast<double>(clock.NowNanos()) * 1e-9, 3 * cost.seconds - 1e-8);
+  EXPECT_NEAR(device.spent().waited_seconds, 3 * cost.seconds, 1e-8);
+}
+
+TEST(ModeledDevice, ErrorsOfTheOtherDeviceMoveNoClock) {
+  PairedRun run = NewRun();
+  ThreadPool pool(1);
+  HmxDevice numbers(pool, {});
+  VirtualClock clock;
+  ModeledDevice device(numbers, clock, OptionsOf("operators"));
+  const std::unique_ptr<LoadedGraph> graph = device.Load(run.compiled()).value();
+  RunArguments arguments;
+  arguments.rows = 1;   // Nothing else that the graph needs.
+  EXPECT_FALSE(device.Run(*graph, arguments).ok());
+  EXPECT_EQ(clock.NowNanos(), 0);
+  EXPECT_EQ(device.spent().runs, 0);
+}
+
+}  // namespace
+}  // namespace tessera
