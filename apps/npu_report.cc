@@ -25,7 +25,8 @@ AppInfo Info() {
   return {.name = "tessera_npu_report",
           .summary = "Says what a model would do on a phone's NPU, by the phone's profile: speed of prompts and of decoding by rows of a "
                      "pass, time to the first token, loading, memory, energy beside one row, and what bounds each operator. Nothing is "
-                     "computed: a shape is enough. --prompt and --decode are numbers of tokens. With --jsonl, questions are read from standard input, a JSON object per line with "
+                     "computed: a shape is enough. --prompt and --decode are numbers of tokens. With --jsonl, questions are read from "
+                     "standard input, a JSON object per line with "
                      "these flags as keys; the others count for all of them.",
           .examples = {"tessera_npu_report --device=8gen3 --shape=qwen2.5-1.5b --rows=1,4,8,16",
                        "tessera_npu_report --device=8elite:static --shape=llama-3.2-3b --prompt=128 --json",
@@ -43,7 +44,8 @@ absl::StatusOr<int> CountOf(const char* field, const std::string& text) {
 }
 
 absl::StatusOr<PhoneQuestion> QuestionOfFlags() {
-  PhoneQuestion question = {.recipe = FLAGS_recipe, .decode = FLAGS_decode, .chunk_rows = FLAGS_chunk_rows, .adapter_rank = FLAGS_adapter_rank};
+  PhoneQuestion question = {
+      .recipe = FLAGS_recipe, .decode = FLAGS_decode, .chunk_rows = FLAGS_chunk_rows, .adapter_rank = FLAGS_adapter_rank};
   if (IsGiven("device")) question.device = FLAGS_device;
   if (IsGiven("shape") && IsGiven("model")) return WrongUsage("shape", "beside --model", "one of them");
   if (IsGiven("shape")) {
@@ -63,8 +65,8 @@ absl::StatusOr<PhoneQuestion> QuestionOfFlags() {
 
 // Sets the field of this name. False: there is none.
 absl::StatusOr<bool> SetField(const std::string& key, const JsonValue& value, PhoneQuestion& question) {
-  const std::pair<const char*, std::string*> texts[] = {{"device", &question.device}, {"model", &question.model}, {"shape", &question.shape},
-                                                        {"recipe", &question.recipe}};
+  const std::pair<const char*, std::string*> texts[] = {
+      {"device", &question.device}, {"model", &question.model}, {"shape", &question.shape}, {"recipe", &question.recipe}};
   const std::pair<const char*, int*> counts[] = {{"prompt", &question.prompt}, {"decode", &question.decode}, {"context", &question.context},
                                                  {"chunk_rows", &question.chunk_rows}, {"adapter_rank", &question.adapter_rank}};
   for (const auto& [name, place] : texts) {

@@ -45,7 +45,7 @@ void SetBound(PassCost& pass) {
 
 struct PlacedBytes { int64_t bytes = 0; bool on_npu = false; };
 
-// Of a matrix: in tiles on the NPU; without, in its block format on the CPU, or in codes of 8 bits on the NPU.
+// A matrix: in tiles on the NPU; without, in its block format on the CPU, or in codes of 8 bits on the NPU.
 PlacedBytes BytesOnPhone(const GraphWeight& weight, const ExecutionStyle& style) {
   constexpr int64_t kTile = 32;
   const int64_t tiles = CeilDiv(weight.spec.in_features, kTile) * CeilDiv(weight.spec.out_features, kTile);

@@ -23,7 +23,7 @@
 namespace tessera {
 
 struct PassShape {
-  int64_t rows = 1;        // Of a static graph: those that it is compiled for.
+  int64_t rows = 1;        // A static graph: those that it is compiled for.
   int64_t positions = 1;   // In the cache, with these rows. Static graphs look at the whole context.
   int64_t logit_rows = 1;
 };
@@ -40,10 +40,10 @@ struct PassCost {
 
 // Bytes on the phone.
 struct PhoneMemory {
-  int64_t weights = 0;          // Of the NPU: once, also where graphs do not share them, since one is loaded at a time.
+  int64_t weights = 0;          // The NPU's: once, also where graphs do not share them, since one is loaded at a time.
   int64_t cpu_weights = 0;      // Embedding table, and the head where it is the CPU's.
-  int64_t keys_and_values = 0;  // Of the context.
-  int64_t activations = 0;      // Of the graph with most rows.
+  int64_t keys_and_values = 0;  // For the whole context.
+  int64_t activations = 0;      // In the graph with most rows.
   int64_t total() const { return weights + cpu_weights + keys_and_values + activations; }
 };
 
@@ -52,7 +52,7 @@ class PassCoster {
   struct Options {
     ExecutionStyle style = {};
     int64_t context = 4096;      // That static graphs are compiled for, and the cache has room for.
-    int64_t most_rows = 512;     // Of any pass, for activations.
+    int64_t most_rows = 512;     // In any pass, for activations.
     int calls_per_pass = 1;      // Graphs that the phone has a model cut into.
     int adapter_rank = 0;
     WeightArrangement arrangement = WeightArrangement::kSuperGroups;
@@ -70,7 +70,7 @@ class PassCoster {
   absl::StatusOr<PassCost> OfPrompt(int64_t tokens, int64_t chunk_rows) const;
 
   const PhoneMemory& memory() const { return memory_; }
-  // Of all matrices that a pass reads, on the phone.
+  // All matrices that a pass reads, together, on the phone.
   double bits_per_weight() const { return bits_ / weights_; }
   // Sessions that the NPU's part needs, each of which can address so many bytes.
   int64_t sessions() const;

@@ -111,7 +111,7 @@ class Simulation {
   double loader_free_;
   size_t next_ = 0;                    // The load that comes next.
   std::vector<Block> blocks_;
-  std::vector<double> begins_ = {};    // Of each step, when it could begin.
+  std::vector<double> begins_ = {};    // When each step could begin.
   SwitchOutcome outcome_ = {};
 };
 

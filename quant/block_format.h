@@ -45,8 +45,9 @@ struct BlockFormatInfo {
   // Where the FP16 numbers of a block lie: its scale and, where there is one, its minimum or second scale. -1: none (plain floats, MXFP4
   // and NVFP4, and IQ1_M, whose scale is in four pieces).
   int16_t scales[2] = {-1, -1};
-  // quantize, where errors do not all count the same: a search for the block with the smallest sum of importance * error^2. Among values that
-  // share a scale the largest importance is the measure, and the least is 2^-16 of it; where all are equal, the bytes are those of quantize.
+  // quantize, where errors do not all count the same: a search for the block with the smallest sum of importance * error^2. Among
+  // values that share a scale the largest importance is the measure, and the least is 2^-16 of it; where all are equal, the bytes are those
+  // of quantize.
   // Null: the format has no search, or is only read. importance: as many numbers as `values`, finite and not negative.
   void (*search)(const float* in, const float* importance, int64_t values, std::byte* blocks) = nullptr;
 

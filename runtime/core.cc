@@ -143,8 +143,8 @@ absl::StatusOr<int> EngineCore::MakeRunner() {
   const ModelConfig& config = model_->config();
   std::optional<CompiledModel> compiled;
   const auto scratch_of = [&](int rows) -> absl::StatusOr<int64_t> {
-    absl::StatusOr<CompiledModel> model = CompiledModel::Create(config, model_->layout(),
-                                                                 {.row_capacity = rows, .graph_rows = GraphRowsFor(*device_, options_.compute)});
+    absl::StatusOr<CompiledModel> model = CompiledModel::Create(
+        config, model_->layout(), {.row_capacity = rows, .graph_rows = GraphRowsFor(*device_, options_.compute)});
     RETURN_IF_ERROR(OfThisFile(model.status()));
     compiled.emplace(*std::move(model));
     return device_->ScratchBytes(compiled->graphs(), context_) + PassRunner::ScratchBytes(config, rows);

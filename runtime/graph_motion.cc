@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<GraphMotion>> GraphMotion::Create(PassRunner& run
 
 absl::Status GraphMotion::SetTimes(std::vector<SwitchTimes> times) {
   if (static_cast<int>(times.size()) != blocks()) {
-    return absl::InvalidArgumentError(absl::StrCat("graph switching: times: found ", times.size(), ", expected ", blocks(), ", one per block"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("graph switching: times: found ", times.size(), ", expected ", blocks(), ", one per block"));
   }
   times_ = std::move(times);
   return absl::OkStatus();

@@ -26,8 +26,8 @@ namespace tessera {
 struct SwitchingOptions {
   SwitchRule rule = SwitchRule::kPlanned;
   int blocks = 4;          // At most the model's layers.
-  int prefill_rows = 256;  // Of a chunk: the rows of a pass over a prompt.
-  int decode_rows = 32;    // Of a sub-chunk, and the most of a pass that decodes.
+  int prefill_rows = 256;  // A chunk: the rows of a pass over a prompt.
+  int decode_rows = 32;    // A sub-chunk, and the most of a pass that decodes.
 };
 
 // What happened since the motion was made.
@@ -77,10 +77,10 @@ class GraphMotion {
 
   PassRunner& runner_;
   const SwitchingOptions options_;
-  std::vector<int> ends_;              // Of blocks, in layers.
+  std::vector<int> ends_;              // Where blocks end, in layers.
   std::vector<bool> switched_;
   std::vector<SwitchTimes> times_;
-  SwitchPlan plan_;                    // Of the prompt that is read, and
+  SwitchPlan plan_;                    // For the prompt that is read, and
   size_t next_load_ = 0;               // how far it is carried out.
   int last_loaded_ = -1;               // The block whose load began last.
   int step_ = 0;                       // Blocks that have computed since the prompt began.

@@ -60,8 +60,8 @@ struct ComputeOptions {
   std::function<absl::StatusOr<std::unique_ptr<Device>>(std::unique_ptr<Device> made)> wrap_device = nullptr;
   // Rows that each block is compiled for, ascending, on a device that computes all rows of a graph. Empty: 1, 8 and 64.
   std::vector<int> graph_rows = {};
-  // Of a device that holds one graph of each block of layers at a time: when prefill and decode graphs change places. Its rows are those of
-  // graph_rows, and prefill_rows those of a pass over a prompt. Nothing: graphs are loaded as the device has room.
+  // For a device that holds one graph of each block of layers at a time: when prefill and decode graphs change places. Rows of both are
+  // among graph_rows, and prefill_rows those of a pass over a prompt. Nothing: graphs are loaded as the device has room.
   std::optional<SwitchingOptions> switching = {};
   ComputePath path = ComputePath::kFast;
   // Only for kNpu, or a device of make_device that wants tiles: the forms of weights (WeightRecipe::Parse). Empty: those of a file that was

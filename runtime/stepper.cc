@@ -61,7 +61,8 @@ const StepperReport& Stepper::report() const { return impl_->report(); }
 
 Stepper::Impl::Impl(std::shared_ptr<EngineCore> core, std::unique_ptr<Session> empty, const StepperOptions& options)
     : core_(std::move(core)), options_(options), unmeasured_(std::move(empty)),
-      costs_(options.costs != nullptr ? *options.costs : own_costs_), pass_(*core_, GivenOrRealClock(options.clock != nullptr ? options.clock : core_->options().clock)) {}
+      costs_(options.costs != nullptr ? *options.costs : own_costs_),
+      pass_(*core_, GivenOrRealClock(options.clock != nullptr ? options.clock : core_->options().clock)) {}
 
 Stepper::Impl::~Impl() {
   for (const Text& text : running_) DropOutput(text);

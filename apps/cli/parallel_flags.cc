@@ -48,7 +48,8 @@ absl::Status PlanTextsOfFlags(EngineOptions& options) {
 absl::StatusOr<std::unique_ptr<ParallelAnswers>> ParallelAnswersOfFlags(Engine& engine, double flash_bytes_per_second) {
   WarnOfShortages(engine);
   WarnOfUnreadHistory(SpeculationOfFlags());
-  absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers = ParallelAnswers::Create(engine, OptionsOfFlags(engine.options(), flash_bytes_per_second));
+  absl::StatusOr<std::unique_ptr<ParallelAnswers>> answers =
+      ParallelAnswers::Create(engine, OptionsOfFlags(engine.options(), flash_bytes_per_second));
   if (answers.ok()) WarnOfHistory((*answers)->speculation());
   return answers;
 }

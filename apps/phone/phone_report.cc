@@ -96,7 +96,7 @@ absl::Status Answer(const PassCoster& coster, PhoneReport& report) {
 absl::StatusOr<Phone> PhoneOf(absl::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
   if (parts.size() > 3) {
-    return absl::InvalidArgumentError(absl::StrCat("found ", text, ", expected a phone, perhaps with style and power mode: PHONE:STYLE:MODE"));
+    return absl::InvalidArgumentError(absl::StrCat("found ", text, ", expected PHONE, PHONE:STYLE or PHONE:STYLE:MODE"));
   }
   Phone phone;
   ASSIGN_OR_RETURN(phone.profile, LoadDeviceProfile(parts[0]));

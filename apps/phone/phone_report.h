@@ -27,9 +27,9 @@ struct PhoneQuestion {
   std::string model = {};              // a file.
   std::string recipe = {};             // Forms of weights; empty: the style's own (RecipeOfStyle).
   int prompt = 512, decode = 128;      // Tokens.
-  std::vector<int> rows = {1};         // Of passes while decoding: so many texts, or so long drafts.
+  std::vector<int> rows = {1};         // In passes while decoding: so many texts, or so long drafts.
   int context = 4096;
-  int chunk_rows = 0;                  // Of a pass over the prompt; 0: the style's own (ChunkRowsOfStyle).
+  int chunk_rows = 0;                  // In a pass over the prompt; 0: the style's own (ChunkRowsOfStyle).
   int adapter_rank = 0;
 };
 
@@ -45,7 +45,7 @@ struct PhoneReport {
   PhoneQuestion question = {};         // With defaults filled in.
   Phone phone = {};
   ModelConfig config = {};
-  double bits_per_weight = 0;          // Of all matrices that a pass reads.
+  double bits_per_weight = 0;          // All matrices that a pass reads, together.
   PassCost prompt = {};
   std::vector<PassCost> passes = {};   // By question.rows, half-way through decoding.
   double decode_seconds = 0;           // All decode passes of one row, each at its own position.

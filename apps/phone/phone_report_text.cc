@@ -103,7 +103,8 @@ std::string PhoneReportText(const PhoneReport& report) {
 std::string PhoneReportJson(const PhoneReport& report) {
   JsonWriter json;
   const PhoneQuestion& question = report.question;
-  json.BeginObject().Key("device").String(report.phone.profile.name).Key("shape").String(NameOf(question)).Key("style").String(report.phone.style.name);
+  json.BeginObject().Key("device").String(report.phone.profile.name).Key("shape").String(NameOf(question));
+  json.Key("style").String(report.phone.style.name);
   json.Key("recipe").String(question.recipe).Key("bits_per_weight").Double(report.bits_per_weight, 5).Key("prompt").Int(question.prompt);
   json.Key("decode").Int(question.decode).Key("context").Int(question.context).Key("chunk_rows").Int(question.chunk_rows);
   json.Key("prefill_tokens_per_second").Double(report.prefill_tokens_per_second(), 6);

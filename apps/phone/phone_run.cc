@@ -13,32 +13,43 @@
 
 namespace tessera {
 
+namespace {
+
+absl::StatusOr<WeightRecipe> RecipeOf(const std::string& text) {
+  absl::StatusOr<WeightRecipe> recipe = WeightRecipe::Parse(text);
+  RETURN_IF_ERROR(ForField("recipe", recipe.status()));
+  return recipe;
+}
+
+// The path that computes; it is that of --path, if that is given.
+absl::StatusOr<ComputePath> PathOfFlags(ComputePath given) {
+  if (FLAGS_arithmetic != "npu" && FLAGS_arithmetic != "fast") return WrongUsage("arithmetic", FLAGS_arithmetic, "npu or fast");
+  const ComputePath path = FLAGS_arithmetic == "fast" ? ComputePath::kFast : ComputePath::kNpu;
+  if (!IsGiven("path") || given == path) return path;
+  return WrongUsage("path", absl::StrCat(FLAGS_path, " with --arithmetic=", FLAGS_arithmetic), ComputePathName(path));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<PhoneRun>> PhoneRun::OfFlags(EngineOptions& options) {
   if (FLAGS_device.empty()) {
     if (IsGiven("arithmetic")) return WrongUsage("arithmetic", "without --device", "both");
     return nullptr;
   }
-  if (FLAGS_arithmetic != "npu" && FLAGS_arithmetic != "fast") return WrongUsage("arithmetic", FLAGS_arithmetic, "npu or fast");
-  const bool fast = FLAGS_arithmetic == "fast";
-  const ComputePath path = fast ? ComputePath::kFast : ComputePath::kNpu;
-  if (IsGiven("path") && options.compute.path != path) {
-    return WrongUsage("path", absl::StrCat(FLAGS_path, " with --arithmetic=", FLAGS_arithmetic), ComputePathName(path));
-  }
+  ASSIGN_OR_RETURN(options.compute.path, PathOfFlags(options.compute.path));
+  const bool fast = options.compute.path == ComputePath::kFast;
   absl::StatusOr<Phone> phone = PhoneOf(FLAGS_device);
   RETURN_IF_ERROR(ForField("device", phone.status()));
   const ExecutionStyle& style = phone->style;
   const std::string recipe_text = options.compute.recipe.empty() ? RecipeOfStyle(style) : options.compute.recipe;
-  absl::StatusOr<WeightRecipe> recipe = WeightRecipe::Parse(recipe_text);
-  RETURN_IF_ERROR(ForField("recipe", recipe.status()));
+  ASSIGN_OR_RETURN(const WeightRecipe recipe, RecipeOf(recipe_text));
   ModeledDevice::Options modeled = {.profile = phone->profile, .style = style};
   if (fast) {
-    modeled.tile_of = [recipe = *recipe](const GraphWeight& weight) {
+    modeled.tile_of = [recipe](const GraphWeight& weight) {
       return recipe.FormOf(weight.spec.name, /*tied_head=*/weight.spec.name == "token_embd.weight", weight.spec.format).tile;
     };
   }
-  options.compute.path = path;
-  if (!fast) options.compute.recipe = recipe_text;
-  if (fast) options.compute.recipe.clear();
+  options.compute.recipe = fast ? "" : recipe_text;
   if (style.static_graphs) {
     if (options.cache.context == 0) options.cache.context = modeled.context;
     modeled.context = options.cache.context;

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tessera/base/cpp20.h"
 
 namespace tessera {
 
@@ -28,7 +29,7 @@ struct ExecutionStyle {
   bool shared_weights = true;                     // Graphs of other row capacities need no weights of their own.
   ComputePlace attention = ComputePlace::kNpu;
   ComputePlace plain_matrices = ComputePlace::kCpu;   // Those without tiles. On the NPU: 8 bits, a scale per output.
-  double key_value_bytes = 2;                     // Of each number that the cache keeps.
+  double key_value_bytes = 2;                     // Each number that the cache keeps.
 };
 
 // Attention of a static graph goes over the context that it was compiled for; the CPU's over what is there.

@@ -15,7 +15,7 @@ namespace tessera {
 
 namespace {
 
-constexpr double kMostSeconds = 1e6;   // Of one run or load: virtual time then has room for thousands of years.
+constexpr double kMostSeconds = 1e6;   // One run or load: virtual time then has room for thousands of years.
 
 int64_t Nanos(double seconds) { return std::llround(seconds * 1e9); }
 

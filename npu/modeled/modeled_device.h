@@ -45,7 +45,7 @@ class ModeledDevice : public Device {
     double run_seconds = 0;         // Sum of all runs.
     double load_seconds = 0;        // Sum of all loads,
     double waited_seconds = 0;      // and what runs have waited for them.
-    double joules = 0;              // Of runs; powers are assumed.
+    double joules = 0;              // By runs; powers are assumed.
     int64_t runs = 0, loads = 0;
     int64_t read_bytes = 0;
   };

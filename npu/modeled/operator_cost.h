@@ -35,10 +35,10 @@ enum class ModeledExp : uint8_t { kTable, kHalfPolynomial, kFloatPolynomial };
 struct CostSetting {
   const DeviceProfile& profile;
   ExecutionStyle style = {};
-  int64_t rows = 1;        // By mailbox: of this run. Of a static graph: those that it was compiled for.
+  int64_t rows = 1;        // By mailbox: this run's. A static graph: those that it was compiled for.
   int64_t positions = 1;   // That each row attends to; its context, where SeesWholeContext(style).
   int64_t plain_rows = -1; // Rows of products of the CPU, which has no static graphs. Below 0: `rows`.
-  int adapter_rank = 0;    // Of adapters that are bound to each placeholder; 0: none.
+  int adapter_rank = 0;    // That of adapters which are bound to each placeholder; 0: none.
   WeightArrangement arrangement = WeightArrangement::kSuperGroups;
   ModeledExp exp = ModeledExp::kTable;
 };

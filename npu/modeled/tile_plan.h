@@ -21,7 +21,7 @@ namespace tessera {
 // One product: [rows, inputs] x [inputs, outputs]. Rows, inputs and outputs are padded to whole tiles of 32.
 struct TileProduct {
   int64_t rows = 0, inputs = 0, outputs = 0;
-  int64_t tile_bytes = 0;   // Of 32 x 32 weights, as they lie in DDR.
+  int64_t tile_bytes = 0;   // 32 x 32 weights, as they lie in DDR.
 };
 
 // A place in tightly coupled memory. Chunks use it by turns: chunk c uses those whose turn is c modulo `turns`.

@@ -97,11 +97,11 @@ TEST(NpuReport, AFilesOwnShapeIsTaken) {
 
 TEST(NpuReport, NamesAndCountsThatMeanNothingAreWrongUsage) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"--shape=llama-9", "--shape: "}, {"--device=9gen9", "--device: "},       {"--device=8gen3:dynamic", "--device: "},
-      {"--recipe=int5", "--recipe: "},        {"--device=8gen3:static:none", "--device: "},       {"--prompt=0", "--prompt: found 0, expected 1 to "},
-      {"--prompt=many", "--prompt: "},        {"--decode=-1", "--decode: found -1"}, {"--rows=4,1", "--rows: "},
-      {"--context=100", "--context: found 100, expected at least 640"},             {"--chunk_rows=9999", "--chunk_rows: "},
-      {"--adapter_rank=-1", "--adapter_rank: "},
+      {"--shape=llama-9", "--shape: "}, {"--device=9gen9", "--device: "}, {"--device=8gen3:dynamic", "--device: "},
+      {"--recipe=int5", "--recipe: "}, {"--device=8gen3:static:none", "--device: "},
+      {"--prompt=0", "--prompt: found 0, expected 1 to "}, {"--prompt=many", "--prompt: "}, {"--decode=-1", "--decode: found -1"},
+      {"--rows=4,1", "--rows: "}, {"--context=100", "--context: found 100, expected at least 640"},
+      {"--chunk_rows=9999", "--chunk_rows: "}, {"--adapter_rank=-1", "--adapter_rank: "},
       {"--model=x.gguf", "--shape: found beside --model"}};
   for (const auto& [flag, error] : wrong) {
     const Ended ended = Report({"--shape=qwen3-0.6b", flag});

@@ -220,8 +220,12 @@ TEST_F(QuantizeProgram, WrongFlagsAreNamed) {
     EXPECT_EQ(ended.code, 2) << message;
     EXPECT_TRUE(absl::StrContains(ended.errors, message)) << ended.errors;
   }
-  EXPECT_EQ(RunProgram("tessera_pack", {model, folder_.Path("packed.tsr")}).code, 0);
   EXPECT_FALSE(std::filesystem::exists(packed_out));
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+TEST_F(QuantizeProgram, APackedModelIsRefused) {
+  EXPECT_EQ(RunProgram("tessera_pack", {TinyPath("llama"), folder_.Path("packed.tsr")}).code, 0);
   const Ended packed = RunProgram("tessera_quantize", {"--head_format=Q4_1", folder_.Path("packed.tsr"), out_});
   EXPECT_EQ(packed.code, 2);
   EXPECT_TRUE(absl::StrContains(packed.errors, "found a packed model, expected a GGUF file")) << packed.errors;

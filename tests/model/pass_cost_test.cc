@@ -81,8 +81,8 @@ TEST(PassCoster, AdaptersAsInputsCost) {
   const WeightRecipe recipe = Must(WeightRecipe::Parse("qnn"));
   const DeviceProfile profile = Phone();
   const auto seconds = [&](int rank) {
-    const PassCoster coster = Must(PassCoster::Create(config, layout, recipe, profile,
-                                                      {.style = Must(ExecutionStyleByName("static")), .context = 1024, .adapter_rank = rank}));
+    const PassCoster::Options options = {.style = Must(ExecutionStyleByName("static")), .context = 1024, .adapter_rank = rank};
+    const PassCoster coster = Must(PassCoster::Create(config, layout, recipe, profile, options));
     return Must(coster.Of({.rows = 1})).seconds;
   };
   EXPECT_LT(seconds(0), seconds(16));

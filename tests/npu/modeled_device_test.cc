@@ -16,7 +16,8 @@ namespace tessera {
 namespace {
 
 ModeledDevice::Options OptionsOf(const char* style, Timeline* timeline = nullptr) {
-  return {.profile = LoadDeviceProfile("8gen3").value(), .style = ExecutionStyleByName(style).value(), .context = 1024, .timeline = timeline};
+  return {.profile = LoadDeviceProfile("8gen3").value(), .style = ExecutionStyleByName(style).value(),
+          .context = 1024, .timeline = timeline};
 }
 
 Graph Block(std::optional<TileScheme> scheme) {

@@ -107,7 +107,9 @@ TEST(OperatorCost, EachParameterMovesThePrediction) {
 TEST(OperatorCost, AblationsAreInThePapersOrder) {
   const DeviceProfile profile = Phone();
   const auto of = [&](WeightArrangement arrangement) {
-    return Cost(Layer(kInt4), {.profile = profile, .style = Style("operators"), .rows = 4, .positions = 512, .arrangement = arrangement}).seconds;
+    const CostSetting setting = {
+        .profile = profile, .style = Style("operators"), .rows = 4, .positions = 512, .arrangement = arrangement};
+    return Cost(Layer(kInt4), setting).seconds;
   };
   EXPECT_LT(of(WeightArrangement::kNotDequantized), of(WeightArrangement::kSuperGroups));
   EXPECT_LT(of(WeightArrangement::kSuperGroups), of(WeightArrangement::kTileGroups));
@@ -123,7 +125,8 @@ TEST(OperatorCost, AblationsAreInThePapersOrder) {
 TEST(OperatorCost, MatricesWithoutTilesAreTheStylesPlaces) {
   const DeviceProfile profile = Phone();
   const auto busy = [&](const char* style, Bound bound) {
-    return Cost(Layer({}), {.profile = profile, .style = Style(style), .rows = 8, .positions = 64}).operators[1].busy[static_cast<int>(bound)];
+    const GraphCost cost = Cost(Layer({}), {.profile = profile, .style = Style(style), .rows = 8, .positions = 64});
+    return cost.operators[1].busy[static_cast<int>(bound)];
   };
   EXPECT_GT(busy("operators", Bound::kCpu), 0);
   EXPECT_EQ(busy("operators", Bound::kDma), 0);

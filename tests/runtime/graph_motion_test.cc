@@ -37,7 +37,8 @@ struct Phone {
       return wrapped;
     };
     if (rule.has_value()) {
-      options.compute.switching = SwitchingOptions{.rule = *rule, .blocks = blocks, .prefill_rows = kPrefillRows, .decode_rows = kDecodeRows};
+      options.compute.switching =
+          SwitchingOptions{.rule = *rule, .blocks = blocks, .prefill_rows = kPrefillRows, .decode_rows = kDecodeRows};
     }
     engine = TinyEngine({.layers = kLayers}, options);
     if (rule.has_value()) Must(motion().SetTimes(Must(MeasureSwitchTimes(*engine))));
@@ -118,7 +119,8 @@ double SecondsOfPrompt(SwitchRule rule, double load, int tokens) {
 TEST(GraphMotion, SwitchingWhileAPromptIsReadIsSoonerThanAfterIt) {
   // Loads as long as some blocks' compute: the published rule's case.
   for (const double load : {300.0, 1000.0, 3000.0}) {
-    const double synchronous = SecondsOfPrompt(SwitchRule::kSynchronous, load, 96), planned = SecondsOfPrompt(SwitchRule::kPlanned, load, 96);
+    const double synchronous = SecondsOfPrompt(SwitchRule::kSynchronous, load, 96);
+    const double planned = SecondsOfPrompt(SwitchRule::kPlanned, load, 96);
     EXPECT_LT(planned, synchronous) << load;
     EXPECT_LE(planned, SecondsOfPrompt(SwitchRule::kPublished, load, 96) * 1.05) << load;
     EXPECT_LE(planned, SecondsOfPrompt(SwitchRule::kNaive, load, 96) * 1.05) << load;

@@ -67,7 +67,8 @@ TEST(WeightRecipe, SaysWhoseScalesAreSearched) {
   for (const char* form : {"int4-tensor", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"}) {
     EXPECT_EQ(search(form, BlockFormat::kF16), ScaleSearch::kNotSearched) << form;
   }
-  for (const char* form : {"keep", "fp16", "F32", "F16", "BF16"}) EXPECT_EQ(search(form, BlockFormat::kQ6_K), ScaleSearch::kNothing) << form;
+  for (const char* form : {"keep", "fp16", "F32", "F16", "BF16"})
+    EXPECT_EQ(search(form, BlockFormat::kQ6_K), ScaleSearch::kNothing) << form;
   EXPECT_EQ(search("Q4_0", BlockFormat::kQ4_0), ScaleSearch::kNothing) << "it stays as it is";
   EXPECT_EQ(search("T2", BlockFormat::kT2), ScaleSearch::kNothing);
   EXPECT_EQ(search("common-tile", BlockFormat::kQ4_0), ScaleSearch::kNothing) << "tiles hold it exactly";
