@@ -92,6 +92,8 @@ run_tests() {
   mkdir -p "$folder"
   GTEST_OUTPUT=json:$folder/ run_logged "$name" "$folder/$name.log" \
     ctest --test-dir "$build" --output-on-failure --output-junit "$folder/$name.xml" --timeout 1200 -j "$(nproc)" "$@" && return
+  # What a sanitizer found may stand far from the end.
+  grep -m 1 -A 60 -E 'WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer|runtime error:' "$folder/$name.log" >&2 || true
   [[ -f $folder/$name.xml ]] || record fail "$name ($folder): ctest did not come to its end"
   return 1
 }
