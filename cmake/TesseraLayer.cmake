@@ -89,7 +89,7 @@ endfunction()
 set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
   -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
 
-# Sets `generated` to the sources that protoc makes from a layer's .proto files. Their headers are for the layer alone: none is installed.
+# Sets `generated` to the sources that protoc has made from a layer's .proto files. Their headers are for the layer alone: none is installed.
 function(tessera_generate_protos layer)
   set(generated "")
   tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.proto)
@@ -100,9 +100,13 @@ function(tessera_generate_protos layer)
   foreach(proto ${protos})
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${proto})
     string(REGEX REPLACE "proto$" "pb" made ${PROJECT_BINARY_DIR}/generated/tessera/${name})
-    add_custom_command(OUTPUT ${made}.cc ${made}.h
-      COMMAND ${TESSERA_PROTOC} --proto_path=${PROJECT_BINARY_DIR}/include --cpp_out=${PROJECT_BINARY_DIR}/generated tessera/${name}
-      DEPENDS ${proto} VERBATIM)
+    # While CMake configures: what a rule of the build makes would have all layers below built first, for each object above.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${proto})
+    if(NOT EXISTS ${made}.cc OR ${proto} IS_NEWER_THAN ${made}.cc)
+      file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
+      execute_process(COMMAND ${TESSERA_PROTOC} --proto_path=${PROJECT_BINARY_DIR}/include
+        --cpp_out=${PROJECT_BINARY_DIR}/generated tessera/${name} COMMAND_ERROR_IS_FATAL ANY)
+    endif()
     set_property(SOURCE ${made}.cc APPEND PROPERTY COMPILE_OPTIONS -fvisibility=hidden)
     list(APPEND generated ${made}.cc)
   endforeach()
