@@ -89,7 +89,8 @@ endfunction()
 set(TESSERA_PLAIN_FILE_NAMES -fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/=
   -fmacro-prefix-map=${PROJECT_BINARY_DIR}/generated/= -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=tessera/)
 
-# Sets `generated` to the sources that protoc has made from a layer's .proto files. Their headers are for the layer alone: none is installed.
+# Sets `generated` to the sources that protoc has made from a layer's .proto files. Their headers are for the layer alone: none is
+# installed.
 function(tessera_generate_protos layer)
   set(generated "")
   tessera_files_of(${layer} ${PROJECT_SOURCE_DIR} *.proto)

@@ -7,50 +7,13 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tessera/npu/modeled/modeled_device.h"
 #include "tessera/runtime/core.h"
 #include "tessera/runtime/measure_switching.h"
 #include "tessera/runtime/session.h"
-#include "tessera/tests/fakes/tiny_engine.h"
+#include "tessera/tests/fakes/switching_phone.h"
 
 namespace tessera {
 namespace {
-
-constexpr int kPrefillRows = 16, kDecodeRows = 4, kLayers = 6;
-
-// An engine of a model of six layers on a modeled phone whose graphs have weights of their own, and which loads `load` times as fast as the
-// 8 Gen 2.
-struct Phone {
-  explicit Phone(std::optional<SwitchRule> rule, double load = 1000, int blocks = 3) {
-    ModeledDevice::Options modeled = {.profile = Must(LoadDeviceProfile("8gen2")), .style = Must(ExecutionStyleByName("unshared")),
-                                      .context = 128};
-    modeled.profile.load_bytes_per_second *= load;
-    modeled.profile.load_seconds /= load;
-    EngineOptions options = {.compute = {.threads = 1, .row_capacity = kPrefillRows}, .cache = {.context = 128}, .clock = &clock};
-    options.compute.path = ComputePath::kNpu;
-    options.compute.recipe = "int8-channel-a8";
-    options.compute.graph_rows = {kDecodeRows, kPrefillRows};
-    options.compute.wrap_device = [this, modeled](std::unique_ptr<Device> made) -> absl::StatusOr<std::unique_ptr<Device>> {
-      numbers = std::move(made);
-      auto wrapped = std::make_unique<ModeledDevice>(*numbers, clock, modeled);
-      device = wrapped.get();
-      return wrapped;
-    };
-    if (rule.has_value()) {
-      options.compute.switching =
-          SwitchingOptions{.rule = *rule, .blocks = blocks, .prefill_rows = kPrefillRows, .decode_rows = kDecodeRows};
-    }
-    engine = TinyEngine({.layers = kLayers}, options);
-    if (rule.has_value()) Must(motion().SetTimes(Must(MeasureSwitchTimes(*engine))));
-  }
-  GraphMotion& motion() { return *CoreOf(*engine).motion(); }
-  double Seconds() const { return static_cast<double>(clock.NowNanos()) * 1e-9; }
-
-  VirtualClock clock;
-  std::unique_ptr<Device> numbers;
-  ModeledDevice* device = nullptr;
-  std::unique_ptr<Engine> engine;
-};
 
 // Logits after a prompt, and after each of some further tokens.
 std::vector<std::vector<float>> LogitsOf(Engine& engine, const std::vector<TokenId>& prompt) {
@@ -69,7 +32,7 @@ constexpr SwitchRule kRules[] = {SwitchRule::kPadded, SwitchRule::kSynchronous, 
                                  SwitchRule::kPlanned};
 
 TEST(GraphMotion, HeaderExample) {
-  Phone phone(SwitchRule::kPlanned);
+  SwitchingPhone phone(SwitchRule::kPlanned);
   EngineCore& core = CoreOf(*phone.engine);
   const std::unique_ptr<GraphMotion> motion = Must(GraphMotion::Create(core.runner(), {.blocks = 2, .prefill_rows = 16, .decode_rows = 4}));
   Must(motion->SetTimes(std::vector<SwitchTimes>(2, {.prefill_seconds = 1, .decode_seconds = 0.5, .load_seconds = 2})));
@@ -82,11 +45,11 @@ TEST(GraphMotion, HeaderExample) {
 
 TEST(GraphMotion, BitsAreTheSameByEachRule) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
-  Phone plain(std::nullopt);
+  SwitchingPhone plain(std::nullopt);
   const std::vector<std::vector<float>> expected = LogitsOf(*plain.engine, prompt);
   for (const SwitchRule rule : kRules) {
     for (const double load : {1.0, 1e5}) {
-      Phone phone(rule, load);
+      SwitchingPhone phone(rule, load);
       EXPECT_EQ(LogitsOf(*phone.engine, prompt), expected) << static_cast<int>(rule);
       EXPECT_EQ(LogitsOf(*phone.engine, prompt), expected) << static_cast<int>(rule) << " again, with the graphs as they are";
       Must(phone.motion().BeginReturn());
@@ -99,7 +62,7 @@ TEST(GraphMotion, BitsAreTheSameByEachRule) {
 TEST(GraphMotion, ABlockNeverHasTwoGraphs) {
   const std::vector<TokenId> prompt = RandomTokens(75, 4);
   for (const SwitchRule rule : kRules) {
-    Phone phone(rule);
+    SwitchingPhone phone(rule);
     LogitsOf(*phone.engine, prompt);
     const MotionReport& report = phone.motion().report();
     EXPECT_EQ(report.switched_in_prompt + report.switched_after, rule == SwitchRule::kPadded ? 0 : 3) << static_cast<int>(rule);
@@ -108,7 +71,7 @@ TEST(GraphMotion, ABlockNeverHasTwoGraphs) {
 
 // Seconds from the prompt's arrival until it is read and all blocks have their decode graphs.
 double SecondsOfPrompt(SwitchRule rule, double load, int tokens) {
-  Phone phone(rule, load);
+  SwitchingPhone phone(rule, load);
   const double begin = phone.Seconds();
   const std::unique_ptr<Session> session = Must(phone.engine->NewSession());
   Must(session->Append(RandomTokens(tokens, 9)));
@@ -128,7 +91,7 @@ TEST(GraphMotion, SwitchingWhileAPromptIsReadIsSoonerThanAfterIt) {
 }
 
 TEST(GraphMotion, TimeIsWhatThePlanSays) {
-  Phone phone(SwitchRule::kPublished, 1000);
+  SwitchingPhone phone(SwitchRule::kPublished, 1000);
   const std::vector<SwitchTimes> times = Must(MeasureSwitchTimes(*phone.engine));
   const SwitchPrompt prompt = {.chunks = 6, .sub_chunks = kPrefillRows / kDecodeRows, .last_sub_chunks = kPrefillRows / kDecodeRows};
   const SwitchPlan plan = Must(PlanSwitch(times, prompt, SwitchRule::kPublished));
@@ -141,7 +104,7 @@ TEST(GraphMotion, TimeIsWhatThePlanSays) {
 }
 
 TEST(GraphMotion, OptionsThatMeanNothingAreRefused) {
-  Phone phone(std::nullopt);
+  SwitchingPhone phone(std::nullopt);
   const auto error = [&](const SwitchingOptions& options) {
     return std::string(GraphMotion::Create(CoreOf(*phone.engine).runner(), options).status().message());
   };
@@ -156,7 +119,7 @@ TEST(GraphMotion, OptionsThatMeanNothingAreRefused) {
 }
 
 TEST(GraphMotion, TheWayBackIsHiddenWhileNothingIsAsked) {
-  Phone phone(SwitchRule::kPlanned, 1000);
+  SwitchingPhone phone(SwitchRule::kPlanned, 1000);
   const std::vector<TokenId> prompt = RandomTokens(64, 2);
   LogitsOf(*phone.engine, prompt);
   Must(phone.motion().BeginReturn());
