@@ -50,8 +50,8 @@ class GraphMotion {
   // InvalidArgument (found, expected) unless there is one for each block.
   absl::Status SetTimes(std::vector<SwitchTimes> times);
 
-  // A prompt of so many tokens comes, in passes of prefill_rows. Blocks whose prefill graph has not come back keep the decode graph, unless
-  // the plan is better off without. FailedPrecondition before SetTimes. REQUIRES: tokens >= 1.
+  // A prompt of so many tokens comes, in passes of prefill_rows. Blocks whose prefill graph has not come back keep the decode graph.
+  // FailedPrecondition before SetTimes. REQUIRES: tokens >= 1.
   absl::Status BeginPrompt(int tokens);
   // What is left of the plan: loads that had to wait for the prompt's end.
   absl::Status EndPrompt();

@@ -3,7 +3,7 @@
 //   ASSIGN_OR_RETURN(const PhoneReport report, MakePhoneReport({.device = "8gen3", .shape = "qwen2.5-1.5b", .prompt = 512}));
 //   Print(PhoneReportText(report));                       // tables
 //   Print(PhoneReportJson(report));
-//   RecordPass(report, /*index=*/0, timeline);            // a pass's operators, on a timeline
+//   RecordPass(report, /*index=*/0, timeline);            // a pass's kinds of operators, on a timeline
 //
 // All numbers are predictions of npu/modeled; docs/npu.md says how far they were from what phones did. Thread-safe (pure functions, but for
 // the timeline).
@@ -70,7 +70,7 @@ std::string PhoneReportText(const PhoneReport& report);
 std::string PhoneReportJson(const PhoneReport& report);
 std::string PhoneReportSvg(const PhoneReport& report);   // Tokens per second by rows, beside what each part alone would allow.
 
-// The operators of one pass in their order, each on the parts that work for it. REQUIRES: index < report.passes.size().
+// One pass, its kinds of operators one after the other by name: sums over all layers, each on the parts that work for it. REQUIRES: index < report.passes.size().
 void RecordPass(const PhoneReport& report, size_t index, Timeline& timeline);
 
 }  // namespace tessera
