@@ -70,7 +70,8 @@ std::string PhoneReportText(const PhoneReport& report);
 std::string PhoneReportJson(const PhoneReport& report);
 std::string PhoneReportSvg(const PhoneReport& report);   // Tokens per second by rows, beside what each part alone would allow.
 
-// One pass, its kinds of operators one after the other by name: sums over all layers, each on the parts that work for it. REQUIRES: index < report.passes.size().
+// One pass, its kinds of operators one after the other by name: sums over all layers, each on the parts that work for it.
+// REQUIRES: index < report.passes.size().
 void RecordPass(const PhoneReport& report, size_t index, Timeline& timeline);
 
 }  // namespace tessera

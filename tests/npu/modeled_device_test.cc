@@ -81,6 +81,25 @@ TEST(ModeledDevice, TimeIsTheSameInEachRunAndWhateverThreadsCompute) {
   }
 }
 
+// Long runs leave the phone's arithmetic out, and keep its clock: the other device has no tiles, and the costs are those of tiles.
+TEST(ModeledDevice, TimeIsTheSameByTheFastPathsArithmetic) {
+  PairedRun in_tiles = NewRun(), plain(Block({}), {.kv_heads = 2, .head_size = 16, .slots = 64, .row_capacity = 32});
+  ThreadPool pool(1);
+  HmxDevice phone(pool, {});
+  HostDevice host(pool);
+  for (const char* style : {"operators", "static", "unshared"}) {
+    VirtualClock phone_clock, fast_clock;
+    ModeledDevice::Options options = OptionsOf(style);
+    ModeledDevice exact(phone, phone_clock, options);
+    options.tile_of = [](const GraphWeight&) { return std::optional<TileScheme>(TileScheme{}); };
+    ModeledDevice fast(host, fast_clock, options);
+    in_tiles.On(exact, Chain(7));
+    plain.On(fast, Chain(7));
+    EXPECT_EQ(phone_clock.NowNanos(), fast_clock.NowNanos()) << style;
+    EXPECT_GT(fast_clock.NowNanos(), 0);
+  }
+}
+
 TEST(ModeledDevice, OnlyByMailboxDoFewerRowsCostLess) {
   PairedRun run = NewRun();
   ThreadPool pool(1);
