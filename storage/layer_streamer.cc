@@ -63,6 +63,7 @@ void LayerStreamer::Impl::PlacePins() {
     pin_of_[unit] = {.pinned = true, .place = place};
     place += file_.StoredBytes(unit);
   }
+  std::stable_partition(pins_.begin(), pins_.end(), [this](int unit) { return !PartsOnly(unit); });  // (13)
 }
 
 void LayerStreamer::Impl::OrderStreamed() {
@@ -105,16 +106,44 @@ absl::Status LayerStreamer::Impl::Start() {
 
 absl::Status LayerStreamer::Impl::AwaitPins() {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (pins_finished_ < pins_.size() && broken_.ok()) {
-    if (Cancelled()) return absl::CancelledError("loading: cancelled");
-    changed_.wait_for(lock, kLook);  // (9)
-    if (options_.progress == nullptr) continue;
-    const int64_t there = pinned_bytes_;
-    lock.unlock();
-    options_.progress(there, options_.pins.bytes);
-    lock.lock();
+  for (const int unit : pins_) RETURN_IF_ERROR(AwaitPin(unit, lock));
+  return absl::OkStatus();
+}
+
+double LayerStreamer::Impl::LoadingSeconds() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<double>(loading_nanos_) * 1e-9;
+}
+
+// What came of a pin: OK if it is there, or is not pinned any more. nullopt: it is being read, or will be.
+std::optional<absl::Status> LayerStreamer::Impl::FindPin(int unit) {
+  Pin& pin = pin_of_[unit];
+  if (!pin.pinned || pin.state == PinState::kThere) return absl::OkStatus();
+  if (pin.state == PinState::kFailed) {
+    pin.state = PinState::kRefused;
+    return std::exchange(pin.status, absl::OkStatus());
   }
-  return broken_;
+  if (!broken_.ok()) return broken_;  // (8)
+  if (pin.state != PinState::kReading) {  // (13)
+    pin.state = PinState::kUnread;
+    asked_ = unit;
+    wake_.notify_one();
+  }
+  return std::nullopt;
+}
+
+absl::Status LayerStreamer::Impl::AwaitPin(int unit, std::unique_lock<std::mutex>& lock) {
+  std::optional<absl::Status> found = FindPin(unit);
+  if (found.has_value()) return *found;
+  const int64_t begin = Now();
+  while (!found.has_value()) {
+    changed_.wait_for(lock, kLook);  // (9)
+    found = Cancelled() ? absl::CancelledError("loading: cancelled") : FindPin(unit);
+  }
+  const int64_t waited = Now() - begin;
+  stats_.stall_nanos += waited;
+  loading_nanos_ += waited;
+  return *found;
 }
 
 // The thread that acquires. -----------------------------------------------------------------------------------------------------------
@@ -127,6 +156,7 @@ void LayerStreamer::Impl::ReadFrom(int unit) {
     ring_.Clear();  // What is left would be out of order in it.
   }
   next_ = position_[unit];
+  came_round_ = false;
   wake_.notify_one();
 }
 
@@ -159,6 +189,7 @@ std::optional<absl::StatusOr<absl::Span<const std::byte>>> LayerStreamer::Impl::
 absl::StatusOr<absl::Span<const std::byte>> LayerStreamer::Impl::Acquire(int unit) {
   CHECK(unit >= 0 && unit < units()) << "unit " << unit << " of " << units();
   std::unique_lock<std::mutex> lock(mutex_);
+  RETURN_IF_ERROR(AwaitPin(unit, lock));
   if (Pinned(unit)) return LeasePin(unit);
   CHECK_GE(position_[unit], 0) << "unit " << unit << " is leased in parts only";
   if (auto taken = Take(unit)) return *std::move(taken);
@@ -204,7 +235,8 @@ absl::Status LayerStreamer::Impl::ReadParts(std::vector<UnitPart> parts, std::un
   return parts_->status();
 }
 
-// Pins are leased before the others are read, for they may be given up meanwhile.
+// Pins that are there are leased before the others are read, for they may be given up meanwhile. Parts of a pin that is not are read like
+// those of the others: to wait for all of it would keep a pass from beginning.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::AcquireParts(absl::Span<const UnitPart> parts) {
   std::unique_lock<std::mutex> lock(mutex_);
   std::vector<absl::Span<const std::byte>> places(parts.size());
@@ -213,7 +245,7 @@ absl::StatusOr<std::vector<absl::Span<const std::byte>>> LayerStreamer::Impl::Ac
   for (size_t i = 0; i < parts.size(); ++i) {
     const UnitPart& part = parts[i];
     CHECK(part.unit >= 0 && part.unit < units()) << "unit " << part.unit << " of " << units();
-    if (Pinned(part.unit)) {
+    if (PinIs(part.unit, PinState::kThere)) {
       places[i] = LeasePin(part.unit).subspan(part.offset, part.bytes);
     } else {
       to_read.push_back(part);
@@ -256,7 +288,7 @@ void LayerStreamer::Impl::EndPinLease(int unit) {
 
 void LayerStreamer::Impl::GiveBackUnused(int unit) {
   Pin& pin = pin_of_[unit];
-  if (pin.pinned || pin.leases > 0) return;
+  if (pin.pinned || pin.leases > 0 || pin.state == PinState::kReading) return;  // (4)
   if (!buffer_.GiveBack(pin.place - buffer_.data(), file_.StoredBytes(unit)).ok()) stats_.kept_bytes += file_.StoredBytes(unit);
   pin.place = nullptr;  // (7)
 }
@@ -306,11 +338,14 @@ LayerStreamer::~LayerStreamer() = default;
 absl::StatusOr<std::unique_ptr<LayerStreamer>> LayerStreamer::Open(const TsrReader& file, Options options) {
   auto impl = std::make_unique<Impl>(file, std::move(options));
   RETURN_IF_ERROR(impl->Start());
-  RETURN_IF_ERROR(impl->AwaitPins());
   return std::unique_ptr<LayerStreamer>(new LayerStreamer(std::move(impl)));
 }
 
 int LayerStreamer::units() const { return impl_->units(); }
+absl::Status LayerStreamer::AwaitChecked() { return impl_->AwaitPins(); }
+absl::Status LayerStreamer::AwaitResident() { return impl_->AwaitPins(); }
+double LayerStreamer::LoadingSeconds() const { return impl_->LoadingSeconds(); }
+std::vector<std::string> LayerStreamer::Shortages() const { return {}; }
 absl::Status LayerStreamer::Unpin(absl::Span<const int> units) { return impl_->Unpin(units); }
 LayerStreamer::Stats LayerStreamer::stats() const { return impl_->stats(); }
 IoKind LayerStreamer::device_io() const { return impl_->io(); }

@@ -10,10 +10,12 @@
 //   }
 //
 // Some units are pinned: read once, and kept. The others are read again in every pass, in the order of the file, which is that of a pass;
-// if the ring has room for all of them, they are read once. After the last unit comes the first, so reading goes on between passes. Units
-// that were read wait in a ring of memory. A unit may go when its leases have ended and either a later unit was requested (neighbouring
-// blocks may share one) or the pass has ended; it goes when room is needed. The ring size bounds the read-ahead. A unit that is requested
-// out of order empties the ring, and reading goes on from there. When memory becomes short, pins can be given up during all this:
+// if the ring has room for all of them, they are read once. After the last unit comes the first, so reading goes on between passes. Pins
+// are read in that order, too, so the first pass waits for no pin but the one that it needs; while the ring is full, the next pins are
+// read. Units that were read wait in a ring of memory. A unit may go when its leases have ended and either a later unit was requested
+// (neighbouring blocks may share one) or the pass has ended; it goes when room is needed. The ring size bounds the read-ahead. A unit that
+// is requested out of order empties the ring, and reading goes on from there. When memory becomes short, pins can be given up during all
+// this:
 //
 //   RETURN_IF_ERROR(source->Unpin({2, 5}));                                  // from now on they are read in every pass
 //
@@ -23,9 +25,9 @@
 // `verify`. A unit that cannot be read fails that lease alone, with file, tensor and bytes; the next request tries again. After each unit
 // the file is checked for changes: if it was written to, neither that unit nor any after it is given out. If only its time of change
 // moved, as when it is renamed, every block is compared from then on, whatever `verify` says.
-// What opening does to the process: it makes one thread, which reads. Unless the options ask for it, nothing is forked, no thread gets a
-// priority above others, and io_uring is used only if it is asked for by name. Nothing is logged.
-// Threads: one acquires, any may end leases or unpin. The file must outlive the streamer.
+// What opening does to the process: it makes one thread, which begins to read. Unless the options ask for it, nothing is forked, no thread
+// gets a priority above others, and io_uring is used only if it is asked for by name. Nothing is logged.
+// Threads: one acquires, any may end leases, unpin or wait for pins. The file must outlive the streamer.
 #pragma once
 
 #include <atomic>
@@ -45,7 +47,7 @@
 
 namespace tessera {
 
-class LayerStreamer : public WeightSource {
+class LayerStreamer : public WeightSource, public Loading {
  public:
   struct Options {
     PinPlan pins = {};                    // One entry per unit of the file.
@@ -61,8 +63,6 @@ class LayerStreamer : public WeightSource {
     int depth = 8;                        // Reads in flight, of at most kReadBytes each.
     Timeline* timeline = nullptr;         // Reads are recorded there. Null: no clock is read for it.
     const std::atomic<bool>* cancel = nullptr;  // True ends a wait with Cancelled within 50 ms. Null: never.
-    // Called now and then while pins are read, on the thread of Open. Null: not.
-    std::function<void(int64_t bytes, int64_t of_bytes)> progress = {};
     // Wraps the device: for tests that make it fail, and for slower flash than there is. Null: the device as it is.
     std::function<std::unique_ptr<BlockDevice>(std::unique_ptr<BlockDevice>)> wrap_device = {};
   };
@@ -80,9 +80,9 @@ class LayerStreamer : public WeightSource {
   // Memory of a streamer besides pins and ring: parts of units are read there.
   static constexpr int64_t kPartsBytes = int64_t{8} << 20;
 
-  // Reads the pins, and all that follows, from file.file(). InvalidArgument if options do not fit the file (which, found, expected),
-  // ResourceExhausted if there is no memory for them (with the bytes) or no thread, Cancelled; the errors of OpenBlockDevice and of
-  // reading.
+  // Reads from file.file(), and returns before it has: a pin that cannot be read fails the lease that waits for it, as any unit does.
+  // InvalidArgument if options do not fit the file (which, found, expected), ResourceExhausted if there is no memory for them (with the
+  // bytes) or no thread; the errors of OpenBlockDevice.
   static absl::StatusOr<std::unique_ptr<LayerStreamer>> Open(const TsrReader& file, Options options);
   ~LayerStreamer() override;  // Waits for what is in flight. REQUIRES: no lease is left.
 
@@ -90,7 +90,16 @@ class LayerStreamer : public WeightSource {
   // Errors: Unavailable or DataLoss (path, unit, tensor, bytes), FailedPrecondition if the file was written to since it was opened,
   // Cancelled, ResourceExhausted if the ring is too small for the units that are leased.
   absl::StatusOr<WeightLease> Acquire(int unit) override;
+  // Parts of a pin that is not there yet are read apart.
   absl::StatusOr<std::vector<WeightLease>> AcquireParts(absl::Span<const UnitPart> parts) override;
+
+  // Waits for the pins: either returns when all are in their place and were compared as `verify` says, or with the first error of one,
+  // which another call, or lease, tries to read again. Units that go through the ring are not waited for.
+  Loading* loading() override { return this; }
+  absl::Status AwaitChecked() override;
+  absl::Status AwaitResident() override;
+  double LoadingSeconds() const override;    // Waiting for pins: a part of Stats::stall_nanos.
+  std::vector<std::string> Shortages() const override;  // None.
 
   // Streams these units, which were pinned, from now on, and gives their memory back to the system: at once, or when the last lease of a
   // leased one ends. InvalidArgument (unit, found, expected), and nothing is changed, if one is not pinned or is larger than the ring.
@@ -99,12 +108,12 @@ class LayerStreamer : public WeightSource {
 
   struct Stats {                       // Since Open, pins included.
     int64_t bytes_read = 0;
-    int64_t bytes_used = 0;            // As far as they were pins, parts, or units that were leased. The others are for leases to come.
+    int64_t bytes_used = 0;            // As far as they were whole pins, parts, or units that were leased. The others are for later leases.
     int64_t read_nanos = 0;            // In which the device had something to do.
     int64_t stall_nanos = 0;           // In which a thread waited for a unit.
     int64_t out_of_order = 0;          // Units that were not the next.
     int64_t retries = 0;               // Short and interrupted reads, errors, blocks read again.
-    int64_t pinned_bytes = 0;          // Now.
+    int64_t pinned_bytes = 0;          // Now, with those that are still to be read.
     int64_t streamed_bytes = 0;        // All units that go through the ring, now.
     int64_t pass_bytes = 0;            // That a pass reads now (ReadInPass).
     int64_t ring_bytes = 0;

@@ -60,12 +60,38 @@ class PythonScripts(unittest.TestCase):
                                 (["/none/of/it.gguf"], "it.gguf: found no file"),
                                 ([str(model), "--bin", folder], f"{folder}/tessera_pack is missing, expected a program"),
                                 ([str(model), "--repetitions", "0"], "--repetitions: found 0, expected a whole number"),
-                                ([str(model), "--threads", "some"], "--threads: found some, expected a whole number"), ([], "required")):
+                                ([str(model), "--threads", "some"], "--threads: found some, expected a whole number"), ([], "required"),
+                                ([str(model), "--before", folder], "--before and --memory_budget: found one of them, expected both")):
                 result = self.run_script("measure/compare_start.py", *flags)
                 self.assertIn(result.returncode, (1, 2))
                 self.assertIn(said, result.stderr)
                 self.assertNotIn("Traceback", result.stderr)
                 self.assertEqual(os.listdir(folder), ["m.gguf"])
+
+    def test_the_first_token_of_two_builds_is_held_against_the_formulas(self):
+        generate = """#!/bin/sh
+[ -d "$TESSERA_CACHE" ] || exit 9
+case "$*" in
+  *--memory_budget*) echo '{"timings": {"first_token_seconds": %s, "streaming": {"flash_bytes_per_second": 1e9,
+                            "pinned_bytes": 2000000000, "streamed_bytes_per_pass": 1000000000}}}' ;;
+  *) echo '{"timings": {"prompt_seconds": 2.5}}' ;;
+esac
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder, "m.gguf")
+            model.write_text("a model")
+            for build, seconds in (("before", 5), ("after", 4)):
+                Path(folder, build).mkdir()
+                for name, text in (("tessera_generate", generate % seconds), ("tessera_pack", "#!/bin/sh\ncp $1 $2\n")):
+                    Path(folder, build, name).write_text(text)
+                    Path(folder, build, name).chmod(0o755)
+            result = self.run_script("measure/compare_start.py", str(model), "--bin", f"{folder}/after", "--before", f"{folder}/before",
+                                     "--memory_budget", "1GiB", "--repetitions", "2", "--json")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            report = json.loads(result.stdout)
+            self.assertEqual(report["formulas"], {"before": 4.5, "after": 3.0})
+            self.assertEqual(report["seconds"], {"before": [5, 5], "after": [4, 4]})
+            self.assertAlmostEqual(report["of_formulas"], 5 / 4 * 3 / 4.5)
 
     def test_builds_that_cannot_be_compared_are_one_clear_sentence(self):
         with tempfile.TemporaryDirectory() as folder:

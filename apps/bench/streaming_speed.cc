@@ -165,6 +165,89 @@ absl::StatusOr<ProbedSpeed> Probe(const EngineOptions& options, int64_t weight_b
   return ProbedSpeed{std::min(speed.best, most), std::min(speed.sequential, most)};
 }
 
+std::vector<TokenId> PromptOf(int tokens, int vocabulary) {
+  std::vector<TokenId> prompt(tokens);
+  for (int i = 0; i < tokens; ++i) prompt[i] = static_cast<TokenId>(i % vocabulary);
+  return prompt;
+}
+
+struct PromptTimes { double first = 0, second = 0; };
+
+absl::StatusOr<PromptTimes> TimePrompts(Engine& engine, double begin) {
+  const std::vector<TokenId> prompt = PromptOf(FirstPrompt::kTokens, engine.config().vocabulary);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, engine.NewSession());
+  RETURN_IF_ERROR(session->Append(prompt));
+  RETURN_IF_ERROR(engine.AwaitWeights(Engine::WeightsAre::kVerified));   // As before the first word of an answer.
+  const double end = Now();
+  RETURN_IF_ERROR(session->Append(prompt));
+  return PromptTimes{.first = end - begin, .second = Now() - end};
+}
+
+// With an engine that is opened for this, which is no part of the time.
+absl::StatusOr<PromptTimes> TimeStreamedPrompts(const EngineOptions& options, bool pins_first) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  const double begin = Now();
+  RETURN_IF_ERROR(engine->LoadWeights());
+  if (pins_first) RETURN_IF_ERROR(engine->AwaitWeights());
+  return TimePrompts(*engine, begin);
+}
+
+absl::StatusOr<double> TimeResidentPrompt(EngineOptions options) {
+  options.streaming.memory_budget = 0;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Load(options));
+  RETURN_IF_ERROR(TimePrompts(*engine, Now()).status());  // Caches are cold, and threads asleep.
+  ASSIGN_OR_RETURN(const PromptTimes times, TimePrompts(*engine, Now()));
+  return times.first;
+}
+
+// The options, with a budget that does not count what this process has come to have since the beginning.
+class Budgeted {
+ public:
+  explicit Budgeted(const EngineOptions& options) : options_(options), own_(OwnMemoryBytes().value_or(0)) {}
+  EngineOptions options() const {
+    EngineOptions now = options_;
+    now.streaming.memory_budget += std::max<int64_t>(0, OwnMemoryBytes().value_or(0) - own_);
+    return now;
+  }
+
+ private:
+  const EngineOptions options_;
+  const int64_t own_;
+};
+
+absl::StatusOr<FirstPrompt> MeasureFirstPrompt(const Budgeted& budgeted, const StreamPlan& plan, int repetitions, int64_t weight_bytes) {
+  struct { Samples compute, pins_first, pins_first_formula, now, formula, of_formulas, second; } samples;
+  for (int i = 0; i < repetitions; ++i) {
+    ASSIGN_OR_RETURN(const ProbedSpeed flash, Probe(budgeted.options(), weight_bytes, plan.ring_bytes));
+    ASSIGN_OR_RETURN(const PromptTimes before, TimeStreamedPrompts(budgeted.options(), /*pins_first=*/true));
+    ASSIGN_OR_RETURN(const PromptTimes now, TimeStreamedPrompts(budgeted.options(), /*pins_first=*/false));
+    ASSIGN_OR_RETURN(const double compute, TimeResidentPrompt(budgeted.options()));
+    const double pins = static_cast<double>(plan.pins.bytes) / flash.best, rest = static_cast<double>(plan.streamed_bytes) / flash.best;
+    samples.compute.push_back(compute);
+    samples.pins_first.push_back(before.first);
+    samples.pins_first_formula.push_back(pins + std::max(compute, rest));
+    samples.now.push_back(now.first);
+    samples.formula.push_back(std::max(compute, pins + rest));
+    samples.of_formulas.push_back(before.first / now.first * samples.formula.back() / samples.pins_first_formula.back());
+    samples.second.push_back(now.second);
+  }
+  return FirstPrompt{.compute_seconds = MedianOf(samples.compute),
+                     .pins_first_seconds = MedianOf(samples.pins_first),
+                     .pins_first_formula = MedianOf(samples.pins_first_formula),
+                     .seconds = MedianOf(samples.now),
+                     .formula = MedianOf(samples.formula),
+                     .of_formulas = MedianOf(samples.of_formulas),
+                     .second_seconds = MedianOf(samples.second)};
+}
+
+absl::StatusOr<StreamPlan> StreamPlanOf(const EngineOptions& options) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(options));
+  ASSIGN_OR_RETURN(BudgetPlan plan, engine->planner().PlanBudget(options.streaming.memory_budget));
+  if (plan.weights.pass_bytes > 0) return std::move(plan.weights);
+  return WrongUsage("memory_budget", absl::StrCat(options.streaming.memory_budget, " bytes"),
+                    "fewer: all weights fit, and nothing is streamed");
+}
+
 StreamedPasses Summary(const LayerStreamer::Stats& stats, const PassSamples& samples) {
   StreamedPasses passes = {.pinned_bytes = stats.pinned_bytes, .ring_bytes = stats.ring_bytes, .streamed_bytes = stats.pass_bytes};
   passes.bytes_read = MedianOf(samples.bytes);
@@ -187,11 +270,10 @@ struct SharedSamples {
 
 absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int repetitions, const MachineProbe& machine,
                                              SharedSamples& shared, StreamingSpeed& speed, Progress& progress) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<BudgetClock> clock, BudgetClock::Load(options));
-  if (clock->stats().pass_bytes == 0) {
-    return WrongUsage("memory_budget", absl::StrCat(options.streaming.memory_budget, " bytes"),
-                      "fewer: all weights fit, and nothing is streamed");
-  }
+  const Budgeted budgeted(options);
+  ASSIGN_OR_RETURN(const StreamPlan plan, StreamPlanOf(options));
+  ASSIGN_OR_RETURN(const FirstPrompt first, MeasureFirstPrompt(budgeted, plan, repetitions, speed.weight_bytes));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BudgetClock> clock, BudgetClock::Load(budgeted.options()));
   speed.device = clock->device_reason();
   PassSamples warm_up, samples;
   RETURN_IF_ERROR(clock->Repeat(1, warm_up));
@@ -204,7 +286,9 @@ absl::StatusOr<StreamedPasses> MeasurePasses(const EngineOptions& options, int r
     RETURN_IF_ERROR(clock->Repeat(flash.best, samples));
     progress.Update(static_cast<int64_t>(shared.probe.size()));
   }
-  return Summary(clock->stats(), samples);
+  StreamedPasses passes = Summary(clock->stats(), samples);
+  passes.first = first;
+  return passes;
 }
 
 absl::Status MeasureAlone(const TsrReader& file, const EngineOptions& options, int repetitions, StreamingSpeed& speed) {

@@ -5,7 +5,9 @@
 //
 // Each repetition probes the flash with the model's own file (flash_probe.h), then times passes of one row: streamed, with all weights
 // in memory, and with all in memory while another thread reads as many bytes. A pass cannot take less than computing alone, nor less than
-// reading what is not pinned at the probed speed; it is compared with the greater of the two. Threads: one at a time.
+// reading what is not pinned at the probed speed; it is compared with the greater of the two. Before that, the first prompt of an engine
+// that was just opened is timed in both ways, with its pins awaited first and with all weights read while it is computed. Threads: one at
+// a time.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,20 @@
 #include "tessera/runtime/engine.h"
 
 namespace tessera {
+
+// The first prompt of a streamed model, from when its weights are begun to be read until its logits are there. Medians, as below.
+struct FirstPrompt {
+  static constexpr int kTokens = 32;
+  static constexpr double kLeastOfFormulas = 0.8;   // The target.
+
+  double compute_seconds = 0;        // With all weights in memory.
+  double pins_first_seconds = 0;     // With all pins awaited before it is begun,
+  double pins_first_formula = 0;     // where pins / probe + max(compute, rest / probe) would be expected.
+  double seconds = 0;                // While weights are read,
+  double formula = 0;                // where max(compute, (pins + rest) / probe) would be expected.
+  double of_formulas = 0;            // pins_first_seconds / seconds, divided by the same of the formulas.
+  double second_seconds = 0;         // As many tokens more, with the pins there.
+};
 
 // Results for one memory budget. Medians over the repetitions; shares and ratios are taken within each.
 struct StreamedPasses {
@@ -35,6 +51,7 @@ struct StreamedPasses {
   double over_least = 0;          // The pass's time, divided by the greater of computing alone and reading at the probed speed.
   double beside_reading = 0;      // Time of computing while as many bytes are read, divided by that of computing alone.
   double beside_bytes_per_second = 0;  // Speed of reading then.
+  FirstPrompt first = {};
 
   double ReadAtProbe() const { return static_cast<double>(streamed_bytes) / probe; }
   double Balance() const;         // The smaller of computing and reading, divided by the greater: 1 where they take equally long.

@@ -73,6 +73,19 @@ std::string PassText(const StreamingSpeed& speed) {
   return table.ToString();
 }
 
+std::string FirstText(const StreamingSpeed& speed) {
+  Table table({{absl::StrCat("ms, first ", FirstPrompt::kTokens, " tokens")}, {"compute", kRight}, {"pins first", kRight},
+               {"formula", kRight}, {"while reading", kRight}, {"formula", kRight}, {"of formulas", kRight}, {"asked", kRight},
+               {"next as many", kRight}});
+  for (const StreamedPasses& passes : speed.passes) {
+    const FirstPrompt& first = passes.first;
+    table.AddRow({Budget(passes), Millis(first.compute_seconds), Millis(first.pins_first_seconds), Millis(first.pins_first_formula),
+                  Millis(first.seconds), Millis(first.formula), Percent(first.of_formulas), ">= " + Percent(FirstPrompt::kLeastOfFormulas),
+                  Millis(first.second_seconds)});
+  }
+  return table.ToString();
+}
+
 // Reading writes its bytes to memory; computing reads all weights once.
 std::string MemoryText(const StreamingSpeed& speed) {
   Table table({{"compute beside reading"}, {"time", kRight}, {"weights GB/s", kRight}, {"reading GB/s", kRight}, {"of memory", kRight}});
@@ -84,11 +97,25 @@ std::string MemoryText(const StreamingSpeed& speed) {
   return absl::StrCat(table.ToString(), "memory gives these threads ", Gigabytes(speed.memory_read), " GB/s at best\n");
 }
 
+void WriteFirst(JsonWriter& json, const FirstPrompt& first) {
+  const auto number = [&](const char* name, double value) { json.Key(name).Double(value, 6); };
+  json.BeginObject().Key("tokens").Int(FirstPrompt::kTokens);
+  number("compute_seconds", first.compute_seconds);
+  number("pins_first_seconds", first.pins_first_seconds);
+  number("pins_first_formula", first.pins_first_formula);
+  number("seconds", first.seconds);
+  number("formula", first.formula);
+  number("of_formulas", first.of_formulas);
+  number("least_of_formulas", FirstPrompt::kLeastOfFormulas);
+  number("second_seconds", first.second_seconds);
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string StreamingSpeedText(const StreamingSpeed& speed) {
   return absl::StrCat(speed.device, "\n\n", FlashText(speed), "\n", AloneText(speed), "\n", PlanText(speed), "\n", PassText(speed), "\n",
-                      MemoryText(speed));
+                      FirstText(speed), "\n", MemoryText(speed));
 }
 
 void WriteStreamingSpeed(JsonWriter& json, const StreamingSpeed& speed) {
@@ -125,6 +152,7 @@ void WriteStreamingSpeed(JsonWriter& json, const StreamingSpeed& speed) {
     number("most_over_least", passes.MostOverLeast());
     number("beside_reading", passes.beside_reading);
     number("beside_bytes_per_second", passes.beside_bytes_per_second);
+    WriteFirst(json.Key("first_prompt"), passes.first);
     json.EndObject();
   }
   json.EndArray().EndObject();

@@ -3,7 +3,7 @@
 //
 //   auto impl = std::make_unique<LayerStreamer::Impl>(file, std::move(options));
 //   RETURN_IF_ERROR(impl->Start());                      // from here on the reading thread runs
-//   RETURN_IF_ERROR(impl->AwaitPins());
+//   RETURN_IF_ERROR(impl->AwaitPins());                  // or leases, which wait for their own units
 #pragma once
 
 #include <condition_variable>
@@ -33,15 +33,17 @@ namespace tessera {
 //     Start. They are read without the mutex.
 //  2. checker_, reader_ and device_ belong to the reading thread. It steps the reader without the mutex, since a step waits for the device.
 //  3. All else is under mutex_, with which that thread takes up what it finds to do and hands over what has come.
-//  4. The device writes to three places only: a pin until its read has finished, a ring entry in the state kReading, and the parts between
-//     the call that asks for them (parts_asked_) and the last of their reads. A lease is given on none of these: Open returns when all
-//     pins are there, Take gives entries in the state kReady, ReadParts waits until parts_asked_ is empty. So leased bytes do not change.
+//  4. The device writes to three places only: a pin in the state kReading, a ring entry in the state kReading, and the parts between the
+//     call that asks for them (parts_asked_) and the last of their reads. A lease is given on none of these: LeasePin gives pins in the
+//     state kThere, Take gives entries in the state kReady, ReadParts waits until parts_asked_ is empty. So leased bytes do not change.
 //  5. The ring reuses a place only when its entry is not held (UnitRing::Entry::Held): it is done, has no lease and is not being read.
 //     Parts are read anew only when no part is leased (parts_leased_).
 //  6. The ring holds units of order_ in that order, up to the one before next_. Where a unit is asked for that is not among them, all of
 //     them are marked as done, and next_ goes on from that unit.
-//  7. A pin's place is given back to the system once, when it is not pinned any more and its last lease has ended; it is null from then on.
-//  8. broken_ never becomes OK again: no further unit is read, and no part given out. What the ring has can still be leased.
+//  7. A pin's place is given back to the system once, when it is not pinned any more, is not being read and its last lease has ended; it is
+//     null from then on.
+//  8. broken_ never becomes OK again: no further unit is read, and no part given out. Pins that are there, and what the ring has, can still
+//     be leased.
 //  9. changed_ is notified, under the mutex, after every read that has finished; a thread that waits on it looks at `cancel` every 50 ms
 //     besides. wake_ is notified after every change that may give the reading thread something to do.
 // 10. The end: stop_ is set under the mutex, the reading thread waits for all that is in flight, then for the device to end, and only then
@@ -49,6 +51,10 @@ namespace tessera {
 // 11. Where memory ends on the reading thread, it ends: broken_ says so, and what was being read has failed.
 // 12. After a time of change that may stand for writing, every block is compared whenever it is read. What was being read then, perhaps
 //     without being compared, is read again before it is given out.
+// 13. A pin goes from kUnread to kReading to kThere, where it stays. If it cannot be read, one lease has the error (kFailed, then
+//     kRefused), and the next that asks for it makes it kUnread again. It is read in its turn among the streamed units: before the next of
+//     these if it comes before that in a pass (once next_ has come round, all pins do), else when the ring has no room for that. One that
+//     a lease waits for (asked_) goes before all others, and those of which only parts are leased go last.
 class LayerStreamer::Impl {
  public:
   Impl(const TsrReader& file, Options options)
@@ -59,6 +65,7 @@ class LayerStreamer::Impl {
 
   absl::Status Start();
   absl::Status AwaitPins();
+  double LoadingSeconds() const;
   int units() const { return file_.units(); }
   absl::StatusOr<absl::Span<const std::byte>> Acquire(int unit);
   absl::StatusOr<std::vector<absl::Span<const std::byte>>> AcquireParts(absl::Span<const UnitPart> parts);
@@ -70,10 +77,15 @@ class LayerStreamer::Impl {
   const std::string& reason() const { return reason_; }
 
  private:
+  enum class PinState { kUnread, kReading, kThere, kFailed, kRefused };   // (13)
   struct Pin {
     bool pinned = false;
     std::byte* place = nullptr;  // Null: its memory is not ours, or no longer.
     int leases = 0;
+    PinState state = PinState::kUnread;
+    bool trusting = false;       // As trusting_.
+    int64_t begin_nanos = 0;     // When reading it began, for the timeline.
+    absl::Status status = {};    // Why it failed.
   };
 
   static int64_t Now() { return RealClock().NowNanos(); }   // Real time: in it the threads wait for the device, and for each other.
@@ -83,13 +95,19 @@ class LayerStreamer::Impl {
   void OrderStreamed();
   bool Pinned(int unit) const { return pin_of_[unit].pinned; }
   bool PartsOnly(int unit) const { return !options_.parts_only.empty() && options_.parts_only[unit]; }
+  bool PinIs(int unit, PinState state) const { return Pinned(unit) && pin_of_[unit].state == state; }
+  std::optional<absl::Status> FindPin(int unit);
+  absl::Status AwaitPin(int unit, std::unique_lock<std::mutex>& lock);
   absl::Span<const std::byte> LeasePin(int unit);
   void EndPinLease(int unit);
   void GiveBackUnused(int unit);
   bool Cancelled() const { return options_.cancel != nullptr && *options_.cancel; }
   std::byte* RingPlace(int64_t offset) { return buffer_.data() + options_.pins.bytes + offset; }
   bool ReadNextIs(int unit) const { return !order_.empty() && order_[next_] == unit; }
-  void Advance() { next_ = next_ + 1 == order_.size() ? 0 : next_ + 1; }
+  void Advance() {
+    next_ = next_ + 1 == order_.size() ? 0 : next_ + 1;
+    came_round_ |= next_ == 0;
+  }
   void ReadFrom(int unit);
   std::optional<absl::StatusOr<absl::Span<const std::byte>>> Take(int unit);
   absl::StatusOr<absl::Span<const std::byte>> AwaitUnit(int unit, std::unique_lock<std::mutex>& lock);
@@ -101,15 +119,20 @@ class LayerStreamer::Impl {
   void ReadUntilStopped();
   void EndOutOfMemory();
   void StartReads();
-  bool StartPin();
   bool StartNext();
-  void StartUnit(int unit, std::byte* place);
+  int NextPin();
+  bool IsBeforeStreamed(int pin) const;
+  bool StartStreamed();
+  void ReadPin(int unit);
+  void ReadStreamed(int unit);
+  void StartUnit(int unit, std::byte* place, uint64_t first_id);
   absl::Status Judge(const absl::Status& read);
   bool MustReadAgain(bool trusting, const absl::Status& status) const { return status.ok() && trusting && !checker_.trusting(); }
   void Finish(const BlockReader::Finished& finished);
   void CountReads();
   void FinishPin(int unit, const absl::Status& status);
   void FinishStreamed(int unit, const absl::Status& status);
+  void Record(int unit, int64_t begin_nanos);
 
   const TsrReader& file_;
   const Options options_;
@@ -129,11 +152,13 @@ class LayerStreamer::Impl {
   std::vector<int> order_;                   // Streamed units, as a pass reads them.
   std::vector<int> position_;                // [unit]: its place in order_.
   size_t next_ = 0;                          // In order_: the next to be read.
+  bool came_round_ = false;                  // next_ has passed the end of order_ since a lease set it, or the beginning.
   UnitRing ring_;
   bool no_room_ = false;                     // For the next, when last looked.
-  std::vector<int> pins_;                    // Units to pin, in order.
-  size_t pins_started_ = 0, pins_finished_ = 0;
-  int64_t pinned_bytes_ = 0;                 // In pins that are there.
+  std::vector<int> pins_;                    // Units to pin, in the order in which they are read.
+  size_t next_pin_ = 0;                      // In pins_: those before it are not to be read in their turn.
+  int asked_ = -1;                           // The pin that was last waited for.
+  int64_t loading_nanos_ = 0;                // Spent waiting for pins.
   int units_reading_ = 0;
   std::vector<bool> trusting_;               // [unit]: whether blocks were trusted when reading it began (12).
   std::vector<UnitPart> parts_asked_;        // To be read; empty once they are.

@@ -1,4 +1,5 @@
-// What the reading thread of a LayerStreamer does: pins, then unit after unit into the ring, and the parts that are asked for.
+// What the reading thread of a LayerStreamer does: pins to their places and the other units into the ring, in the order of a pass, and the
+// parts that are asked for.
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMostDrain = 50'000'000;  // Nanoseconds. Ending a streamer, or a request, waits so long.
-constexpr uint64_t kPartsIds = uint64_t{1} << 32;  // From here on they are those of parts; below, units.
+constexpr uint64_t kPinIds = uint64_t{1} << 32, kPartsIds = uint64_t{2} << 32;  // The first of pins, and of parts; below, streamed units.
 
 }  // namespace
 
@@ -30,6 +31,9 @@ void LayerStreamer::Impl::EndOutOfMemory() {
   const std::lock_guard<std::mutex> lock(mutex_);
   broken_.Update(out_of_memory_);
   ring_.FailReading(out_of_memory_);
+  for (const int unit : pins_) {
+    if (pin_of_[unit].state == PinState::kReading) FinishPin(unit, out_of_memory_);
+  }
   units_reading_ = 0;
   parts_asked_.clear();
   changed_.notify_all();
@@ -72,35 +76,63 @@ void LayerStreamer::Impl::StartReads() {
     parts_->Start(*reader_, kPartsIds);
   }
   // So many blocks wait that the device has the next whenever one comes, however small the units; and not more, for parts come after.
-  while (reader_->waiting() < device_->depth() && (StartPin() || StartNext())) {}
-}
-
-bool LayerStreamer::Impl::StartPin() {
-  if (pins_started_ == pins_.size() || !broken_.ok()) return false;
-  const int unit = pins_[pins_started_++];
-  StartUnit(unit, pin_of_[unit].place);
-  return true;
+  while (reader_->waiting() < device_->depth() && StartNext()) {}
 }
 
 bool LayerStreamer::Impl::StartNext() {
-  if (order_.empty() || !broken_.ok()) return false;
+  if (!broken_.ok()) return false;
+  const int pin = NextPin();
+  const bool in_turn = pin >= 0 && IsBeforeStreamed(pin);
+  if (!in_turn && StartStreamed()) return true;
+  // Out of its turn one at a time: what the ring has room for next must not wait for many.
+  if (pin < 0 || (!in_turn && reader_->waiting() > 0)) return false;
+  ReadPin(pin);
+  return true;
+}
+
+// Below 0: none is to be read.
+int LayerStreamer::Impl::NextPin() {
+  if (asked_ >= 0 && PinIs(asked_, PinState::kUnread)) return asked_;
+  while (next_pin_ < pins_.size() && !PinIs(pins_[next_pin_], PinState::kUnread)) ++next_pin_;
+  return next_pin_ < pins_.size() ? pins_[next_pin_] : -1;
+}
+
+bool LayerStreamer::Impl::IsBeforeStreamed(int pin) const {
+  if (pin == asked_ || order_.empty()) return true;
+  return !PartsOnly(pin) && (came_round_ || pin < order_[next_]);  // (13)
+}
+
+bool LayerStreamer::Impl::StartStreamed() {
+  if (order_.empty()) return false;
   const int unit = order_[next_];
   if (ring_.Find(unit) != nullptr) return false;  // All of the cycle is in the ring.
   const std::optional<int64_t> offset = ring_.Place(unit, file_.StoredBytes(unit));
   no_room_ = !offset.has_value();
   if (no_room_) return false;
   if (options_.timeline != nullptr) ring_.Find(unit)->begin_nanos = options_.timeline->Now();
-  StartUnit(unit, RingPlace(*offset));
+  ReadStreamed(unit);
   Advance();
   return true;
 }
 
-void LayerStreamer::Impl::StartUnit(int unit, std::byte* place) {
-  ++units_reading_;
+void LayerStreamer::Impl::ReadPin(int unit) {
+  Pin& pin = pin_of_[unit];
+  pin.state = PinState::kReading;
+  pin.trusting = checker_.trusting();
+  if (options_.timeline != nullptr) pin.begin_nanos = options_.timeline->Now();
+  StartUnit(unit, pin.place, kPinIds);
+}
+
+void LayerStreamer::Impl::ReadStreamed(int unit) {
   trusting_[unit] = checker_.trusting();
+  StartUnit(unit, RingPlace(ring_.Find(unit)->offset), 0);
+}
+
+void LayerStreamer::Impl::StartUnit(int unit, std::byte* place, uint64_t first_id) {
+  ++units_reading_;
   reader_->Start({.offset = file_.UnitOffset(unit),
                   .out = absl::MakeSpan(place, file_.StoredBytes(unit)),
-                  .id = static_cast<uint64_t>(unit)});
+                  .id = first_id + static_cast<uint64_t>(unit)});
 }
 
 // A file that is the same when the bytes are here was the same while they were read: nothing else is ever given out.
@@ -118,11 +150,15 @@ void LayerStreamer::Impl::Finish(const BlockReader::Finished& finished) {
     stats_.bytes_used += parts_->JobBytes(job);
     if (parts_->done() && MustReadAgain(parts_trusting_, parts_->status())) parts_begun_ = false;
     else if (parts_->done()) parts_asked_.clear();
+  } else if (finished.id >= kPinIds) {
+    --units_reading_;
+    const int unit = static_cast<int>(finished.id - kPinIds);
+    if (Pinned(unit) && MustReadAgain(pin_of_[unit].trusting, status)) ReadPin(unit);
+    else FinishPin(unit, status);
   } else {
     --units_reading_;
     const int unit = static_cast<int>(finished.id);
-    if (MustReadAgain(trusting_[unit], status)) StartUnit(unit, Pinned(unit) ? pin_of_[unit].place : RingPlace(ring_.Find(unit)->offset));
-    else if (Pinned(unit)) FinishPin(unit, status);
+    if (MustReadAgain(trusting_[unit], status)) ReadStreamed(unit);
     else FinishStreamed(unit, status);
   }
   changed_.notify_all();  // (9)
@@ -135,10 +171,12 @@ void LayerStreamer::Impl::CountReads() {
 }
 
 void LayerStreamer::Impl::FinishPin(int unit, const absl::Status& status) {
-  ++pins_finished_;
-  pinned_bytes_ += file_.StoredBytes(unit);
-  stats_.bytes_used += file_.StoredBytes(unit);
-  broken_.Update(status);
+  Pin& pin = pin_of_[unit];
+  pin.state = status.ok() ? PinState::kThere : PinState::kFailed;
+  pin.status = status;
+  if (status.ok()) stats_.bytes_used += file_.StoredBytes(unit);
+  Record(unit, pin.begin_nanos);
+  GiveBackUnused(unit);  // It may have been given up meanwhile.
 }
 
 void LayerStreamer::Impl::FinishStreamed(int unit, const absl::Status& status) {
@@ -146,9 +184,12 @@ void LayerStreamer::Impl::FinishStreamed(int unit, const absl::Status& status) {
   CHECK(entry != nullptr && entry->state == UnitRing::State::kReading) << "unit " << unit;
   entry->state = status.ok() ? UnitRing::State::kReady : UnitRing::State::kFailed;
   entry->status = status;
-  if (options_.timeline != nullptr) {
-    options_.timeline->Record({Zone::kRead, Resource::kFlash, unit, entry->begin_nanos, options_.timeline->Now()});
-  }
+  Record(unit, entry->begin_nanos);
+}
+
+void LayerStreamer::Impl::Record(int unit, int64_t begin_nanos) {
+  if (options_.timeline == nullptr) return;
+  options_.timeline->Record({Zone::kRead, Resource::kFlash, unit, begin_nanos, options_.timeline->Now()});
 }
 
 }  // namespace tessera

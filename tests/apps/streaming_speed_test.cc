@@ -54,9 +54,10 @@ TEST(StreamingReports, ShowWhatWasAskedForBesideTheFigures) {
       .device = "pread", .probe = 4e9, .sequential = 4e9, .probe_of_sequential = 1, .memory_read = 20e9, .weight_bytes = 1000};
   speed.alone = {{VerifyPolicy::kAlways, {3e9, 0.125}, 0.75}};
   speed.passes = {{.share = 0.5, .streamed_bytes = 500, .bytes_read = 512, .probe = 100, .pass_seconds = 5.5, .compute_seconds = 1,
-                   .of_probe = 0.93, .over_least = 1.1}};
+                   .of_probe = 0.93, .over_least = 1.1, .first = {.seconds = 0.25, .formula = 0.2, .of_formulas = 0.85}}};
   const std::string text = StreamingSpeedText(speed);
-  for (const char* part : {"--verify=always  3.00    75.0 %     12.5 %  <= 18.0 %", "93.0 %  >= 95.0 %", "1.10  <= 1.08"}) {
+  for (const char* part : {"--verify=always  3.00    75.0 %     12.5 %  <= 18.0 %", "93.0 %  >= 95.0 %", "1.10  <= 1.08",
+                           "250.0    200.0       85.0 %  >= 80.0 %"}) {
     EXPECT_TRUE(absl::StrContains(text, part)) << part << "\n" << text;
   }
 }
@@ -81,6 +82,13 @@ TEST(BenchStreaming, ReadsInAPassWhatIsNotPinned) {
     EXPECT_GT(streamed, 0);
     EXPECT_NEAR(*budget.Double("bytes_read"), streamed, 0.25 * (streamed + static_cast<double>(*budget.Int("ring_bytes"))));
     EXPECT_GE(pass, *budget.Double("stall_seconds"));
+    const JsonValue first = *budget.Object("first_prompt");
+    const double probe = *budget.Double("probe_bytes_per_second"), compute = *first.Double("compute_seconds");
+    EXPECT_GE(*first.Double("pins_first_formula"), compute);
+    EXPECT_GE(*first.Double("formula"), compute);
+    EXPECT_LE(*first.Double("formula"), *first.Double("pins_first_formula"));
+    EXPECT_GT(probe, 0);
+    for (const char* name : {"pins_first_seconds", "seconds", "second_seconds", "of_formulas"}) EXPECT_GT(*first.Double(name), 0) << name;
     EXPECT_NEAR(*budget.Double("of_probe"), *budget.Double("bytes_read") / pass / *budget.Double("probe_bytes_per_second"), 0.01);
   }
 }

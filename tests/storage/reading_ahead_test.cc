@@ -63,6 +63,7 @@ TEST(ReadingAhead, IsWhatWasReadAndNotUsed) {
   const std::unique_ptr<LayerStreamer> source = *LayerStreamer::Open(
       *file, {.pins = PlanPins(kUnitBytes, 1 * kMiB, PinPolicy::kPrefix), .ring_bytes = 16 * kMiB});
   const int64_t pinned = source->stats().pinned_bytes;
+  ASSERT_EQ(source->AwaitChecked(), absl::OkStatus());
   EXPECT_EQ(source->stats().bytes_used, pinned);
   for (int unit = 0; unit < source->units(); ++unit) ASSERT_TRUE(source->Acquire(unit).ok()) << unit;
   EXPECT_EQ(source->stats().bytes_used, all);

@@ -132,6 +132,7 @@ TEST_F(Unpin, PartsThatAreLeasedStayAndTheNextAreRead) {
   options.parts_only[1] = true;
   options.ring_bytes = 2 * kMiB;  // Less than the table: it never comes there.
   const std::unique_ptr<LayerStreamer> source = Open(options);
+  ASSERT_EQ(source->AwaitChecked(), absl::OkStatus());  // Before, parts of it would be read apart.
   const auto holds = [](const WeightLease& lease, int64_t offset) {
     return std::equal(lease.bytes().begin(), lease.bytes().end(), sample_.units[1].begin() + offset);
   };
